@@ -1,0 +1,105 @@
+/**
+ * What travels between a request and its Cell (design §4): the ask, its answer, the settlement. Plain data only, so that
+ * it survives RPC. The ask carries everything the Cell needs to decide; the Cell reads nothing.
+ */
+import type { RevItem } from "../../shared/internal.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
+
+/** A request for one slot. */
+export interface Ask {
+  readonly requestId: string;
+  readonly tenant: {
+    readonly id: string;
+    readonly name: string;
+    readonly weight: number;
+    readonly maxInFlight: number | null;
+  };
+  readonly group: { readonly name: string; readonly weight: number };
+  readonly model: { readonly name: string; readonly admissionWeight: number; readonly maxInFlight: number | null };
+  /** The token estimate, at least 1: what the scheduler charges at grant (decisions §20.1). */
+  readonly costTokens: number;
+  /** Revisions of every record the ask was built from: key, tenant, group, model. */
+  readonly revs: readonly RevItem[];
+  /**
+   * Skeleton of the usage row as it would read if nothing more were heard from the request: the Cell completes it with
+   * status, tokens and times when a permit dies unsettled.
+   */
+  readonly row: UsageRow;
+  /** What the row is billed at when the permit dies after the upstream was called (decisions §19.2). */
+  readonly estimate: {
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly costUsd: number;
+  };
+}
+
+/** Told to a waiting request when its slot is granted. */
+export interface Grant {
+  readonly admission: "fast" | "queued";
+  /** 0 when fast. */
+  readonly queueWaitMs: number;
+}
+
+/** The end of a request that held (or waited for) a permit. */
+export interface Settlement {
+  /** The completed row; its cell, admission and queue_wait_ms are filled in by the Cell from the grant. */
+  readonly row: UsageRow;
+  /** Tokens to correct the scheduler's charge with: 0 refunds it in full (decisions §20.1). */
+  readonly actualTokens: number;
+}
+
+/**
+ * The slot, or the place in the queue, as a capability: whoever holds the stub holds it, and disposing the stub gives it
+ * back. Over RPC every method returns a promise.
+ */
+export interface PermitHandle extends Disposable {
+  /** Resolves when the slot is granted (at once when `admit` answered `granted`). */
+  granted(): Promise<Grant>;
+  /** Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. */
+  upstreamCalled(): Promise<void>;
+  /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
+  lost(): Promise<never>;
+  /** Ends the permit. Resolves when the row is durable in the Ledger. Only the first call counts. */
+  settle(settlement: Settlement): Promise<void>;
+}
+
+/** The Cell's answer to an ask; it comes at once, also when the request has to wait. */
+export type Admitted<Permit> =
+  | { readonly verdict: "granted"; readonly grant: Grant; readonly permit: Permit }
+  | { readonly verdict: "queued"; readonly permit: Permit }
+  /** Some record is older than the Cell knows: drop these, read again, ask once more (design §5). */
+  | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
+
+/** A batch of rows on its way from a Cell to a Ledger; applied once per (cell, epoch, sequence). */
+export interface LedgerBatch {
+  readonly cell: string;
+  readonly epoch: string;
+  readonly sequence: number;
+  readonly rows: readonly UsageRow[];
+}
+
+/** RPC surface of the Cell object. */
+export interface CellApi {
+  admit(ask: Ask): Promise<Admitted<PermitHandle>>;
+  /** After a reset: counts a slot that is already in use, even above the cap. */
+  adopt(ask: Ask): Promise<{ readonly permit: PermitHandle }>;
+  /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
+  record(row: UsageRow): Promise<void>;
+  /** For a request whose permit is beyond reach: same effect as record, deduplicated by request id. */
+  settleOrphan(row: UsageRow): Promise<void>;
+  /** The items that the Cell knows to be newer than given (routes that need no admission). */
+  staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
+  invalidate(items: readonly RevItem[]): Promise<void>;
+  stats(): Promise<import("../../shared/internal.ts").CellStats>;
+  metrics(): Promise<import("../../shared/internal.ts").CellMetrics>;
+}
+
+/** RPC surface of the Ledger object. */
+export interface LedgerApi {
+  /** Resolves when the batch is durable; a batch seen before changes nothing. */
+  append(batch: LedgerBatch): Promise<void>;
+  /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
+  appendOrphan(row: UsageRow): Promise<void>;
+  /** Waiting segments and bytes, rows dropped for want of room since ever. */
+  status(): Promise<{ readonly segments: number; readonly bytes: number; readonly dropped: number }>;
+}

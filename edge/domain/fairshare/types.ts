@@ -1,0 +1,94 @@
+/**
+ * The vocabulary of the scheduler (decisions §20): what may happen to it and what it answers. Pure data. The state
+ * machine behind it has two policies, weighted and hierarchical; callers see no difference.
+ */
+
+export type FairshareAlgorithm = "weighted" | "hierarchical";
+
+/** A request that wants a slot. Weights, caps and names as of its own records: the latest value seen counts. */
+export interface Arrival {
+  readonly requestId: string;
+  readonly tenant: { readonly id: string; readonly name: string; readonly weight: number; readonly maxInFlight: number | null };
+  readonly group: { readonly name: string; readonly weight: number };
+  readonly model: { readonly name: string; readonly admissionWeight: number; readonly maxInFlight: number | null };
+  /** Charged at grant, at least 1. */
+  readonly costTokens: number;
+}
+
+/** Everything that can happen to a scheduler. `nowMs` is an argument of {@link Scheduler.apply}. */
+export type SchedulerEvent =
+  | { readonly type: "arrive"; readonly arrival: Arrival }
+  /** A waiter left. A no-op for a request that is not waiting. */
+  | { readonly type: "leave"; readonly requestId: string }
+  /** A granted request ended: its slot comes back, its charge is corrected to `actualTokens` (0 = full refund). */
+  | { readonly type: "release"; readonly requestId: string; readonly actualTokens: number }
+  /** A slot in use before the scheduler was reset is counted, even above the cap. */
+  | { readonly type: "adopt"; readonly arrival: Arrival }
+  | { readonly type: "capacity"; readonly maxInFlight: number }
+  /** New weights and caps of records, effective on waiting requests at once. */
+  | { readonly type: "tenant"; readonly id: string; readonly weight?: number; readonly maxInFlight?: number | null; readonly group?: { readonly name: string; readonly weight: number } }
+  | { readonly type: "group"; readonly name: string; readonly weight: number }
+  | { readonly type: "model"; readonly name: string; readonly admissionWeight?: number; readonly maxInFlight?: number | null }
+  /** Holds back every grant (after a reset, while slots are adopted) or lets grants flow again. */
+  | { readonly type: "hold"; readonly on: boolean };
+
+/** A grant decided by an event, in order. `queueWaitMs` is 0 when it was granted in the turn of its arrival. */
+export interface SchedulerGrant {
+  readonly requestId: string;
+  readonly admission: "fast" | "queued";
+  readonly queueWaitMs: number;
+}
+
+export interface GroupSnapshot {
+  readonly name: string;
+  readonly weight: number;
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly slotCap: number;
+  readonly servedTokens: number;
+  readonly shareScore: number;
+  readonly weightShare: number;
+  readonly expectedSlots: number;
+}
+
+export interface TenantSnapshot {
+  readonly tenantId: string;
+  readonly name: string;
+  readonly fairshareGroup: string;
+  readonly weight: number;
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly maxInFlight: number | null;
+  readonly servedTokens: number;
+  readonly shareScore: number;
+  readonly weightShare: number;
+  readonly expectedSlots: number;
+}
+
+/** Decisions §7.2. Groups and tenants that are queued, in flight, or were within the last 60 s; sorted by name. */
+export interface SchedulerSnapshot {
+  readonly algorithm: FairshareAlgorithm;
+  readonly maxInFlight: number;
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly groups: readonly GroupSnapshot[];
+  readonly tenants: readonly TenantSnapshot[];
+  readonly modelInFlight: Readonly<Record<string, number>>;
+  readonly modelQueued: Readonly<Record<string, number>>;
+}
+
+/** One scheduler of one cell. Deterministic: the same events at the same times give the same grants. */
+export interface Scheduler {
+  /** Applies one event and dispatches until no head can be granted; answers the grants it caused, in order. */
+  apply(event: SchedulerEvent, nowMs: number): readonly SchedulerGrant[];
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly maxInFlight: number;
+  snapshot(nowMs: number): SchedulerSnapshot;
+}
+
+export interface SchedulerOptions {
+  readonly algorithm: FairshareAlgorithm;
+  readonly maxInFlight: number;
+}
+// The factory is `createScheduler(options: SchedulerOptions): Scheduler` in edge/domain/fairshare/scheduler.ts.

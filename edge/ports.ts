@@ -1,0 +1,112 @@
+/**
+ * What the pipeline needs from the outside world, as interfaces. Adapters and objects implement them, deps.ts composes
+ * them, tests hand in their own. Nothing here imports a platform.
+ */
+import type { ModelRecord, ResolvedKey } from "../shared/records.ts";
+import type { RevItem } from "../shared/internal.ts";
+import type { UsageRow } from "../shared/usage-row.ts";
+import type { Admitted, Ask, PermitHandle } from "./domain/ask.ts";
+
+/** Unix epoch ms. */
+export type Clock = () => number;
+
+/** Chance: identifiers, and fractions in [0, 1). */
+export interface Random {
+  uuid(): string;
+  fraction(): number;
+}
+
+/** Where a looked-up record came from; `memory` may be older than the store until the Cell has compared its rev. */
+export type RecordSource = "memory" | "store";
+
+export interface Found<T> {
+  readonly record: T;
+  readonly source: RecordSource;
+}
+
+/**
+ * The hot copies. Each lookup asks the isolate's memory, then the store. Null: the store answered and has no such
+ * record (absence is never cached). Throws GatewayError `key_store_unavailable` when the store cannot be asked and
+ * memory has no copy that may still be served (decisions §17.1).
+ */
+export interface Directory {
+  key(keyHash: string, options?: LookupOptions): Promise<Found<ResolvedKey> | null>;
+  model(modelName: string, options?: LookupOptions): Promise<Found<ModelRecord> | null>;
+  /** Every registered model, by model_name ascending. */
+  models(): Promise<readonly ModelRecord[]>;
+  /** Drops the copies that the Cell called stale, for good: stale-if-error no longer applies to them. */
+  forget(items: readonly RevItem[]): void;
+}
+
+export interface LookupOptions {
+  /** Skip memory: a refusal rests on this record (design §5). */
+  readonly fresh?: boolean;
+}
+
+/** The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached (decisions §20.6). */
+export interface Admission {
+  readonly cell: string;
+  admit(ask: Ask): Promise<Admitted<PermitHandle>>;
+  /** The slot of a request that outlived its Cell. */
+  adopt(ask: Ask): Promise<PermitHandle>;
+  /** The row of a request without permit. Falls back to the Ledger when the Cell is beyond reach; never throws. */
+  record(row: UsageRow): Promise<void>;
+  /** The row of a request whose permit failed to settle. Retries on a fresh stub, then hands it to the Ledger. */
+  settleOrphan(row: UsageRow): Promise<void>;
+  staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
+}
+
+/** One call to an upstream. */
+export interface UpstreamCall {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: BodyInit | null;
+  /** Client gone and deadline in one. */
+  readonly signal: AbortSignal;
+}
+
+/** Never follows redirects. Rejects with UpstreamFailure when no response came. */
+export interface Upstream {
+  fetch(call: UpstreamCall): Promise<Response>;
+}
+
+/** A stored answer (decisions §21). */
+export interface CacheEntry {
+  readonly v: 1;
+  readonly path: string;
+  readonly status: 200;
+  readonly content_type: string;
+  readonly body_b64: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly stored_at_ms: number;
+}
+
+export interface ResponseCache {
+  /** One round trip: the entry and the key's current rev as the store has it. A store failure is a miss. */
+  lookup(tenantId: string, digest: string, keyHash: string): Promise<{ entry: CacheEntry | null; key: ResolvedKey | null }>;
+  /** Never throws; a failure is counted. */
+  store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number): Promise<void>;
+}
+
+/** Opens secrets of hot copies (`enc:v1:`). */
+export interface SecretOpener {
+  open(stored: string): Promise<string>;
+}
+
+/** One structured line per event; secrets never reach it. */
+export interface Log {
+  event(name: string, fields: Readonly<Record<string, string | number | boolean | null>>): void;
+}
+
+export interface Ports {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly directory: Directory;
+  readonly admission: Admission;
+  readonly upstream: Upstream;
+  readonly responseCache: ResponseCache;
+  readonly secrets: SecretOpener;
+  readonly log: Log;
+}

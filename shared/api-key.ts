@@ -1,0 +1,42 @@
+/**
+ * Tenant API keys: shape, generation, hashing (specification "Authentication" 1-4). The secret is shown once and never
+ * stored; only its hash is. Both planes hash with this function, so a key issued by one is found by the other.
+ */
+
+/** `sk_` and 48 hex characters. */
+const KEY_PATTERN = /^sk_[0-9a-f]{48}$/;
+
+/** Length of the display prefix. */
+export const KEY_PREFIX_LENGTH = 18;
+
+export type KeySecret = string;
+
+/** A new secret from 24 random bytes (chance is an argument). Throws RangeError for any other number of bytes. */
+export function makeKeySecret(random24: Uint8Array): KeySecret {
+  if (random24.byteLength !== 24) throw new RangeError("an API key is made of 24 random bytes");
+  return `sk_${hex(random24)}`;
+}
+
+/** True when the text has the exact shape of an issued secret. */
+export function isKeySecret(text: string): boolean {
+  return KEY_PATTERN.test(text);
+}
+
+/** The first 18 characters, stored for display. */
+export function keyPrefix(secret: KeySecret): string {
+  return secret.slice(0, KEY_PREFIX_LENGTH);
+}
+
+/**
+ * SHA-256 of the secret, or with a pepper of secret, 0x00, pepper; 64 lower-case hex digits
+ * (specification "Authentication", data plane 3 and 4).
+ */
+export async function hashKeySecret(secret: KeySecret, pepper: string | undefined): Promise<string> {
+  const text = pepper === undefined || pepper === "" ? secret : `${secret}\u0000${pepper}`;
+  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+}
+
+/** Lower-case hex of bytes. */
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,173 @@
+/**
+ * The closed table of errors that the gateway itself produces: code -> status, type, message (decisions §1).
+ * It decides the one error body of both planes. It never carries internals: what is not in the table cannot be said
+ * to a client. An upstream's own error body is passed through and is not this shape.
+ */
+
+export type ErrorType =
+  | "invalid_request_error"
+  | "authentication_error"
+  | "permission_error"
+  | "not_found_error"
+  | "conflict_error"
+  | "rate_limit_error"
+  | "upstream_error"
+  | "server_error";
+
+interface ErrorRow {
+  readonly status: number;
+  readonly message: string;
+  /** The field that the code always names; a thrower may name another one. */
+  readonly param?: string;
+}
+
+/** Codes of both planes. `<x>` in a message is replaced by `ErrorOptions.value`. Source: decisions §1.3, §1.4. */
+export const ERROR_TABLE = {
+  invalid_path: { status: 400, message: "invalid request path" },
+  invalid_json: { status: 400, message: "request body is not valid JSON" },
+  invalid_multipart: { status: 400, message: "invalid multipart body" },
+  model_required: { status: 400, message: "model is required", param: "model" },
+  request_blocked: { status: 400, message: "request blocked by content policy" },
+  response_blocked: { status: 400, message: "response blocked by content policy" },
+  missing_api_key: { status: 401, message: "missing bearer token" },
+  invalid_api_key: { status: 401, message: "invalid api key" },
+  invalid_token: { status: 401, message: "invalid token" },
+  api_key_disabled: { status: 403, message: "api key disabled" },
+  tenant_not_found: { status: 403, message: "tenant not found" },
+  tenant_not_active: { status: 403, message: "tenant is not active" },
+  tenant_not_started: { status: 403, message: "tenant is not active yet" },
+  tenant_expired: { status: 403, message: "tenant access has expired" },
+  outside_access_window: { status: 403, message: "tenant is outside its scheduled access window" },
+  model_disabled: { status: 403, message: "model is disabled", param: "model" },
+  model_not_permitted: { status: 403, message: "model not permitted for tenant", param: "model" },
+  tenant_budget_exhausted: { status: 403, message: "tenant term budget exhausted" },
+  key_budget_exhausted: { status: 403, message: "api key term budget exhausted" },
+  mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
+  model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
+  mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
+  unknown_endpoint: { status: 404, message: "unknown endpoint" },
+  request_too_large: { status: 413, message: "request body too large" },
+  token_budget_exceeded: { status: 429, message: "token budget exceeded" },
+  internal_error: { status: 500, message: "internal error" },
+  upstream_failed: { status: 502, message: "upstream request failed" },
+  /** In-band only: the last event of a stream that broke (decisions §22.6). */
+  upstream_stream_error: { status: 502, message: "upstream stream interrupted" },
+  mcp_upstream_failed: { status: 502, message: "mcp upstream request failed" },
+  scheduler_unavailable: { status: 503, message: "scheduler unavailable" },
+  budget_check_failed: { status: 503, message: "budget check failed" },
+  key_budget_check_failed: { status: 503, message: "key budget check failed" },
+  content_policy_unavailable: { status: 503, message: "content policy scanner unavailable" },
+  no_model_available: { status: 503, message: "no model is available to satisfy the auto request", param: "model" },
+  key_store_unavailable: { status: 503, message: "key store unavailable" },
+  identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
+  upstream_timeout: { status: 504, message: "upstream request timed out" },
+  validation_failed: { status: 400, message: "validation failed" },
+  address_blocked: { status: 400, message: "<x> resolves to a blocked address" },
+  unknown_fairshare_group: { status: 400, message: "fairshare group '<x>' does not exist", param: "fairshare_group" },
+  unauthorized: { status: 401, message: "unauthorized" },
+  not_found: { status: 404, message: "not found" },
+  method_not_allowed: { status: 405, message: "method not allowed" },
+  already_exists: { status: 409, message: "<x> already exists" },
+  idempotency_key_reuse: { status: 409, message: "idempotency key was used with a different request" },
+  idempotency_in_progress: { status: 409, message: "a request with this idempotency key is still running" },
+  cell_unreachable: { status: 502, message: "cell '<x>' is unreachable" },
+  database_unavailable: { status: 503, message: "database unavailable" },
+  analytics_unavailable: { status: 503, message: "analytics store unavailable" },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
+
+/** One offending field of a Management request; `path` is dotted (decisions §1.1). */
+export interface ErrorDetail {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The one error body of both planes (decisions §1.1). */
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: ErrorType;
+    readonly code: string | null;
+    readonly param: string | null;
+    readonly details?: readonly ErrorDetail[];
+  };
+}
+
+export interface ErrorOptions {
+  /** Replaces `<x>` in the table's message. */
+  readonly value?: string;
+  readonly param?: string | null;
+  readonly details?: readonly ErrorDetail[];
+  /** Headers of the answer, lower-case names (`retry-after`, `allow`, `x-should-retry`). */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Kept for the log, never sent. */
+  readonly cause?: unknown;
+}
+
+/** The status that a code always has. */
+export function errorStatus(code: ErrorCode): number {
+  return ERROR_TABLE[code].status;
+}
+
+/** The type of an error by its status (decisions §1.2). */
+export function errorType(status: number): ErrorType {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 409:
+      return "conflict_error";
+    case 429:
+      return "rate_limit_error";
+    case 502:
+    case 504:
+      return "upstream_error";
+    default:
+      return status >= 500 ? "server_error" : "invalid_request_error";
+  }
+}
+
+/** The error body of a code; `options` as of {@link GatewayError}. */
+export function errorBody(code: ErrorCode, options: ErrorOptions = {}): ErrorBody {
+  const row: ErrorRow = ERROR_TABLE[code];
+  const param = options.param === undefined ? (options.details?.[0]?.path ?? row.param ?? null) : options.param;
+  return {
+    error: {
+      message: row.message.replace("<x>", () => options.value ?? ""),
+      type: errorType(row.status),
+      code,
+      param,
+      ...(options.details === undefined ? {} : { details: options.details }),
+    },
+  };
+}
+
+/** Raised at the shells only (style habit 3); one catcher per app turns it into {@link ErrorBody}. */
+export class GatewayError extends Error {
+  override readonly name = "GatewayError";
+  readonly code: ErrorCode;
+  readonly options: ErrorOptions;
+
+  constructor(code: ErrorCode, options: ErrorOptions = {}) {
+    super(errorBody(code, options).error.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.options = options;
+  }
+
+  get status(): number {
+    return errorStatus(this.code);
+  }
+
+  get body(): ErrorBody {
+    return errorBody(this.code, this.options);
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const auth = this.status === 401 ? { "www-authenticate": "Bearer" } : {};
+    return { ...auth, ...this.options.headers };
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * The contract between the planes: the `/internal` routes of the Worker (decisions §0.4, §32.4). Every route requires
+ * `Authorization: Bearer <GATEWAY_INTERNAL_TOKEN>`; without it the answer is 404 `unknown endpoint`.
+ */
+import { z } from "zod";
+
+export const INVALIDATION_KINDS = ["key", "tenant", "group", "model", "mcp", "settings", "all"] as const;
+
+/** One changed record. `id`: key hash, tenant id, group name, model name, server name, settings name; `*` for `all`. */
+export const revItemSchema = z.object({
+  kind: z.enum(INVALIDATION_KINDS),
+  id: z.string(),
+  rev: z.number().int(),
+});
+export type RevItem = z.infer<typeof revItemSchema>;
+
+/** `POST /internal/invalidate`: body; answered 204 once the cell has stored the revs. */
+export const invalidateBodySchema = z.object({ items: z.array(revItemSchema).min(1).max(10_000) });
+
+/** `GET /internal/stats` */
+export const cellStatsSchema = z.object({
+  cell: z.string(),
+  in_flight: z.number().int(),
+  queued: z.number().int(),
+  max_in_flight: z.number().int(),
+});
+export type CellStats = z.infer<typeof cellStatsSchema>;
+
+/** A metric as a cell reports it; a histogram reports its samples with the suffixes `_bucket`, `_sum`, `_count`. */
+export const metricFamilySchema = z.object({
+  name: z.string(),
+  help: z.string(),
+  type: z.enum(["counter", "gauge", "histogram"]),
+  samples: z.array(
+    z.object({
+      suffix: z.enum(["", "_bucket", "_sum", "_count"]).default(""),
+      labels: z.record(z.string(), z.string()),
+      value: z.number(),
+    }),
+  ),
+});
+export type MetricFamily = z.infer<typeof metricFamilySchema>;
+
+/** `GET /internal/metrics` */
+export const cellMetricsSchema = z.object({ cell: z.string(), families: z.array(metricFamilySchema) });
+export type CellMetrics = z.infer<typeof cellMetricsSchema>;
+
+export const INTERNAL_PATHS = {
+  invalidate: "/internal/invalidate",
+  stats: "/internal/stats",
+  metrics: "/internal/metrics",
+} as const;

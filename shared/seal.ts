@@ -1,0 +1,62 @@
+/**
+ * Secrets at rest: AES-256-GCM behind the prefix `enc:v1:` (specification "Secrets at rest"). The text after the prefix
+ * is base64 of the 12-byte nonce followed by ciphertext and tag. A value without the prefix is plaintext, stored before
+ * a key was configured.
+ */
+
+const PREFIX = "enc:v1:";
+const NONCE_BYTES = 12;
+
+/** An imported GATEWAY_ENCRYPTION_KEY. */
+export type SealKey = CryptoKey;
+
+/** Raised when a sealed value cannot be opened: no key, another key, or damaged text. Carries no secret. */
+export class SealError extends Error {
+  override readonly name = "SealError";
+}
+
+/** Imports base64 of 32 bytes. Throws SealError when the text is anything else. */
+export async function importSealKey(base64: string): Promise<SealKey> {
+  const raw = decodeBase64(base64.trim());
+  if (raw === null || raw.byteLength !== 32) throw new SealError("the encryption key must be base64 of 32 bytes");
+  return await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
+/** True when the value carries the ciphertext prefix. */
+export function isSealed(value: string): boolean {
+  return value.startsWith(PREFIX);
+}
+
+/** Seals a plaintext; without a key the plaintext itself is the stored form. */
+export async function seal(plaintext: string, key: SealKey | undefined): Promise<string> {
+  if (key === undefined) return plaintext;
+  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv: nonce }, key, new TextEncoder().encode(plaintext));
+  const out = new Uint8Array(NONCE_BYTES + sealed.byteLength);
+  out.set(nonce);
+  out.set(new Uint8Array(sealed), NONCE_BYTES);
+  return PREFIX + btoa(Array.from(out, (byte) => String.fromCharCode(byte)).join(""));
+}
+
+/** The plaintext of a stored value. Throws SealError when it is sealed and cannot be opened with `key`. */
+export async function unseal(stored: string, key: SealKey | undefined): Promise<string> {
+  if (!isSealed(stored)) return stored;
+  if (key === undefined) throw new SealError("a stored secret is encrypted but no encryption key is configured");
+  const bytes = decodeBase64(stored.slice(PREFIX.length));
+  if (bytes === null || bytes.byteLength <= NONCE_BYTES) throw new SealError("a stored secret is damaged");
+  try {
+    const iv = bytes.subarray(0, NONCE_BYTES);
+    const plain = await crypto.subtle.decrypt({ name: "AES-GCM", iv }, key, bytes.subarray(NONCE_BYTES));
+    return new TextDecoder().decode(plain);
+  } catch {
+    throw new SealError("a stored secret was encrypted with a different encryption key");
+  }
+}
+
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The one definition of a ledger row: fields, order, zero values (specification "Usage log entry", decisions §23, §34.1).
+ * Worker, Cell, Ledger, ClickHouse table and reads all take the shape from here. A row is frozen at completion.
+ */
+import { z } from "zod";
+
+export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+
+export const REQUEST_TYPES = [
+  "chat",
+  "completion",
+  "responses",
+  "embedding",
+  "audio",
+  "image",
+  "rerank",
+  "moderation",
+  "other",
+  "vision_boon",
+  "structured_output_boon",
+  "tool_loop",
+  "guardrails_boon",
+  "health_probe",
+  "benchmark",
+] as const;
+
+export const ADMISSION_CLASSES = ["fast", "queued", "rejected", "boon"] as const;
+export const CACHE_STATUSES = ["hit", "miss", "off"] as const;
+export const SESSION_ID_SOURCES = ["client", "derived", "none"] as const;
+
+export type RequestType = (typeof REQUEST_TYPES)[number];
+export type AdmissionClass = (typeof ADMISSION_CLASSES)[number];
+export type CacheStatus = (typeof CACHE_STATUSES)[number];
+export type SessionIdSource = (typeof SESSION_ID_SOURCES)[number];
+
+/** One row of `usage_raw`, as it travels from the Worker to the analytics store. Times in ms, cost in USD. */
+export const usageRowSchema = z.object({
+  request_id: z.string(),
+  /** Completion time, Unix epoch ms; the ClickHouse column is `ts`. */
+  ts_ms: z.number().int(),
+  tenant_id: z.string(),
+  key_id: z.string(),
+  /** The model_name; on refusals the client's text cut to 200 characters, or "". */
+  model: z.string(),
+  request_type: z.enum(REQUEST_TYPES),
+  session_id: z.string(),
+  session_id_source: z.enum(SESSION_ID_SOURCES),
+  admission: z.enum(ADMISSION_CLASSES),
+  cache_status: z.enum(CACHE_STATUSES),
+  cell: z.string(),
+  device_id: z.string(),
+  weight: z.number().int(),
+  status_code: z.number().int(),
+  /** Status of the upstream's answer, 0 when none answered. */
+  upstream_status: z.number().int(),
+  input_tokens: z.number().int(),
+  output_tokens: z.number().int(),
+  total_tokens: z.number().int(),
+  estimated_tokens: z.number().int(),
+  queue_wait_ms: z.number().int(),
+  ttft_ms: z.number().int(),
+  total_ms: z.number().int(),
+  cost_usd: z.number(),
+  energy_wh: z.number(),
+  energy_cost_usd: z.number(),
+  co2_g: z.number(),
+});
+
+export type UsageRow = z.infer<typeof usageRowSchema>;
+
+/** Column order of `usage_raw` (with `ts` for `ts_ms`). */
+export const USAGE_ROW_FIELDS = Object.keys(usageRowSchema.shape) as readonly (keyof UsageRow)[];
+
+/** A row with every field at its zero value: nil tenant, refused, nothing used. */
+export function zeroUsageRow(requestId: string, tsMs: number): UsageRow {
+  return {
+    request_id: requestId,
+    ts_ms: tsMs,
+    tenant_id: NIL_UUID,
+    key_id: NIL_UUID,
+    model: "",
+    request_type: "other",
+    session_id: "",
+    session_id_source: "none",
+    admission: "rejected",
+    cache_status: "off",
+    cell: "",
+    device_id: "",
+    weight: 0,
+    status_code: 0,
+    upstream_status: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    total_tokens: 0,
+    estimated_tokens: 0,
+    queue_wait_ms: 0,
+    ttft_ms: 0,
+    total_ms: 0,
+    cost_usd: 0,
+    energy_wh: 0,
+    energy_cost_usd: 0,
+    co2_g: 0,
+  };
+}
