@@ -2,8 +2,9 @@
  * What the pipeline needs from the outside world, as interfaces. Adapters and objects implement them, deps.ts composes
  * them, tests hand in their own. Nothing here imports a platform.
  */
-import type { ModelRecord, ResolvedKey } from "../shared/records.ts";
+
 import type { RevItem } from "../shared/internal.ts";
+import type { ModelRecord, ResolvedKey } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
 import type { Admitted, Ask, PermitHandle } from "./domain/ask.ts";
 
@@ -85,7 +86,11 @@ export interface CacheEntry {
 
 export interface ResponseCache {
   /** One round trip: the entry and the key's current rev as the store has it. A store failure is a miss. */
-  lookup(tenantId: string, digest: string, keyHash: string): Promise<{ entry: CacheEntry | null; key: ResolvedKey | null }>;
+  lookup(
+    tenantId: string,
+    digest: string,
+    keyHash: string,
+  ): Promise<{ entry: CacheEntry | null; key: ResolvedKey | null }>;
   /** Never throws; a failure is counted. */
   store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number): Promise<void>;
 }

@@ -8,7 +8,12 @@ export type FairshareAlgorithm = "weighted" | "hierarchical";
 /** A request that wants a slot. Weights, caps and names as of its own records: the latest value seen counts. */
 export interface Arrival {
   readonly requestId: string;
-  readonly tenant: { readonly id: string; readonly name: string; readonly weight: number; readonly maxInFlight: number | null };
+  readonly tenant: {
+    readonly id: string;
+    readonly name: string;
+    readonly weight: number;
+    readonly maxInFlight: number | null;
+  };
   readonly group: { readonly name: string; readonly weight: number };
   readonly model: { readonly name: string; readonly admissionWeight: number; readonly maxInFlight: number | null };
   /** Charged at grant, at least 1. */
@@ -26,9 +31,20 @@ export type SchedulerEvent =
   | { readonly type: "adopt"; readonly arrival: Arrival }
   | { readonly type: "capacity"; readonly maxInFlight: number }
   /** New weights and caps of records, effective on waiting requests at once. */
-  | { readonly type: "tenant"; readonly id: string; readonly weight?: number; readonly maxInFlight?: number | null; readonly group?: { readonly name: string; readonly weight: number } }
+  | {
+      readonly type: "tenant";
+      readonly id: string;
+      readonly weight?: number;
+      readonly maxInFlight?: number | null;
+      readonly group?: { readonly name: string; readonly weight: number };
+    }
   | { readonly type: "group"; readonly name: string; readonly weight: number }
-  | { readonly type: "model"; readonly name: string; readonly admissionWeight?: number; readonly maxInFlight?: number | null }
+  | {
+      readonly type: "model";
+      readonly name: string;
+      readonly admissionWeight?: number;
+      readonly maxInFlight?: number | null;
+    }
   /** Holds back every grant (after a reset, while slots are adopted) or lets grants flow again. */
   | { readonly type: "hold"; readonly on: boolean };
 
