@@ -1,0 +1,36 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { importSealKey, isSealed, SealError, seal, unseal } from "./seal.ts";
+
+const makeKey = async () => await importSealKey(randomBytes(32).toString("base64"));
+
+describe("seal", () => {
+  it("opens what it sealed, and never seals the same text alike", async () => {
+    const key = await makeKey();
+    const [first, second] = [await seal("sk-upstream ✓", key), await seal("sk-upstream ✓", key)];
+    expect(isSealed(first)).toBe(true);
+    expect(first).not.toContain("upstream");
+    expect(first).not.toBe(second);
+    expect(await unseal(first, key)).toBe("sk-upstream ✓");
+  });
+
+  it("keeps plaintext when no key is set, and reads it back with or without one", async () => {
+    expect(await seal("plain", undefined)).toBe("plain");
+    expect(await unseal("plain", undefined)).toBe("plain");
+    expect(await unseal("plain", await makeKey())).toBe("plain");
+  });
+
+  it("names why a sealed value does not open, without showing it", async () => {
+    const sealed = await seal("secret-text", await makeKey());
+    await expect(unseal(sealed, undefined)).rejects.toThrow("no encryption key is configured");
+    await expect(unseal(sealed, await makeKey())).rejects.toThrow("different encryption key");
+    await expect(unseal("enc:v1:!!", await makeKey())).rejects.toThrow("damaged");
+  });
+
+  it.each(["", "abc", Buffer.alloc(31).toString("base64"), Buffer.alloc(33).toString("base64"), "!".repeat(44)])(
+    "refuses the key %j",
+    async (text) => {
+      await expect(importSealKey(text)).rejects.toBeInstanceOf(SealError);
+    },
+  );
+});
