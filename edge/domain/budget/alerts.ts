@@ -1,0 +1,52 @@
+/**
+ * The alerts of term budgets as decisions §35 words them. An alert's id carries its period, so that it is told once per
+ * period and level however often it is handed over.
+ */
+import { usdOf } from "./amounts.ts";
+import type { BudgetLimits, TermLimits } from "./limits.ts";
+import { type AlertLevel, type TermAccount, usedRatio } from "./term-budget.ts";
+
+export interface BudgetAlert {
+  /** `<issue key>@<period tag>`. */
+  readonly id: string;
+  readonly issueKey: string;
+  readonly title: string;
+  /** One line, at most 500 characters. */
+  readonly detail: string;
+}
+
+function usd(nanoUsd: number): string {
+  return usdOf(nanoUsd)
+    .toFixed(6)
+    .replace(/\.?0+$/, "");
+}
+
+function amount(account: TermAccount, term: TermLimits): string {
+  const unit = usedRatio(account, term)?.unit ?? "tokens";
+  const [used, cap] =
+    unit === "tokens"
+      ? [String(account.usedTokens), String(term.tokens ?? 0)]
+      : [usd(account.usedNanoUsd), usd(term.nanoUsd ?? 0)];
+  return `${used} of ${cap} ${unit} (${term.period ?? "lifetime"})`;
+}
+
+const STATE: Record<AlertLevel, string> = { warn: "at 80 percent", exhausted: "exhausted" };
+
+/** The alert of the tenant's budget, or of the key's. */
+export function budgetAlert(
+  whose: "tenant" | "key",
+  level: AlertLevel,
+  limits: BudgetLimits,
+  account: TermAccount,
+): BudgetAlert {
+  const tenant = whose === "tenant";
+  const issueKey = tenant ? `term_budget_${level}:${limits.tenant.id}` : `key_term_budget_${level}:${limits.key.id}`;
+  const who = tenant ? limits.tenant.name : `${limits.key.label} of ${limits.tenant.name}`;
+  const term = tenant ? limits.tenant.term : limits.key.term;
+  return {
+    id: `${issueKey}@${account.tag}`,
+    issueKey,
+    title: `${tenant ? "Tenant budget" : "API key budget"} ${STATE[level]}`,
+    detail: `${who}: ${amount(account, term)}`.slice(0, 500),
+  };
+}

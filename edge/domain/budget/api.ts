@@ -1,0 +1,105 @@
+/**
+ * What travels between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated
+ * or delayed: a lease is granted once per (cell, epoch, purse, n), a batch is applied once per (cell, epoch, sequence),
+ * and batches are applied without gaps. The Cell keeps a batch until the object has stored it.
+ */
+import type { BudgetAlert } from "./alerts.ts";
+import type { Actual, Amounts } from "./amounts.ts";
+import type { BudgetLimits } from "./limits.ts";
+import type { BucketLevel, TokenBucket } from "./token-bucket.ts";
+import type { BudgetUsage } from "./usage-view.ts";
+
+/** Period tags at the start of a request: only these counters are charged (decisions §19.2). */
+export interface Tags {
+  readonly tenant: string;
+  readonly key: string;
+}
+
+/** Settlements of one key, purse and period, summed; also what is given back unspent (nothing used). */
+export interface SettleLine {
+  /** The purse that `released` was drawn from. */
+  readonly purse: string | null;
+  /** Whose counters are charged. */
+  readonly limits: BudgetLimits;
+  readonly tags: Tags;
+  /** Reservations that end with this line, at the size they were taken. */
+  readonly released: Amounts;
+  readonly used: Actual;
+  /** Not a settlement: `released` names reservations of an earlier life of this cell that go on in this one. */
+  readonly adopted: boolean;
+}
+
+/** The Cell will draw no more from lease `n`. `void`: it never got the answer, so whatever `n` was granted goes back. */
+export interface LeaseEnd {
+  readonly purse: string | null;
+  readonly n: number;
+  readonly void: boolean;
+}
+
+export interface Batch {
+  /** 1, 2, 3 ... per (cell, epoch). */
+  readonly sequence: number;
+  readonly lines: readonly SettleLine[];
+  readonly ends: readonly LeaseEnd[];
+}
+
+export interface Report {
+  readonly cell: string;
+  /** One life of a wallet; larger than any that the cell used before for this tenant. */
+  readonly epoch: number;
+  /** Sequence numbers up to here are no longer held by the Cell: the object once said that it has stored them. */
+  readonly base: number;
+  /** The newest sequence number that exists. */
+  readonly through: number;
+  /** Those that the object may lack, ascending. */
+  readonly batches: readonly Batch[];
+  /** Ids of alerts that are safe in the Cell's hands. */
+  readonly alertsSeen: readonly string[];
+}
+
+export interface ReportAnswer {
+  /** Applied up to here; less than `through` asks for the missing ones. */
+  readonly applied: number;
+  /** Stored up to here: the Cell may forget these. */
+  readonly durable: number;
+  readonly alerts: readonly BudgetAlert[];
+}
+
+export interface LeaseRequest {
+  readonly report: Report;
+  readonly limits: BudgetLimits;
+  readonly purse: string | null;
+  /** Rising per epoch; a retry repeats the number. */
+  readonly n: number;
+  readonly need: Amounts;
+  readonly want: Amounts;
+}
+
+export type Refusal = "rate" | "key" | "tenant";
+
+export type LeaseVerdict =
+  | { readonly kind: "granted"; readonly grant: Amounts; readonly ttlMs: number }
+  | { readonly kind: "refused"; readonly reason: Refusal }
+  /** Batches are missing: send them and ask again under the same `n`. */
+  | { readonly kind: "behind" }
+  /** A newer ask of this purse, or a newer life of this cell, is known. */
+  | { readonly kind: "stale" };
+
+export interface LeaseAnswer {
+  readonly report: ReportAnswer;
+  readonly verdict: LeaseVerdict;
+  /** After the verdict; cap 0 without a per-minute cap. */
+  readonly bucket: TokenBucket;
+}
+
+/** RPC surface of the TenantBudget object, named by tenant id. */
+export interface TenantBudgetApi {
+  lease(request: LeaseRequest): Promise<LeaseAnswer>;
+  settleBatch(report: Report): Promise<ReportAnswer>;
+  /** The level for headers of responses that reserved nothing; null without a per-minute cap. */
+  level(limits: BudgetLimits): Promise<BucketLevel | null>;
+  /** Decisions §3.5. */
+  usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage>;
+  /** Checks the counters of tenant and key against the ledger (decisions §19.6). False: the ledger did not answer. */
+  rebuild(limits: BudgetLimits): Promise<boolean>;
+}

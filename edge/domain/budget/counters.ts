@@ -1,0 +1,98 @@
+/**
+ * The term counters of one tenant and its keys under the newest limits heard of each. Every access names its limits and
+ * the time, so that no counter is read under an old cap or in an old period.
+ */
+import { type BudgetAlert, budgetAlert } from "./alerts.ts";
+import type { Actual } from "./amounts.ts";
+import type { Tags } from "./api.ts";
+import type { BudgetLimits, TenantLimits } from "./limits.ts";
+import type { StoredKey } from "./stored.ts";
+import {
+  chargeAccount,
+  emptyAccount,
+  type MonthOf,
+  periodTag,
+  raiseAlerts,
+  raiseTo,
+  rollAccount,
+  type TermAccount,
+} from "./term-budget.ts";
+
+export type Whose = "tenant" | "key";
+
+export class Counters {
+  readonly #monthOf: MonthOf;
+  readonly #keys: Map<string, StoredKey>;
+  readonly #dirtyKeys = new Set<string>();
+  tenant: TenantLimits | null;
+  account: TermAccount | null;
+
+  constructor(
+    monthOf: MonthOf,
+    tenant: { readonly limits: TenantLimits | null; readonly account: TermAccount | null } | null,
+    keys: readonly StoredKey[],
+  ) {
+    this.#monthOf = monthOf;
+    this.tenant = tenant?.limits ?? null;
+    this.account = tenant?.account ?? null;
+    this.#keys = new Map(keys.map((key) => [key.limits.id, key]));
+  }
+
+  key(id: string): StoredKey | undefined {
+    return this.#keys.get(id);
+  }
+
+  /** Learns limits, unless newer ones are known, and brings both counters to the period of now; answers what holds. */
+  touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
+    const known = this.#keys.get(limits.key.id);
+    const tenant = this.tenant !== null && this.tenant.rev > limits.tenant.rev ? this.tenant : limits.tenant;
+    const key = known !== undefined && known.limits.rev > limits.key.rev ? known.limits : limits.key;
+    const tenantTag = periodTag(tenant.term, tenant.timezone, nowMs, this.#monthOf);
+    const keyTag = periodTag(key.term, tenant.timezone, nowMs, this.#monthOf);
+    const account = known === undefined ? emptyAccount(keyTag) : rollAccount(known.account, keyTag);
+    this.tenant = tenant;
+    this.account = this.account === null ? emptyAccount(tenantTag) : rollAccount(this.account, tenantTag);
+    if (known?.account !== account || known.limits !== key) this.#keys.set(key.id, { limits: key, account });
+    return { tenant, key };
+  }
+
+  /** The account as last touched. */
+  read(whose: Whose, limits: BudgetLimits): TermAccount {
+    const account = whose === "tenant" ? this.account : this.#keys.get(limits.key.id)?.account;
+    return account ?? emptyAccount("");
+  }
+
+  /** Charges what a request used to the periods it started in; answers the alerts that are owed now. */
+  charge(limits: BudgetLimits, tags: Tags, used: Actual): readonly BudgetAlert[] {
+    return (["tenant", "key"] as const).flatMap((whose) => {
+      const before = this.read(whose, limits);
+      const monthly = before.tag.startsWith("m:") && tags[whose].startsWith("m:");
+      const current = monthly ? rollAccount(before, tags[whose]) : before;
+      const { account, levels } = raiseAlerts(chargeAccount(current, tags[whose], used), limits[whose].term);
+      this.#write(whose, limits, account);
+      return levels.map((level) => budgetAlert(whose, level, limits, account));
+    });
+  }
+
+  /** The ledger's sum since the period `tag` began; ignored when that period is over. */
+  raise(whose: Whose, limits: BudgetLimits, tag: string, sum: Actual): void {
+    const account = this.read(whose, limits);
+    if (account.tag === tag) this.#write(whose, limits, raiseTo(account, sum));
+  }
+
+  /** The keys that changed since the last call. */
+  takeDirtyKeys(): readonly StoredKey[] {
+    const dirty = [...this.#dirtyKeys].flatMap((id) => this.#keys.get(id) ?? []);
+    this.#dirtyKeys.clear();
+    return dirty;
+  }
+
+  #write(whose: Whose, limits: BudgetLimits, account: TermAccount): void {
+    if (whose === "tenant") {
+      this.account = account;
+      return;
+    }
+    this.#keys.set(limits.key.id, { limits: limits.key, account });
+    this.#dirtyKeys.add(limits.key.id);
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The limits that bind one request, as its own records state them (decisions §32.2). Every message carries them, so
+ * neither a Cell nor the budget object ever looks one up; the higher `rev` wins.
+ */
+import type { ResolvedBudget, ResolvedKey } from "../../../shared/records.ts";
+import { nanoUsdOf } from "./amounts.ts";
+
+/** One term budget (decisions §3.1); null caps are none, period null is a lifetime. */
+export interface TermLimits {
+  readonly tokens: number | null;
+  readonly nanoUsd: number | null;
+  readonly period: "lifetime" | "monthly" | "term" | null;
+  readonly startedAtMs: number | null;
+}
+
+export interface TenantLimits {
+  readonly id: string;
+  readonly name: string;
+  readonly rev: number;
+  readonly timezone: string;
+  /** 0: no per-minute cap. */
+  readonly tokensPerMinute: number;
+  readonly term: TermLimits;
+}
+
+export interface KeyLimits {
+  readonly id: string;
+  /** The key's name, or its prefix when it has none. */
+  readonly label: string;
+  readonly rev: number;
+  readonly term: TermLimits;
+}
+
+export interface BudgetLimits {
+  readonly tenant: TenantLimits;
+  readonly key: KeyLimits;
+}
+
+function termLimits(budget: ResolvedBudget): TermLimits {
+  return {
+    tokens: budget.tokens,
+    nanoUsd: budget.cost_usd === null ? null : nanoUsdOf(budget.cost_usd),
+    period: budget.period,
+    startedAtMs: budget.started_at_ms,
+  };
+}
+
+/** The limits of a key's hot copy; null when its tenant is gone. */
+export function limitsOf(key: ResolvedKey): BudgetLimits | null {
+  if (key.tenant === null) return null;
+  return {
+    tenant: {
+      id: key.tenant.id,
+      name: key.tenant.name,
+      rev: key.tenant.rev,
+      timezone: key.tenant.timezone,
+      tokensPerMinute: key.tenant.tokens_per_minute,
+      term: termLimits(key.tenant.budget),
+    },
+    key: {
+      id: key.key_id,
+      label: key.key_name === "" ? key.key_prefix : key.key_name,
+      rev: key.rev,
+      term: termLimits(key.budget),
+    },
+  };
+}
+
+/** Whether a term budget has any cap. */
+export function isCapped(term: TermLimits): boolean {
+  return term.tokens !== null || term.nanoUsd !== null;
+}
+
+/** Whether anything binds at all: without it requests need no lease and are only reported. */
+export function needsLease(limits: BudgetLimits): boolean {
+  return limits.tenant.tokensPerMinute > 0 || isCapped(limits.tenant.term) || isCapped(limits.key.term);
+}
+
+/** Which purse pays: the key's own when it has caps, else the tenant's (null) (decisions §19.1). */
+export function purseOf(limits: BudgetLimits): string | null {
+  return isCapped(limits.key.term) ? limits.key.id : null;
+}
+
+/** What a request is answered with when the budget object is beyond reach and failing open is off (decisions §19.5). */
+export function unavailableCode(limits: BudgetLimits): "budget_check_failed" | "key_budget_check_failed" {
+  const tenantBound = limits.tenant.tokensPerMinute > 0 || isCapped(limits.tenant.term);
+  return tenantBound ? "budget_check_failed" : "key_budget_check_failed";
+}

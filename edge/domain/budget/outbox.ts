@@ -1,0 +1,136 @@
+/**
+ * What a wallet still has to tell the budget object: settlements and returned leases, summed, sealed into numbered
+ * batches when a message leaves, and kept until the object has stored them. A batch never changes once sealed, so it
+ * may be sent any number of times.
+ */
+import type { BudgetAlert } from "./alerts.ts";
+import { plus } from "./amounts.ts";
+import type { Batch, LeaseEnd, Report, ReportAnswer, SettleLine } from "./api.ts";
+
+/** After silence this long the object is asked whether it has stored what it applied. */
+const CONFIRM_MS = 10_000;
+const RETRY_MS = 1_000;
+const ALERTS_REMEMBERED = 1_000;
+
+export class Outbox {
+  readonly #cell: string;
+  readonly #epoch: number;
+  #lines = new Map<string, SettleLine>();
+  #ends: LeaseEnd[] = [];
+  #batches: Batch[] = [];
+  #dueMs: number | null = null;
+  #base = 0;
+  #through = 0;
+  #applied = 0;
+  #lastTalkMs = 0;
+  #number = 0;
+  #retryMs: number | null = null;
+  #failingSinceMs: number | null = null;
+  readonly #alertsSeen = new Set<string>();
+  #alertsToAck = new Set<string>();
+  /** A report is under way; leases carry reports as well and do not count here. */
+  reporting = false;
+
+  constructor(cell: string, epoch: number) {
+    this.#cell = cell;
+    this.#epoch = epoch;
+  }
+
+  /** Since when the object has not answered; null while it does. */
+  get failingSinceMs(): number | null {
+    return this.#failingSinceMs;
+  }
+
+  get empty(): boolean {
+    return this.#lines.size === 0 && this.#ends.length === 0 && this.#batches.length === 0 && !this.reporting;
+  }
+
+  /** The number of the next ask: rising over all purses, so that a purse may come and go. */
+  nextNumber(): number {
+    this.#number += 1;
+    return this.#number;
+  }
+
+  /** Adds a settlement, to leave at `dueMs` at the latest. */
+  add(line: SettleLine, dueMs: number): void {
+    const { limits, purse, tags, adopted } = line;
+    const revs = `${limits.tenant.rev}/${limits.key.rev}`;
+    const id = JSON.stringify([limits.key.id, revs, purse, tags.tenant, tags.key, adopted]);
+    const same = this.#lines.get(id);
+    const sum: SettleLine =
+      same === undefined
+        ? line
+        : {
+            ...line,
+            released: plus(same.released, line.released),
+            used: { tokens: same.used.tokens + line.used.tokens, nanoUsd: same.used.nanoUsd + line.used.nanoUsd },
+          };
+    this.#lines.set(id, sum);
+    this.#due(dueMs);
+  }
+
+  end(end: LeaseEnd, dueMs: number): void {
+    this.#ends.push(end);
+    this.#due(dueMs);
+  }
+
+  /** Seals what waits, and answers the message with everything that the object may lack. */
+  report(nowMs: number): Report {
+    this.#lastTalkMs = nowMs;
+    if (this.#lines.size > 0 || this.#ends.length > 0) {
+      this.#through += 1;
+      this.#batches.push({ sequence: this.#through, lines: [...this.#lines.values()], ends: this.#ends });
+      this.#lines = new Map();
+      this.#ends = [];
+    }
+    this.#dueMs = null;
+    return {
+      cell: this.#cell,
+      epoch: this.#epoch,
+      base: this.#base,
+      through: this.#through,
+      batches: this.#batches.filter((batch) => batch.sequence > this.#applied),
+      alertsSeen: [...this.#alertsToAck],
+    };
+  }
+
+  /** Takes an answer to any message; answers the alerts that are new. Answers may come in any order. */
+  answered(report: Report, answer: ReportAnswer, nowMs: number): readonly BudgetAlert[] {
+    this.#lastTalkMs = nowMs;
+    this.#retryMs = null;
+    this.#failingSinceMs = null;
+    this.#applied = answer.applied;
+    this.#base = Math.max(this.#base, answer.durable);
+    this.#batches = this.#batches.filter((batch) => batch.sequence > this.#base);
+    for (const id of report.alertsSeen) this.#alertsToAck.delete(id);
+    const fresh = answer.alerts.filter((alert) => !this.#alertsSeen.has(alert.id));
+    for (const alert of answer.alerts) {
+      this.#alertsSeen.add(alert.id);
+      this.#alertsToAck.add(alert.id);
+    }
+    for (const id of this.#alertsSeen) {
+      if (this.#alertsSeen.size <= ALERTS_REMEMBERED) break;
+      this.#alertsSeen.delete(id);
+    }
+    if (this.#applied < this.#through) this.#due(nowMs);
+    return fresh;
+  }
+
+  failed(nowMs: number): void {
+    this.#failingSinceMs ??= nowMs;
+    this.#retryMs = nowMs + RETRY_MS;
+  }
+
+  /** When a report should leave; null: nothing to say, or one is under way. */
+  nextMs(): number | null {
+    if (this.reporting) return null;
+    const kept = this.#batches.length > 0 || this.#alertsToAck.size > 0 ? this.#lastTalkMs + CONFIRM_MS : null;
+    const unapplied = this.#batches.length > 0 && this.#retryMs !== null ? this.#retryMs : null;
+    const times = [this.#dueMs, kept, unapplied].filter((at) => at !== null);
+    return times.length === 0 ? null : Math.max(Math.min(...times), this.#retryMs ?? 0);
+  }
+
+  #due(atMs: number): void {
+    this.#dueMs = this.#dueMs === null ? atMs : Math.min(this.#dueMs, atMs);
+  }
+}

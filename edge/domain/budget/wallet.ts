@@ -1,0 +1,270 @@
+/**
+ * A Cell's side of one tenant's budgets: its purses, the reservations that live requests drew from them, and what is
+ * still to be told to the budget object. It decides nothing but by what it holds; the authority is TenantBudgetCore.
+ * Pure: the Cell sends the messages that it answers with and brings back what came of them.
+ *
+ * How a Cell uses it (one Wallet per tenant id; drop it when {@link Wallet.idle}, with a larger epoch for the next one):
+ * 1. queued by the scheduler: `expect`, so that a lease is there when the slot is; left the queue: `withdraw`;
+ * 2. granted by the scheduler: `reserve`; its `decided` effect comes at once or after a message. Meanwhile the slot is
+ *    taken; on arrival re-check that the waiter is still there, else `withdraw`. ok: go on. refused: slot back, charge
+ *    undone, answer `code`. unavailable: `code`, or with failing open `admitUnchecked` and go on;
+ * 3. end of the request: `settle` with what was used; zero for a full refund. A second call changes nothing;
+ * 4. sub-calls of boons: `charge`; a slot taken over from a Cell that died: `adopt` (never `reserve`);
+ * 5. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered` or
+ *    `failed`; effect `report`: TenantBudget.settleBatch(report), then `reported` or `reportFailed`; effect `alert`: hand
+ *    it to the Ledger; keep one timer at {@link Wallet.nextWakeMs} and call `tick`.
+ */
+import type { BudgetAlert } from "./alerts.ts";
+import { type Actual, type Amounts, NOTHING } from "./amounts.ts";
+import type { LeaseAnswer, LeaseRequest, Refusal, Report, ReportAnswer, SettleLine, Tags } from "./api.ts";
+import { type BudgetLimits, needsLease, purseOf, unavailableCode } from "./limits.ts";
+import { Outbox } from "./outbox.ts";
+import { type Outcome, Purse, type Waiter } from "./purse.ts";
+import { type MonthOf, periodTag } from "./term-budget.ts";
+import {
+  adjustBucket,
+  type BucketLevel,
+  bucketLevel,
+  retryAfterMs,
+  type TokenBucket,
+  touchBucket,
+} from "./token-bucket.ts";
+
+export type RefusalCode = "token_budget_exceeded" | "key_budget_exhausted" | "tenant_budget_exhausted";
+
+export type Verdict =
+  | { readonly kind: "ok"; readonly level: BucketLevel | null }
+  | {
+      readonly kind: "refused";
+      readonly code: RefusalCode;
+      /** Of a 429 only: whole ms, at least 1. */
+      readonly retryAfterMs: number | null;
+      readonly level: BucketLevel | null;
+    }
+  | { readonly kind: "unavailable"; readonly code: "budget_check_failed" | "key_budget_check_failed" };
+
+export type WalletEffect =
+  | { readonly type: "decided"; readonly requestId: string; readonly verdict: Verdict }
+  | { readonly type: "ask"; readonly request: LeaseRequest }
+  | { readonly type: "report"; readonly report: Report }
+  | { readonly type: "alert"; readonly alert: BudgetAlert };
+
+interface Reservation {
+  readonly limits: BudgetLimits;
+  readonly tags: Tags;
+  readonly purse: string | null;
+  readonly drawn: Amounts;
+}
+
+/** Settlements leave within this time: of tenants with caps, and of those that are only counted. */
+const REPORT_MS = 1_000;
+const COUNT_MS = 10_000;
+
+const CODES: Record<Refusal, RefusalCode> = {
+  rate: "token_budget_exceeded",
+  key: "key_budget_exhausted",
+  tenant: "tenant_budget_exhausted",
+};
+
+export class Wallet {
+  readonly #monthOf: MonthOf;
+  readonly #outbox: Outbox;
+  readonly #purses = new Map<string | null, Purse>();
+  readonly #reservations = new Map<string, Reservation>();
+  #bucket: TokenBucket | null = null;
+
+  /** `epoch`: larger than that of any Wallet of this cell for this tenant before; the clock in ms will do. */
+  constructor(cell: string, epoch: number, monthOf: MonthOf) {
+    this.#outbox = new Outbox(cell, epoch);
+    this.#monthOf = monthOf;
+  }
+
+  /** Nothing held, nobody waiting, everything told and stored. */
+  get idle(): boolean {
+    return (
+      this.#reservations.size === 0 && this.#outbox.empty && [...this.#purses.values()].every((purse) => purse.idle)
+    );
+  }
+
+  /** Since when settlements cannot be delivered; alert after 30 s (decisions §19.5). */
+  get undeliveredSinceMs(): number | null {
+    return this.#outbox.failingSinceMs;
+  }
+
+  /** A request that waits for its slot. Nothing is decided. */
+  expect(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly WalletEffect[] {
+    if (!needsLease(limits)) return [];
+    const waiter = this.#waiter(requestId, limits, need, nowMs);
+    const purse = this.#purse(purseOf(limits));
+    purse.expect(waiter);
+    return this.#pump(purse, nowMs);
+  }
+
+  /** Draws for a request that has its slot: bucket, key budget and tenant budget at once, or none. */
+  reserve(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly WalletEffect[] {
+    const waiter = this.#waiter(requestId, limits, need, nowMs);
+    if (!needsLease(limits)) {
+      this.#hold(waiter, null, NOTHING);
+      return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
+    }
+    const purse = this.#purse(purseOf(limits));
+    purse.wait(waiter);
+    return this.#pump(purse, nowMs);
+  }
+
+  /** A request that no longer wants what it expected, waits for, or drew. */
+  withdraw(requestId: string, nowMs: number): readonly WalletEffect[] {
+    for (const purse of this.#purses.values()) purse.forget(requestId);
+    this.settle(requestId, { tokens: 0, nanoUsd: 0 }, nowMs);
+    return this.tick(nowMs);
+  }
+
+  /** Goes on without the check (GATEWAY_FAIL_OPEN): nothing is reserved, what it uses is charged at the end. */
+  admitUnchecked(requestId: string, limits: BudgetLimits, nowMs: number): void {
+    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), null, NOTHING, false);
+  }
+
+  /** A request that drew `need` in an earlier life of this cell. */
+  adopt(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): void {
+    const waiter = this.#waiter(requestId, limits, need, nowMs);
+    const leased = needsLease(limits);
+    const purse = purseOf(limits);
+    this.#hold(waiter, purse, leased ? waiter.need : NOTHING);
+    if (!leased) return;
+    const used = { tokens: 0, nanoUsd: 0 };
+    this.#outbox.add({ purse, limits, tags: waiter.tags, released: waiter.need, used, adopted: true }, nowMs);
+  }
+
+  /** Ends a reservation with what was used; only the first call counts. */
+  settle(requestId: string, used: Actual, nowMs: number): void {
+    const reservation = this.#reservations.get(requestId);
+    if (reservation === undefined) return;
+    this.#reservations.delete(requestId);
+    const { limits, tags, purse, drawn } = reservation;
+    this.#tell({ purse, limits, tags, released: drawn, used, adopted: false }, nowMs);
+  }
+
+  /** Usage without a reservation: sub-calls of boons, a request whose life nobody followed. */
+  charge(limits: BudgetLimits, used: Actual, nowMs: number): void {
+    const tags = this.#tags(limits, nowMs);
+    this.#tell({ purse: null, limits, tags, released: NOTHING, used, adopted: false }, nowMs);
+  }
+
+  answered(request: LeaseRequest, answer: LeaseAnswer, nowMs: number): readonly WalletEffect[] {
+    this.#bucket = answer.bucket;
+    const alerts = this.#heard(request.report, answer.report, nowMs);
+    const purse = this.#purse(request.purse);
+    const decided = this.#decided(purse.answered(request.n, answer, nowMs), nowMs);
+    return [...alerts, ...decided, ...this.#pump(purse, nowMs), ...this.tick(nowMs)];
+  }
+
+  /** The lease got no answer in time, twice. */
+  failed(request: LeaseRequest, nowMs: number): readonly WalletEffect[] {
+    this.#outbox.failed(nowMs);
+    const purse = this.#purse(request.purse);
+    return [...this.#decided(purse.failed(request.n, nowMs), nowMs), ...this.#pump(purse, nowMs)];
+  }
+
+  reported(report: Report, answer: ReportAnswer, nowMs: number): readonly WalletEffect[] {
+    this.#outbox.reporting = false;
+    return [...this.#heard(report, answer, nowMs), ...this.tick(nowMs)];
+  }
+
+  reportFailed(nowMs: number): void {
+    this.#outbox.reporting = false;
+    this.#outbox.failed(nowMs);
+  }
+
+  /** Gives back what ended, and reports what is due. */
+  tick(nowMs: number): readonly WalletEffect[] {
+    const effects: WalletEffect[] = [];
+    for (const purse of this.#purses.values()) {
+      purse.expire(nowMs);
+      effects.push(...this.#pump(purse, nowMs));
+      if (purse.idle) this.#purses.delete(purse.id);
+    }
+    const due = this.#outbox.nextMs();
+    if (due === null || due > nowMs) return effects;
+    this.#outbox.reporting = true;
+    return [...effects, { type: "report", report: this.#outbox.report(nowMs) }];
+  }
+
+  /** When to call {@link tick}; null: nothing to do until something happens. */
+  nextWakeMs(): number | null {
+    const ends = [...this.#purses.values()].map((purse) => purse.endsAtMs);
+    const all = [...ends, this.#outbox.nextMs()].filter((at) => at !== null);
+    return all.length === 0 ? null : Math.min(...all);
+  }
+
+  /** Object level plus what this cell holds (decisions §19.1); undefined: unknown here, ask TenantBudget.level. */
+  level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
+    if (limits.tenant.tokensPerMinute === 0) return null;
+    if (this.#bucket === null) return undefined;
+    const held = [...this.#purses.values()].reduce((sum, purse) => sum + purse.held.bucketTokens, 0);
+    const own = touchBucket(this.#bucket, limits.tenant.tokensPerMinute, nowMs);
+    return bucketLevel(adjustBucket(own, held));
+  }
+
+  #pump(purse: Purse, nowMs: number): readonly WalletEffect[] {
+    const decided = this.#decided(purse.serve(nowMs), nowMs);
+    const request = purse.nextAsk(nowMs);
+    return request === null ? decided : [...decided, { type: "ask", request }];
+  }
+
+  #decided(outcomes: readonly Outcome[], nowMs: number): readonly WalletEffect[] {
+    return outcomes.map((outcome) => {
+      const { waiter } = outcome;
+      if (outcome.kind === "drawn") this.#hold(waiter, purseOf(waiter.limits), waiter.need);
+      return { type: "decided", requestId: waiter.requestId, verdict: this.#verdict(outcome, nowMs) };
+    });
+  }
+
+  #verdict(outcome: Outcome, nowMs: number): Verdict {
+    const { limits, need } = outcome.waiter;
+    if (outcome.kind === "unavailable") return { kind: "unavailable", code: unavailableCode(limits) };
+    const level = this.level(limits, nowMs) ?? null;
+    if (outcome.kind === "drawn") return { kind: "ok", level };
+    const wait =
+      outcome.reason === "rate" && this.#bucket !== null
+        ? retryAfterMs(touchBucket(this.#bucket, limits.tenant.tokensPerMinute, nowMs), need.bucketTokens)
+        : null;
+    return { kind: "refused", code: CODES[outcome.reason], retryAfterMs: wait, level };
+  }
+
+  #heard(report: Report, answer: ReportAnswer, nowMs: number): readonly WalletEffect[] {
+    return this.#outbox.answered(report, answer, nowMs).map((alert) => ({ type: "alert", alert }));
+  }
+
+  #hold(waiter: Waiter, purse: string | null, drawn: Amounts): void {
+    const { limits, tags } = waiter;
+    this.#reservations.set(waiter.requestId, { limits, tags, purse, drawn });
+  }
+
+  #tell(line: SettleLine, nowMs: number): void {
+    this.#outbox.add(line, nowMs + (needsLease(line.limits) ? REPORT_MS : COUNT_MS));
+    if (this.#bucket !== null) {
+      this.#bucket = adjustBucket(this.#bucket, line.released.bucketTokens - line.used.tokens);
+    }
+  }
+
+  #waiter(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): Waiter {
+    const bucketTokens = limits.tenant.tokensPerMinute > 0 ? need.bucketTokens : 0;
+    return { requestId, limits, tags: this.#tags(limits, nowMs), need: { ...need, bucketTokens } };
+  }
+
+  #tags(limits: BudgetLimits, nowMs: number): Tags {
+    const { term, timezone } = limits.tenant;
+    return {
+      tenant: periodTag(term, timezone, nowMs, this.#monthOf),
+      key: periodTag(limits.key.term, timezone, nowMs, this.#monthOf),
+    };
+  }
+
+  #purse(id: string | null): Purse {
+    const known = this.#purses.get(id);
+    if (known !== undefined) return known;
+    const purse = new Purse(id, this.#outbox, (line, nowMs) => this.#tell(line, nowMs));
+    this.#purses.set(id, purse);
+    return purse;
+  }
+}
