@@ -75,6 +75,8 @@ export interface LedgerBatch {
   readonly cell: string;
   readonly epoch: string;
   readonly sequence: number;
+  /** These rows may have arrived before by another way: each is checked by its request id. */
+  readonly orphan: boolean;
   readonly rows: readonly UsageRow[];
 }
 

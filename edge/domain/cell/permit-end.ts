@@ -1,0 +1,43 @@
+/**
+ * How the row of a permit reads at its end: as settled, or completed from the ask's skeleton when its holder is gone
+ * (design §4, decisions §19.2, §23.4). The Cell owns cell, admission and queue wait; the Worker owns the rest.
+ */
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { Ask, Grant, Settlement } from "../ask.ts";
+
+/** A settled row with what only the Cell knows. A refusal stays `rejected`. */
+export function settledRow(settlement: Settlement, grant: Grant | null, cell: string, queuedMs: number): UsageRow {
+  const { row } = settlement;
+  return {
+    ...row,
+    cell,
+    admission: row.admission === "rejected" ? "rejected" : (grant?.admission ?? "queued"),
+    queue_wait_ms: grant === null ? queuedMs : grant.queueWaitMs,
+  };
+}
+
+/**
+ * The settlement of a permit whose holder died without settling: at the estimate once the upstream had been called,
+ * else nothing used and nothing charged. The status is 499: nobody is left to be answered.
+ */
+export function orphanedSettlement(
+  ask: Ask,
+  state: { readonly granted: boolean; readonly upstreamCalled: boolean; readonly arrivedMs: number },
+  nowMs: number,
+): Settlement {
+  const billed = state.granted && state.upstreamCalled;
+  const input = billed ? ask.estimate.inputTokens : 0;
+  const output = billed ? ask.estimate.outputTokens : 0;
+  const row: UsageRow = {
+    ...ask.row,
+    ts_ms: nowMs,
+    admission: "queued",
+    status_code: 499,
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: input + output,
+    total_ms: Math.max(0, Math.round(nowMs - state.arrivedMs)),
+    cost_usd: billed ? ask.estimate.costUsd : 0,
+  };
+  return { row, actualTokens: input + output };
+}

@@ -1,0 +1,51 @@
+/**
+ * Which records changed lately: the newest revision per record, kept longer than any isolate may hold a copy (decisions
+ * §32.4). An ask built on an older revision is stale. Kind `all` outdates everything that was read before it; an ask
+ * states the newest `all` that its isolate has heeded.
+ */
+import type { RevItem } from "../../../shared/internal.ts";
+
+export const REVISION_KEEP_MS = 2 * 60 * 60 * 1000;
+
+interface Known {
+  readonly rev: number;
+  readonly seenMs: number;
+}
+
+export class Revisions {
+  readonly #known = new Map<string, Known>();
+
+  /** Keeps the newest; answers the items that were news, for the caller to store. */
+  note(items: readonly RevItem[], nowMs: number): readonly RevItem[] {
+    return items.filter((item) => {
+      const name = nameOf(item);
+      const old = this.#known.get(name);
+      if (old !== undefined && old.rev >= item.rev) return false;
+      this.#known.set(name, { rev: item.rev, seenMs: nowMs });
+      return true;
+    });
+  }
+
+  /** The newest known items that are newer than given. */
+  staleAmong(items: readonly RevItem[]): readonly RevItem[] {
+    return items.flatMap((item) => {
+      const known = this.#known.get(nameOf(item));
+      return known !== undefined && known.rev > item.rev ? [{ kind: item.kind, id: item.id, rev: known.rev }] : [];
+    });
+  }
+
+  /** Forgets what is older than any copy can be. */
+  prune(nowMs: number): void {
+    for (const [name, known] of this.#known) {
+      if (nowMs - known.seenMs > REVISION_KEEP_MS) this.#known.delete(name);
+    }
+  }
+
+  get size(): number {
+    return this.#known.size;
+  }
+}
+
+function nameOf(item: RevItem): string {
+  return `${item.kind}:${item.kind === "all" ? "*" : item.id}`;
+}

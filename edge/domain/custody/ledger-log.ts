@@ -1,0 +1,168 @@
+/**
+ * The Ledger's log as a pure state machine: (index, event) -> (index, effects). It decides which commit belongs to which
+ * segment, when a segment is sealed, what is refused for want of room, and which batch was seen before. It never holds
+ * rows: those are in the commits on disk. Invariant: a segment that is sealed never gains or loses a row, so that its
+ * parts and their deduplication tokens are the same at every attempt (design §6, decisions §23.5).
+ */
+
+export const COMMIT_MAX_BYTES = 256 * 1024;
+export const SEGMENT_MAX_BYTES = 256 * 1024;
+export const SPILL_MAX_BYTES = 256 * 1024 * 1024;
+export const SPILL_MAX_SEGMENTS = 1024;
+export const INSERT_MAX_ROWS = 1000;
+/** How long a shipped segment stays readable, so that a settle retried late is recognised. */
+export const SHIPPED_KEEP_MS = 120_000;
+
+/** What the log knows of itself; rebuilt from disk when the object starts. */
+export interface LogIndex {
+  /** Number of the segment that still takes commits. */
+  readonly openSegment: number;
+  readonly openBytes: number;
+  /** Sealed and open segments that hold rows and are not shipped, ascending. */
+  readonly pending: readonly PendingSegment[];
+  /** Rows refused for want of room, since ever. */
+  readonly dropped: number;
+  /** Newest sequence applied per `cell/epoch`. */
+  readonly applied: ReadonlyMap<string, number>;
+}
+
+export interface PendingSegment {
+  readonly segment: number;
+  readonly bytes: number;
+}
+
+/** Share of the spill limits that one ledger shard has. */
+export interface LogLimits {
+  readonly maxBytes: number;
+  readonly maxSegments: number;
+}
+
+/** Rows as they are inserted: one line of JSON each. `orphan`: may have arrived before by another way. */
+export interface LogLine {
+  readonly json: string;
+  readonly bytes: number;
+}
+
+/** What the shell must do on disk, all of it in one transaction. */
+export type LogEffect =
+  | {
+      readonly type: "commit";
+      readonly segment: number;
+      readonly lines: readonly LogLine[];
+      readonly bytes: number;
+      readonly orphan: boolean;
+    }
+  | { readonly type: "open"; readonly segment: number }
+  | { readonly type: "applied"; readonly source: string; readonly sequence: number }
+  | { readonly type: "dropped"; readonly total: number };
+
+export interface LogStep {
+  readonly index: LogIndex;
+  readonly effects: readonly LogEffect[];
+}
+
+/** The limits of one of `shards` ledgers of a cell. */
+export function limitsPerShard(shards: number): LogLimits {
+  return { maxBytes: Math.floor(SPILL_MAX_BYTES / shards), maxSegments: Math.floor(SPILL_MAX_SEGMENTS / shards) };
+}
+
+/** True when a batch of this source was applied before. */
+export function wasApplied(index: LogIndex, source: string, sequence: number): boolean {
+  return sequence <= (index.applied.get(source) ?? 0);
+}
+
+/** Appends a batch once; a batch seen before has no effect. */
+export function appendBatch(
+  index: LogIndex,
+  batch: {
+    readonly source: string;
+    readonly sequence: number;
+    readonly lines: readonly LogLine[];
+    readonly orphan: boolean;
+  },
+  limits: LogLimits,
+): LogStep {
+  if (wasApplied(index, batch.source, batch.sequence)) return { index, effects: [] };
+  const step = appendLines(index, batch.lines, batch.orphan, limits);
+  const applied = new Map(step.index.applied).set(batch.source, batch.sequence);
+  return {
+    index: { ...step.index, applied },
+    effects: [...step.effects, { type: "applied", source: batch.source, sequence: batch.sequence }],
+  };
+}
+
+/** Appends rows that carry no sequence (a Worker's own fallback); the caller has checked that they are new. */
+export function appendLines(start: LogIndex, lines: readonly LogLine[], orphan: boolean, limits: LogLimits): LogStep {
+  const effects: LogEffect[] = [];
+  let index = start;
+  for (const group of splitLines(lines)) {
+    const bytes = group.reduce((sum, line) => sum + line.bytes, 0);
+    const full = index.openBytes > 0 && index.openBytes + bytes > SEGMENT_MAX_BYTES;
+    const opensNew = full || index.openBytes === 0;
+    const pendingBytes = index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
+    if (pendingBytes + bytes > limits.maxBytes || (opensNew && index.pending.length >= limits.maxSegments)) {
+      const total = index.dropped + group.length;
+      index = { ...index, dropped: total };
+      effects.push({ type: "dropped", total });
+      continue;
+    }
+    if (full) {
+      index = { ...index, openSegment: index.openSegment + 1, openBytes: 0 };
+      effects.push({ type: "open", segment: index.openSegment });
+    }
+    index = addToOpen(index, bytes);
+    effects.push({ type: "commit", segment: index.openSegment, lines: group, bytes, orphan });
+  }
+  return { index, effects };
+}
+
+/** Seals the open segment when sending starts and it is the one to send; otherwise changes nothing. */
+export function sealForSending(index: LogIndex): LogStep {
+  const oldest = index.pending[0];
+  if (oldest === undefined || oldest.segment !== index.openSegment) return { index, effects: [] };
+  const segment = index.openSegment + 1;
+  return { index: { ...index, openSegment: segment, openBytes: 0 }, effects: [{ type: "open", segment }] };
+}
+
+/** The store acknowledged a whole segment. */
+export function markShipped(index: LogIndex, segment: number): LogIndex {
+  return { ...index, pending: index.pending.filter((entry) => entry.segment !== segment) };
+}
+
+/** The parts of a sealed segment, always cut at the same rows. */
+export function partsOf<T>(rows: readonly T[]): readonly (readonly T[])[] {
+  const parts: T[][] = [];
+  for (let at = 0; at < rows.length; at += INSERT_MAX_ROWS) parts.push(rows.slice(at, at + INSERT_MAX_ROWS));
+  return parts;
+}
+
+/** Wait before the next attempt after `failures` failed ones in a row: 1 s doubling to 60 s (decisions §23.5). */
+export function shippingBackoffMs(failures: number): number {
+  return Math.min(60_000, 1000 * 2 ** Math.min(failures - 1, 6));
+}
+
+function addToOpen(index: LogIndex, bytes: number): LogIndex {
+  const last = index.pending.at(-1);
+  const pending =
+    last?.segment === index.openSegment
+      ? [...index.pending.slice(0, -1), { segment: last.segment, bytes: last.bytes + bytes }]
+      : [...index.pending, { segment: index.openSegment, bytes }];
+  return { ...index, openBytes: index.openBytes + bytes, pending };
+}
+
+/** Cuts lines into commits of at most 256 KiB; a single longer line is a commit of its own. */
+function splitLines(lines: readonly LogLine[]): readonly (readonly LogLine[])[] {
+  const groups: LogLine[][] = [];
+  let size = 0;
+  for (const line of lines) {
+    const group = groups.at(-1);
+    if (group === undefined || size + line.bytes > COMMIT_MAX_BYTES) {
+      groups.push([line]);
+      size = line.bytes;
+    } else {
+      group.push(line);
+      size += line.bytes;
+    }
+  }
+  return groups;
+}

@@ -1,0 +1,35 @@
+/**
+ * A usage row as the analytics store takes it: one line of JSON in the column order of decisions §34.1, with `ts` as text
+ * in place of `ts_ms`. The line is what the Ledger keeps on disk, so that shipping never rebuilds a row.
+ */
+import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage-row.ts";
+import type { LogLine } from "./ledger-log.ts";
+
+/** `formatTs` renders epoch ms as `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
+export function toLine(row: UsageRow, formatTs: (epochMs: number) => string): LogLine {
+  const columns: Record<string, string | number> = {};
+  for (const field of USAGE_ROW_FIELDS) {
+    if (field === "ts_ms") columns["ts"] = formatTs(row.ts_ms);
+    else columns[field] = row[field];
+  }
+  const json = JSON.stringify(columns);
+  return { json, bytes: utf8Length(json) };
+}
+
+/** Which ledger shard a request's row goes to; the same for every retry of it. */
+export function shardOf(requestId: string, shards: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < requestId.length; at += 1) {
+    hash = Math.imul(hash ^ requestId.charCodeAt(at), 0x01000193);
+  }
+  return (hash >>> 0) % shards;
+}
+
+function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

@@ -1,0 +1,140 @@
+/**
+ * JSON as bytes: where the top-level members stand, how to replace one without re-serialising the rest, and how to read a
+ * document whose long strings (base64 images) would not be worth a second copy in memory. It never decides validity on
+ * its own: what is read is parsed by JSON.parse afterwards. Offsets are byte offsets; `end` is exclusive.
+ */
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Member {
+  readonly name: string;
+  readonly value: Span;
+}
+
+/** The top-level object of a document: its members in order, and the place of its closing brace. */
+export interface TopLevel {
+  readonly members: readonly Member[];
+  readonly closeAt: number;
+}
+
+/** Members of the top-level object, or null when the bytes are not one object. Duplicate names are all listed. */
+export function scanTopLevel(bytes: Uint8Array): TopLevel | null {
+  const members: Member[] = [];
+  let at = skipSpace(bytes, 0);
+  if (bytes[at] !== OPEN_BRACE) return null;
+  at = skipSpace(bytes, at + 1);
+  if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
+  for (;;) {
+    if (bytes[at] !== QUOTE) return null;
+    const nameEnd = stringEnd(bytes, at);
+    const name = nameEnd === null ? null : decodeString(bytes, { start: at, end: nameEnd });
+    if (nameEnd === null || name === null) return null;
+    at = skipSpace(bytes, nameEnd);
+    if (bytes[at] !== COLON) return null;
+    const start = skipSpace(bytes, at + 1);
+    const end = valueEnd(bytes, start);
+    if (end === null || end === start) return null;
+    members.push({ name, value: { start, end } });
+    at = skipSpace(bytes, end);
+    if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
+    if (bytes[at] !== COMMA) return null;
+    at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** A replacement of bytes; spans of one call must not overlap. */
+export interface Edit {
+  readonly span: Span;
+  readonly text: string;
+}
+
+/** The bytes with every edit made, in one new buffer. */
+export function splice(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  const ordered = edits.map((edit) => ({ span: edit.span, bytes: encoder.encode(edit.text) })).sort((a, b) => a.span.start - b.span.start);
+  const growth = ordered.reduce((sum, edit) => sum + edit.bytes.byteLength - (edit.span.end - edit.span.start), 0);
+  const out = new Uint8Array(bytes.byteLength + growth);
+  let from = 0;
+  let to = 0;
+  for (const edit of ordered) {
+    out.set(bytes.subarray(from, edit.span.start), to);
+    to += edit.span.start - from;
+    out.set(edit.bytes, to);
+    to += edit.bytes.byteLength;
+    from = edit.span.end;
+  }
+  out.set(bytes.subarray(from), to);
+  return out;
+}
+
+/** One past the closing quote of the string that opens at `start`, or null when it never closes. */
+export function stringEnd(bytes: Uint8Array, start: number): number | null {
+  for (let at = start + 1; at < bytes.byteLength; at += 1) {
+    const byte = bytes[at];
+    if (byte === BACKSLASH) at += 1;
+    else if (byte === QUOTE) return at + 1;
+  }
+  return null;
+}
+
+function decodeString(bytes: Uint8Array, span: Span): string | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes.subarray(span.start, span.end)));
+    return typeof value === "string" ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function valueEnd(bytes: Uint8Array, start: number): number | null {
+  const first = bytes[start];
+  if (first === QUOTE) return stringEnd(bytes, start);
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(bytes, start);
+  let depth = 0;
+  for (let at = start; at < bytes.byteLength; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      const end = stringEnd(bytes, at);
+      if (end === null) return null;
+      at = end - 1;
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return null;
+}
+
+function scalarEnd(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (at < bytes.byteLength && bytes[at] !== COMMA && bytes[at] !== CLOSE_BRACE && !isSpace(bytes[at])) at += 1;
+  return at;
+}
+
+function skipSpace(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (at < bytes.byteLength && isSpace(bytes[at])) at += 1;
+  return at;
+}
+
+function endsAt(bytes: Uint8Array, closeAt: number): boolean {
+  return skipSpace(bytes, closeAt + 1) === bytes.byteLength;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -1,0 +1,37 @@
+/**
+ * The body that goes upstream: the client's bytes with `model` replaced, and on streams without it the usage option added
+ * (decisions §17.4, §22.5). Everything else stays byte for byte what the client sent.
+ */
+import { type Edit, scanTopLevel, splice } from "./json-bytes.ts";
+import type { JsonObject } from "./json-document.ts";
+
+export interface UpstreamBody {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** True when a streaming request already asks for its usage event. */
+export function asksForUsage(root: JsonObject): boolean {
+  const options = root["stream_options"];
+  return isObject(options) && options["include_usage"] === true;
+}
+
+/** Replaces `model`, and adds `stream_options.include_usage` when `addUsage`. Null when the bytes are not one object. */
+export function rewriteBody(bytes: Uint8Array, upstreamModel: string, root: JsonObject, addUsage: boolean): Uint8Array<ArrayBuffer> | null {
+  const top = scanTopLevel(bytes);
+  if (top === null) return null;
+  const edits: Edit[] = top.members
+    .filter((member) => member.name === "model")
+    .map((member) => ({ span: member.value, text: JSON.stringify(upstreamModel) }));
+  if (addUsage) {
+    const given = root["stream_options"];
+    const text = JSON.stringify({ ...(isObject(given) ? given : {}), include_usage: true });
+    const places = top.members.filter((member) => member.name === "stream_options");
+    if (places.length > 0) edits.push(...places.map((member) => ({ span: member.value, text })));
+    else edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: `,"stream_options":${text}` });
+  }
+  return splice(bytes, edits);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,16 @@
+/**
+ * Where a request goes (decisions §22.1): the base without trailing slash, the client's path, the query. When the base
+ * ends in `/v1` and the path starts with `/v1/`, one of the two is dropped. There is no other tolerance.
+ */
+
+/** `base` is an api_base or the default upstream; `path` and `search` are the client's. */
+export function upstreamUrl(base: string, path: string, search: string): string {
+  const trimmed = base.replace(/\/+$/, "");
+  const rest = trimmed.endsWith("/v1") && path.startsWith("/v1/") ? path.slice(3) : path;
+  return trimmed + rest + search;
+}
+
+/** True when a path may be forwarded: no `..` segment, no encoded dot, slash or backslash (decisions §17.2). */
+export function isSafePath(rawPath: string): boolean {
+  return !/%2e|%2f|%5c/i.test(rawPath) && !rawPath.split("/").includes("..");
+}

@@ -1,0 +1,88 @@
+/**
+ * What a Cell keeps on disk: recent revisions, the capacity override and the mark that it was busy. Written when
+ * configuration changes or load begins and ends, never per request (design §4).
+ */
+import { INVALIDATION_KINDS, type RevItem } from "../../shared/internal.ts";
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS revisions (kind TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seen_at INTEGER NOT NULL, PRIMARY KEY (kind, id));
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+`;
+
+export interface StoredRevision {
+  readonly item: RevItem;
+  readonly seenMs: number;
+}
+
+export class CellStore {
+  readonly #storage: DurableObjectStorage;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    storage.sql.exec(SCHEMA);
+  }
+
+  loadRevisions(): readonly StoredRevision[] {
+    return this.#storage.sql
+      .exec<{ kind: string; id: string; rev: number; seen_at: number }>("SELECT kind, id, rev, seen_at FROM revisions")
+      .toArray()
+      .flatMap((entry) => {
+        const kind = INVALIDATION_KINDS.find((name) => name === entry.kind);
+        return kind === undefined ? [] : [{ item: { kind, id: entry.id, rev: entry.rev }, seenMs: entry.seen_at }];
+      });
+  }
+
+  saveRevisions(items: readonly RevItem[], nowMs: number): void {
+    this.#storage.transactionSync(() => {
+      for (const item of items) {
+        this.#storage.sql.exec(
+          "INSERT INTO revisions (kind, id, rev, seen_at) VALUES (?, ?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET rev = excluded.rev, seen_at = excluded.seen_at",
+          item.kind,
+          item.kind === "all" ? "*" : item.id,
+          item.rev,
+          nowMs,
+        );
+      }
+    });
+  }
+
+  pruneRevisions(beforeMs: number): void {
+    this.#storage.sql.exec("DELETE FROM revisions WHERE seen_at < ?", beforeMs);
+  }
+
+  /** The capacity set by an admin, null when the configured one applies. */
+  get capacity(): number | null {
+    const value = this.#read("capacity");
+    return value === null ? null : Number(value);
+  }
+
+  set capacity(value: number | null) {
+    this.#write("capacity", value === null ? null : String(value));
+  }
+
+  /** Set while requests hold slots: a Cell that starts with it was reset under load. */
+  get busy(): boolean {
+    return this.#read("busy") !== null;
+  }
+
+  set busy(value: boolean) {
+    this.#write("busy", value ? "1" : null);
+  }
+
+  #read(name: string): string | null {
+    return (
+      this.#storage.sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0]?.value ??
+      null
+    );
+  }
+
+  #write(name: string, value: string | null): void {
+    if (value === null) this.#storage.sql.exec("DELETE FROM meta WHERE name = ?", name);
+    else
+      this.#storage.sql.exec(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        name,
+        value,
+      );
+  }
+}

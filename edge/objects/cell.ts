@@ -1,0 +1,168 @@
+/**
+ * The Cell object: one admission domain (the specification's pod). `admit` answers at once with a permit; whoever holds
+ * its stub holds the slot or the place in the queue (design §4). Admission state is memory only; capacity override,
+ * recent revisions and the busy mark are on its storage.
+ */
+import { DurableObject } from "cloudflare:workers";
+import type { CellMetrics, CellStats, RevItem } from "../../shared/internal.ts";
+import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { reportCell } from "../adapters/cell-report.ts";
+import { consoleLog } from "../adapters/console-log.ts";
+import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
+import { Counters, plain } from "../domain/cell/counters.ts";
+import { RefusalBound } from "../domain/cell/refusal-bound.ts";
+import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
+import { createScheduler } from "../domain/fairshare/scheduler.ts";
+import type { Scheduler } from "../domain/fairshare/types.ts";
+import { type Bindings, type Env, parseEnv } from "../env.ts";
+import { AdmissionDesk } from "./admission-desk.ts";
+import { CellStore } from "./cell-store.ts";
+import { Permit } from "./permit.ts";
+import { RowCourier } from "./row-courier.ts";
+
+/** After a reset under load, adoptions come first: nothing is granted for this long. */
+const ADOPTION_HOLD_MS = 500;
+/** While active, the Cell's state is written to the key-value store this often (decisions §32.1). */
+const REPORT_MS = 10_000;
+
+export class Cell extends DurableObject<Bindings> {
+  readonly #config: Env;
+  readonly #store: CellStore;
+  readonly #scheduler: Scheduler;
+  readonly #desk: AdmissionDesk;
+  readonly #courier: RowCourier;
+  readonly #revisions = new Revisions();
+  readonly #counters = new Counters();
+  readonly #refusals = new RefusalBound();
+  readonly #cell: string;
+  #reporting = false;
+
+  constructor(state: DurableObjectState, bindings: Bindings) {
+    super(state, bindings);
+    this.#config = parseEnv(bindings);
+    this.#cell = state.id.name ?? this.#config.cell;
+    this.#store = new CellStore(state.storage);
+    for (const { item, seenMs } of this.#store.loadRevisions()) this.#revisions.note([item], seenMs);
+    this.#scheduler = createScheduler({ algorithm: this.#config.fairshareAlgorithm, maxInFlight: this.#capacity() });
+    this.#courier = new RowCourier(this.#cell, this.#config.ledgerShards, (shard) => this.#ledger(shard));
+    this.#desk = new AdmissionDesk({
+      cell: this.#cell,
+      scheduler: this.#scheduler,
+      now: Date.now,
+      complete: async (row) => await this.#complete(row, false),
+      changed: () => this.#changed(),
+    });
+    if (this.#store.busy) this.#holdForAdoptions();
+  }
+
+  /** Answers at once: stale, granted, or queued with a place that the permit holds. */
+  async admit(ask: Ask): Promise<Admitted<Permit>> {
+    const items = this.#revisions.staleAmong(ask.revs);
+    if (items.length > 0) return { verdict: "stale", items };
+    const grant = this.#desk.arrive(ask);
+    const permit = new Permit(this.#desk, ask.requestId);
+    return grant === null ? { verdict: "queued", permit } : { verdict: "granted", grant, permit };
+  }
+
+  /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
+  async adopt(ask: Ask): Promise<{ permit: Permit }> {
+    this.#desk.adopt(ask);
+    return { permit: new Permit(this.#desk, ask.requestId) };
+  }
+
+  /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */
+  async record(row: UsageRow): Promise<void> {
+    if (row.tenant_id === NIL_UUID && !this.#refusals.allow(Date.now())) {
+      this.#counters.count(row);
+      return;
+    }
+    await this.#complete({ ...row, cell: this.#cell }, false);
+  }
+
+  /** A row whose permit could not be settled; it may have come before by the permit's own end. */
+  async settleOrphan(row: UsageRow): Promise<void> {
+    await this.#complete({ ...row, cell: this.#cell }, true);
+  }
+
+  async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
+    return this.#revisions.staleAmong(items);
+  }
+
+  async invalidate(items: readonly RevItem[]): Promise<void> {
+    const nowMs = Date.now();
+    this.#store.saveRevisions(this.#revisions.note(items, nowMs), nowMs);
+    this.#revisions.prune(nowMs);
+    this.#store.pruneRevisions(nowMs - REVISION_KEEP_MS);
+  }
+
+  async stats(): Promise<CellStats> {
+    const { inFlight, queued, maxInFlight } = this.#scheduler;
+    return { cell: this.#cell, in_flight: inFlight, queued, max_in_flight: maxInFlight };
+  }
+
+  async metrics(): Promise<CellMetrics> {
+    const shards = Array.from({ length: this.#config.ledgerShards }, (_, shard) => this.#ledger(shard).status());
+    const statuses = await Promise.all(shards);
+    const total = (pick: (status: { bytes: number; dropped: number }) => number) =>
+      statuses.reduce((sum, entry) => sum + pick(entry), 0);
+    return {
+      cell: this.#cell,
+      families: [
+        ...this.#counters.families(),
+        plain("gateway_in_flight", "Requests that hold a slot.", "gauge", this.#scheduler.inFlight),
+        plain("gateway_queue_depth", "Requests that wait for a slot.", "gauge", this.#scheduler.queued),
+        plain(
+          "gateway_telemetry_dropped",
+          "Usage rows lost for want of room.",
+          "gauge",
+          total((entry) => entry.dropped),
+        ),
+        plain(
+          "gateway_spill_bytes",
+          "Bytes of usage rows that wait for the analytics store.",
+          "gauge",
+          total((entry) => entry.bytes),
+        ),
+      ],
+    };
+  }
+
+  async #complete(row: UsageRow, orphan: boolean): Promise<void> {
+    this.#counters.count(row);
+    await this.#courier.deliver(row, orphan);
+  }
+
+  #capacity(): number {
+    return this.#store.capacity ?? this.#config.globalMaxInFlight;
+  }
+
+  #ledger(shard: number): LedgerApi {
+    return this.env.LEDGER.getByName(`${this.#cell}:${shard}`) as unknown as LedgerApi;
+  }
+
+  #holdForAdoptions(): void {
+    this.#desk.apply({ type: "hold", on: true });
+    setTimeout(() => this.#desk.apply({ type: "hold", on: false }), ADOPTION_HOLD_MS);
+  }
+
+  #changed(): void {
+    if (this.#reporting || this.#desk.seated === 0) return;
+    this.#reporting = true;
+    this.#store.busy = true;
+    setTimeout(() => void this.#report(), REPORT_MS);
+  }
+
+  /** One round of reporting; another follows while there is something to report, so that an idle Cell can leave memory. */
+  async #report(): Promise<void> {
+    const { in_flight, queued, max_in_flight } = await this.stats();
+    const row = { in_flight, queued, max_in_flight, last_seen_ms: Date.now() };
+    if (!(await reportCell(this.#config.redis, this.#cell, row)))
+      consoleLog.event("cell_report_failed", { cell: this.#cell });
+    if (this.#desk.seated > 0) {
+      setTimeout(() => void this.#report(), REPORT_MS);
+    } else {
+      this.#reporting = false;
+      this.#store.busy = false;
+    }
+  }
+}

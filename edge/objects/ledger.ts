@@ -1,0 +1,149 @@
+/**
+ * The Ledger object: the durable owner of usage rows between a Cell and the analytics store (design §6). A row is
+ * acknowledged when it is on this object's disk, and deleted only after the store has acknowledged it. The alarm ships,
+ * catches everything and arms itself again; it is set only when none is pending.
+ */
+import { DurableObject } from "cloudflare:workers";
+import type { UsageRow } from "../../shared/usage-row.ts";
+import { findRequests, insertLines } from "../adapters/clickhouse-insert.ts";
+import { consoleLog } from "../adapters/console-log.ts";
+import type { LedgerBatch } from "../domain/ask.ts";
+import {
+  appendBatch,
+  appendLines,
+  type LogIndex,
+  type LogLimits,
+  type LogStep,
+  limitsPerShard,
+  markShipped,
+  partsOf,
+  SHIPPED_KEEP_MS,
+  sealForSending,
+  shippingBackoffMs,
+  wasApplied,
+} from "../domain/custody/ledger-log.ts";
+import { toLine } from "../domain/custody/row-line.ts";
+import { type Bindings, type Env, parseEnv } from "../env.ts";
+import { LedgerStore } from "./ledger-store.ts";
+
+/** Rows wait at most this long for company before they are sent. */
+const LINGER_MS = 250;
+
+export class Ledger extends DurableObject<Bindings> {
+  readonly #config: Env;
+  readonly #store: LedgerStore;
+  readonly #limits: LogLimits;
+  #index: LogIndex;
+  #failures = 0;
+  #shipping = false;
+
+  constructor(state: DurableObjectState, bindings: Bindings) {
+    super(state, bindings);
+    this.#config = parseEnv(bindings);
+    this.#limits = limitsPerShard(this.#config.ledgerShards);
+    this.#store = new LedgerStore(state.storage);
+    this.#index = this.#store.loadIndex();
+  }
+
+  /** Resolves when the batch is durable; a batch seen before changes nothing. */
+  async append(batch: LedgerBatch): Promise<void> {
+    const source = `${batch.cell}/${batch.epoch}`;
+    if (wasApplied(this.#index, source, batch.sequence)) return;
+    const rows = batch.orphan ? batch.rows.filter((row) => !this.#store.holds(row.request_id)) : batch.rows;
+    const lines = rows.map((row) => toLine(row, formatTs));
+    this.#take(
+      appendBatch(this.#index, { source, sequence: batch.sequence, lines, orphan: batch.orphan }, this.#limits),
+    );
+    await this.#arm(LINGER_MS);
+  }
+
+  /** A Worker's own fallback when its Cell is beyond reach; checked against the log here and the store before shipping. */
+  async appendOrphan(row: UsageRow): Promise<void> {
+    if (this.#store.holds(row.request_id)) return;
+    this.#take(appendLines(this.#index, [toLine(row, formatTs)], true, this.#limits));
+    await this.#arm(LINGER_MS);
+  }
+
+  /** What waits, and what was lost for want of room since ever. */
+  async status(): Promise<{ segments: number; bytes: number; dropped: number }> {
+    const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
+    return { segments: this.#index.pending.length, bytes, dropped: this.#index.dropped };
+  }
+
+  override async alarm(): Promise<void> {
+    this.#shipping = true;
+    try {
+      await this.#ship();
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      const reason = error instanceof Error && error.name === "StoreFailure" ? error.message : "internal failure";
+      consoleLog.event("ledger_shipping_failed", {
+        ledger: this.ctx.id.name ?? null,
+        reason,
+        failures: this.#failures,
+        waiting_segments: this.#index.pending.length,
+      });
+    } finally {
+      this.#shipping = false;
+    }
+    await this.#rearm();
+  }
+
+  async #ship(): Promise<void> {
+    this.#store.prune(Date.now() - SHIPPED_KEEP_MS);
+    for (;;) {
+      this.#take(sealForSending(this.#index));
+      const segment = this.#index.pending[0]?.segment;
+      if (segment === undefined) return;
+      await this.#shipSegment(segment);
+      this.#store.markShipped(segment, Date.now());
+      this.#index = markShipped(this.#index, segment);
+    }
+  }
+
+  async #shipSegment(segment: number): Promise<void> {
+    const commits = this.#store.commitsOf(segment);
+    const orphans = commits.filter((commit) => commit.orphan).flatMap((commit) => commit.lines.map(requestIdOf));
+    const known = await findRequests(this.#config.clickhouse, orphans);
+    const rows = commits.flatMap((commit) =>
+      commit.lines.map((line) => ({ line, drop: commit.orphan && known.has(requestIdOf(line)) })),
+    );
+    for (const [part, entries] of partsOf(rows).entries()) {
+      const lines = entries.filter((entry) => !entry.drop).map((entry) => entry.line);
+      const token = `${this.ctx.id.name ?? this.ctx.id.toString()}-${this.#store.instance}-${segment}-${part}`;
+      if (lines.length > 0) await insertLines(this.#config.clickhouse, "usage_raw", lines, token);
+    }
+  }
+
+  #take(step: LogStep): void {
+    if (step.effects.length > 0) this.#store.apply(step.effects, Date.now());
+    this.#index = step.index;
+  }
+
+  async #rearm(): Promise<void> {
+    if (this.#index.pending.length > 0) {
+      await this.#arm(this.#failures === 0 ? LINGER_MS : shippingBackoffMs(this.#failures));
+    } else if (this.#store.hasShipped()) {
+      await this.#arm(SHIPPED_KEEP_MS);
+    }
+  }
+
+  /** An earlier alarm stays; one that only tidies up gives way to one that ships. While shipping, its end arms. */
+  async #arm(inMs: number): Promise<void> {
+    if (this.#shipping) return;
+    const at = Date.now() + inMs;
+    const pending = await this.ctx.storage.getAlarm();
+    if (pending !== null && (pending <= at || this.#failures > 0)) return;
+    await this.ctx.storage.setAlarm(at);
+  }
+}
+
+/** `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
+function formatTs(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 23).replace("T", " ");
+}
+
+function requestIdOf(line: string): string {
+  return /"request_id":"([0-9a-f-]{36})"/.exec(line)?.[1] ?? "";
+}

@@ -1,0 +1,82 @@
+/**
+ * Carries a Cell's rows to its Ledger shards: group commit, one batch in flight per shard, the same batch again until it
+ * is acknowledged. A row's promise resolves when the Ledger has it on disk (design §6).
+ */
+import type { UsageRow } from "../../shared/usage-row.ts";
+import type { LedgerApi } from "../domain/ask.ts";
+import { GROUP_COMMIT_MS, GroupCommit, type OutgoingBatch } from "../domain/custody/group-commit.ts";
+import { shardOf } from "../domain/custody/row-line.ts";
+
+/** Too many rows wait for the Ledger: the sender keeps custody. */
+export class CourierFull extends Error {
+  override readonly name = "CourierFull";
+}
+
+interface Waiter {
+  readonly resolve: () => void;
+}
+
+export class RowCourier {
+  readonly #cell: string;
+  readonly #epoch = crypto.randomUUID();
+  readonly #ledger: (shard: number) => LedgerApi;
+  readonly #shards: GroupCommit[];
+  readonly #scheduled: boolean[];
+  readonly #waiters = new Map<number, Waiter>();
+  #nextTicket = 1;
+
+  constructor(cell: string, shards: number, ledger: (shard: number) => LedgerApi) {
+    this.#cell = cell;
+    this.#ledger = ledger;
+    this.#shards = Array.from({ length: shards }, () => new GroupCommit());
+    this.#scheduled = this.#shards.map(() => false);
+  }
+
+  /** Resolves when the row is durable. Rejects with CourierFull when it was not taken. */
+  async deliver(row: UsageRow, orphan: boolean): Promise<void> {
+    const shard = shardOf(row.request_id, this.#shards.length);
+    const ticket = this.#nextTicket;
+    this.#nextTicket += 1;
+    if (!this.#shards[shard]?.add({ ticket, row, orphan })) throw new CourierFull("too many rows wait for the ledger");
+    await new Promise<void>((resolve) => {
+      this.#waiters.set(ticket, { resolve });
+      this.#schedule(shard, GROUP_COMMIT_MS);
+    });
+  }
+
+  #schedule(shard: number, inMs: number): void {
+    if (this.#scheduled[shard] === true) return;
+    this.#scheduled[shard] = true;
+    setTimeout(() => {
+      this.#scheduled[shard] = false;
+      const batch = this.#shards[shard]?.start();
+      if (batch) void this.#send(shard, batch);
+    }, inMs);
+  }
+
+  async #send(shard: number, batch: OutgoingBatch): Promise<void> {
+    const commit = this.#shards[shard];
+    if (commit === undefined) return;
+    for (;;) {
+      try {
+        await this.#ledger(shard).append({
+          cell: this.#cell,
+          epoch: `${this.#epoch}/${shard}`,
+          sequence: batch.sequence,
+          orphan: batch.orphan,
+          rows: batch.rows.map((entry) => entry.row),
+        });
+        break;
+      } catch {
+        // The Ledger may or may not have it: the same sequence again is safe either way, on a fresh stub.
+        const waitMs = commit.failed();
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+      }
+    }
+    for (const entry of commit.done()) {
+      this.#waiters.get(entry.ticket)?.resolve();
+      this.#waiters.delete(entry.ticket);
+    }
+    if (!commit.idle) this.#schedule(shard, commit.waiting > 100 ? 0 : GROUP_COMMIT_MS);
+  }
+}
