@@ -1,5 +1,4 @@
 /** From what a TenantBudget stored to what it holds, and back (see stored.ts for why grants count on top). */
-import { type Amounts, larger, NOTHING } from "./amounts.ts";
 import { type EpochState, Holdings, NO_HOLDING } from "./holdings.ts";
 import type { GrantRow, StoredEpoch, StoredState } from "./stored.ts";
 import { fullBucket, type TokenBucket, touchBucket } from "./token-bucket.ts";
@@ -42,39 +41,35 @@ function epochOf(stored: StoredEpoch, nowMs: number): EpochState {
   return { cell, epoch, applied, durable: applied, lastHeardMs: nowMs, lostAtMs, holdings };
 }
 
-/** Puts a grant on top of the checkpoint; answers what the checkpoint's level does not know of it. */
-function overlay(state: EpochState, row: GrantRow, ended: boolean): Amounts {
+/** Puts a grant that is newer than the checkpoint on top of it; answers what it took from the bucket since. */
+function overlay(state: EpochState, row: GrantRow): number {
   const holding = state.holdings.get(row.purse) ?? NO_HOLDING;
-  const unknown = larger(NOTHING, {
-    bucketTokens: row.granted.bucketTokens - holding.granted.bucketTokens,
-    termTokens: row.granted.termTokens - holding.granted.termTokens,
-    nanoUsd: row.granted.nanoUsd - holding.granted.nanoUsd,
-  });
-  state.holdings.set(row.purse, {
-    granted: larger(row.granted, holding.granted),
-    adopted: holding.adopted,
-    released: holding.released,
-    last: row.last,
-    newestN: Math.max(row.last.n, holding.newestN),
-    openUntilMs: ended ? null : row.openUntilMs,
-  });
-  return unknown;
+  const { granted, last, openUntilMs } = row;
+  state.holdings.set(row.purse, { ...holding, granted, last, newestN: last.n, openUntilMs });
+  return granted.bucketTokens - holding.granted.bucketTokens;
+}
+
+/** The newest lease of a checkpoint, so that a retry gets it again. */
+function reopen(state: EpochState, row: GrantRow, ended: boolean): void {
+  const holding = state.holdings.get(row.purse) ?? NO_HOLDING;
+  state.holdings.set(row.purse, { ...holding, last: row.last, openUntilMs: ended ? null : row.openUntilMs });
 }
 
 export function restore(stored: StoredState, nowMs: number): Restored {
   const states = stored.epochs.map((epoch) => epochOf(epoch, nowMs));
   let takenSince = 0;
   for (const row of stored.grants) {
-    const at = stored.epochs.find((epoch) => epoch.cell === row.cell && epoch.epoch === row.epoch);
-    const kept = at?.holdings.find((holding) => holding.purse === row.purse);
+    const kept = stored.epochs
+      .find((epoch) => epoch.cell === row.cell && epoch.epoch === row.epoch)
+      ?.holdings.find((holding) => holding.purse === row.purse);
     let state = states.find((each) => each.cell === row.cell && each.epoch === row.epoch);
     if (state === undefined) {
       const { cell, epoch } = row;
       state = epochOf({ cell, epoch, applied: 0, lostAtMs: null, holdings: [] }, nowMs);
       states.push(state);
     }
-    const ended = kept !== undefined && kept.newestN >= row.last.n && kept.ended;
-    takenSince += overlay(state, row, ended).bucketTokens;
+    if (kept === undefined || kept.newestN < row.last.n) takenSince += overlay(state, row);
+    else reopen(state, row, kept.ended || kept.newestN > row.last.n);
   }
   const holdings = new Holdings();
   for (const state of states) holdings.add(state);

@@ -5,7 +5,7 @@
  * answered; a denial takes nothing; a batch counts once; what is out on lease never comes back by time alone.
  */
 import type { BudgetAlert } from "./alerts.ts";
-import { type Actual, type Amounts, NOTHING, plus } from "./amounts.ts";
+import { type Actual, type Amounts, minus, NOTHING, plus } from "./amounts.ts";
 import type { Batch, LeaseAnswer, LeaseRequest, LeaseVerdict, Report, ReportAnswer, SettleLine } from "./api.ts";
 import { Counters, type Whose } from "./counters.ts";
 import { type EpochState, type Holdings, NO_HOLDING } from "./holdings.ts";
@@ -202,9 +202,10 @@ export class TenantBudgetCore {
     for (const end of batch.ends) {
       const holding = epoch.holdings.get(end.purse) ?? NO_HOLDING;
       if (end.n < holding.newestN) continue;
+      // A grant that nobody heard of was never made: unlike a release, that must outlive a crash with the next grant.
       const unheard = end.void && holding.last?.n === end.n ? holding.last.grant : NOTHING;
-      this.#holdings.put(epoch, end.purse, { ...holding, newestN: end.n, openUntilMs: null });
-      this.#holdings.release(epoch, end.purse, unheard);
+      const granted = minus(holding.granted, unheard);
+      this.#holdings.put(epoch, end.purse, { ...holding, granted, newestN: end.n, openUntilMs: null });
       this.#bucket = adjustBucket(this.#bucket, unheard.bucketTokens);
     }
     epoch.applied = batch.sequence;

@@ -121,7 +121,7 @@ export class Wallet {
 
   /** Goes on without the check (GATEWAY_FAIL_OPEN): nothing is reserved, what it uses is charged at the end. */
   admitUnchecked(requestId: string, limits: BudgetLimits, nowMs: number): void {
-    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), null, NOTHING, false);
+    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), null, NOTHING);
   }
 
   /** A request that drew `need` in an earlier life of this cell. */
