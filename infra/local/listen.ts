@@ -1,0 +1,42 @@
+/** Binding a server to an address and letting it go: the bound port is reported, and closing cuts what is still open. */
+import http from "node:http";
+import type { AddressInfo, Server } from "node:net";
+
+/** A server that accepts connections. */
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  /** Address for a client on this machine: `http://host:port`, with loopback for a wildcard address. */
+  readonly url: string;
+  /** Stops accepting and cuts open connections. */
+  close(): Promise<void>;
+}
+
+/** The address at which a client on this machine reaches a listener on `host`. */
+export function clientHost(host: string): string {
+  if (host === "0.0.0.0" || host === "") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Listens on `host` and `port` (0 = a free one). Rejects with the system's error (EADDRINUSE ...). */
+export async function listen(server: Server | http.Server, host: string, port: number): Promise<Listening> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    host,
+    port: bound,
+    url: `http://${clientHost(host)}:${bound}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        if (server instanceof http.Server) server.closeAllConnections();
+      }),
+  };
+}

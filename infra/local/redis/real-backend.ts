@@ -1,0 +1,73 @@
+/**
+ * A real Redis behind the same interface, through one shared connection (and one per subscription). Replies stay as Redis
+ * sent them. A transaction is written in one tick, so that nothing comes between MULTI and EXEC on the shared connection.
+ */
+import { Redis } from "ioredis";
+import { type Backend, type Command, RedisError, RedisUnavailable, type Reply } from "./backend.ts";
+
+const COMMAND_TIMEOUT_MS = 5_000;
+
+const isReplyError = (error: unknown): error is Error => error instanceof Error && error.name === "ReplyError";
+
+function failure(error: unknown): Error {
+  if (isReplyError(error)) return new RedisError(error.message);
+  return new RedisUnavailable(error instanceof Error ? error.message : "the store did not answer");
+}
+
+/** Connects to `url` (redis:// or rediss://) in the background; a command before that waits, then fails as unavailable. */
+export function realBackend(url: string): Backend {
+  const connect = () => {
+    const client = new Redis(url, {
+      maxRetriesPerRequest: 1,
+      commandTimeout: COMMAND_TIMEOUT_MS,
+      enableAutoPipelining: false,
+    });
+    client.on("error", () => undefined); // each command reports its own failure
+    return client;
+  };
+  const shared = connect();
+  const subscribers = new Set<Redis>();
+
+  // upper case keeps ioredis from reshaping replies (HGETALL as an object): its transformers go by lower-case name
+  const send = async ([name, ...args]: Command): Promise<Reply> =>
+    (await shared.call(name.toUpperCase(), ...args)) as Reply;
+
+  return {
+    call: async (command) => {
+      try {
+        return await send(command);
+      } catch (error) {
+        throw failure(error);
+      }
+    },
+    transaction: async (commands) => {
+      const queued = [["MULTI"] as const, ...commands, ["EXEC"] as const].map((command) => send(command));
+      const results = await Promise.allSettled(queued);
+      const executed = results.at(-1);
+      if (executed?.status !== "fulfilled") throw failure(executed?.reason);
+      return (executed.value as unknown[]).map((item) =>
+        item instanceof Error ? new RedisError(item.message) : (item as Reply),
+      );
+    },
+    subscribe: async (channels, onMessage) => {
+      const client = connect();
+      subscribers.add(client);
+      const stop = () => {
+        subscribers.delete(client);
+        client.disconnect();
+      };
+      client.on("message", onMessage);
+      try {
+        await client.subscribe(...channels);
+      } catch (error) {
+        stop();
+        throw failure(error);
+      }
+      return stop;
+    },
+    close: async () => {
+      for (const client of subscribers) client.disconnect();
+      shared.disconnect();
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * The embedded store's memory: typed values under keys, with expiry. It decides when a key is gone (at its deadline, seen
+ * on every read) and what is dropped when memory is short (keys that would expire anyway, oldest first; never the others).
+ * It reads no clock and starts no timer: `now` is an argument, and each write sweeps a few expired keys.
+ */
+import { RedisError } from "./backend.ts";
+
+/** A stored value: the type decides which commands may touch it. */
+export type Value = string | Set<string> | Map<string, string>;
+
+interface Entry {
+  value: Value;
+  /** When the key goes, in ms; undefined = never. */
+  expiresAtMs: number | undefined;
+  bytes: number;
+}
+
+const SWEEP_PER_WRITE = 20;
+const ENTRY_OVERHEAD_BYTES = 100;
+
+const textBytes = (text: string) => 2 * text.length;
+
+function sizeOf(key: string, value: Value): number {
+  let bytes = ENTRY_OVERHEAD_BYTES + textBytes(key);
+  if (typeof value === "string") return bytes + textBytes(value);
+  if (value instanceof Set) for (const member of value) bytes += ENTRY_OVERHEAD_BYTES + textBytes(member);
+  else for (const [field, text] of value) bytes += ENTRY_OVERHEAD_BYTES + textBytes(field) + textBytes(text);
+  return bytes;
+}
+
+/** Keys and values with expiry, bounded by `maxBytes` (an estimate). */
+export class Store {
+  readonly #entries = new Map<string, Entry>();
+  readonly #expiring = new Set<string>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+  #sweep: Iterator<string> = this.#expiring.values();
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The live value of a key. */
+  get(key: string, now: number): Value | undefined {
+    return this.#live(key, now)?.value;
+  }
+
+  /** Stores a value. `expiresAtMs` undefined = it stays. Throws RedisError `OOM` when nothing more can be dropped. */
+  set(key: string, value: Value, expiresAtMs: number | undefined, now: number): void {
+    const bytes = sizeOf(key, value);
+    this.#sweepSome(now);
+    this.#makeRoom(bytes - (this.#entries.get(key)?.bytes ?? 0), key);
+    this.delete(key);
+    this.#entries.set(key, { value, expiresAtMs, bytes });
+    this.#bytes += bytes;
+    if (expiresAtMs !== undefined) this.#expiring.add(key);
+  }
+
+  /** Removes a key; false when there was none (an expired one counts as none only through `get`). */
+  delete(key: string): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    this.#bytes -= entry.bytes;
+    this.#expiring.delete(key);
+    return this.#entries.delete(key);
+  }
+
+  /** The deadline of a live key: undefined = it has none, null = there is no such key. */
+  deadline(key: string, now: number): number | undefined | null {
+    const entry = this.#live(key, now);
+    return entry === undefined ? null : entry.expiresAtMs;
+  }
+
+  /** The live keys, in no particular order. */
+  keys(now: number): string[] {
+    return [...this.#entries.keys()].filter((key) => this.#live(key, now) !== undefined);
+  }
+
+  /** Removes everything. */
+  clear(): void {
+    this.#entries.clear();
+    this.#expiring.clear();
+    this.#bytes = 0;
+  }
+
+  #live(key: string, now: number): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry?.expiresAtMs !== undefined && entry.expiresAtMs <= now) {
+      this.delete(key);
+      return undefined;
+    }
+    return entry;
+  }
+
+  #sweepSome(now: number): void {
+    for (let looked = 0; looked < SWEEP_PER_WRITE; looked += 1) {
+      const next = this.#sweep.next();
+      if (next.done === true) {
+        this.#sweep = this.#expiring.values();
+        return;
+      }
+      this.#live(next.value, now);
+    }
+  }
+
+  #makeRoom(more: number, except: string): void {
+    for (const key of this.#expiring) {
+      if (this.#bytes + more <= this.#maxBytes) return;
+      if (key !== except) this.delete(key);
+    }
+    if (more > 0 && this.#bytes + more > this.#maxBytes) {
+      throw new RedisError("OOM command not allowed when used memory > 'maxmemory'.");
+    }
+  }
+}
