@@ -14,7 +14,7 @@ function failure(error: unknown): Error {
   return new RedisUnavailable(error instanceof Error ? error.message : "the store did not answer");
 }
 
-/** Connects to `url` (redis:// or rediss://) in the background; a command before that waits, then fails as unavailable. */
+/** Connects to `url` (redis://, rediss:// or the path of a socket) in the background; a command before that waits, then fails as unavailable. */
 export function realBackend(url: string): Backend {
   const connect = () => {
     const client = new Redis(url, {

@@ -1,0 +1,125 @@
+/**
+ * The embedded engine: a few sessions on one folder, one statement at a time each. A failed statement can leave rows behind
+ * that would be prepended to the session's next answer, so a session that met any error is closed and replaced, always.
+ * One more session, never used for requests, keeps the engine open meanwhile.
+ */
+import { Session } from "chdb";
+import { ClickhouseError, type EngineRequest, literal, readInsert } from "./request.ts";
+
+/** Result of a statement. */
+export interface EngineResult {
+  readonly bytes: Uint8Array;
+  readonly readRows: number;
+  readonly readBytes: number;
+  readonly writtenRows: number;
+  readonly writtenBytes: number;
+}
+
+/** The engine on its folder. */
+export interface Engine {
+  /** Runs one statement. Throws ClickhouseError. */
+  run(request: EngineRequest): Promise<EngineResult>;
+  /** Runs nothing more and lets go of the folder. */
+  close(): void;
+}
+
+const RAW_INSERT_FORMATS = [
+  "JSONEachRow",
+  "JSONCompactEachRow",
+  "CSV",
+  "CSVWithNames",
+  "TabSeparated",
+  "TabSeparatedWithNames",
+] as const;
+
+function failure(error: unknown): ClickhouseError {
+  if (error instanceof ClickhouseError) return error;
+  const text = error instanceof Error ? error.message : "unknown failure";
+  const found = /Code: (\d+)\. DB::Exception: ([\s\S]*?)(?:\s*\(([A-Z_]+)\))?(?:\s*\(version [^)]*\))?\s*$/.exec(text);
+  if (found === null) return new ClickhouseError(1002, text.replace(/\.?\s*$/, ""), "UNKNOWN_EXCEPTION");
+  return new ClickhouseError(Number(found[1]), (found[2] ?? "").trim(), found[3] ?? "UNKNOWN_EXCEPTION");
+}
+
+async function insert(session: Session, request: EngineRequest, data: Buffer): Promise<EngineResult> {
+  const target = readInsert(request.sql);
+  const format = RAW_INSERT_FORMATS.find((known) => known === target?.format);
+  if (target === undefined || format === undefined) {
+    throw new ClickhouseError(73, `Unknown input format ${target?.format ?? ""}`, "UNKNOWN_FORMAT");
+  }
+  const done = await session.insert({
+    table: target.table.includes(".") ? target.table : `${request.database}.${target.table}`,
+    values: data,
+    format,
+    settings: { ...request.settings, ...target.settings },
+    ...(target.columns === undefined ? {} : { columns: target.columns }),
+  });
+  return {
+    bytes: new Uint8Array(),
+    readRows: 0,
+    readBytes: 0,
+    writtenRows: done.rowsWritten,
+    writtenBytes: done.bytesWritten,
+  };
+}
+
+async function query(session: Session, request: EngineRequest): Promise<EngineResult> {
+  const prefix = [`USE \`${request.database.replace(/[\\`]/g, "\\$&")}\``];
+  for (const [name, value] of Object.entries(request.params)) prefix.push(`SET param_${name}=${literal(value)}`);
+  const settings = Object.entries(request.settings);
+  if (settings.length > 0)
+    prefix.push(`SET ${settings.map(([name, value]) => `${name}=${literal(value)}`).join(", ")}`);
+  const done = await session.queryAsync(`${prefix.join(";")};${request.sql}`, { format: request.format });
+  return { bytes: done.bytes(), readRows: done.rowsRead, readBytes: done.bytesRead, writtenRows: 0, writtenBytes: 0 };
+}
+
+/** Opens the engine on a folder with `sessions` sessions. Throws when another process holds the folder. */
+export function openEngine(folder: string, sessions: number): Engine {
+  const open = () => new Session(folder, { connectionArgs: ["--output_format_json_quote_64bit_integers=1"] });
+  const anchor = open();
+  const all = new Set(Array.from({ length: sessions }, open));
+  const idle = [...all];
+  const waiting: ((session: Session) => void)[] = [];
+  let closed = false;
+
+  const acquire = async (): Promise<Session> => idle.pop() ?? new Promise((resolve) => waiting.push(resolve));
+  const release = (session: Session) => {
+    const next = waiting.shift();
+    if (next === undefined) idle.push(session);
+    else next(session);
+  };
+  const replace = (session: Session): Session => {
+    all.delete(session);
+    session.close();
+    const fresh = open();
+    all.add(fresh);
+    return fresh;
+  };
+
+  return {
+    run: async (request) => {
+      let session = await acquire();
+      if (closed) throw new ClickhouseError(236, "The engine is closed", "ABORTED");
+      // SET lasts as long as its session: one that carries parameters or settings is not used again
+      let used =
+        Object.keys(request.params).length + Object.keys(request.settings).length > 0 && request.data === undefined;
+      try {
+        return request.data === undefined
+          ? await query(session, request)
+          : await insert(session, request, request.data);
+      } catch (error) {
+        used = true;
+        throw failure(error);
+      } finally {
+        if (!closed) {
+          if (used) session = replace(session);
+          release(session);
+        }
+      }
+    },
+    close: () => {
+      closed = true;
+      for (const session of all) session.close();
+      anchor.close();
+    },
+  };
+}

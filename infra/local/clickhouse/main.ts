@@ -1,0 +1,35 @@
+/**
+ * The embedded analytics store as a process of its own: `node main.ts` with GATEWAY_CLICKHOUSE_FOLDER, _PORT, _USER and
+ * _PASSWORD. Prints one line of JSON with its port when it listens. Ends on SIGTERM and when its parent is gone (the IPC
+ * channel or, without one, standard input closes).
+ */
+import { mkdirSync } from "node:fs";
+import { watchParent } from "../watch-parent.ts";
+import { startClickhouseBridge } from "./bridge.ts";
+import { openEngine } from "./engine.ts";
+
+const SESSIONS = 3;
+
+const { GATEWAY_CLICKHOUSE_FOLDER: folder, GATEWAY_CLICKHOUSE_USER: user = "default" } = process.env;
+const { GATEWAY_CLICKHOUSE_PASSWORD: password, GATEWAY_CLICKHOUSE_PORT: port = "0" } = process.env;
+
+if (folder === undefined || !password) {
+  process.stderr.write("GATEWAY_CLICKHOUSE_FOLDER and GATEWAY_CLICKHOUSE_PASSWORD are required\n");
+  process.exit(1);
+}
+try {
+  mkdirSync(folder, { recursive: true });
+  const engine = openEngine(folder, SESSIONS);
+  const bridge = await startClickhouseBridge({ engine, user, password, port: Number(port) });
+  const stop = () => {
+    engine.close();
+    process.exit(0);
+  };
+  process.once("SIGTERM", stop);
+  process.on("SIGINT", () => undefined); // a terminal signals the whole group; the launcher decides
+  watchParent(stop);
+  process.stdout.write(`${JSON.stringify({ event: "listening", url: bridge.url })}\n`);
+} catch (error) {
+  process.stderr.write(`clickhouse: ${error instanceof Error ? error.message.split("\n")[0] : "cannot start"}\n`);
+  process.exit(1);
+}
