@@ -1,0 +1,131 @@
+/**
+ * Runs a script or tool of this project on a fitting Node: `node infra/launch.mjs <script.ts|tool> args...`. Works on an old
+ * Node without any dependency. It installs what package-lock.json names and node_modules lacks, picks Node (this one from
+ * version 24 on, else the one in node_modules), hands over the terminal and passes signals and the exit code through.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { staleReasons, thisPlatform } from "./lock-state.mjs";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const NODE_MAJOR = 24;
+
+/** @param {string} line @returns {never} */
+function fail(line) {
+  process.stderr.write(`${line}\n`);
+  process.exit(1);
+}
+
+/** @param {string} path */
+function readJson(path) {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function stale() {
+  const lock = readJson(join(ROOT, "package-lock.json"));
+  if (lock === undefined) fail("package-lock.json cannot be read: restore it from the repository");
+  return staleReasons(lock, readJson(join(ROOT, "node_modules/.package-lock.json")), thisPlatform());
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
+  }
+}
+
+/** Takes the one install lock of this folder; waits while another launcher that is alive holds it. Returns its release. */
+function lockInstall() {
+  const path = join(tmpdir(), `gateway-install-${createHash("sha256").update(ROOT).digest("hex").slice(0, 16)}`);
+  for (;;) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: "wx" });
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
+    }
+    const holder = Number(readJson(path));
+    if (Number.isInteger(holder) && holder > 0 && !isAlive(holder)) rmSync(path, { force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  }
+}
+
+function install() {
+  const reasons = stale();
+  if (reasons.length === 0) return;
+  const release = lockInstall();
+  try {
+    if (stale().length === 0) return; // another launcher did it meanwhile
+    const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more)` : "";
+    process.stderr.write(`installing packages: ${reasons[0]}${more}\n`);
+    const npm = process.env["npm_execpath"];
+    const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
+    const args = [...first, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    const done = spawnSync(command, args, { cwd: ROOT, stdio: ["ignore", 2, 2] });
+    if (done.status !== 0) fail("npm ci failed; see above. Fix that, or run `npm ci` yourself, and try again");
+  } finally {
+    release();
+  }
+}
+
+function chooseNode() {
+  if (Number(process.versions.node.split(".")[0]) >= NODE_MAJOR) return process.execPath;
+  const bundled = join(ROOT, `node_modules/node-${process.platform}-${process.arch}/bin/node`);
+  if (existsSync(bundled)) return bundled;
+  return fail(
+    `Node ${NODE_MAJOR} or newer is needed and this is ${process.version}: install Node ${NODE_MAJOR} (https://nodejs.org) and run the command again`,
+  );
+}
+
+/** @param {string} file */
+function isNodeScript(file) {
+  const descriptor = openSync(file, "r");
+  const head = Buffer.alloc(64);
+  readSync(descriptor, head, 0, head.length, 0);
+  closeSync(descriptor);
+  return /\.[cm]?[jt]s$/.test(file) || /^#!.*\bnode\b/.test(head.toString("latin1"));
+}
+
+/** @param {string} target @param {string} node @returns {string[]} */
+function commandFor(target, node) {
+  if (/\.(ts|mjs)$/.test(target)) return [node, resolve(ROOT, target)];
+  const linked = join(ROOT, "node_modules/.bin", target);
+  if (!existsSync(linked)) fail(`there is no tool named ${target} in node_modules/.bin`);
+  const file = realpathSync(linked);
+  return isNodeScript(file) ? [node, file] : [file];
+}
+
+const [target, ...args] = process.argv.slice(process.argv[2] === "--" ? 3 : 2);
+if (target === undefined) fail("usage: node infra/launch.mjs <script.ts|tool> args...");
+install();
+const node = chooseNode();
+const [command = node, ...first] = commandFor(target, node);
+const isOurs = target.endsWith(".ts");
+const child = spawn(command, [...first, ...args], {
+  // the channel closes with this process, however it ends: a script of ours notices and stops
+  stdio: isOurs ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
+  env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env["PATH"] ?? ""}` },
+});
+for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+  process.on(signal, () => {
+    // a terminal sends Ctrl-C to the whole group already
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  });
+}
+child.once("error", (error) => fail(`${command} cannot be started: ${error.message}`));
+child.once("exit", (code, signal) => {
+  if (signal === null) process.exit(code ?? 1);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+});

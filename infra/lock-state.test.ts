@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { staleReasons } from "./lock-state.mjs";
+
+const linux = { os: "linux", cpu: "x64", libc: "glibc" };
+const one = { "node_modules/a": { version: "1.0.0", integrity: "sha512-x" } };
+
+describe("staleReasons", () => {
+  it("asks for an install when there was none", () => {
+    expect(staleReasons({ packages: one }, undefined, linux)).toEqual(["nothing is installed yet"]);
+    expect(staleReasons({ packages: one }, {}, linux)).toHaveLength(1);
+  });
+
+  it("is content with what the lock says, and with more", () => {
+    const extra = { ...one, "node_modules/b": { version: "9.0.0" } };
+    expect(staleReasons({ packages: { "": { version: "0.1.0" }, ...one } }, { packages: extra }, linux)).toEqual([]);
+  });
+
+  it("names a missing and a different package", () => {
+    const installed = { packages: { "node_modules/a": { version: "1.0.1" } } };
+    const lock = { packages: { ...one, "node_modules/c": { version: "2.0.0" } } };
+    expect(staleReasons(lock, installed, linux)).toEqual([
+      "node_modules/a is 1.0.1, not 1.0.0",
+      "node_modules/c is missing",
+    ]);
+  });
+
+  it("tells platform packages of this machine from those of another", () => {
+    const platform = (os: string, cpu: string, more = {}) => ({
+      version: "1.0.0",
+      optional: true,
+      os: [os],
+      cpu: [cpu],
+      integrity: "sha512-x",
+      ...more,
+    });
+    const missing = (entry: object) =>
+      staleReasons({ packages: { "node_modules/p": entry } }, { packages: {} }, linux).length;
+    expect(missing(platform("linux", "x64"))).toBe(1);
+    expect(missing(platform("!win32", "x64"))).toBe(1);
+    expect(missing(platform("darwin", "x64"))).toBe(0);
+    expect(missing(platform("!linux", "x64"))).toBe(0);
+    expect(missing(platform("linux", "arm64"))).toBe(0);
+    expect(missing(platform("linux", "x64", { libc: ["musl"] }))).toBe(0);
+    expect(missing(platform("linux", "x64", { libc: "glibc" }))).toBe(1);
+    expect(missing({ version: "1.0.0", optional: true })).toBe(0);
+    expect(missing({ ...platform("linux", "x64"), integrity: undefined })).toBe(0);
+  });
+});
