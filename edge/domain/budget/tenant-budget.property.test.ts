@@ -103,7 +103,7 @@ describe("leases of several cells over an unreliable network", () => {
           const limits = limitsWith(given);
           for (const each of steps) {
             play(world, limits, each, overuse);
-            if (!overuse) holds(world, limits);
+            holds(world, limits);
           }
           drain(world);
           for (const whose of ["tenant", "key"] as const) {
@@ -117,7 +117,7 @@ describe("leases of several cells over an unreliable network", () => {
           for (const cell of world.cells) expect(cell.wallet.idle).toBe(true);
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 800 },
     );
   });
 
@@ -147,7 +147,7 @@ describe("leases of several cells over an unreliable network", () => {
           expect(account.usedTokens).toBeLessThanOrEqual(world.ledger.tokens);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 800 },
     );
   });
 });
