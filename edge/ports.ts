@@ -37,6 +37,8 @@ export interface Directory {
   models(): Promise<readonly ModelRecord[]>;
   /** Drops the copies that the Cell called stale, for good: stale-if-error no longer applies to them. */
   forget(items: readonly RevItem[]): void;
+  /** The newest revision of kind `all` that this isolate has heeded; 0 at first. */
+  epoch(): number;
 }
 
 export interface LookupOptions {

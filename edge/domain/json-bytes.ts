@@ -63,7 +63,9 @@ export interface Edit {
 /** The bytes with every edit made, in one new buffer. */
 export function splice(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
-  const ordered = edits.map((edit) => ({ span: edit.span, bytes: encoder.encode(edit.text) })).sort((a, b) => a.span.start - b.span.start);
+  const ordered = edits
+    .map((edit) => ({ span: edit.span, bytes: encoder.encode(edit.text) }))
+    .sort((a, b) => a.span.start - b.span.start);
   const growth = ordered.reduce((sum, edit) => sum + edit.bytes.byteLength - (edit.span.end - edit.span.start), 0);
   const out = new Uint8Array(bytes.byteLength + growth);
   let from = 0;

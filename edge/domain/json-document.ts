@@ -71,7 +71,11 @@ function cutLongStrings(bytes: Uint8Array, lengths: number[]): Uint8Array {
     if (end === null) break;
     if (end - at > KEPT_STRING_BYTES) {
       const { points, safeEnd } = measure(bytes, at + 1, end - 1);
-      pieces.push(bytes.subarray(copied, at + 1), encoder.encode(`${MARK}${lengths.length};`), bytes.subarray(at + 1, safeEnd));
+      pieces.push(
+        bytes.subarray(copied, at + 1),
+        encoder.encode(`${MARK}${lengths.length};`),
+        bytes.subarray(at + 1, safeEnd),
+      );
       lengths.push(points);
       copied = end - 1;
     }
@@ -100,7 +104,11 @@ function unitSize(bytes: Uint8Array, at: number): number {
   if (byte === 0x5c) {
     if (bytes[at + 1] !== 0x75) return 2;
     const high = bytes[at + 2] === 0x64 || bytes[at + 2] === 0x44;
-    const pair = high && /[89ab]/i.test(String.fromCharCode(bytes[at + 3] ?? 0)) && bytes[at + 6] === 0x5c && bytes[at + 7] === 0x75;
+    const pair =
+      high &&
+      /[89ab]/i.test(String.fromCharCode(bytes[at + 3] ?? 0)) &&
+      bytes[at + 6] === 0x5c &&
+      bytes[at + 7] === 0x75;
     return pair ? 12 : 6;
   }
   if (byte < 0x80) return 1;

@@ -15,7 +15,11 @@ export interface Billed {
 export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
 /** Reported tokens when there are any, else the estimate's two parts, at the model's prices of now. */
-export function billTokens(model: Pick<ModelRecord, "prices">, estimate: TokenEstimate, reported: ReportedUsage | null): Billed {
+export function billTokens(
+  model: Pick<ModelRecord, "prices">,
+  estimate: TokenEstimate,
+  reported: ReportedUsage | null,
+): Billed {
   const inputTokens = reported === null ? estimate.inputTokens : (reported.inputTokens ?? estimate.inputTokens);
   const outputTokens = reported === null ? estimate.outputTokens : (reported.outputTokens ?? 0);
   return { inputTokens, outputTokens, costUsd: inputTokens * model.prices.input + outputTokens * model.prices.output };

@@ -21,7 +21,9 @@ const TOKENS_PER_MESSAGE = 4;
 /** Estimate of a chat completion. */
 export function estimateChat(document: JsonDocument): TokenEstimate {
   const messages = document.root["messages"];
-  const input = Array.isArray(messages) ? messages.reduce((sum: number, message) => sum + messageTokens(document, message), 0) : 0;
+  const input = Array.isArray(messages)
+    ? messages.reduce((sum: number, message) => sum + messageTokens(document, message), 0)
+    : 0;
   return withOutput(document.root, input);
 }
 
@@ -45,9 +47,12 @@ function contentTokens(document: JsonDocument, content: unknown): number {
 }
 
 function withOutput(root: JsonObject, inputTokens: number): TokenEstimate {
-  const stated = [root["max_tokens"], root["max_completion_tokens"], root["max_output_tokens"]].find((value) => value !== undefined && value !== null);
+  const stated = [root["max_tokens"], root["max_completion_tokens"], root["max_output_tokens"]].find(
+    (value) => value !== undefined && value !== null,
+  );
   const given = typeof stated === "number" && stated >= 0 && Number.isFinite(stated) ? Math.floor(stated) : null;
-  const outputTokens = given === null ? Math.min(Math.max(inputTokens, OUTPUT_MIN), OUTPUT_MAX) : Math.min(given, OUTPUT_MAX);
+  const outputTokens =
+    given === null ? Math.min(Math.max(inputTokens, OUTPUT_MIN), OUTPUT_MAX) : Math.min(given, OUTPUT_MAX);
   return { inputTokens, outputTokens, totalTokens: Math.max(inputTokens + outputTokens, 1), statedOutputTokens: given };
 }
 

@@ -5,10 +5,6 @@
 import { type Edit, scanTopLevel, splice } from "./json-bytes.ts";
 import type { JsonObject } from "./json-document.ts";
 
-export interface UpstreamBody {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
-
 /** True when a streaming request already asks for its usage event. */
 export function asksForUsage(root: JsonObject): boolean {
   const options = root["stream_options"];
@@ -16,7 +12,12 @@ export function asksForUsage(root: JsonObject): boolean {
 }
 
 /** Replaces `model`, and adds `stream_options.include_usage` when `addUsage`. Null when the bytes are not one object. */
-export function rewriteBody(bytes: Uint8Array, upstreamModel: string, root: JsonObject, addUsage: boolean): Uint8Array<ArrayBuffer> | null {
+export function rewriteBody(
+  bytes: Uint8Array,
+  upstreamModel: string,
+  root: JsonObject,
+  addUsage: boolean,
+): Uint8Array<ArrayBuffer> | null {
   const top = scanTopLevel(bytes);
   if (top === null) return null;
   const edits: Edit[] = top.members

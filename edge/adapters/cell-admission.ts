@@ -1,0 +1,99 @@
+/**
+ * Admission over the Cell object (design §4). A failed call is tried once more on a fresh stub when that can help, then it
+ * is 503 `scheduler unavailable` (decisions §20.6). A row that its Cell cannot take goes to the Ledger directly.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import type { RevItem } from "../../shared/internal.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
+import type { Admitted, Ask, CellApi, LedgerApi, PermitHandle } from "../domain/ask.ts";
+import { shardOf } from "../domain/custody/row-line.ts";
+import type { Bindings } from "../env.ts";
+import type { Admission, Log } from "../ports.ts";
+
+export class CellAdmission implements Admission {
+  readonly cell: string;
+  readonly #bindings: Bindings;
+  readonly #shards: number;
+  readonly #log: Log;
+
+  constructor(bindings: Bindings, cell: string, shards: number, log: Log) {
+    this.#bindings = bindings;
+    this.cell = cell;
+    this.#shards = shards;
+    this.#log = log;
+  }
+
+  async admit(ask: Ask): Promise<Admitted<PermitHandle>> {
+    return await this.#call(async (cell) => await cell.admit(ask));
+  }
+
+  async adopt(ask: Ask): Promise<PermitHandle> {
+    return (await this.#call(async (cell) => await cell.adopt(ask))).permit;
+  }
+
+  async record(row: UsageRow): Promise<void> {
+    try {
+      await this.#call(async (cell) => await cell.record(row));
+    } catch {
+      await this.#toLedger(row);
+    }
+  }
+
+  async settleOrphan(row: UsageRow): Promise<void> {
+    try {
+      await this.#call(async (cell) => await cell.settleOrphan(row));
+    } catch {
+      await this.#toLedger(row);
+    }
+  }
+
+  async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
+    return await this.#call(async (cell) => await cell.staleAmong(items));
+  }
+
+  /** The Cell itself, for the internal routes. Throws `scheduler_unavailable`. */
+  async withCell<T>(work: (cell: CellApi) => Promise<T>): Promise<T> {
+    return await this.#call(work);
+  }
+
+  async #call<T>(work: (cell: CellApi) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.#stub());
+    } catch (first) {
+      if (!mayRetry(first)) throw this.#unavailable(first);
+      try {
+        return await work(this.#stub());
+      } catch (second) {
+        throw this.#unavailable(second);
+      }
+    }
+  }
+
+  #stub(): CellApi {
+    return this.#bindings.CELL.getByName(this.cell) as unknown as CellApi;
+  }
+
+  #unavailable(error: unknown): GatewayError {
+    this.#log.event("scheduler_unavailable", {
+      cell: this.cell,
+      reason: error instanceof Error ? error.name : "unknown",
+    });
+    return new GatewayError("scheduler_unavailable", { cause: error });
+  }
+
+  async #toLedger(row: UsageRow): Promise<void> {
+    const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
+    try {
+      await (this.#bindings.LEDGER.getByName(name) as unknown as LedgerApi).appendOrphan({ ...row, cell: this.cell });
+    } catch {
+      this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
+    }
+  }
+}
+
+/** Classified by what the caller may do, as the platform marks its errors. */
+function mayRetry(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  const { retryable, overloaded } = error as { retryable?: unknown; overloaded?: unknown };
+  return retryable === true && overloaded !== true;
+}

@@ -1,0 +1,76 @@
+/**
+ * Hot copies in an isolate's memory: least recently used out first beyond a number of bytes, fresh for five minutes, kept
+ * up to an hour for when the store is down (decisions §17.1). Absence is never cached. Concurrent misses share one read.
+ */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../ports.ts";
+
+export const FRESH_MS = 5 * 60 * 1000;
+export const STALE_IF_ERROR_MS = 60 * 60 * 1000;
+
+interface Copy<T> {
+  readonly record: T;
+  readonly readMs: number;
+}
+
+export class RecordCache<T extends object> {
+  readonly #copies: LRUCache<string, Copy<T>>;
+  readonly #flights = new Map<string, Promise<T | null>>();
+  readonly #clock: Clock;
+
+  constructor(maxBytes: number, clock: Clock) {
+    this.#copies = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: (copy) => JSON.stringify(copy.record).length + 64,
+    });
+    this.#clock = clock;
+  }
+
+  /** A copy that needs no question, or null. */
+  fresh(name: string): T | null {
+    const copy = this.#copies.get(name);
+    return copy !== undefined && this.#clock() - copy.readMs < FRESH_MS ? copy.record : null;
+  }
+
+  /** A copy of any age that may still be served while the store is down; its life is extended. */
+  whenDown(name: string): T | null {
+    const copy = this.#copies.get(name);
+    return copy !== undefined && this.#clock() - copy.readMs < STALE_IF_ERROR_MS ? copy.record : null;
+  }
+
+  /** Reads through: one read at a time per name; what it finds is kept, absence is not. */
+  async read(name: string, load: () => Promise<T | null>): Promise<T | null> {
+    const flying = this.#flights.get(name);
+    if (flying !== undefined) return await flying;
+    const flight = this.#load(name, load);
+    this.#flights.set(name, flight);
+    try {
+      return await flight;
+    } finally {
+      this.#flights.delete(name);
+    }
+  }
+
+  drop(name: string): void {
+    this.#copies.delete(name);
+    // A read that began before the drop may bring the dropped copy back: whoever comes now starts his own.
+    this.#flights.delete(name);
+  }
+
+  /** Drops the copies that match. */
+  dropWhere(matches: (record: T) => boolean): void {
+    for (const [name, copy] of this.#copies.entries()) if (matches(copy.record)) this.drop(name);
+  }
+
+  clear(): void {
+    this.#copies.clear();
+    this.#flights.clear();
+  }
+
+  async #load(name: string, load: () => Promise<T | null>): Promise<T | null> {
+    const record = await load();
+    if (record === null) this.#copies.delete(name);
+    else this.#copies.set(name, { record, readMs: this.#clock() });
+    return record;
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * The key-value store as the data plane calls it: one attempt, a deadline of 250 ms, and a breaker, because a slow store
+ * is worse than a dead one (design §5). Every failure is a StoreDown; a reply is never mistaken for an absence.
+ */
+import { Redis } from "@upstash/redis/cloudflare";
+import type { Clock, Log } from "../ports.ts";
+
+const DEADLINE_MS = 250;
+/** After this many failures in a row the store is left alone for a while. */
+const BREAK_AFTER = 5;
+const BREAK_MS = 1000;
+
+/** The store did not answer in time, refused, or is left alone. */
+export class StoreDown extends Error {
+  override readonly name = "StoreDown";
+}
+
+export class RedisClient {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #failures = 0;
+  #openUntilMs = 0;
+
+  constructor(store: { readonly url: string; readonly token: string }, clock: Clock, log: Log) {
+    this.#redis = new Redis({
+      url: store.url,
+      token: store.token,
+      retry: false,
+      signal: () => AbortSignal.timeout(DEADLINE_MS),
+      automaticDeserialization: false,
+      enableTelemetry: false,
+      enableAutoPipelining: false,
+    });
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Runs one command or pipeline. Throws StoreDown. */
+  async run<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+    if (this.#clock() < this.#openUntilMs) throw new StoreDown("the store is left alone after failures");
+    try {
+      const answer = await work(this.#redis);
+      this.#failures = 0;
+      return answer;
+    } catch (error) {
+      this.#failures += 1;
+      if (this.#failures >= BREAK_AFTER) this.#openUntilMs = this.#clock() + BREAK_MS;
+      const reason = error instanceof Error ? error.name : "unknown";
+      this.#log.event("key_store_failed", { reason, failures: this.#failures });
+      throw new StoreDown("the store did not answer", { cause: error });
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Opens the credentials of hot copies in memory (decisions §32.3). The key is imported once per isolate; plaintexts are
+ * kept beside their ciphertexts so that a warm request does no cryptography.
+ */
+import { LRUCache } from "lru-cache";
+import { importSealKey, isSealed, type SealKey, unseal } from "../../shared/seal.ts";
+import type { SecretOpener } from "../ports.ts";
+
+const REMEMBERED = 1000;
+
+export class SealedSecrets implements SecretOpener {
+  readonly #key: Promise<SealKey> | undefined;
+  readonly #opened = new LRUCache<string, string>({ max: REMEMBERED });
+
+  constructor(encryptionKey: string | undefined) {
+    this.#key = encryptionKey === undefined ? undefined : importSealKey(encryptionKey);
+  }
+
+  /** Throws SealError. */
+  async open(stored: string): Promise<string> {
+    if (!isSealed(stored)) return stored;
+    const known = this.#opened.get(stored);
+    if (known !== undefined) return known;
+    const plain = await unseal(stored, await this.#key);
+    this.#opened.set(stored, plain);
+    return plain;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The Worker's routes and its last catcher. Everything but `GET /health` and the internal routes is a data-plane call.
+ */
+import { Hono } from "hono";
+import { GatewayError } from "../shared/errors.ts";
+import { consoleLog } from "./adapters/console-log.ts";
+import { type Deps, depsOf } from "./deps.ts";
+import { type Bindings, EnvError } from "./env.ts";
+import { internal } from "./routes/internal.ts";
+import { models, unknown } from "./routes/models.ts";
+import { chatCompletions } from "./routes/openai.ts";
+
+interface Types {
+  Bindings: Bindings;
+  Variables: { deps: Deps };
+}
+
+/** The data plane as a fetch handler. */
+export const app = new Hono<Types>();
+
+app.get("/health", (c) => c.text("ok"));
+app.use(async (c, next) => {
+  c.set("deps", depsOf(c.env));
+  await next();
+});
+app.all("/internal/*", async (c) => await internal(c.var.deps, c.req.raw));
+app.post(
+  "/v1/chat/completions",
+  async (c) => await chatCompletions(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext),
+);
+app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+app.notFound(async (c) => {
+  const deps = depsOf(c.env);
+  return await unknown(deps, c.req.raw, c.executionCtx as ExecutionContext);
+});
+app.onError((error) => {
+  const known = new GatewayError("internal_error", { cause: error });
+  if (!(error instanceof EnvError)) consoleLog.event("request_crashed", { reason: error.name });
+  return Response.json(known.body, { status: known.status });
+});

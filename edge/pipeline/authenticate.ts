@@ -1,0 +1,36 @@
+/**
+ * Step 2: who is asking. Bearer -> hash -> hot copy -> principal, then the gates of key and tenant in the order of
+ * decisions §17.3. A refusal that rests on a copy in memory reads it anew first, so that a re-enabled key works at once.
+ */
+import { hashKeySecret, isKeySecret } from "../../shared/api-key.ts";
+import { type ErrorCode, GatewayError } from "../../shared/errors.ts";
+import type { ResolvedKey } from "../../shared/records.ts";
+import { readCredential } from "../domain/credential.ts";
+import type { Call, Principal } from "./context.ts";
+
+/** The principal of a call. Throws 401, 403, or 503 `key_store_unavailable`. */
+export async function authenticate(call: Call): Promise<Principal> {
+  const credential = readCredential(call.request.headers, isKeySecret);
+  if (credential.kind === "none") throw new GatewayError("missing_api_key");
+  if (credential.kind === "malformed") throw new GatewayError("invalid_api_key");
+  const keyHash = await hashKeySecret(credential.secret, call.config.apiKeyPepper);
+  const found = await call.ports.directory.key(keyHash);
+  if (found === null) throw new GatewayError("invalid_api_key");
+  let key = found.record;
+  if (gate(key) !== null && found.source === "memory") {
+    const fresh = await call.ports.directory.key(keyHash, { fresh: true });
+    if (fresh === null) throw new GatewayError("invalid_api_key");
+    key = fresh.record;
+  }
+  const { tenant } = key;
+  if (tenant !== null) call.facts.principal = { key, tenant };
+  const refusal = gate(key);
+  if (refusal !== null || tenant === null) throw new GatewayError(refusal ?? "tenant_not_found");
+  return { key, tenant };
+}
+
+function gate(key: ResolvedKey): ErrorCode | null {
+  if (key.disabled) return "api_key_disabled";
+  if (key.tenant === null) return "tenant_not_found";
+  return key.tenant.status === "active" ? null : "tenant_not_active";
+}

@@ -1,0 +1,17 @@
+/**
+ * Step 4: what is needed before anything is decided: the session the request belongs to and the estimate of its tokens.
+ */
+import { sessionIdOf } from "../domain/session-id.ts";
+import { estimateChat } from "../domain/token-estimate.ts";
+import type { Call, ParsedCall, Prepared, Principal } from "./context.ts";
+
+/** Session id and estimate, from the client's own body. */
+export function prepare(call: Call, principal: Principal, parsed: ParsedCall): Prepared {
+  const { root } = parsed.document;
+  const prepared = {
+    session: sessionIdOf(call.request.headers, root, principal.tenant.id, call.config.sessionIdDerivation),
+    estimate: estimateChat(parsed.document),
+  };
+  call.facts.prepared = prepared;
+  return prepared;
+}

@@ -1,0 +1,32 @@
+/**
+ * Reads a request body within the cap (decisions §17.2): a declared length above it is refused unread, an undeclared one
+ * as soon as it passes.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+
+/** The whole body. Throws 413 `request_too_large`. */
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const declared = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (declared > maxBytes) throw new GatewayError("request_too_large");
+  if (request.body === null) return new Uint8Array(0);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.byteLength;
+    if (size > maxBytes) {
+      await reader.cancel().catch(() => undefined);
+      throw new GatewayError("request_too_large");
+    }
+    chunks.push(value);
+  }
+  const body = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return body;
+}

@@ -1,0 +1,35 @@
+/**
+ * Step 1: a request becomes a call with an id and a class. No body is read and nobody is known yet.
+ */
+import type { RequestType } from "../../shared/usage-row.ts";
+import type { Ports } from "../ports.ts";
+import type { Call, IsolateMemory, PipelineConfig } from "./context.ts";
+
+export interface Received {
+  readonly ports: Ports;
+  readonly config: PipelineConfig;
+  readonly memory: IsolateMemory;
+  readonly request: Request;
+  readonly requestType: RequestType;
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** Starts the record of a request. */
+export function receive(received: Received): Call {
+  return {
+    ...received,
+    url: new URL(received.request.url),
+    requestId: received.ports.random.uuid(),
+    arrivedMs: received.ports.clock(),
+    facts: {
+      principal: null,
+      modelText: "",
+      model: null,
+      prepared: null,
+      cacheStatus: "off",
+      queueWaitMs: 0,
+      upstreamCalledMs: null,
+      upstreamStatus: 0,
+    },
+  };
+}

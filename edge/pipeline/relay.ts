@@ -1,0 +1,82 @@
+/**
+ * Step 8: upstream bytes become client bytes, untouched; usage is scanned on the side (design §3 laws 3 and 5). This file
+ * decides which relay carries the answer and what its end means; the relays move bytes.
+ */
+
+import { clientHeaders } from "../domain/forward-headers.ts";
+import { billTokens, clientStatus } from "../domain/outcome.ts";
+import { asksForUsage } from "../domain/upstream-body.ts";
+import { UsageScan } from "../domain/usage-scan.ts";
+import type { Slot } from "./admit.ts";
+import { Capture } from "./capture.ts";
+import type { Call, ParsedCall, Prepared } from "./context.ts";
+import type { Forwarded } from "./forward.ts";
+import type { BodyEnd, RelayJob } from "./relay-job.ts";
+import { relayNative } from "./relay-native.ts";
+import { relayPump } from "./relay-pump.ts";
+import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "./response-cache.ts";
+import { gatewayHeaders } from "./response-headers.ts";
+import type { Settler } from "./settle.ts";
+
+/** The response of a request whose upstream has answered. Its end settles the request. */
+export function relay(
+  call: Call,
+  slot: Slot,
+  parsed: ParsedCall,
+  prepared: Prepared,
+  forwarded: Forwarded,
+  settler: Settler,
+  miss: CacheMiss | null,
+): Response {
+  const { response, stop, sentMs } = forwarded;
+  const status = clientStatus(response.status);
+  const events = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+  const headers = {
+    ...clientHeaders(response.headers, response.status),
+    ...gatewayHeaders(call),
+    ...(events ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {}),
+  };
+  const scan = new UsageScan();
+  const capture = miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES) : null;
+  let firstByteMs: number | null = null;
+
+  const finish = (end: BodyEnd): void => {
+    stop.release();
+    const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
+    const statusCode = end === "gone" ? 499 : status;
+    if (!response.ok) return settler.end({ statusCode, ttftMs });
+    const billed = billTokens(slot.model, prepared.estimate, scan.usage());
+    settler.end({ statusCode, billed, ttftMs });
+    const body = end === "complete" && (!events || scan.sawDone()) ? capture?.take() : null;
+    if (miss !== null && body) {
+      const contentType = response.headers.get("content-type") ?? "application/json";
+      call.waitUntil(storeResponse(call, miss, { body, contentType, ...billed }));
+    }
+    if (end === "broken")
+      call.ports.log.event("upstream_stream_error", {
+        request_id: call.requestId,
+        model: slot.model.model_name,
+        bytes: scan.bytes,
+      });
+  };
+
+  if (response.body === null) {
+    finish("complete");
+    return new Response(null, { status, headers });
+  }
+  const job: RelayJob = {
+    body: response.body,
+    stop,
+    events,
+    withholdUsage: forwarded.usageAdded && events,
+    onUpstream: (chunk) => {
+      firstByteMs ??= call.ports.clock();
+      scan.push(chunk);
+    },
+    onClient: (chunk) => capture?.push(chunk),
+  };
+  const native = response.ok && events && asksForUsage(parsed.document.root);
+  const { readable, ended } = native ? relayNative(job) : relayPump(job);
+  call.waitUntil(ended.then(finish));
+  return new Response(readable, { status, headers });
+}

@@ -1,0 +1,18 @@
+/**
+ * The gateway's own response headers (decisions §17.5).
+ */
+import type { Call } from "./context.ts";
+
+/** Headers of every answer to a call, own errors included. */
+export function gatewayHeaders(call: Call): Record<string, string> {
+  const { facts } = call;
+  const untilMs = facts.upstreamCalledMs ?? call.ports.clock();
+  const overheadMs = Math.max(0, Math.round(untilMs - call.arrivedMs - facts.queueWaitMs));
+  return {
+    "x-gateway-request-id": call.requestId,
+    "x-request-id": call.requestId,
+    "x-gateway-overhead-ms": String(overheadMs),
+    ...(facts.upstreamStatus === 0 ? {} : { "x-gateway-upstream-status": String(facts.upstreamStatus) }),
+    ...(facts.cacheStatus === "off" ? {} : { "x-gateway-cache": facts.cacheStatus }),
+  };
+}

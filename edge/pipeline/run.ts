@@ -1,0 +1,59 @@
+/**
+ * The table of contents of a request: the nine steps of design §3, in order. The order is readable here and nowhere else.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import { billTokens } from "../domain/outcome.ts";
+import { admit, type Subject } from "./admit.ts";
+import { authenticate } from "./authenticate.ts";
+import { type Call, ClientGone, Settled } from "./context.ts";
+import { forward } from "./forward.ts";
+import { prepare } from "./prepare.ts";
+import { type Received, receive } from "./receive.ts";
+import { refuse } from "./refuse.ts";
+import { relay } from "./relay.ts";
+import { checkPath, parseCall, resolveModel } from "./resolve-model.ts";
+import { lookupResponse } from "./response-cache.ts";
+import { Settler } from "./settle.ts";
+
+/** Answers a request on a model-resolved route. Never throws. */
+export async function run(received: Received): Promise<Response> {
+  const call = receive(received);
+  try {
+    return await steps(call);
+  } catch (error) {
+    return refuse(call, error);
+  }
+}
+
+async function steps(call: Call): Promise<Response> {
+  let principal = await authenticate(call);
+  checkPath(call);
+  const parsed = await parseCall(call);
+  const model = await resolveModel(call, parsed.modelName);
+  const prepared = prepare(call, principal, parsed);
+
+  const cached = await lookupResponse(call, principal, model, parsed);
+  if (cached.kind === "hit") return cached.response;
+  if (cached.kind === "stale-key") {
+    call.ports.directory.forget([{ kind: "key", id: principal.key.key_hash, rev: principal.key.rev + 1 }]);
+    principal = await authenticate(call);
+  }
+
+  const reload = async (): Promise<Subject> => ({
+    principal: await authenticate(call),
+    model: await resolveModel(call, parsed.modelName),
+  });
+  const slot = await admit(call, { principal, model }, prepared, reload);
+  const settler = new Settler(call, slot);
+  try {
+    const forwarded = await forward(call, slot.model, parsed, settler);
+    return relay(call, slot, parsed, prepared, forwarded, settler, cached.kind === "miss" ? cached.miss : null);
+  } catch (error) {
+    if (error instanceof ClientGone) {
+      settler.end({ statusCode: 499, billed: billTokens(slot.model, prepared.estimate, null) });
+    } else {
+      settler.end({ statusCode: error instanceof GatewayError ? error.status : 500 });
+    }
+    throw new Settled(error);
+  }
+}

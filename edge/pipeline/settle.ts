@@ -1,0 +1,77 @@
+/**
+ * Step 9: the one end of a request that held a slot. Three triggers - end, error, client gone - and one latch: only the
+ * first counts. The promise `done` is given to `waitUntil` before the response is returned. While the request runs, a
+ * Cell that is reset is noticed and the slot adopted by its successor (design §3 law 2, §4).
+ */
+import type { PermitHandle } from "../domain/ask.ts";
+import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
+import type { Slot } from "./admit.ts";
+import type { Call } from "./context.ts";
+import { rowOf } from "./usage-record.ts";
+
+/** How a request ended. */
+export interface Ending {
+  /** What the client got; 499 when it left. */
+  readonly statusCode: number;
+  readonly billed?: Billed;
+  readonly ttftMs?: number;
+}
+
+export class Settler {
+  readonly #call: Call;
+  readonly #slot: Slot;
+  readonly #finished = Promise.withResolvers<void>();
+  #permit: PermitHandle;
+  #ended = false;
+
+  constructor(call: Call, slot: Slot) {
+    this.#call = call;
+    this.#slot = slot;
+    this.#permit = slot.permit;
+    call.waitUntil(this.#finished.promise);
+    void this.#watch();
+  }
+
+  /** Tells the Cell that from now on a lost permit is billed; not waited for. */
+  upstreamCalled(): void {
+    this.#permit.upstreamCalled().catch(() => undefined);
+  }
+
+  /** Ends the request; every call but the first is ignored. */
+  end(ending: Ending): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    void this.#deliver(ending).finally(() => this.#finished.resolve());
+  }
+
+  async #deliver(ending: Ending): Promise<void> {
+    const billed = ending.billed ?? NOTHING_BILLED;
+    const row = rowOf(this.#call, { ...ending, admission: this.#slot.grant.admission });
+    try {
+      await this.#permit.settle({ row, actualTokens: billed.inputTokens + billed.outputTokens });
+    } catch {
+      // The Cell may or may not have it; whoever comes next recognises the row by its request id.
+      await this.#call.ports.admission.settleOrphan(row);
+    } finally {
+      this.#permit[Symbol.dispose]();
+    }
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#ended) {
+      try {
+        await this.#permit.lost();
+      } catch {
+        if (this.#ended) return;
+        try {
+          this.#permit = await this.#call.ports.admission.adopt({
+            ...this.#slot.ask,
+            row: rowOf(this.#call, { statusCode: 499, admission: this.#slot.grant.admission }),
+          });
+        } catch {
+          return;
+        }
+      }
+    }
+  }
+}

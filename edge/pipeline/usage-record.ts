@@ -1,0 +1,45 @@
+/**
+ * The usage row of a call at any point of its way (decisions §23): what is known so far, and zero values for the rest.
+ */
+import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
+import type { Call } from "./context.ts";
+
+/** The parts of a row that only the end of a request knows. */
+export interface RowEnd {
+  readonly statusCode: number;
+  readonly admission: UsageRow["admission"];
+  readonly billed?: Billed;
+  readonly ttftMs?: number;
+  readonly costUsd?: number;
+}
+
+/** The row of a call that ends now. */
+export function rowOf(call: Call, end: RowEnd): UsageRow {
+  const { principal, prepared, model } = call.facts;
+  const billed = end.billed ?? NOTHING_BILLED;
+  const nowMs = call.ports.clock();
+  return {
+    ...zeroUsageRow(call.requestId, nowMs),
+    tenant_id: principal?.tenant.id ?? zeroUsageRow("", 0).tenant_id,
+    key_id: principal?.key.key_id ?? zeroUsageRow("", 0).key_id,
+    model: model?.model_name ?? call.facts.modelText,
+    request_type: principal?.tenant.synthetic === true ? "benchmark" : call.requestType,
+    session_id: prepared?.session.id ?? "",
+    session_id_source: prepared?.session.source ?? "none",
+    admission: end.admission,
+    cache_status: call.facts.cacheStatus,
+    cell: call.ports.admission.cell,
+    weight: principal?.tenant.weight ?? 0,
+    status_code: end.statusCode,
+    upstream_status: call.facts.upstreamStatus,
+    input_tokens: billed.inputTokens,
+    output_tokens: billed.outputTokens,
+    total_tokens: billed.inputTokens + billed.outputTokens,
+    estimated_tokens: prepared?.estimate.totalTokens ?? 0,
+    queue_wait_ms: call.facts.queueWaitMs,
+    ttft_ms: end.ttftMs ?? 0,
+    total_ms: Math.max(0, nowMs - call.arrivedMs),
+    cost_usd: billed.costUsd,
+  };
+}

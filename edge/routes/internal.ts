@@ -1,0 +1,45 @@
+/**
+ * The routes between the planes (shared/internal.ts). Without the token they do not exist: 404 `unknown endpoint`.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import { INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
+import type { Deps } from "../deps.ts";
+
+/** Answers an internal route. */
+export async function internal(deps: Deps, request: Request): Promise<Response> {
+  try {
+    if (!(await authorized(request, deps.env.internalToken))) throw new GatewayError("unknown_endpoint");
+    return await route(deps, request);
+  } catch (error) {
+    const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
+    return Response.json(known.body, { status: known.status, headers: known.headers });
+  }
+}
+
+async function route(deps: Deps, request: Request): Promise<Response> {
+  switch (`${request.method} ${new URL(request.url).pathname}`) {
+    case `POST ${INTERNAL_PATHS.invalidate}`: {
+      const body = invalidateBodySchema.safeParse(await request.json().catch(() => null));
+      if (!body.success) throw new GatewayError("validation_failed", { param: "items" });
+      await deps.cell.withCell(async (cell) => await cell.invalidate(body.data.items));
+      return new Response(null, { status: 204 });
+    }
+    case `GET ${INTERNAL_PATHS.stats}`:
+      return Response.json(await deps.cell.withCell(async (cell) => await cell.stats()));
+    case `GET ${INTERNAL_PATHS.metrics}`:
+      return Response.json(await deps.cell.withCell(async (cell) => await cell.metrics()));
+    default:
+      throw new GatewayError("unknown_endpoint");
+  }
+}
+
+/** Compares digests, so that the time taken says nothing of the token. */
+async function authorized(request: Request, token: string | undefined): Promise<boolean> {
+  if (token === undefined) return false;
+  const digest = async (text: string) => await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const [given, expected] = await Promise.all([
+    digest(request.headers.get("authorization") ?? ""),
+    digest(`Bearer ${token}`),
+  ]);
+  return crypto.subtle.timingSafeEqual(given, expected);
+}

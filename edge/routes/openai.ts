@@ -1,0 +1,32 @@
+/**
+ * The OpenAI-style routes: HTTP in, pipeline, HTTP out.
+ */
+
+import type { RequestType } from "../../shared/usage-row.ts";
+import type { Deps } from "../deps.ts";
+import type { Received } from "../pipeline/receive.ts";
+import { run } from "../pipeline/run.ts";
+
+/** What the pipeline starts from. */
+export function received(deps: Deps, request: Request, context: ExecutionContext, requestType: RequestType): Received {
+  const { env } = deps;
+  return {
+    ports: deps.ports,
+    memory: deps.memory,
+    config: {
+      apiKeyPepper: env.apiKeyPepper,
+      maxBodyBytes: env.maxBodyBytes,
+      upstreamBaseUrl: env.upstreamBaseUrl,
+      upstreamTimeoutMs: env.upstreamTimeoutMs,
+      sessionIdDerivation: env.sessionIdDerivation,
+    },
+    request,
+    requestType,
+    waitUntil: (work) => context.waitUntil(work),
+  };
+}
+
+/** `POST /v1/chat/completions` */
+export async function chatCompletions(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await run(received(deps, request, context, "chat"));
+}

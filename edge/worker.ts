@@ -1,0 +1,9 @@
+/**
+ * The Worker: the data plane's fetch handler and its Durable Object classes.
+ */
+import { app } from "./app.ts";
+
+export { Cell } from "./objects/cell.ts";
+export { Ledger } from "./objects/ledger.ts";
+
+export default { fetch: app.fetch };
