@@ -8,6 +8,7 @@ import { z } from "zod";
 export interface Bindings {
   readonly CELL: DurableObjectNamespace;
   readonly LEDGER: DurableObjectNamespace;
+  readonly TENANT_BUDGET: DurableObjectNamespace;
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
 

@@ -36,7 +36,8 @@ export async function findRequests(store: ClickhouseEnv, requestIds: readonly st
   return new Set((await call(store, query, {}, null)).split("\n").filter((line) => line !== ""));
 }
 
-async function call(
+/** Runs one statement and answers its output as text. Throws StoreFailure. */
+export async function call(
   store: ClickhouseEnv,
   query: string,
   settings: Readonly<Record<string, string>>,

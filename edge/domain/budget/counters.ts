@@ -38,8 +38,11 @@ export class Counters {
     this.#keys = new Map(keys.map((key) => [key.limits.id, key]));
   }
 
-  key(id: string): StoredKey | undefined {
-    return this.#keys.get(id);
+  /** The limits of a key and its tenant as last heard; of any key when null. */
+  limitsOf(keyId: string | null): BudgetLimits | undefined {
+    const [first] = this.#keys.values();
+    const key = keyId === null ? first : this.#keys.get(keyId);
+    return this.tenant === null || key === undefined ? undefined : { tenant: this.tenant, key: key.limits };
   }
 
   /** Learns limits, unless newer ones are known, and brings both counters to the period of now; answers what holds. */

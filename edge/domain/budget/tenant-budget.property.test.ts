@@ -74,7 +74,7 @@ function holds(world: World, limits: BudgetLimits): void {
 function drain(world: World): void {
   world.calm(30_000);
   for (const cell of world.cells) {
-    for (const { id, need } of [...cell.live.values()])
+    for (const { id, need } of Array.from(cell.live.values()))
       world.settle(cell, id, { tokens: need.termTokens, nanoUsd: need.nanoUsd });
     expect(cell.waiting.size).toBe(0);
   }

@@ -10,7 +10,7 @@ import type { Batch, LeaseAnswer, LeaseRequest, LeaseVerdict, Report, ReportAnsw
 import { Counters, type Whose } from "./counters.ts";
 import { type EpochState, type Holdings, NO_HOLDING } from "./holdings.ts";
 import { type LeaseRoom, sizeLease } from "./lease-size.ts";
-import type { BudgetLimits, KeyLimits, TenantLimits } from "./limits.ts";
+import type { BudgetLimits } from "./limits.ts";
 import { grantRow, restore, storedEpoch } from "./restore.ts";
 import type { Checkpoint, GrantRow, StoredState } from "./stored.ts";
 import { isClosed, type MonthOf, roomIn, type TermAccount } from "./term-budget.ts";
@@ -86,14 +86,14 @@ export class TenantBudgetCore {
     this.#dirty = true;
   }
 
-  /** Whose budgets dead cells held, once their last rows must be in the ledger; null when nothing waits for it. */
-  awaitsLedger(nowMs: number): { readonly tenant: TenantLimits; readonly keys: readonly KeyLimits[] } | null {
+  /** The counters whose ledger sums are wanted, because dead cells held something of them and their last rows are in. */
+  awaitsLedger(nowMs: number): readonly { readonly whose: Whose; readonly limits: BudgetLimits }[] {
     const lost = this.#holdings.lostBefore(nowMs - LEDGER_DELAY_MS);
-    const tenant = this.#counters.tenant;
-    if (lost.length === 0 || tenant === null) return null;
     const purses = new Set(lost.flatMap((state) => [...state.holdings.keys()]));
-    const keys = [...purses].flatMap((id) => (id === null ? [] : (this.#counters.key(id)?.limits ?? [])));
-    return { tenant, keys };
+    const keys = [...purses].flatMap((id) => (id === null ? [] : (this.#counters.limitsOf(id) ?? [])));
+    const any = keys[0] ?? this.#counters.limitsOf(null);
+    if (lost.length === 0 || any === undefined) return [];
+    return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
   }
 
   /** The ledger was asked at `askedAtMs` about all that awaited it then: what dead cells held counts no longer. */

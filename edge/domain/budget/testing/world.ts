@@ -194,7 +194,7 @@ export class World {
 
   /** The authority asks the ledger about whoever awaits it. */
   askLedger(limits: BudgetLimits): void {
-    if (this.core.awaitsLedger(this.nowMs) === null) return;
+    if (this.core.awaitsLedger(this.nowMs).length === 0) return;
     for (const whose of ["tenant", "key"] as const) {
       const { account } = this.core.read(whose, limits, this.nowMs);
       this.core.ledgerSays(whose, limits, account.tag, this.ledger, this.nowMs);

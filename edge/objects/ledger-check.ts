@@ -1,0 +1,91 @@
+/**
+ * Holds the counters of a budget object against the ledger (decisions §19.6): once per counter and period in the life of
+ * the object, and whenever asked to. A caller waits for the first check a little, never for a store that is down; then
+ * the check goes on behind its back and is tried again later.
+ */
+import { ledgerSum } from "../adapters/ledger-sums.ts";
+import { monthBounds, monthOf } from "../adapters/zone-months.ts";
+import type { Whose } from "../domain/budget/counters.ts";
+import { type BudgetLimits, isCapped } from "../domain/budget/limits.ts";
+import type { TenantBudgetCore } from "../domain/budget/tenant-budget.ts";
+import { periodTag } from "../domain/budget/term-budget.ts";
+import { periodStartMs } from "../domain/budget/usage-view.ts";
+import type { ClickhouseEnv } from "../env.ts";
+
+/** Well inside the deadline of a lease (decisions §19.5). */
+const PATIENCE_MS = 400;
+const RETRY_MS = 10_000;
+
+interface Check {
+  readonly tag: string;
+  /** Settles to whether the ledger answered; never rejects. */
+  readonly done: Promise<boolean>;
+  failedAtMs: number | null;
+}
+
+export class LedgerCheck {
+  readonly #core: TenantBudgetCore;
+  readonly #store: ClickhouseEnv;
+  readonly #checks = new Map<string, Check>();
+
+  constructor(core: TenantBudgetCore, store: ClickhouseEnv) {
+    this.#core = core;
+    this.#store = store;
+  }
+
+  /** Whether every counter that binds here has been checked; then there is nothing to wait for. */
+  isFresh(limits: BudgetLimits, nowMs: number): boolean {
+    return this.#bound(limits).every((whose) => this.#known(whose, limits, nowMs)?.failedAtMs === null);
+  }
+
+  /** Waits for the first check of every counter that has caps, at most {@link PATIENCE_MS}. */
+  async beforeDeciding(limits: BudgetLimits): Promise<void> {
+    const checks = this.#bound(limits).map((whose) => this.#start(whose, limits).done);
+    if (checks.length === 0) return;
+    await Promise.race([Promise.all(checks), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
+  }
+
+  /** Asks the ledger anew. False: it did not answer. */
+  async now(whose: Whose, limits: BudgetLimits): Promise<boolean> {
+    this.#checks.delete(this.#id(whose, limits));
+    return this.#start(whose, limits).done;
+  }
+
+  #bound(limits: BudgetLimits): readonly Whose[] {
+    return (["tenant", "key"] as const).filter((whose) => isCapped(limits[whose].term));
+  }
+
+  #id(whose: Whose, limits: BudgetLimits): string {
+    return `${whose}:${limits[whose].id}`;
+  }
+
+  /** The check of the period of now, finished or under way, unless it failed a while ago. */
+  #known(whose: Whose, limits: BudgetLimits, nowMs: number): Check | undefined {
+    const check = this.#checks.get(this.#id(whose, limits));
+    const tag = periodTag(limits[whose].term, limits.tenant.timezone, nowMs, monthOf);
+    if (check === undefined || check.tag !== tag) return undefined;
+    return check.failedAtMs !== null && check.failedAtMs + RETRY_MS <= nowMs ? undefined : check;
+  }
+
+  #start(whose: Whose, limits: BudgetLimits): Check {
+    const nowMs = Date.now();
+    const known = this.#known(whose, limits, nowMs);
+    if (known !== undefined) return known;
+    const { id, term } = limits[whose];
+    const tag = periodTag(term, limits.tenant.timezone, nowMs, monthOf);
+    const since = periodStartMs(term, limits.tenant.timezone, nowMs, monthBounds);
+    const done = ledgerSum(this.#store, whose, id, since).then(
+      (sum) => {
+        this.#core.ledgerSays(whose, limits, tag, sum, Date.now());
+        return true;
+      },
+      () => {
+        check.failedAtMs = Date.now();
+        return false;
+      },
+    );
+    const check: Check = { tag, done, failedAtMs: null };
+    this.#checks.set(this.#id(whose, limits), check);
+    return check;
+  }
+}

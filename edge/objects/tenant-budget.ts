@@ -1,0 +1,124 @@
+/**
+ * The TenantBudget object, one per tenant and named by its id: the shell around TenantBudgetCore (design §7). It gives
+ * the core its clock, its disk and the ledger's word. A grant is on disk before its answer leaves; the rest follows with
+ * the alarm, and Cells keep what they told until then.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { consoleLog } from "../adapters/console-log.ts";
+import { monthBounds, monthOf } from "../adapters/zone-months.ts";
+import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer, TenantBudgetApi } from "../domain/budget/api.ts";
+import type { BudgetLimits } from "../domain/budget/limits.ts";
+import { TenantBudgetCore } from "../domain/budget/tenant-budget.ts";
+import { type BucketLevel, bucketLevel } from "../domain/budget/token-bucket.ts";
+import { type BudgetUsage, budgetUsage, periodStartMs } from "../domain/budget/usage-view.ts";
+import { type Bindings, parseEnv } from "../env.ts";
+import { BudgetStore } from "./budget-store.ts";
+import { LedgerCheck } from "./ledger-check.ts";
+
+/** Changes other than grants are on disk this long after they happened. */
+const CHECKPOINT_MS = 5_000;
+/** When the ledger did not answer for a dead cell. */
+const ASK_AGAIN_MS = 10_000;
+
+export class TenantBudget extends DurableObject<Bindings> implements TenantBudgetApi {
+  readonly #store: BudgetStore;
+  readonly #core: TenantBudgetCore;
+  readonly #check: LedgerCheck;
+  #alarmAtMs: number | null = null;
+
+  constructor(state: DurableObjectState, bindings: Bindings) {
+    super(state, bindings);
+    this.#store = new BudgetStore(state.storage);
+    this.#core = new TenantBudgetCore(this.#store.load(), monthOf, Date.now());
+    this.#check = new LedgerCheck(this.#core, parseEnv(bindings).clickhouse);
+  }
+
+  async lease(request: LeaseRequest): Promise<LeaseAnswer> {
+    if (!this.#check.isFresh(request.limits, Date.now())) {
+      // What the cell tells counts first: the ledger has it too, and would have it counted twice.
+      const { applied } = this.#core.settle(request.report, Date.now());
+      if (applied >= request.report.through) await this.#check.beforeDeciding(request.limits);
+    }
+    const { answer, grant } = this.#core.lease(request, Date.now());
+    if (grant !== null) this.#store.putGrant(grant);
+    await this.#arm();
+    return answer;
+  }
+
+  async settleBatch(report: Report): Promise<ReportAnswer> {
+    const answer = this.#core.settle(report, Date.now());
+    await this.#arm();
+    return answer;
+  }
+
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    return bucketLevel(this.#core.bucket(limits, Date.now()));
+  }
+
+  async usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {
+    await this.#check.beforeDeciding(limits);
+    const nowMs = Date.now();
+    const { limits: newest, account, reserved } = this.#core.read(whose, limits, nowMs);
+    const { term } = newest[whose];
+    const zone = newest.tenant.timezone;
+    const startMs = periodStartMs(term, zone, nowMs, monthBounds);
+    const monthEndMs = term.period === "monthly" ? monthBounds(nowMs, zone).endMs : null;
+    return budgetUsage(term, account, reserved, {
+      startMs,
+      endMs: term.period === "term" ? activeUntilMs : monthEndMs,
+    });
+  }
+
+  async rebuild(limits: BudgetLimits): Promise<boolean> {
+    const answered = await Promise.all([this.#check.now("tenant", limits), this.#check.now("key", limits)]);
+    await this.#arm();
+    return answered.every(Boolean);
+  }
+
+  override async alarm(): Promise<void> {
+    this.#alarmAtMs = null;
+    try {
+      await this.#settleDeadCells();
+      this.#checkpoint();
+    } catch (error) {
+      const reason = error instanceof Error ? error.name : "unknown";
+      consoleLog.event("budget_alarm_failed", { tenant_id: this.ctx.id.name ?? null, reason });
+    }
+    await this.#arm();
+  }
+
+  #checkpoint(): void {
+    if (!this.#core.dirty) return;
+    const checkpoint = this.#core.checkpoint();
+    try {
+      this.#store.putCheckpoint(checkpoint);
+    } catch (error) {
+      // Memory is ahead of the disk and no longer knows by what: start again from the disk, Cells repeat the rest.
+      this.ctx.abort("checkpoint failed");
+      throw error;
+    }
+    this.#core.stored(checkpoint);
+  }
+
+  /** What dead cells held counts as spent until the ledger has been asked about every counter concerned. */
+  async #settleDeadCells(): Promise<void> {
+    this.#core.tick(Date.now());
+    const askedAtMs = Date.now();
+    const waiting = this.#core.awaitsLedger(askedAtMs);
+    if (waiting.length === 0) return;
+    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.now(whose, limits)));
+    if (answers.every(Boolean)) this.#core.ledgerSettled(askedAtMs);
+  }
+
+  /** One alarm: the checkpoint, or the next time that a silent cell is looked at. An earlier one stays. */
+  async #arm(): Promise<void> {
+    const nowMs = Date.now();
+    const wakeMs = this.#core.nextWakeMs();
+    const wake = wakeMs === null ? null : Math.max(wakeMs, nowMs + (wakeMs <= nowMs ? ASK_AGAIN_MS : 0));
+    const save = this.#core.dirty ? nowMs + CHECKPOINT_MS : null;
+    const atMs = Math.min(wake ?? Infinity, save ?? Infinity);
+    if (atMs === Infinity || (this.#alarmAtMs !== null && this.#alarmAtMs <= atMs)) return;
+    this.#alarmAtMs = atMs;
+    await this.ctx.storage.setAlarm(atMs);
+  }
+}
