@@ -1,0 +1,161 @@
+/**
+ * The launcher's configuration: which parts are embedded, where they listen, where their data lies. Validated whole before
+ * anything starts; an error names the variable and what it must be, never its value. Variables of the Worker are validated
+ * by the Worker's own rules, those of the control service by the control service.
+ */
+import { resolve } from "node:path";
+import { z } from "zod";
+
+/** An address to listen on. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where the key-value store is. */
+export type RedisChoice =
+  | { readonly kind: "embedded" }
+  | { readonly kind: "redis"; readonly url: string }
+  | { readonly kind: "rest"; readonly url: string; readonly token: string };
+
+/** The validated configuration of one stack. */
+export interface StackConfig {
+  readonly proxy: ListenAddress;
+  readonly admin: ListenAddress;
+  readonly metrics: ListenAddress;
+  /** Undefined: generated and kept in the data folder. */
+  readonly adminToken: string | undefined;
+  readonly internalToken: string | undefined;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Absolute folder of the Durable Objects' storage. */
+  readonly objectsDir: string;
+  readonly databaseUrl: string;
+  readonly redis: RedisChoice;
+  /** Undefined: embedded. */
+  readonly clickhouseUrl: string | undefined;
+  readonly clickhouseUser: string;
+  readonly clickhousePassword: string;
+  readonly demo: boolean;
+  /** Every GATEWAY_ variable that is set, for the parts. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** A malformed variable; the message is one line that names it. */
+export class StackEnvError extends Error {
+  override readonly name = "StackEnvError";
+}
+
+const TRUTHY = new Set(["1", "true", "yes", "on"]);
+const FALSY = new Set(["0", "false", "no", "off"]);
+
+const listenAddress = (fallback: ListenAddress) =>
+  z
+    .string()
+    .optional()
+    .transform((text, context): ListenAddress => {
+      if (text === undefined) return fallback;
+      const found = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text.trim());
+      const port = Number(found?.[3]);
+      if (found !== null && port <= 65_535) return { host: found[1] ?? (found[2] || "0.0.0.0"), port };
+      context.addIssue({ code: "custom", message: "must be host:port, such as 127.0.0.1:8080" });
+      return z.NEVER;
+    });
+
+const flag = (fallback: boolean) =>
+  z
+    .string()
+    .optional()
+    .transform((text, context): boolean => {
+      if (text === undefined) return fallback;
+      const value = text.trim().toLowerCase();
+      if (TRUTHY.has(value)) return true;
+      if (FALSY.has(value)) return false;
+      context.addIssue({ code: "custom", message: "must be 1, true, yes, on, 0, false, no or off" });
+      return z.NEVER;
+    });
+
+const urlOf = (protocols: readonly string[], wanted: string) =>
+  z
+    .string()
+    .optional()
+    .refine(
+      (text) => text === undefined || (URL.canParse(text) && protocols.includes(new URL(text).protocol)),
+      `must be ${wanted}`,
+    );
+
+const databaseUrl = z
+  .string()
+  .optional()
+  .refine(
+    (text) =>
+      text === undefined ||
+      /^pglite:./.test(text) ||
+      (URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol)),
+    "must be a postgres:// URL or pglite:<folder>",
+  );
+
+const token = z
+  .string()
+  .min(8, "must have at least 8 characters")
+  .regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces")
+  .optional();
+
+const schema = z.object({
+  GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 }),
+  GATEWAY_ADMIN_LISTEN: listenAddress({ host: "0.0.0.0", port: 9180 }),
+  GATEWAY_METRICS_LISTEN: listenAddress({ host: "0.0.0.0", port: 9091 }),
+  GATEWAY_ADMIN_TOKEN: token,
+  GATEWAY_INTERNAL_TOKEN: token,
+  GATEWAY_DATA_DIR: z.string().default(".data"),
+  GATEWAY_WAL_PATH: z.string().optional(),
+  GATEWAY_DATABASE_URL: databaseUrl,
+  GATEWAY_REDIS_URL: urlOf(["redis:", "rediss:", "http:", "https:"], "a redis://, rediss:// or https:// URL"),
+  GATEWAY_REDIS_TOKEN: z.string().optional(),
+  GATEWAY_CLICKHOUSE_URL: urlOf(["http:", "https:"], "an http:// or https:// URL"),
+  GATEWAY_CLICKHOUSE_USER: z.string().default("default"),
+  GATEWAY_CLICKHOUSE_PASSWORD: z.string().default(""),
+  GATEWAY_DEMO: flag(true),
+});
+
+/** Variables that are set and not empty. */
+function present(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const found = Object.entries(env).filter(([name, value]) => name.startsWith("GATEWAY_") && value?.trim());
+  return Object.fromEntries(found) as Record<string, string>;
+}
+
+/** Reads the launcher's variables. Throws StackEnvError that names every malformed one. */
+export function readStackEnv(env: Readonly<Record<string, string | undefined>>, cwd: string): StackConfig {
+  const variables = present(env);
+  const parsed = schema.safeParse(variables);
+  if (!parsed.success) {
+    throw new StackEnvError(parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
+  }
+  const value = parsed.data;
+  const dataDir = resolve(cwd, value.GATEWAY_DATA_DIR);
+  return {
+    proxy: value.GATEWAY_PROXY_LISTEN,
+    admin: value.GATEWAY_ADMIN_LISTEN,
+    metrics: value.GATEWAY_METRICS_LISTEN,
+    adminToken: value.GATEWAY_ADMIN_TOKEN,
+    internalToken: value.GATEWAY_INTERNAL_TOKEN,
+    dataDir,
+    objectsDir:
+      value.GATEWAY_WAL_PATH === undefined ? resolve(dataDir, "objects") : resolve(cwd, value.GATEWAY_WAL_PATH),
+    databaseUrl: value.GATEWAY_DATABASE_URL ?? `pglite:${resolve(dataDir, "postgres")}`,
+    redis: redisChoice(value.GATEWAY_REDIS_URL, value.GATEWAY_REDIS_TOKEN),
+    clickhouseUrl: value.GATEWAY_CLICKHOUSE_URL,
+    clickhouseUser: value.GATEWAY_CLICKHOUSE_USER,
+    clickhousePassword: value.GATEWAY_CLICKHOUSE_PASSWORD,
+    demo: value.GATEWAY_DEMO,
+    variables,
+  };
+}
+
+function redisChoice(url: string | undefined, restToken: string | undefined): RedisChoice {
+  if (url === undefined) return { kind: "embedded" };
+  if (/^rediss?:/.test(url)) return { kind: "redis", url };
+  if (restToken === undefined)
+    throw new StackEnvError("GATEWAY_REDIS_TOKEN is needed with an https:// GATEWAY_REDIS_URL");
+  return { kind: "rest", url: url.replace(/\/$/, ""), token: restToken };
+}

@@ -1,0 +1,37 @@
+/** Bundles the Worker into one ES module for workerd, and says which Durable Object classes it exports. */
+import { join } from "node:path";
+import { build } from "esbuild";
+
+const ROOT = join(import.meta.dirname, "../../..");
+
+/** The Worker as one module. */
+export interface WorkerBundle {
+  readonly code: Uint8Array;
+  /** Names that the module exports, `default` among them. */
+  readonly exports: readonly string[];
+}
+
+/** Bundles edge/worker.ts. Throws esbuild's BuildFailure, which names file and line. */
+export async function bundleWorker(minify: boolean): Promise<WorkerBundle> {
+  const result = await build({
+    absWorkingDir: ROOT,
+    entryPoints: ["edge/worker.ts"],
+    bundle: true,
+    write: false,
+    minify,
+    keepNames: true,
+    metafile: true,
+    outfile: "worker.mjs",
+    format: "esm",
+    target: "es2024",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    conditions: ["workerd", "worker", "browser", "module"],
+    external: ["cloudflare:*", "node:*"],
+    logLevel: "silent",
+  });
+  const [file] = result.outputFiles;
+  const [output] = Object.values(result.metafile.outputs);
+  if (file === undefined || output === undefined) throw new Error("the Worker bundle is empty");
+  return { code: file.contents, exports: output.exports };
+}

@@ -1,0 +1,76 @@
+/**
+ * The workerd configuration of one machine, as Cap'n Proto text. Pure. Values of variables are not in it: workerd takes them
+ * from its environment, so that no secret is written to disk. Address ranges that are always blocked (decisions §16) are
+ * denied to every outgoing connection of the Worker.
+ */
+
+/** Durable Object classes the stack knows: class name -> binding. */
+const OBJECTS: Readonly<Record<string, string>> = { Cell: "CELL", Ledger: "LEDGER", TenantBudget: "TENANT_BUDGET" };
+
+/** The compatibility date of wrangler.toml. */
+const COMPATIBILITY_DATE = "2026-11-17";
+
+const ALWAYS_BLOCKED = [
+  "0.0.0.0/8",
+  "169.254.0.0/16",
+  "192.0.2.0/24",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "255.255.255.255/32",
+  "::/128",
+  "fe80::/10",
+  "fd00:ec2::254/128",
+  "ff00::/8",
+  "2001:db8::/32",
+  "3fff::/20",
+];
+
+/** What {@link workerdConfig} needs. */
+export interface WorkerdConfigOptions {
+  /** Names that the module exports. */
+  readonly exports: readonly string[];
+  /** Names of the text bindings, taken from workerd's environment. */
+  readonly variables: readonly string[];
+  /** Folder of the object storage. */
+  readonly objectsFolder: string;
+}
+
+/** A text literal: printable characters as they are, everything else byte by byte. */
+export function textLiteral(text: string): string {
+  const escaped = [...Buffer.from(text)].map((byte) => {
+    const character = String.fromCharCode(byte);
+    if (byte < 0x20 || byte > 0x7e) return `\\x${byte.toString(16).padStart(2, "0")}`;
+    return character === '"' || character === "\\" ? `\\${character}` : character;
+  });
+  return `"${escaped.join("")}"`;
+}
+
+/** The configuration; `worker.mjs` lies beside it. The HTTP socket takes a free port on loopback and is named `http`. */
+export function workerdConfig(options: WorkerdConfigOptions): string {
+  const classes = Object.keys(OBJECTS).filter((name) => options.exports.includes(name));
+  const bindings = [
+    ...options.variables.map((name) => `(name = ${textLiteral(name)}, fromEnvironment = ${textLiteral(name)})`),
+    ...classes.map((name) => `(name = "${OBJECTS[name]}", durableObjectNamespace = "${name}")`),
+  ];
+  const namespaces = classes.map((name) => `(className = "${name}", uniqueKey = "gateway-${name}", enableSql = true)`);
+  const storage = classes.length === 0 ? "" : '\n  durableObjectStorage = (localDisk = "objects"),';
+  const deny = ALWAYS_BLOCKED.map((range) => `"${range}"`).join(", ");
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "gateway", worker = .gateway),
+    (name = "internet", network = (
+      allow = ["public", "private"], deny = [${deny}], tlsOptions = (trustBrowserCas = true))),
+    (name = "objects", disk = (path = ${textLiteral(options.objectsFolder)}, writable = true, allowDotfiles = false)),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "gateway")],
+);
+const gateway :Workerd.Worker = (
+  modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
+  compatibilityDate = "${COMPATIBILITY_DATE}",
+  bindings = [${bindings.join(", ")}],
+  durableObjectNamespaces = [${namespaces.join(", ")}],${storage}
+);
+`;
+}

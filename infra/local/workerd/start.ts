@@ -1,0 +1,61 @@
+/**
+ * Runs the Worker in plain workerd on this machine: bundle, configuration, process. It listens on a free loopback port,
+ * anew after each start; object storage stays in its folder.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { type Child, type Guard, jsonLine, startChild } from "../child.ts";
+import { bundleWorker } from "./bundle.ts";
+import { workerdConfig } from "./config.ts";
+
+/** The path of the runtime's binary for this platform. */
+const { default: binary } = createRequire(import.meta.url)("workerd") as { default: string };
+
+/** What {@link prepareWorkerd} needs. */
+export interface WorkerdOptions {
+  /** Folder for the bundle and its configuration. */
+  readonly folder: string;
+  readonly objectsFolder: string;
+  /** Text bindings of the Worker. */
+  readonly bindings: Readonly<Record<string, string>>;
+  readonly guard: Guard;
+  readonly log: (line: string) => void;
+}
+
+/** A started workerd and its loopback port. */
+export interface RunningWorkerd {
+  readonly child: Child;
+  readonly port: number;
+}
+
+/** Bundles and configures once; the answer starts a process each time it is called. Throws esbuild's BuildFailure. */
+export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Promise<RunningWorkerd>> {
+  const { folder, objectsFolder, bindings } = options;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  mkdirSync(objectsFolder, { recursive: true, mode: 0o700 });
+  const bundle = await bundleWorker(false);
+  writeFileSync(join(folder, "worker.mjs"), bundle.code);
+  const config = join(folder, "config.capnp");
+  writeFileSync(config, workerdConfig({ exports: bundle.exports, variables: Object.keys(bindings), objectsFolder }));
+  const { TZ, LANG, SSL_CERT_FILE } = process.env;
+
+  return async () => {
+    const child = await startChild(
+      {
+        name: "workerd",
+        command: binary,
+        args: ["serve", config, "--control-fd=3"],
+        env: { TZ, LANG, SSL_CERT_FILE, ...bindings },
+        readyFrom: "control",
+        readReady: (line) => {
+          const message = jsonLine(line);
+          return message?.["event"] === "listen" && message["socket"] === "http" ? message : undefined;
+        },
+        log: options.log,
+      },
+      options.guard,
+    );
+    return { child, port: Number((await child.ready)["port"]) };
+  };
+}
