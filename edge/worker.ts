@@ -5,5 +5,6 @@ import { app } from "./app.ts";
 
 export { Cell } from "./objects/cell.ts";
 export { Ledger } from "./objects/ledger.ts";
+export { TenantBudget } from "./objects/tenant-budget.ts";
 
 export default { fetch: app.fetch };

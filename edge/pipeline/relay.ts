@@ -44,7 +44,10 @@ export function relay(
     stop.release();
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : status;
-    if (!response.ok) return settler.end({ statusCode, ttftMs });
+    if (!response.ok) {
+      settler.end({ statusCode, ttftMs });
+      return;
+    }
     const billed = billTokens(slot.model, prepared.estimate, scan.usage());
     settler.end({ statusCode, billed, ttftMs });
     const body = end === "complete" && (!events || scan.sawDone()) ? capture?.take() : null;

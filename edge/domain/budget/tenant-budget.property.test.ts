@@ -26,9 +26,8 @@ type Step =
   | (typeof crash extends fc.Arbitrary<infer T> ? T : never);
 
 function play(world: World, limits: BudgetLimits, { do: what, a, b }: Step, overuse: boolean): void {
-  const cell = world.cells[a % world.cells.length];
+  const cell = world.cell(a);
   const call = world.calls[b % Math.max(1, world.calls.length)];
-  if (cell === undefined) return;
   if (what === "reserve") {
     const tokens = 1 + (b % 120);
     world.reserve(cell, limits, { bucketTokens: Math.min(tokens, 90), termTokens: tokens, nanoUsd: tokens * 3 });

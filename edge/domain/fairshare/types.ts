@@ -107,4 +107,3 @@ export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
 }
-// The factory is `createScheduler(options: SchedulerOptions): Scheduler` in edge/domain/fairshare/scheduler.ts.

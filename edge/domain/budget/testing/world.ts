@@ -66,6 +66,19 @@ export class World {
     }));
   }
 
+  cell(index: number): Cell {
+    const cell = this.cells[index % this.cells.length];
+    if (cell === undefined) throw new Error("a world without cells");
+    return cell;
+  }
+
+  /** Takes the oldest call off the wire. */
+  nextCall(): Call {
+    const call = this.calls.shift();
+    if (call === undefined) throw new Error("nothing was said");
+    return call;
+  }
+
   /** Sum of what live requests hold, those of dead cells included. */
   get drawn(): Amounts {
     return this.cells
@@ -206,10 +219,7 @@ export class World {
   calm(ms: number): void {
     const until = this.nowMs + ms;
     while (this.nowMs < until) {
-      while (this.calls.length > 0) {
-        const call = this.calls.shift();
-        if (call !== undefined) this.deliver(call);
-      }
+      while (this.calls.length > 0) this.deliver(this.nextCall());
       this.advance(250);
     }
   }

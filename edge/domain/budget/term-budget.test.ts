@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { budgetAlert } from "./alerts.ts";
+import { NOTHING } from "./amounts.ts";
+import type { TermLimits } from "./limits.ts";
+import {
+  chargeAccount,
+  emptyAccount,
+  isClosed,
+  periodTag,
+  raiseAlerts,
+  raiseTo,
+  rollAccount,
+  usedRatio,
+} from "./term-budget.ts";
+import { limitsWith } from "./testing/world.ts";
+import { budgetUsage } from "./usage-view.ts";
+
+const caps = (tokens: number | null, nanoUsd: number | null = null): TermLimits => ({
+  tokens,
+  nanoUsd,
+  period: null,
+  startedAtMs: null,
+});
+const used = (tokens: number, nanoUsd = 0) => chargeAccount(emptyAccount("l:0"), "l:0", { tokens, nanoUsd });
+
+describe("term budgets", () => {
+  it("tag their periods", () => {
+    const monthOf = () => "2026-11";
+    const at = { tokens: 1, nanoUsd: null, startedAtMs: 1_700_000_000_999 };
+    expect(periodTag({ ...at, period: "monthly" }, "UTC", 0, monthOf)).toBe("m:2026-11");
+    expect(periodTag({ ...at, period: "term" }, "UTC", 0, monthOf)).toBe("t:1700000000");
+    expect(periodTag({ ...at, period: "lifetime" }, "UTC", 0, monthOf)).toBe("l:1700000000");
+    expect(periodTag({ ...at, period: null, startedAtMs: null }, "UTC", 0, monthOf)).toBe("l:0");
+  });
+
+  it("start again under another tag, but a month never runs backwards", () => {
+    const november = chargeAccount(emptyAccount("m:2026-11"), "m:2026-11", { tokens: 5, nanoUsd: 1 });
+    expect(rollAccount(november, "m:2026-12")).toEqual(emptyAccount("m:2026-12"));
+    expect(rollAccount(november, "m:2026-10")).toBe(november);
+    expect(rollAccount(november, "l:7")).toEqual(emptyAccount("l:7"));
+  });
+
+  it("charge only requests of their own period", () => {
+    expect(chargeAccount(emptyAccount("m:2026-12"), "m:2026-11", { tokens: 5, nanoUsd: 1 }).usedTokens).toBe(0);
+  });
+
+  it("close when used and reserved reach a cap, before the request is added; a cap of 0 always", () => {
+    const reserved = { ...NOTHING, termTokens: 40 };
+    expect(isClosed(used(59), caps(100), reserved)).toBe(false);
+    expect(isClosed(used(60), caps(100), reserved)).toBe(true);
+    expect(isClosed(used(0), caps(0), NOTHING)).toBe(true);
+    expect(isClosed(used(0, 9), caps(null, 9), NOTHING)).toBe(true);
+    expect(isClosed(used(1e12, 1e12), caps(null), NOTHING)).toBe(false);
+  });
+
+  it("take the larger ratio of tokens and cost", () => {
+    expect(usedRatio(used(50, 90), caps(100, 100))).toEqual({ ratio: 0.9, unit: "USD" });
+    expect(usedRatio(used(50, 10), caps(100, 100))).toEqual({ ratio: 0.5, unit: "tokens" });
+    expect(usedRatio(used(0), caps(0))).toEqual({ ratio: 1, unit: "tokens" });
+    expect(usedRatio(used(5), caps(null))).toBeNull();
+  });
+
+  it("raise each alert once per period", () => {
+    expect(raiseAlerts(used(79), caps(100)).levels).toEqual([]);
+    const warned = raiseAlerts(used(80), caps(100));
+    expect(warned.levels).toEqual(["warn"]);
+    const full = raiseAlerts(chargeAccount(warned.account, "l:0", { tokens: 20, nanoUsd: 0 }), caps(100));
+    expect(full.levels).toEqual(["exhausted"]);
+    expect(raiseAlerts(full.account, caps(100)).levels).toEqual([]);
+    expect(raiseAlerts(used(200), caps(100)).levels).toEqual(["warn", "exhausted"]);
+    expect(rollAccount(full.account, "l:9").raised).toEqual([]);
+  });
+
+  it("are only ever raised by the ledger", () => {
+    expect(raiseTo(used(10, 5), { tokens: 7, nanoUsd: 9 })).toMatchObject({ usedTokens: 10, usedNanoUsd: 9 });
+  });
+
+  it("word their alerts", () => {
+    const limits = limitsWith({ tenantTokens: 100, keyNanoUsd: 12_500_000_000 });
+    expect(budgetAlert("tenant", "warn", limits, used(80))).toEqual({
+      id: "term_budget_warn:tenant-1@l:0",
+      issueKey: "term_budget_warn:tenant-1",
+      title: "Tenant budget at 80 percent",
+      detail: "Acme: 80 of 100 tokens (lifetime)",
+    });
+    expect(budgetAlert("key", "exhausted", limits, used(0, 13_000_000_000))).toEqual({
+      id: "key_term_budget_exhausted:key-1@l:0",
+      issueKey: "key_term_budget_exhausted:key-1",
+      title: "API key budget exhausted",
+      detail: "main of Acme: 13 of 12.5 USD (lifetime)",
+    });
+  });
+
+  it("are read as decided", () => {
+    const reserved = { bucketTokens: 0, termTokens: 30, nanoUsd: 500_000_000 };
+    const period = { startMs: null, endMs: null };
+    expect(budgetUsage(caps(100, 2_000_000_000), used(81, 1e9), reserved, period)).toEqual({
+      budget_period: null,
+      period_start_ms: null,
+      period_end_ms: null,
+      budget_tokens: 100,
+      budget_cost_usd: 2,
+      used_tokens: 81,
+      used_cost_usd: 1,
+      reserved_tokens: 30,
+      reserved_cost_usd: 0.5,
+      remaining_tokens: 0,
+      remaining_cost_usd: 0.5,
+      ratio: 0.81,
+      state: "warned",
+    });
+    expect(budgetUsage(caps(3), used(1), NOTHING, period)).toMatchObject({ ratio: 0.3333, state: "ok" });
+    expect(budgetUsage(caps(null), used(1), NOTHING, period)).toMatchObject({ ratio: null, state: "none" });
+    expect(budgetUsage(caps(0), used(0), NOTHING, period)).toMatchObject({ ratio: 1, state: "exhausted" });
+  });
+});

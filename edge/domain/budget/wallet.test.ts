@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { NOTHING } from "./amounts.ts";
+import { type Caps, limitsWith, World } from "./testing/world.ts";
+import type { Verdict } from "./wallet.ts";
+
+const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
+
+/** One request in a world where every message arrives at once. */
+function ask(world: World, caps: Caps, tokens: number): { id: string; verdict: Verdict | undefined } {
+  const id = world.reserve(world.cell(0), limitsWith(caps), need(tokens));
+  while (world.calls.length > 0) world.deliver(world.nextCall());
+  return { id, verdict: world.verdicts.get(id) };
+}
+
+describe("a wallet of one cell decides as if every request asked the authority", () => {
+  it("429 when the bucket lacks the estimate, with the wait until it holds it", () => {
+    const world = new World(1);
+    const caps = { tokensPerMinute: 600 };
+    expect(ask(world, caps, 500).verdict).toEqual({
+      kind: "ok",
+      level: { limitTokens: 600, remainingTokens: 100, resetMs: 50_000 },
+    });
+    expect(ask(world, caps, 130).verdict).toEqual({
+      kind: "refused",
+      code: "token_budget_exceeded",
+      retryAfterMs: 3_000,
+      level: { limitTokens: 600, remainingTokens: 100, resetMs: 50_000 },
+    });
+    expect(ask(world, caps, 100).verdict?.kind).toBe("ok");
+    expect(ask(world, caps, 10_000).verdict).toMatchObject({ retryAfterMs: 60_000 });
+  });
+
+  it("spends the last of a bucket whatever lies in its purse", () => {
+    const world = new World(1);
+    const sizes = [7, 90, 3, 200, 50, 1, 249];
+    expect(sizes.map((size) => ask(world, { tokensPerMinute: 600 }, size).verdict?.kind)).toEqual(
+      sizes.map(() => "ok"),
+    );
+    expect(ask(world, { tokensPerMinute: 600 }, 1).verdict?.kind).toBe("refused");
+  });
+
+  it("lets one request pass a term budget's end, and none after it", () => {
+    const world = new World(1);
+    const verdicts = [60, 30, 20, 1].map((size) => ask(world, { tenantTokens: 100 }, size).verdict);
+    expect(verdicts.map((verdict) => verdict?.kind)).toEqual(["ok", "ok", "ok", "refused"]);
+    expect(verdicts[3]).toEqual({ kind: "refused", code: "tenant_budget_exhausted", retryAfterMs: null, level: null });
+  });
+
+  it("gives back what a request did not use", () => {
+    const world = new World(1);
+    const first = ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100);
+    const cell = world.cell(0);
+    expect(ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 10).verdict?.kind).toBe("refused");
+    world.settle(cell, first.id, { tokens: 0, nanoUsd: 0 });
+    expect(ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100).verdict?.kind).toBe("ok");
+  });
+
+  it.each([
+    [{ tokensPerMinute: 10, keyTokens: 0, tenantTokens: 0 }, "token_budget_exceeded"],
+    [{ tokensPerMinute: 100, keyTokens: 0, tenantTokens: 0 }, "key_budget_exhausted"],
+    [{ tokensPerMinute: 100, keyTokens: 50, tenantTokens: 0 }, "tenant_budget_exhausted"],
+    [{ tenantTokens: 0 }, "tenant_budget_exhausted"],
+  ])("refuses in the order of decisions §19.3: %o", (caps, code) => {
+    expect(ask(new World(1), caps, 20).verdict).toMatchObject({ kind: "refused", code });
+  });
+
+  it("asks anew when limits have changed, so that a new cap binds at once", () => {
+    const world = new World(1);
+    expect(ask(world, { tokensPerMinute: 10_000 }, 10).verdict?.kind).toBe("ok");
+    expect(ask(world, { tokensPerMinute: 10_000, tenantTokens: 0, rev: 2 }, 10).verdict).toMatchObject({
+      code: "tenant_budget_exhausted",
+    });
+    expect(ask(world, { tokensPerMinute: 10_000, rev: 3 }, 10).verdict?.kind).toBe("ok");
+  });
+});
+
+describe("a wallet", () => {
+  it("needs no lease without caps, and reports what was used", () => {
+    const world = new World(1);
+    const { id, verdict } = ask(world, {}, 50);
+    expect(verdict).toEqual({ kind: "ok", level: null });
+    const cell = world.cell(0);
+    world.settle(cell, id, { tokens: 33, nanoUsd: 5 });
+    expect(cell?.wallet.nextWakeMs()).toBe(world.nowMs + 10_000);
+    world.calm(10_500);
+    expect(world.core.read("key", limitsWith({}), world.nowMs).account.usedTokens).toBe(33);
+  });
+
+  it("has a lease ready for a request that waits for its slot", () => {
+    const world = new World(1);
+    const cell = world.cell(0);
+    const limits = limitsWith({ tokensPerMinute: 1_000 });
+    world.run(cell, cell.wallet.expect("q", limits, need(10), world.nowMs));
+    world.deliver(world.nextCall());
+    expect(cell.wallet.reserve("q", limits, need(10), world.nowMs)).toMatchObject([
+      { type: "decided", verdict: { kind: "ok" } },
+    ]);
+  });
+
+  it("gives up on all who wait when the authority does not answer, by the name of who has caps", () => {
+    for (const [caps, code] of [
+      [{ tokensPerMinute: 100, keyTokens: 5 }, "budget_check_failed"],
+      [{ keyTokens: 5 }, "key_budget_check_failed"],
+    ] as const) {
+      const world = new World(1);
+      const cell = world.cell(0);
+      const ids = [1, 2].map(() => world.reserve(cell, limitsWith(caps), need(1)));
+      world.fail(world.nextCall());
+      expect(ids.map((id) => world.verdicts.get(id))).toEqual([
+        { kind: "unavailable", code },
+        { kind: "unavailable", code },
+      ]);
+      cell.wallet.admitUnchecked("open", limitsWith(caps), world.nowMs);
+      cell.wallet.settle("open", { tokens: 40, nanoUsd: 0 }, world.nowMs);
+      world.calm(2_000);
+      expect(world.core.read("key", limitsWith(caps), world.nowMs).account.usedTokens).toBe(40);
+    }
+  });
+
+  it("takes reservations over from its earlier life, without counting them twice", () => {
+    const world = new World(1);
+    const caps = { tenantTokens: 1_000 };
+    const { id } = ask(world, caps, 100);
+    world.calm(11_000);
+    const cell = world.cell(0);
+    world.crashCell(cell, true);
+    world.calm(2_000);
+    expect(world.core.read("tenant", limitsWith(caps), world.nowMs).reserved.termTokens).toBe(100);
+    world.settle(cell, id, { tokens: 80, nanoUsd: 0 });
+    world.calm(2_000);
+    expect(world.core.read("tenant", limitsWith(caps), world.nowMs)).toMatchObject({
+      account: { usedTokens: 80 },
+      reserved: NOTHING,
+    });
+  });
+
+  it("hands each alert over once", () => {
+    const world = new World(2);
+    const { id } = ask(world, { tenantTokens: 100 }, 90);
+    const cell = world.cell(0);
+    world.settle(cell, id, { tokens: 90, nanoUsd: 0 });
+    world.calm(40_000);
+    expect(world.alerts).toEqual(["term_budget_warn:tenant-1@l:0"]);
+  });
+});

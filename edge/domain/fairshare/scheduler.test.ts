@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { apportion } from "./apportion.ts";
+import { createScheduler } from "./scheduler.ts";
+import type { Arrival, FairshareAlgorithm, Scheduler } from "./types.ts";
+
+let nextId = 0;
+
+function arrival(
+  tenant: string,
+  options: Partial<{
+    weight: number;
+    group: string;
+    groupWeight: number;
+    model: string;
+    modelCap: number;
+    tenantCap: number;
+    cost: number;
+  }> = {},
+): Arrival {
+  nextId += 1;
+  return {
+    requestId: `r${nextId}`,
+    tenant: { id: tenant, name: tenant, weight: options.weight ?? 100, maxInFlight: options.tenantCap ?? null },
+    group: { name: options.group ?? "default", weight: options.groupWeight ?? 100 },
+    model: { name: options.model ?? "m", admissionWeight: 100, maxInFlight: options.modelCap ?? null },
+    costTokens: options.cost ?? 100,
+  };
+}
+
+/** Queues everything while grants are held, then lets slots come back one by one; answers the tenants in grant order. */
+function grantOrder(scheduler: Scheduler, arrivals: readonly Arrival[], grants: number): string[] {
+  const tenantOf = new Map(arrivals.map((entry) => [entry.requestId, entry.tenant.id]));
+  scheduler.apply({ type: "hold", on: true }, 0);
+  for (const entry of arrivals) scheduler.apply({ type: "arrive", arrival: entry }, 0);
+  const running: string[] = scheduler.apply({ type: "hold", on: false }, 0).map((grant) => grant.requestId);
+  const order = [...running];
+  while (order.length < grants) {
+    const done = running.shift();
+    if (done === undefined) break;
+    const granted = scheduler
+      .apply({ type: "release", requestId: done, actualTokens: 100 }, 1)
+      .map((grant) => grant.requestId);
+    running.push(...granted);
+    order.push(...granted);
+  }
+  return order.slice(0, grants).map((id) => tenantOf.get(id) ?? "");
+}
+
+const count = (order: readonly string[], name: string): number => order.filter((entry) => entry === name).length;
+const many = (amount: number, make: () => Arrival): Arrival[] => Array.from({ length: amount }, make);
+
+describe("apportionment", () => {
+  it.each([
+    [8, [500, 50], [7, 1]],
+    [8, [100, 100], [4, 4]],
+    [10, [300, 100], [8, 2]],
+    [4, [1000, 1], [3, 1]],
+  ])("%i slots by %j are %j", (slots, weights, shares) => {
+    expect(
+      apportion(
+        slots,
+        weights,
+        weights.reduce((sum, weight) => sum + weight, 0),
+      ),
+    ).toEqual(shares);
+  });
+});
+
+describe("required behaviour (decisions §20.5)", () => {
+  it("weighted 3:1 on one slot: the heavy tenant has at least twice the light one within 40 grants", () => {
+    const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
+    const order = grantOrder(
+      scheduler,
+      [...many(60, () => arrival("light")), ...many(60, () => arrival("heavy", { weight: 300 }))],
+      40,
+    );
+    expect(count(order, "heavy")).toBeGreaterThanOrEqual(2 * count(order, "light"));
+  });
+
+  it("hierarchical groups 3:1 on 8 slots: at least twice within 48 grants", () => {
+    const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
+    const heavy = many(80, () => arrival("heavy", { group: "a", groupWeight: 300 }));
+    const light = many(80, () => arrival("light", { group: "b" }));
+    const order = grantOrder(scheduler, [...light, ...heavy], 48);
+    expect(count(order, "heavy")).toBeGreaterThanOrEqual(2 * count(order, "light"));
+  });
+
+  it("groups 500:50: the light one gets the first slot that frees when the heavy one holds all 8", () => {
+    const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
+    const heavy = many(20, () => arrival("heavy", { group: "a", groupWeight: 500 }));
+    const granted = heavy.flatMap((entry) => scheduler.apply({ type: "arrive", arrival: entry }, 0));
+    expect(granted).toHaveLength(8);
+    const light = arrival("light", { group: "b", groupWeight: 50 });
+    expect(scheduler.apply({ type: "arrive", arrival: light }, 1)).toEqual([]);
+    const next = scheduler.apply({ type: "release", requestId: granted[0]?.requestId ?? "", actualTokens: 100 }, 2);
+    expect(next).toEqual([{ requestId: light.requestId, admission: "queued", queueWaitMs: 1 }]);
+  });
+
+  it.each(["weighted", "hierarchical"] as const)(
+    "two equal tenants share 8 slots 4 to 4 (%s)",
+    (algorithm: FairshareAlgorithm) => {
+      const scheduler = createScheduler({ algorithm, maxInFlight: 8 });
+      const order = grantOrder(scheduler, [...many(20, () => arrival("a")), ...many(20, () => arrival("b"))], 8);
+      expect([count(order, "a"), count(order, "b")]).toEqual([4, 4]);
+    },
+  );
+
+  it.each(["weighted", "hierarchical"] as const)(
+    "a full model blocks no other model of the same tenant (%s)",
+    (algorithm) => {
+      const scheduler = createScheduler({ algorithm, maxInFlight: 8 });
+      const first = arrival("a", { model: "full", modelCap: 1 });
+      expect(scheduler.apply({ type: "arrive", arrival: first }, 0)).toHaveLength(1);
+      expect(scheduler.apply({ type: "arrive", arrival: arrival("a", { model: "full", modelCap: 1 }) }, 0)).toEqual([]);
+      const other = arrival("a", { model: "free" });
+      expect(scheduler.apply({ type: "arrive", arrival: other }, 0)).toEqual([
+        { requestId: other.requestId, admission: "fast", queueWaitMs: 0 },
+      ]);
+    },
+  );
+
+  it.each(["weighted", "hierarchical"] as const)("slots of an idle partner are used by others (%s)", (algorithm) => {
+    const scheduler = createScheduler({ algorithm, maxInFlight: 8 });
+    scheduler.apply({ type: "arrive", arrival: arrival("b", { group: "b" }) }, 0);
+    for (const entry of many(20, () => arrival("a", { group: "a" })))
+      scheduler.apply({ type: "arrive", arrival: entry }, 0);
+    expect(scheduler.inFlight).toBe(8);
+  });
+});
+
+describe("a place in the queue", () => {
+  it("is given up by leaving, and a slot by release", () => {
+    const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 1 });
+    const [first, second, third] = [arrival("a"), arrival("a"), arrival("a")];
+    for (const entry of [first, second, third]) scheduler.apply({ type: "arrive", arrival: entry }, 0);
+    expect(scheduler.queued).toBe(2);
+    expect(scheduler.apply({ type: "leave", requestId: second.requestId }, 5)).toEqual([]);
+    expect(scheduler.apply({ type: "release", requestId: first.requestId, actualTokens: 0 }, 9)).toEqual([
+      { requestId: third.requestId, admission: "queued", queueWaitMs: 9 },
+    ]);
+    scheduler.apply({ type: "release", requestId: third.requestId, actualTokens: 10 }, 10);
+    expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
+  });
+
+  it("is kept while grants are held after a reset; adopted slots count above the cap", () => {
+    const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 1 });
+    scheduler.apply({ type: "hold", on: true }, 0);
+    const adopted = [arrival("a"), arrival("a")];
+    for (const entry of adopted) scheduler.apply({ type: "adopt", arrival: entry }, 0);
+    const waiting = arrival("b");
+    expect(scheduler.apply({ type: "arrive", arrival: waiting }, 0)).toEqual([]);
+    expect(scheduler.apply({ type: "hold", on: false }, 500)).toEqual([]);
+    expect(scheduler.inFlight).toBe(2);
+    scheduler.apply({ type: "release", requestId: adopted[0]?.requestId ?? "", actualTokens: 1 }, 600);
+    expect(
+      scheduler.apply({ type: "release", requestId: adopted[1]?.requestId ?? "", actualTokens: 1 }, 700),
+    ).toHaveLength(1);
+  });
+
+  it("moves up at once when the capacity is raised", () => {
+    const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
+    for (const entry of many(5, () => arrival("a"))) scheduler.apply({ type: "arrive", arrival: entry }, 0);
+    expect(scheduler.apply({ type: "capacity", maxInFlight: 3 }, 1)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,89 @@
+/**
+ * The scheduler's books as an admin reads them (decisions §7.2).
+ */
+import type { GroupState, ModelState, TenantState } from "./state.ts";
+import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
+
+export interface Books {
+  readonly algorithm: FairshareAlgorithm;
+  readonly maxInFlight: number;
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly tenants: readonly TenantState[];
+  readonly groups: readonly GroupState[];
+  readonly models: readonly ModelState[];
+  readonly slotCap: (group: GroupState) => number;
+}
+
+/** Shares are of those who wait or hold slots; who is idle has none. */
+export function snapshotOf(books: Books): SchedulerSnapshot {
+  const activeGroups = books.groups.filter((group) => group.inFlight > 0 || group.waiters.size > 0);
+  const activeTenants = books.tenants.filter(isActive);
+  const groupWeight = sum(activeGroups.map((group) => group.weight));
+  const groupShare = (group: GroupState): number => (activeGroups.includes(group) ? group.weight / groupWeight : 0);
+  const allWeight = sum(activeTenants.map((tenant) => tenant.weight));
+  const weightInGroup = new Map<GroupState, number>();
+  for (const tenant of activeTenants)
+    weightInGroup.set(tenant.group, (weightInGroup.get(tenant.group) ?? 0) + tenant.weight);
+  const tenantShare = (tenant: TenantState): number => {
+    if (!isActive(tenant)) return 0;
+    if (books.algorithm === "weighted") return tenant.weight / allWeight;
+    return (tenant.weight / (weightInGroup.get(tenant.group) ?? tenant.weight)) * groupShare(tenant.group);
+  };
+  const groups = books.groups.map((group): GroupSnapshot => {
+    const share = groupShare(group);
+    return {
+      name: group.name,
+      weight: group.weight,
+      inFlight: group.inFlight,
+      queued: group.waiters.size,
+      slotCap: books.slotCap(group),
+      servedTokens: group.served,
+      shareScore: group.served / group.weight,
+      weightShare: share,
+      expectedSlots: share * books.maxInFlight,
+    };
+  });
+  const tenants = books.tenants.map((tenant): TenantSnapshot => {
+    const share = tenantShare(tenant);
+    return {
+      tenantId: tenant.id,
+      name: tenant.name,
+      fairshareGroup: tenant.group.name,
+      weight: tenant.weight,
+      inFlight: tenant.inFlight,
+      queued: tenant.queued,
+      maxInFlight: tenant.maxInFlight,
+      servedTokens: tenant.served,
+      shareScore: tenant.served / tenant.weight,
+      weightShare: share,
+      expectedSlots: share * books.maxInFlight,
+    };
+  });
+  return {
+    algorithm: books.algorithm,
+    maxInFlight: books.maxInFlight,
+    inFlight: books.inFlight,
+    queued: books.queued,
+    groups: groups.sort((a, b) => compare(a.name, b.name)),
+    tenants: tenants.sort((a, b) => compare(a.name, b.name)),
+    modelInFlight: counts(books.models, (model) => model.inFlight),
+    modelQueued: counts(books.models, (model) => model.queued),
+  };
+}
+
+function isActive(tenant: TenantState): boolean {
+  return tenant.inFlight > 0 || tenant.queued > 0;
+}
+
+function counts(models: readonly ModelState[], pick: (model: ModelState) => number): Record<string, number> {
+  return Object.fromEntries(models.filter((model) => pick(model) > 0).map((model) => [model.name, pick(model)]));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
