@@ -1,0 +1,37 @@
+/**
+ * API keys on the Management API: record and bodies (specification "API key", decisions §4). The secret stands in the
+ * answer of the creation and nowhere else.
+ */
+import { z } from "zod";
+import { BUDGET_PERIODS, budgetFields, descriptionField, flag, freeText } from "./common.ts";
+
+export const apiKeySchema = z
+  .object({
+    id: z.string(),
+    tenant_id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    key_prefix: z.string(),
+    disabled: z.boolean(),
+    tracing_enabled: z.boolean(),
+    budget_tokens: z.number().int().nullable(),
+    budget_cost_usd: z.number().nullable(),
+    budget_period: z.enum(BUDGET_PERIODS).nullable(),
+    budget_started_at: z.string().nullable(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: "ApiKey" });
+
+export type ApiKey = z.infer<typeof apiKeySchema>;
+
+/** POST /tenants/{id}/keys */
+export const createKeySchema = z
+  .object({ name: freeText(200).default(""), description: descriptionField.default(""), ...budgetFields })
+  .meta({ id: "CreateApiKey" });
+
+/** PUT /keys/{id}/disabled */
+export const keyDisabledSchema = z.object({ disabled: flag }).meta({ id: "ApiKeyDisabled" });
+
+export const createdKeySchema = z.object({ key: apiKeySchema, secret: z.string() }).meta({ id: "CreatedApiKey" });
+export type CreatedKey = z.infer<typeof createdKeySchema>;

@@ -1,0 +1,79 @@
+/**
+ * The vocabulary of the Management API's fields (decisions §0.3): trimmed strings with bounds, whole numbers, money,
+ * timestamps. Messages say what is allowed, for a person who reads them in an error body.
+ */
+import { z } from "zod";
+
+/** Required text of 1..max characters after trimming. */
+export const requiredText = (max: number) =>
+  z
+    .string({ error: "must be a text" })
+    .trim()
+    .min(1, "must not be blank")
+    .max(max, `must be at most ${max} characters`);
+
+/** Text of 0..max characters after trimming. */
+export const freeText = (max: number) =>
+  z.string({ error: "must be a text" }).trim().max(max, `must be at most ${max} characters`);
+
+export const nameField = requiredText(200);
+export const descriptionField = freeText(2000);
+
+/** A whole number within bounds, safe integers at most. */
+export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) => {
+  const error =
+    max === Number.MAX_SAFE_INTEGER
+      ? `must be a whole number of at least ${min}`
+      : `must be a whole number from ${min} to ${max}`;
+  return z.number({ error }).refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, error);
+};
+
+/** A finite amount of at least 0. */
+export const amount = z.number({ error: "must be a number of at least 0" }).min(0, "must be a number of at least 0");
+
+export const flag = z.boolean({ error: "must be true or false" });
+
+/** ISO 8601 in, ISO 8601 UTC with milliseconds out. */
+export const timestamp = z
+  .string({ error: "must be an ISO 8601 timestamp" })
+  .refine(
+    (text) => /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)),
+    "must be an ISO 8601 timestamp",
+  )
+  .transform((text) => new Date(text).toISOString());
+
+/** One of a closed list; the message names them. */
+export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.enum(values, { error: `must be one of ${values.join(", ")}` });
+
+/** One of a closed list, lower-cased first. */
+export const oneOfLowered = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.preprocess((value) => (typeof value === "string" ? value.trim().toLowerCase() : value), oneOf(values));
+
+export const BUDGET_PERIODS = ["lifetime", "monthly", "term"] as const;
+
+/** A budget period; lower-cased, `""` is null (decisions §3.2). */
+export const budgetPeriod = z.preprocess(
+  (value) => (typeof value === "string" ? value.trim().toLowerCase() || null : value),
+  oneOf(BUDGET_PERIODS).nullable(),
+);
+
+/** The four budget fields of tenants and keys; omitted stays undefined. */
+export const budgetFields = {
+  budget_tokens: whole(0).nullable().optional(),
+  budget_cost_usd: amount.nullable().optional(),
+  budget_period: budgetPeriod.optional(),
+  budget_started_at: timestamp.nullable().optional(),
+};
+
+/** An IANA zone name. */
+export const timezone = freeText(100).refine(isZone, "must be an IANA time zone name");
+
+function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return name !== "";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Models on the Management API: record and bodies (specification "Model (route)", decisions §5). `api_key` is only ever
+ * written; a record says whether one is set.
+ */
+import { z } from "zod";
+import { amount, descriptionField, flag, freeText, oneOf, requiredText, timestamp, whole } from "./common.ts";
+
+export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
+export const CAPACITY_MODES = ["static", "tuned"] as const;
+export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
+export const BOONS = ["vision", "structured_output", "compression"] as const;
+
+const atLeast = (floor: number) => whole(0).transform((value) => Math.max(value, floor));
+
+const healthFields = {
+  checks_enabled: flag,
+  alerts_enabled: flag,
+  check_interval_secs: atLeast(60),
+  failure_threshold: atLeast(1),
+  maintenance_until: timestamp.nullable(),
+  maintenance_note: freeText(2000).nullable(),
+};
+
+/** Lower-cased or as given, trimmed, blanks dropped, each once. */
+const nameList = (lowered: boolean, max: number) =>
+  z
+    .array(freeText(200), { error: "must be a list of texts" })
+    .transform((items) => [
+      ...new Set(items.map((item) => (lowered ? item.toLowerCase() : item)).filter((item) => item !== "")),
+    ])
+    .refine((items) => items.length <= max, `must have at most ${max} entries`);
+
+const fields = {
+  description: descriptionField,
+  model_type: oneOf(MODEL_TYPES),
+  enabled: flag,
+  input_cost_per_token: amount,
+  output_cost_per_token: amount,
+  cost_per_image: amount,
+  cost_per_character: amount,
+  cost_per_audio_second: amount,
+  context_window: whole(0),
+  admission_weight: whole(1, 10_000),
+  supports_function_calling: flag,
+  supports_system_messages: flag,
+  supports_response_schema: flag,
+  supports_tool_choice: flag,
+  supports_vision: flag,
+  tags: nameList(true, 32),
+  boons: z.array(oneOf(BOONS), { error: "must be a list of boons" }).transform((items) => [...new Set(items)]),
+  tool_servers: nameList(false, 100),
+  energy_slots_per_node: whole(0),
+  max_in_flight: whole(1).nullable(),
+  cache_enabled: flag,
+  cache_ttl_secs: whole(1, 2_592_000),
+  request_timeout_secs: whole(1, 86_400).nullable(),
+  max_retries: whole(0, 10),
+  retry_backoff_ms: whole(0, 60_000),
+  endpoint_selection_mode: oneOf(SELECTION_MODES),
+  debug_diagnostics: flag,
+};
+
+export const modelSchema = z
+  .object({
+    id: z.string(),
+    model_name: z.string(),
+    description: z.string(),
+    model_type: z.enum(MODEL_TYPES),
+    upstream_model: z.string(),
+    api_base: z.string(),
+    api_key_set: z.boolean(),
+    enabled: z.boolean(),
+    input_cost_per_token: z.number(),
+    output_cost_per_token: z.number(),
+    cost_per_image: z.number(),
+    cost_per_character: z.number(),
+    cost_per_audio_second: z.number(),
+    context_window: z.number().int(),
+    admission_weight: z.number().int(),
+    supports_function_calling: z.boolean(),
+    supports_system_messages: z.boolean(),
+    supports_response_schema: z.boolean(),
+    supports_tool_choice: z.boolean(),
+    supports_vision: z.boolean(),
+    tags: z.array(z.string()),
+    boons: z.array(z.string()),
+    tool_servers: z.array(z.string()),
+    energy_slots_per_node: z.number().int(),
+    max_in_flight: z.number().int().nullable(),
+    capacity_mode: z.enum(CAPACITY_MODES),
+    capacity_tuned_at: z.string().nullable(),
+    cache_enabled: z.boolean(),
+    cache_ttl_secs: z.number().int(),
+    request_timeout_secs: z.number().int().nullable(),
+    max_retries: z.number().int(),
+    retry_backoff_ms: z.number().int(),
+    endpoint_selection_mode: z.enum(SELECTION_MODES),
+    debug_diagnostics: z.boolean(),
+    health_status: z.string(),
+    health: z.object({
+      checks_enabled: z.boolean(),
+      alerts_enabled: z.boolean(),
+      check_interval_secs: z.number().int(),
+      failure_threshold: z.number().int(),
+      maintenance_until: z.string().nullable(),
+      maintenance_note: z.string().nullable(),
+    }),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: "Model" });
+
+export type Model = z.infer<typeof modelSchema>;
+
+const modelName = requiredText(200).refine((name) => name !== "auto", "auto is reserved");
+const apiBase = freeText(2000).transform((text) => text.replace(/\/+$/, ""));
+const apiKey = z.string({ error: "must be a text" }).max(4000, "must be at most 4000 characters").nullable();
+const health = z.object(healthFields).partial();
+
+/** POST /models; api_base is checked against the address policy by the verb. */
+export const createModelSchema = z
+  .object({
+    ...fields,
+    model_name: modelName,
+    upstream_model: requiredText(300),
+    api_base: apiBase.default(""),
+    api_key: apiKey,
+    health,
+  })
+  .partial()
+  .required({ model_name: true })
+  .meta({ id: "CreateModel" });
+
+/** PUT /models/{id}: `upstream_model` and `api_base` are required, everything else keeps its value when omitted. */
+export const updateModelSchema = z
+  .object({ ...fields, model_name: modelName, api_key: apiKey, health })
+  .partial()
+  .extend({ upstream_model: requiredText(300), api_base: apiBase })
+  .meta({ id: "UpdateModel" });
+
+export type CreateModel = z.infer<typeof createModelSchema>;
+export type UpdateModel = z.infer<typeof updateModelSchema>;

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { isAddressAllowed, parseUpstreamUrl } from "./ssrf.ts";
+
+const open = { blockPrivate: false, allowedCidrs: [] };
+const closed = { blockPrivate: true, allowedCidrs: ["10.1.0.0/16", "169.254.0.0/16"] };
+
+describe("address policy", () => {
+  it.each([
+    "169.254.169.254",
+    "fe80::1",
+    "[fe80::1]",
+    "fd00:ec2::254",
+    "0.0.0.0",
+    "::",
+    "255.255.255.255",
+    "224.0.0.1",
+    "::ffff:169.254.169.254",
+    "203.0.113.7",
+    "not-an-address",
+  ])("%s is refused by any policy", (address) => {
+    expect(isAddressAllowed(address, open)).toBe(false);
+    expect(isAddressAllowed(address, closed)).toBe(false);
+  });
+
+  it.each(["127.0.0.1", "10.0.0.1", "172.16.3.4", "192.168.1.1", "100.64.0.1", "fc00::1", "::1", "::ffff:10.0.0.1"])(
+    "%s is private: allowed unless blocked",
+    (address) => {
+      expect(isAddressAllowed(address, open)).toBe(true);
+      expect(isAddressAllowed(address, closed)).toBe(false);
+    },
+  );
+
+  it("reopens listed private ranges, and only those", () => {
+    expect(isAddressAllowed("10.1.2.3", closed)).toBe(true);
+    expect(isAddressAllowed("10.2.2.3", closed)).toBe(false);
+    expect(isAddressAllowed("8.8.8.8", closed)).toBe(true);
+  });
+
+  it("takes http and https URLs without user info", () => {
+    expect(parseUpstreamUrl("ftp://h/v1")).toBe("must be an http or https URL");
+    expect(parseUpstreamUrl("nonsense")).toBe("must be an http or https URL");
+    expect(parseUpstreamUrl("http://u:p@h/v1")).toBe("must not contain user info");
+    expect(String(parseUpstreamUrl("https://h/v1#part"))).toBe("https://h/v1");
+  });
+});

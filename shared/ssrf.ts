@@ -1,0 +1,77 @@
+/**
+ * Which addresses an admin may register as upstreams (specification "SSRF policy", decisions §16). Link-local, metadata
+ * and the like are always refused; private ranges are allowed unless blocked, and an allow-list reopens private ranges
+ * only. Resolving is the caller's; this decides about literal addresses.
+ */
+import ipaddr from "ipaddr.js";
+
+export interface SsrfPolicy {
+  readonly blockPrivate: boolean;
+  /** CIDRs that stay allowed while private networks are blocked. */
+  readonly allowedCidrs: readonly string[];
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** Refused whatever the settings say, as CIDRs; also for the network configuration of the runtime. */
+export const ALWAYS_BLOCKED_CIDRS = [
+  "169.254.0.0/16",
+  "0.0.0.0/8",
+  "255.255.255.255/32",
+  "224.0.0.0/4",
+  "192.0.2.0/24",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "fe80::/10",
+  "fd00:ec2::254/128",
+  "::/128",
+  "ff00::/8",
+  "2001:db8::/32",
+] as const;
+
+const PRIVATE_CIDRS = [
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "127.0.0.0/8",
+  "100.64.0.0/10",
+  "fc00::/7",
+  "::1/128",
+];
+
+/** True when a literal address may be called. IPv4-mapped IPv6 is unwrapped first; what is no address is refused. */
+export function isAddressAllowed(text: string, policy: SsrfPolicy): boolean {
+  const bare = text.replace(/^\[|\]$/g, "");
+  if (!ipaddr.isValid(bare)) return false;
+  const address = ipaddr.process(bare);
+  if (matchesAny(address, ALWAYS_BLOCKED_CIDRS)) return false;
+  if (!policy.blockPrivate || !matchesAny(address, PRIVATE_CIDRS)) return true;
+  return matchesAny(address, policy.allowedCidrs);
+}
+
+/** True for text that is one CIDR. */
+export function isCidr(text: string): boolean {
+  try {
+    ipaddr.parseCIDR(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The URL of an upstream, or what is wrong with it as a short phrase. */
+export function parseUpstreamUrl(text: string): URL | string {
+  if (!URL.canParse(text)) return "must be an http or https URL";
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return "must be an http or https URL";
+  if (url.username !== "" || url.password !== "") return "must not contain user info";
+  url.hash = "";
+  return url;
+}
+
+function matchesAny(address: Address, cidrs: readonly string[]): boolean {
+  return cidrs.some((cidr) => {
+    const [range, bits] = ipaddr.parseCIDR(cidr);
+    return range.kind() === address.kind() && address.match(range, bits);
+  });
+}
