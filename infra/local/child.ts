@@ -45,6 +45,9 @@ export interface ChildSpec {
   readonly readReady: (line: string) => Readonly<Record<string, unknown>> | undefined;
   /** Its other lines. */
   readonly log: (line: string) => void;
+  /** It starts processes of its own: it gets a process group, which is signalled and guarded as one. */
+  readonly ownGroup?: boolean;
+  readonly cwd?: string;
 }
 
 /** A running child. */
@@ -76,24 +79,35 @@ export function jsonLine(line: string): Readonly<Record<string, unknown>> | unde
   }
 }
 
+function signal(target: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(target, name);
+  } catch {
+    // already gone
+  }
+}
+
 /** Starts a child. Rejects when the program cannot be started at all. */
 export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_MS): Promise<Child> {
   const child: ChildProcess = spawn(spec.command, spec.args, {
     stdio: stdioFor(spec),
     env: spec.env as NodeJS.ProcessEnv,
+    cwd: spec.cwd,
+    detached: spec.ownGroup ?? false,
   });
   await once(child, "spawn").catch((error: Error) => {
     throw new Error(`${spec.name} cannot be started: ${error.message}`);
   });
   const pid = child.pid as number;
-  guard.watch(pid);
+  const target = spec.ownGroup ? -pid : pid;
+  guard.watch(target);
   child.on("error", () => undefined); // sending to a child that just ended
 
   let lastWords = "";
   const exited = new Promise<string>((resolve) => {
-    child.once("close", (code, signal) => {
-      guard.forget(pid);
-      const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+    child.once("close", (code, killedBy) => {
+      guard.forget(target);
+      const how = killedBy === null ? `ended with code ${code}` : `was ended by ${killedBy}`;
       resolve(lastWords === "" ? how : `${how}: ${lastWords}`);
     });
   });
@@ -123,8 +137,8 @@ export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_
     ready,
     exited,
     stop: async (graceMs) => {
-      child.kill("SIGTERM");
-      const kill = setTimeout(() => child.kill("SIGKILL"), graceMs);
+      signal(target, "SIGTERM");
+      const kill = setTimeout(() => signal(target, "SIGKILL"), graceMs);
       await exited;
       clearTimeout(kill);
     },

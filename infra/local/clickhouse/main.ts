@@ -1,6 +1,6 @@
 /**
- * The embedded analytics store as a process of its own: `node main.ts` with GATEWAY_CLICKHOUSE_FOLDER, _PORT, _USER and
- * _PASSWORD. Prints one line of JSON with its port when it listens. Ends on SIGTERM and when its parent is gone (the IPC
+ * The embedded analytics store as a process of its own: `node main.ts` with GATEWAY_CLICKHOUSE_FOLDER, _PORT, _DB, _USER
+ * and _PASSWORD; the database is made when missing. Prints one line of JSON with its port when it listens. Ends on SIGTERM and when its parent is gone (the IPC
  * channel or, without one, standard input closes).
  */
 import { mkdirSync } from "node:fs";
@@ -11,6 +11,7 @@ import { openEngine } from "./engine.ts";
 const SESSIONS = 3;
 
 const { GATEWAY_CLICKHOUSE_FOLDER: folder, GATEWAY_CLICKHOUSE_USER: user = "default" } = process.env;
+const { GATEWAY_CLICKHOUSE_DB: database = "gateway" } = process.env;
 const { GATEWAY_CLICKHOUSE_PASSWORD: password, GATEWAY_CLICKHOUSE_PORT: port = "0" } = process.env;
 
 if (folder === undefined || !password) {
@@ -20,6 +21,8 @@ if (folder === undefined || !password) {
 try {
   mkdirSync(folder, { recursive: true });
   const engine = openEngine(folder, SESSIONS);
+  const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\``;
+  await engine.run({ sql, data: undefined, database: "default", format: "TabSeparated", settings: {}, params: {} });
   const bridge = await startClickhouseBridge({ engine, user, password, port: Number(port) });
   const stop = () => {
     engine.close();

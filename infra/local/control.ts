@@ -1,0 +1,92 @@
+/**
+ * The control service as a supervised child: `node control/main.ts` with everything in its environment. After a restart it
+ * listens where it listened before.
+ */
+import { join } from "node:path";
+import { jsonLine, startChild } from "./child.ts";
+import type { Endpoint, StackContext } from "./context.ts";
+import type { RunningClickhouse } from "./stores.ts";
+import { type Supervised, supervise } from "./supervisor.ts";
+
+const MAIN = join(import.meta.dirname, "../../control/main.ts");
+
+/** The control service with the addresses for clients on this machine. */
+export interface RunningControl {
+  readonly part: Supervised;
+  readonly adminUrl: string;
+  readonly metricsUrl: string;
+}
+
+/** What it is connected to. */
+export interface ControlNeighbours {
+  readonly redis: Endpoint;
+  readonly clickhouse: RunningClickhouse;
+  readonly edgeUrl: string;
+}
+
+const hostPort = (url: string) => new URL(url).host;
+const listenText = ({ host, port }: { host: string; port: number }) =>
+  `${host.includes(":") ? `[${host}]` : host}:${port}`;
+
+function clientUrl(value: unknown): string {
+  const url = new URL(String(value));
+  if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
+  if (url.hostname === "[::]") url.hostname = "[::1]";
+  return url.origin;
+}
+
+/** Starts the control service. Rejects with its last line when it cannot run. */
+export async function startControl(context: StackContext, neighbours: ControlNeighbours): Promise<RunningControl> {
+  const { config, guard, lock, log } = context;
+  const { redis, clickhouse, edgeUrl } = neighbours;
+  const bound = { adminUrl: "", metricsUrl: "" };
+  const keepPort = (address: { host: string; port: number }, url: string) =>
+    listenText(url === "" ? address : { ...address, port: Number(hostPort(url).split(":").at(-1)) });
+
+  const part = await supervise({
+    name: "control",
+    log: (line) => log("stack", line),
+    onGiveUp: (reason) => context.onGiveUp("control", reason),
+    start: async () => {
+      const child = await startChild(
+        {
+          name: "control",
+          command: process.execPath,
+          args: [MAIN],
+          env: {
+            PATH: process.env["PATH"],
+            TZ: process.env["TZ"],
+            NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"],
+            GATEWAY_EDGE_BASE_URL: edgeUrl,
+            ...config.variables,
+            GATEWAY_ADMIN_LISTEN: keepPort(config.admin, bound.adminUrl),
+            GATEWAY_METRICS_LISTEN: keepPort(config.metrics, bound.metricsUrl),
+            GATEWAY_ADMIN_TOKEN: context.adminToken,
+            GATEWAY_INTERNAL_TOKEN: context.internalToken,
+            GATEWAY_DATABASE_URL: config.databaseUrl,
+            GATEWAY_REDIS_URL: redis.url,
+            GATEWAY_REDIS_TOKEN: redis.token,
+            GATEWAY_CLICKHOUSE_URL: clickhouse.url,
+            GATEWAY_CLICKHOUSE_USER: clickhouse.user,
+            GATEWAY_CLICKHOUSE_PASSWORD: clickhouse.password,
+            GATEWAY_PARENT_WATCH: "1",
+          },
+          readyFrom: "stdout",
+          readReady: (line) => {
+            const message = jsonLine(line);
+            return message?.["event"] === "listening" ? message : undefined;
+          },
+          log: (line) => log("control", line),
+        },
+        guard,
+      );
+      lock.addHolder(child.pid);
+      void child.exited.then(() => lock.removeHolder(child.pid));
+      const message = await child.ready;
+      bound.adminUrl = clientUrl(message["admin"]);
+      bound.metricsUrl = clientUrl(message["metrics"]);
+      return child;
+    },
+  });
+  return { part, adminUrl: bound.adminUrl, metricsUrl: bound.metricsUrl };
+}

@@ -1,0 +1,103 @@
+/**
+ * The Worker of the stack: its variables, and a supervised runtime that executes it - plain workerd, or `wrangler dev` while
+ * somebody works on it. The runtime's port changes with each start; the front asks for it.
+ */
+import { join } from "node:path";
+import type { Endpoint, StackContext } from "./context.ts";
+import { StackEnvError } from "./env.ts";
+import type { RunningClickhouse } from "./stores.ts";
+import { type Supervised, supervise } from "./supervisor.ts";
+import { prepareWorkerd, type RunningWorkerd } from "./workerd/start.ts";
+import { prepareWrangler } from "./wrangler.ts";
+
+/** Variables that are handed to the Worker as they are. */
+const PASSED_ON = [
+  "GATEWAY_CELL",
+  "GATEWAY_CELLS",
+  "GATEWAY_CLICKHOUSE_DB",
+  "GATEWAY_API_KEY_PEPPER",
+  "GATEWAY_ENCRYPTION_KEY",
+  "GATEWAY_UPSTREAM_BASE_URL",
+  "GATEWAY_UPSTREAM_TIMEOUT_SECS",
+  "GATEWAY_GLOBAL_MAX_IN_FLIGHT",
+  "GATEWAY_MAX_BODY_BYTES",
+  "GATEWAY_LEDGER_SHARDS",
+  "GATEWAY_SESSION_ID_DERIVATION",
+  "GATEWAY_FAIL_OPEN",
+  "GATEWAY_FAIRSHARE_ALGORITHM",
+] as const;
+
+/** Which runtime executes the Worker. */
+export type RuntimeKind = "workerd" | "wrangler";
+
+/** The runtime and the loopback port it listens on now. */
+export interface Runtime {
+  readonly part: Supervised;
+  port(): number | undefined;
+}
+
+/** The Worker's text bindings. */
+export function workerBindings(
+  { config, internalToken }: Pick<StackContext, "config" | "internalToken">,
+  redis: Endpoint,
+  clickhouse: Pick<RunningClickhouse, "url" | "user" | "password">,
+): Record<string, string> {
+  const passed = PASSED_ON.filter((name) => config.variables[name] !== undefined);
+  return {
+    GATEWAY_CELL: "local",
+    ...Object.fromEntries(passed.map((name) => [name, config.variables[name] ?? ""])),
+    GATEWAY_INTERNAL_TOKEN: internalToken,
+    GATEWAY_REDIS_URL: redis.url,
+    GATEWAY_REDIS_TOKEN: redis.token,
+    GATEWAY_CLICKHOUSE_URL: clickhouse.url,
+    GATEWAY_CLICKHOUSE_USER: clickhouse.user,
+    GATEWAY_CLICKHOUSE_PASSWORD: clickhouse.password,
+  };
+}
+
+/** Checks bindings by the Worker's own rules. Throws StackEnvError that names the variable. */
+export async function checkBindings(bindings: Readonly<Record<string, string>>): Promise<void> {
+  // loaded by name: the Worker's sources see the globals of its runtime, which this room's compiler does not know
+  const source = new URL("../../edge/env.ts", import.meta.url).href;
+  const { parseEnv } = (await import(source)) as { parseEnv: (bindings: Readonly<Record<string, string>>) => unknown };
+  try {
+    parseEnv(bindings);
+  } catch (error) {
+    throw new StackEnvError(error instanceof Error ? error.message : "the Worker's variables are malformed");
+  }
+}
+
+/** Starts the Worker. Rejects when it cannot be bundled or started. */
+export async function startRuntime(
+  context: StackContext,
+  kind: RuntimeKind,
+  bindings: Readonly<Record<string, string>>,
+  objectsLock: Pick<StackContext["lock"], "addHolder" | "removeHolder">,
+): Promise<Runtime> {
+  const { config, guard, log } = context;
+  let port: number | undefined;
+  const prepare = kind === "workerd" ? prepareWorkerd : prepareWrangler;
+  const start: () => Promise<RunningWorkerd> = await prepare({
+    folder: join(config.dataDir, "worker"),
+    objectsFolder: config.objectsDir,
+    bindings,
+    guard,
+    log: (line) => log("workerd", line),
+  });
+  const part = await supervise({
+    name: "workerd",
+    log: (line) => log("stack", line),
+    onGiveUp: (reason) => context.onGiveUp("workerd", reason),
+    start: async () => {
+      const running = await start();
+      objectsLock.addHolder(running.child.pid);
+      port = running.port;
+      void running.child.exited.then(() => {
+        port = undefined;
+        objectsLock.removeHolder(running.child.pid);
+      });
+      return running.child;
+    },
+  });
+  return { part, port: () => port };
+}

@@ -1,0 +1,212 @@
+/**
+ * The whole gateway on one machine: stores, control service, Worker runtime and the front before it, started in an order
+ * that lets each find what it needs, and stopped in the reverse one within ten seconds. Every part that dies is started
+ * again; when that does not help, the stack comes down and says why.
+ */
+import net from "node:net";
+import { type Guard, startGuard } from "./child.ts";
+import type { StackContext } from "./context.ts";
+import { startControl } from "./control.ts";
+import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
+import { startDemoUpstream } from "./demo-upstream.ts";
+import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
+import { type FolderLock, lockFolder } from "./folder-lock.ts";
+import { startFront } from "./front.ts";
+import { type Listening, listen } from "./listen.ts";
+import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
+import { keptAdminToken } from "./secrets.ts";
+import { startClickhouse, startRedis } from "./stores.ts";
+import type { PartHandle, Supervised } from "./supervisor.ts";
+
+/** What a stack is started with. */
+export interface StackOptions {
+  /** The GATEWAY_ variables; listen addresses may have port 0. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Lines of the parts, each with the name of its part in front. */
+  readonly log?: (line: string) => void;
+  readonly runtime?: RuntimeKind;
+}
+
+/** Why a stack came down by itself. */
+export interface GiveUp {
+  readonly part: string;
+  readonly reason: string;
+}
+
+/** A running stack. */
+export interface Stack {
+  readonly proxyUrl: string;
+  readonly adminUrl: string;
+  readonly metricsUrl: string;
+  readonly adminToken: string;
+  /** The admin token was made by this start. */
+  readonly adminTokenMade: boolean;
+  readonly internalToken: string;
+  readonly dataDir: string;
+  readonly demo: Demo | null;
+  readonly parts: ReadonlyMap<string, PartHandle>;
+  /** Drains and stops everything; at most ten seconds. Calling it again changes nothing. */
+  stop(): Promise<void>;
+  /** Resolves when everything is stopped: with null after `stop`, else with the part that could not be kept running. */
+  readonly closed: Promise<GiveUp | null>;
+}
+
+const DRAIN_MS = 6_000;
+const STOP_MS = 2_000;
+
+const inProcess = (name: string): PartHandle => ({ name, pid: null, ready: async () => undefined });
+
+/** Undo steps of what was started, run in reverse. */
+class Undo {
+  readonly #steps: (() => Promise<void> | void)[] = [];
+
+  add(step: () => Promise<void> | void): void {
+    this.#steps.push(step);
+  }
+
+  async run(): Promise<void> {
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) await step();
+  }
+}
+
+/** Says which variable asks for an address that cannot be had. */
+async function named<T>(variable: string, { host, port }: ListenAddress, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "";
+    if (!["EADDRINUSE", "EACCES", "EADDRNOTAVAIL", "ENOTFOUND", "EINVAL"].includes(code)) throw error;
+    const why = code === "EADDRINUSE" ? "is taken by another process" : `cannot be used (${code})`;
+    throw new StackEnvError(`${variable}: the address ${host}:${port} ${why}; free it, or set ${variable}`);
+  }
+}
+
+async function checkFree(variable: string, address: ListenAddress): Promise<void> {
+  const probe = await named(variable, address, () => listen(net.createServer(), address.host, address.port));
+  await probe.close();
+}
+
+async function startDemo(dataDir: string): Promise<Listening> {
+  try {
+    return await startDemoUpstream({ port: lastDemoPort(dataDir) });
+  } catch {
+    return startDemoUpstream();
+  }
+}
+
+/** Locks the data folder and, when it lies elsewhere, the folder of the object storage. */
+async function lockFolders(config: StackConfig, undo: Undo): Promise<readonly [data: FolderLock, objects: FolderLock]> {
+  const data = await lockFolder(config.dataDir);
+  undo.add(() => data.release());
+  if (config.objectsDir.startsWith(`${config.dataDir}/`)) return [data, data];
+  const objects = await lockFolder(config.objectsDir);
+  undo.add(() => objects.release());
+  return [data, objects];
+}
+
+async function start(options: StackOptions, undo: Undo, giveUp: (part: string, reason: string) => void) {
+  const config = readStackEnv(options.env, process.cwd());
+  const stores = { url: "http://127.0.0.1", token: "" };
+  await checkBindings(
+    workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }),
+  );
+  const log = (part: string, line: string) => options.log?.(`${part} | ${line}`);
+  const [lock, objectsLock] = await lockFolders(config, undo);
+  await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
+  await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);
+
+  const parts = new Map<string, PartHandle>();
+  const keep = (part: Supervised, graceMs: number) => {
+    parts.set(part.name, part);
+    undo.add(() => part.stop(graceMs));
+    return part;
+  };
+  let runtimePort = (): number | undefined => undefined;
+  const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
+    startFront(config.proxy.host, config.proxy.port, () => runtimePort()),
+  );
+  undo.add(() => front.close());
+  parts.set("front", inProcess("front"));
+
+  const guard: Guard = startGuard();
+  undo.add(() => guard.close());
+  const kept =
+    config.adminToken === undefined ? keptAdminToken(config.dataDir) : { token: config.adminToken, made: false };
+  const internalToken = config.internalToken ?? kept.token;
+  const context: StackContext = { config, adminToken: kept.token, internalToken, guard, lock, log, onGiveUp: giveUp };
+
+  const redis = await startRedis(context);
+  undo.add(() => redis.close());
+  if (config.redis.kind !== "rest") parts.set("redis", inProcess("redis"));
+  const demoUpstream = config.demo ? await startDemo(config.dataDir) : null;
+  if (demoUpstream !== null) {
+    undo.add(() => demoUpstream.close());
+    parts.set("demo-upstream", inProcess("demo-upstream"));
+  }
+  const clickhouse = await startClickhouse(context);
+  if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
+
+  const bindings = workerBindings(context, redis, clickhouse);
+  const controlStarts = startControl(context, { redis, clickhouse, edgeUrl: front.url });
+  const runtimeStarts = startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock);
+  const [controlled, ran] = await Promise.allSettled([controlStarts, runtimeStarts]);
+  // both drain at the same time, before the stores go
+  undo.add(async () => {
+    front.drain();
+    const parts = [controlled, ran].flatMap((part) => (part.status === "fulfilled" ? [part.value.part] : []));
+    await Promise.all(parts.map((part) => part.stop(DRAIN_MS)));
+  });
+  if (controlled.status === "rejected") throw controlled.reason;
+  if (ran.status === "rejected") throw ran.reason;
+  const [control, runtime] = [controlled.value, ran.value];
+  runtimePort = () => runtime.port();
+  parts.set("control", control.part).set("workerd", runtime.part);
+
+  const { adminUrl, metricsUrl } = control;
+  const demo =
+    demoUpstream === null
+      ? null
+      : await seedDemo({
+          adminUrl,
+          adminToken: kept.token,
+          dataDir: config.dataDir,
+          databaseUrl: config.databaseUrl,
+          apiBase: `${demoUpstream.url}/v1`,
+        });
+  return {
+    proxyUrl: front.url,
+    adminUrl,
+    metricsUrl,
+    adminToken: kept.token,
+    adminTokenMade: kept.made,
+    internalToken,
+    dataDir: config.dataDir,
+    demo,
+    parts,
+  };
+}
+
+/** Starts a stack and resolves when every part is ready. Rejects with a one-line message, everything stopped again. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const undo = new Undo();
+  const { promise: closed, resolve: close } = Promise.withResolvers<GiveUp | null>();
+  let stopping: Promise<void> | undefined;
+  const stop = (reason: GiveUp | null): Promise<void> => {
+    stopping ??= undo.run().finally(() => close(reason));
+    return stopping;
+  };
+  let failedEarly: GiveUp | undefined;
+  let running = false;
+  try {
+    const stack = await start(options, undo, (part, reason) => {
+      if (running) void stop({ part, reason });
+      else failedEarly ??= { part, reason };
+    });
+    running = true;
+    if (failedEarly !== undefined) throw new Error(`${failedEarly.part} ${failedEarly.reason}`);
+    return { ...stack, stop: () => stop(null), closed };
+  } catch (error) {
+    await stop(null);
+    throw error;
+  }
+}
