@@ -40,6 +40,8 @@ const MARGIN_MS = 250;
 const AHEAD_MS = 2_000;
 const AT_LEAST_REQUESTS = 4;
 const RETRY_PREFETCH_MS = 1_000;
+/** Requests of a long queue that are summed up for one ask. */
+const LOOK_AHEAD = 64;
 
 export class Purse {
   readonly id: string | null;
@@ -213,8 +215,8 @@ export class Purse {
   /** Everyone who waits or will, a few requests like this one, or what the last lease's rate needs for a while. */
   #wanted(head: Waiter, nowMs: number): Amounts {
     let all = NOTHING;
-    for (const { need } of this.#waiters.values()) all = plus(all, need);
-    for (const { need } of this.#expected.values()) all = plus(all, need);
+    for (const { need } of this.#waiters.values().take(LOOK_AHEAD)) all = plus(all, need);
+    for (const { need } of this.#expected.values().take(LOOK_AHEAD)) all = plus(all, need);
     const elapsedMs = Math.max(MARGIN_MS, nowMs - this.#drawnSinceMs);
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NOTHING;
