@@ -89,7 +89,7 @@ export class Outbox {
       epoch: this.#epoch,
       base: this.#base,
       through: this.#through,
-      batches: this.#batches.filter((batch) => batch.sequence > this.#applied),
+      batches: this.#batches.slice(Math.max(0, this.#applied - this.#base)),
       alertsSeen: [...this.#alertsToAck],
     };
   }
@@ -100,8 +100,7 @@ export class Outbox {
     this.#retryMs = null;
     this.#failingSinceMs = null;
     this.#applied = answer.applied;
-    this.#base = Math.max(this.#base, answer.durable);
-    this.#batches = this.#batches.filter((batch) => batch.sequence > this.#base);
+    this.#forget(answer.durable);
     for (const id of report.alertsSeen) this.#alertsToAck.delete(id);
     const fresh = answer.alerts.filter((alert) => !this.#alertsSeen.has(alert.id));
     for (const alert of answer.alerts) {
@@ -128,6 +127,13 @@ export class Outbox {
     const unapplied = this.#batches.length > 0 && this.#retryMs !== null ? this.#retryMs : null;
     const times = [this.#dueMs, kept, unapplied].filter((at) => at !== null);
     return times.length === 0 ? null : Math.max(Math.min(...times), this.#retryMs ?? 0);
+  }
+
+  /** What is kept are the sequence numbers from base + 1 on, without gaps. */
+  #forget(durable: number): void {
+    if (durable <= this.#base) return;
+    this.#batches = this.#batches.slice(durable - this.#base);
+    this.#base = durable;
   }
 
   #due(atMs: number): void {

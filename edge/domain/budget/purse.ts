@@ -214,9 +214,7 @@ export class Purse {
 
   /** Everyone who waits or will, a few requests like this one, or what the last lease's rate needs for a while. */
   #wanted(head: Waiter, nowMs: number): Amounts {
-    let all = NOTHING;
-    for (const { need } of this.#waiters.values().take(LOOK_AHEAD)) all = plus(all, need);
-    for (const { need } of this.#expected.values().take(LOOK_AHEAD)) all = plus(all, need);
+    const all = plus(sumOfFirst(this.#waiters.values()), sumOfFirst(this.#expected.values()));
     const elapsedMs = Math.max(MARGIN_MS, nowMs - this.#drawnSinceMs);
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NOTHING;
@@ -243,4 +241,15 @@ export class Purse {
     this.#held = NOTHING;
     this.#lease = null;
   }
+}
+
+function sumOfFirst(waiters: Iterable<Waiter>): Amounts {
+  let sum = NOTHING;
+  let seen = 0;
+  for (const { need } of waiters) {
+    sum = plus(sum, need);
+    seen += 1;
+    if (seen === LOOK_AHEAD) break;
+  }
+  return sum;
 }
