@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { readStackEnv, StackEnvError } from "./env.ts";
+
+const read = (env: Record<string, string>) => readStackEnv(env, "/srv/gateway");
+
+describe("readStackEnv", () => {
+  it("has a default for everything", () => {
+    expect(read({})).toMatchObject({
+      proxy: { host: "0.0.0.0", port: 8080 },
+      admin: { host: "0.0.0.0", port: 9180 },
+      metrics: { host: "0.0.0.0", port: 9091 },
+      adminToken: undefined,
+      dataDir: "/srv/gateway/.data",
+      objectsDir: "/srv/gateway/.data/objects",
+      databaseUrl: "pglite:/srv/gateway/.data/postgres",
+      redis: { kind: "embedded" },
+      clickhouseUrl: undefined,
+      demo: true,
+      variables: {},
+    });
+  });
+
+  it("reads addresses, folders and flags; an empty variable counts as unset", () => {
+    const config = read({
+      GATEWAY_PROXY_LISTEN: "[::1]:0",
+      GATEWAY_ADMIN_LISTEN: ":9000",
+      GATEWAY_METRICS_LISTEN: "localhost:1",
+      GATEWAY_DATA_DIR: "/var/data",
+      GATEWAY_WAL_PATH: "wal",
+      GATEWAY_DEMO: "Off",
+      GATEWAY_ADMIN_TOKEN: " ",
+      PATH: "/bin",
+    });
+    expect(config).toMatchObject({
+      proxy: { host: "::1", port: 0 },
+      admin: { host: "0.0.0.0", port: 9000 },
+      metrics: { host: "localhost", port: 1 },
+      dataDir: "/var/data",
+      objectsDir: "/srv/gateway/wal",
+      demo: false,
+      adminToken: undefined,
+    });
+    expect(config.variables).not.toHaveProperty("PATH");
+    expect(config.variables).not.toHaveProperty("GATEWAY_ADMIN_TOKEN");
+  });
+
+  it("replaces parts one by one", () => {
+    expect(read({ GATEWAY_REDIS_URL: "redis://h:6379/1" }).redis).toEqual({ kind: "redis", url: "redis://h:6379/1" });
+    expect(read({ GATEWAY_REDIS_URL: "https://h/", GATEWAY_REDIS_TOKEN: "t" }).redis).toEqual({
+      kind: "rest",
+      url: "https://h",
+      token: "t",
+    });
+    expect(read({ GATEWAY_DATABASE_URL: "postgresql://u@h/db" }).databaseUrl).toBe("postgresql://u@h/db");
+    expect(read({ GATEWAY_CLICKHOUSE_URL: "https://h:8443" }).clickhouseUrl).toBe("https://h:8443");
+  });
+
+  it.each([
+    ["GATEWAY_PROXY_LISTEN", "8080"],
+    ["GATEWAY_ADMIN_LISTEN", "host:65536"],
+    ["GATEWAY_METRICS_LISTEN", "a:b:1"],
+    ["GATEWAY_DEMO", "maybe"],
+    ["GATEWAY_DATABASE_URL", "mysql://x"],
+    ["GATEWAY_DATABASE_URL", "pglite:"],
+    ["GATEWAY_REDIS_URL", "localhost"],
+    ["GATEWAY_CLICKHOUSE_URL", "tcp://x"],
+    ["GATEWAY_ADMIN_TOKEN", "short"],
+    ["GATEWAY_INTERNAL_TOKEN", "with a space in it"],
+  ])("names %s when it is malformed, without its value", (name, value) => {
+    expect(() => read({ [name]: value })).toThrow(StackEnvError);
+    expect(() => read({ [name]: value })).toThrow(new RegExp(`^${name} must `));
+  });
+
+  it("names every malformed variable at once, and a missing token", () => {
+    expect(() => read({ GATEWAY_DEMO: "x", GATEWAY_PROXY_LISTEN: "x" })).toThrow(
+      /GATEWAY_PROXY_LISTEN.*; GATEWAY_DEMO/,
+    );
+    expect(() => read({ GATEWAY_REDIS_URL: "https://h" })).toThrow(/^GATEWAY_REDIS_TOKEN /);
+  });
+});

@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import net from "node:net";
+import { afterEach, expect, it } from "vitest";
+import { type Front, startFront } from "./front.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** An inner server under the test's control, and a front before it. */
+async function setUp() {
+  const sockets: net.Socket[] = [];
+  const server = net.createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on("error", () => undefined);
+    sockets.push(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as net.AddressInfo;
+  const front: Front = await startFront("127.0.0.1", 0, () => port);
+  cleanups.push(
+    () => server.close(),
+    () => front.close(),
+    () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  );
+  const connect = async () => {
+    const client = net.connect({ port: front.port, host: "127.0.0.1", allowHalfOpen: true });
+    client.on("error", () => undefined);
+    cleanups.push(() => client.destroy());
+    const count = sockets.length;
+    await once(client, "connect");
+    await expect.poll(() => sockets.length).toBe(count + 1);
+    return { client, inner: sockets.at(-1) as net.Socket };
+  };
+  return { connect, front, server };
+}
+
+const collect = (socket: net.Socket) => {
+  const got = { text: "", bytes: 0, ended: false };
+  socket.on("data", (chunk) => {
+    got.bytes += chunk.length;
+    if (got.text.length < 1000) got.text += chunk.toString();
+  });
+  socket.on("end", () => (got.ended = true));
+  return got;
+};
+
+it("carries bytes both ways, several exchanges on one connection", async () => {
+  const { connect } = await setUp();
+  const { client, inner } = await connect();
+  const answer = collect(client);
+  const asked = collect(inner);
+  for (let round = 1; round <= 3; round += 1) {
+    client.write("ping ");
+    await expect.poll(() => asked.text).toBe("ping ".repeat(round));
+    inner.write("pong ");
+    await expect.poll(() => answer.text).toBe("pong ".repeat(round));
+  }
+  expect(inner.destroyed).toBe(false);
+});
+
+for (const [how, leave] of [
+  ["ends politely", (client: net.Socket) => client.end()],
+  ["closes", (client: net.Socket) => client.destroy()],
+  ["resets", (client: net.Socket) => client.resetAndDestroy()],
+] as const) {
+  it(`resets the inner connection when the client ${how} before its answer`, async () => {
+    const { connect } = await setUp();
+    const { client, inner } = await connect();
+    const reset = new Promise<NodeJS.ErrnoException>((resolve) => inner.once("error", resolve));
+    const asked = collect(inner);
+    client.write("request");
+    await expect.poll(() => asked.text).toBe("request");
+    leave(client);
+    expect((await reset).code).toBe("ECONNRESET");
+  });
+}
+
+it("gives the client the whole answer when the inner side ends after it", async () => {
+  const { connect } = await setUp();
+  const { client, inner } = await connect();
+  const answer = collect(client);
+  const size = 20_000_000;
+  inner.end(Buffer.alloc(size, "x"));
+  await expect.poll(() => answer.ended, { timeout: 20_000 }).toBe(true);
+  expect(answer.bytes).toBe(size);
+});
+
+it("gives the client an answer that comes while it still sends", async () => {
+  const { connect } = await setUp();
+  const { client, inner } = await connect();
+  const answer = collect(client);
+  client.write(Buffer.alloc(5_000_000));
+  await once(inner, "readable");
+  inner.end("413");
+  await expect.poll(() => [answer.text, answer.ended]).toEqual(["413", true]);
+  expect(client.destroyed).toBe(false);
+});
+
+it("resets the client when the inner connection breaks in the middle", async () => {
+  const { connect } = await setUp();
+  const { client, inner } = await connect();
+  const answer = collect(client);
+  inner.write("half");
+  await expect.poll(() => answer.text).toBe("half");
+  const broken = new Promise<NodeJS.ErrnoException>((resolve) => client.once("error", resolve));
+  inner.resetAndDestroy();
+  expect((await broken).code).toBe("ECONNRESET");
+});
+
+it("holds back a fast sender until a slow reader reads", async () => {
+  const { connect } = await setUp();
+  const { client, inner } = await connect();
+  const size = 50_000_000;
+  const sent = inner.write(Buffer.alloc(size, "x"));
+  expect(sent).toBe(false);
+  let drained = false;
+  inner.once("drain", () => (drained = true));
+  client.pause();
+  await expect.poll(() => inner.writableLength).toBe(size); // the system's buffers are full, and nothing more leaves
+  expect(drained).toBe(false);
+  const answer = collect(client);
+  client.resume();
+  await expect.poll(() => answer.bytes, { timeout: 20_000 }).toBe(size);
+  expect(drained).toBe(true);
+});
+
+it("resets a client at once while no runtime listens", async () => {
+  const front = await startFront("127.0.0.1", 0, () => undefined);
+  cleanups.push(() => front.close());
+  const client = net.connect(front.port, "127.0.0.1");
+  const [error] = (await once(client, "error").catch((caught: unknown) => [caught])) as [NodeJS.ErrnoException];
+  expect(error.code).toBe("ECONNRESET");
+});
+
+it("takes no new connection while it drains, and keeps the open ones", async () => {
+  const { connect, front } = await setUp();
+  const { client, inner } = await connect();
+  front.drain();
+  const refused = net.connect(front.port, "127.0.0.1");
+  const [error] = (await once(refused, "error")) as [NodeJS.ErrnoException];
+  expect(error.code).toBe("ECONNREFUSED");
+  const answer = collect(client);
+  inner.end("last words");
+  await expect.poll(() => answer.text).toBe("last words");
+});

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { textLiteral, workerdConfig } from "./config.ts";
+
+it("binds the classes that the module exports, and no others", () => {
+  const config = workerdConfig({
+    exports: ["default", "Cell", "Other"],
+    variables: ["GATEWAY_CELL"],
+    objectsFolder: "/data/o",
+  });
+  expect(config).toContain('(name = "CELL", durableObjectNamespace = "Cell")');
+  expect(config).toContain('(className = "Cell", uniqueKey = "gateway-Cell", enableSql = true)');
+  expect(config).toContain('durableObjectStorage = (localDisk = "objects")');
+  expect(config).not.toMatch(/Ledger|TenantBudget|Other/);
+  expect(workerdConfig({ exports: ["default"], variables: [], objectsFolder: "/o" })).not.toContain(
+    "durableObjectStorage",
+  );
+});
+
+it("takes values from the environment and keeps link-local addresses out of reach", () => {
+  const config = workerdConfig({ exports: ["default"], variables: ["GATEWAY_REDIS_TOKEN"], objectsFolder: "/o" });
+  expect(config).toContain('(name = "GATEWAY_REDIS_TOKEN", fromEnvironment = "GATEWAY_REDIS_TOKEN")');
+  expect(config).toMatch(/deny = \[[^\]]*"169\.254\.0\.0\/16"/);
+  expect(config).toContain('address = "127.0.0.1:0"');
+});
+
+it("escapes text", () => {
+  expect(textLiteral('a "b" \\ ü\n')).toBe('"a \\"b\\" \\\\ \\xc3\\xbc\\x0a"');
+});
