@@ -98,7 +98,7 @@ async function startDemo(dataDir: string): Promise<Listening> {
 async function lockFolders(config: StackConfig, undo: Undo): Promise<readonly [data: FolderLock, objects: FolderLock]> {
   const data = await lockFolder(config.dataDir);
   undo.add(() => data.release());
-  if (config.objectsDir.startsWith(`${config.dataDir}/`)) return [data, data];
+  if (`${config.objectsDir}/`.startsWith(`${config.dataDir}/`)) return [data, data];
   const objects = await lockFolder(config.objectsDir);
   undo.add(() => objects.release());
   return [data, objects];

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { textLiteral, workerdConfig } from "./config.ts";
 
@@ -25,4 +26,20 @@ it("takes values from the environment and keeps link-local addresses out of reac
 
 it("escapes text", () => {
   expect(textLiteral('a "b" \\ ü\n')).toBe('"a \\"b\\" \\\\ \\xc3\\xbc\\x0a"');
+});
+
+it("agrees with the configuration of the deployment", () => {
+  const wrangler = readFileSync(new URL("../../../wrangler.toml", import.meta.url), "utf8");
+  const date = /^compatibility_date = "(.+)"$/m.exec(wrangler)?.[1];
+  const bound = [...wrangler.matchAll(/^name = "(\w+)"\nclass_name = "(\w+)"$/gm)];
+  const config = workerdConfig({
+    exports: bound.map(([, , name]) => String(name)),
+    variables: [],
+    objectsFolder: "/o",
+  });
+  expect(config).toContain(`compatibilityDate = "${date}"`);
+  expect(bound.length).toBeGreaterThanOrEqual(2);
+  for (const [, binding, name] of bound) {
+    expect(config).toContain(`(name = "${binding}", durableObjectNamespace = "${name}")`);
+  }
 });

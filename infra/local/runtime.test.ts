@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { readStackEnv, StackEnvError } from "./env.ts";
+import { checkBindings, workerBindings } from "./runtime.ts";
+
+const bindings = (env: Record<string, string>) =>
+  workerBindings(
+    { config: readStackEnv(env, "/srv"), internalToken: "internal" },
+    { url: "http://127.0.0.1:1", token: "redis" },
+    { url: "http://127.0.0.1:2", user: "default", password: "clickhouse" },
+  );
+
+it("hands the Worker its own variables and where the stores are", () => {
+  expect(
+    bindings({
+      GATEWAY_CELL: "a",
+      GATEWAY_ADMIN_TOKEN: "admin-token",
+      GATEWAY_REDIS_URL: "redis://x",
+      GATEWAY_DEMO: "0",
+    }),
+  ).toEqual({
+    GATEWAY_CELL: "a",
+    GATEWAY_INTERNAL_TOKEN: "internal",
+    GATEWAY_REDIS_URL: "http://127.0.0.1:1",
+    GATEWAY_REDIS_TOKEN: "redis",
+    GATEWAY_CLICKHOUSE_URL: "http://127.0.0.1:2",
+    GATEWAY_CLICKHOUSE_USER: "default",
+    GATEWAY_CLICKHOUSE_PASSWORD: "clickhouse",
+  });
+});
+
+it("stops the start for a variable that the Worker would refuse, by its name", async () => {
+  await expect(checkBindings(bindings({}))).resolves.toBeUndefined();
+  for (const [name, value] of [
+    ["GATEWAY_UPSTREAM_TIMEOUT_SECS", "soon"],
+    ["GATEWAY_CELL", "Not a cell"],
+    ["GATEWAY_ENCRYPTION_KEY", "c2hvcnQ="],
+  ] as const) {
+    const check = checkBindings(bindings({ [name]: value }));
+    await expect(check).rejects.toThrow(StackEnvError);
+    await expect(check).rejects.toThrow(name);
+  }
+});
