@@ -32,16 +32,19 @@ describe(
       const args = ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory];
       const server = spawn("redis-server", args, { stdio: "ignore" });
       const backend = realBackend(socket);
-      await vi.waitFor(() => backend.call(["PING"]), { timeout: 20_000 });
-      return {
-        backend,
-        stop: async () => {
-          const exited = once(server, "exit");
-          server.kill("SIGKILL");
-          await exited;
-          rmSync(directory, { recursive: true });
-        },
+      const stop = async () => {
+        const exited = once(server, "exit");
+        server.kill("SIGKILL");
+        await exited;
+        rmSync(directory, { recursive: true });
       };
+      try {
+        await vi.waitFor(() => backend.call(["PING"]), { timeout: 20_000 });
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+      return { backend, stop };
     });
   },
 );
