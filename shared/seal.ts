@@ -8,7 +8,7 @@ const PREFIX = "enc:v1:";
 const NONCE_BYTES = 12;
 
 /** An imported GATEWAY_ENCRYPTION_KEY. */
-export type SealKey = CryptoKey;
+export type SealKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 /** Raised when a sealed value cannot be opened: no key, another key, or damaged text. Carries no secret. */
 export class SealError extends Error {

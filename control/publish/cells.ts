@@ -1,0 +1,65 @@
+/**
+ * The cells as the control service calls them (shared/internal.ts). A cell that failed is not waited for until it answers
+ * again (design §5).
+ */
+import { type CellMetrics, type CellStats, cellMetricsSchema, cellStatsSchema, INTERNAL_PATHS, type RevItem } from "../../shared/internal.ts";
+
+const DEADLINE_MS = 1000;
+
+export interface CellAddress {
+  readonly cell: string;
+  readonly url: string;
+}
+
+export class Cells {
+  readonly addresses: readonly CellAddress[];
+  readonly #token: string;
+  readonly #failed = new Set<string>();
+
+  constructor(addresses: readonly CellAddress[], token: string) {
+    this.addresses = addresses;
+    this.#token = token;
+  }
+
+  /** Tells every cell; answers the names of those that have not confirmed. */
+  async invalidate(items: readonly RevItem[]): Promise<readonly string[]> {
+    if (items.length === 0) return [];
+    const results = await Promise.all(
+      this.addresses.map(async ({ cell, url }) => {
+        const told = this.#call(url, INTERNAL_PATHS.invalidate, { items }).then(
+          () => this.#failed.delete(cell),
+          () => this.#failed.add(cell),
+        );
+        if (this.#failed.has(cell)) return cell;
+        await told;
+        return this.#failed.has(cell) ? cell : null;
+      }),
+    );
+    return results.filter((cell) => cell !== null);
+  }
+
+  /** Throws when the cell does not answer. */
+  async stats(address: CellAddress): Promise<CellStats> {
+    return cellStatsSchema.parse(await (await this.#call(address.url, INTERNAL_PATHS.stats)).json());
+  }
+
+  /** Throws when the cell does not answer. */
+  async metrics(address: CellAddress): Promise<CellMetrics> {
+    return cellMetricsSchema.parse(await (await this.#call(address.url, INTERNAL_PATHS.metrics)).json());
+  }
+
+  async #call(url: string, path: string, body?: unknown): Promise<Response> {
+    const response = await fetch(new URL(path, url), {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(DEADLINE_MS),
+      redirect: "manual",
+    });
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw new Error(`cell answered ${response.status}`);
+    }
+    return response;
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Builds hot copies from the rows as they are now (decisions §32). Null: the row is gone and so must be its copy.
+ */
+import { eq, inArray } from "drizzle-orm";
+import { type ModelRecord, modelRecordSchema, type ResolvedKey, resolvedKeySchema } from "../../shared/records.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { modelHealth, models } from "../db/schema/models.ts";
+import { type ApiKeyRow, apiKeys, fairshareGroups, type GroupRow, type TenantRow, tenants } from "../db/schema/tenancy.ts";
+
+/** Copies of keys by their hashes; hashes without a row are absent. */
+export async function buildKeys(db: Database | Transaction, hashes: readonly string[]): Promise<ReadonlyMap<string, ResolvedKey>> {
+  if (hashes.length === 0) return new Map();
+  const rows = await db
+    .select({ key: apiKeys, tenant: tenants, group: fairshareGroups })
+    .from(apiKeys)
+    .leftJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
+    .leftJoin(fairshareGroups, eq(fairshareGroups.name, tenants.fairshare_group))
+    .where(inArray(apiKeys.key_hash, [...hashes]));
+  return new Map(rows.map((row) => [row.key.key_hash, resolveKey(row.key, row.tenant, row.group)]));
+}
+
+/** Copies of models by their names; names without a row are absent. */
+export async function buildModels(db: Database | Transaction, names: readonly string[]): Promise<ReadonlyMap<string, ModelRecord>> {
+  if (names.length === 0) return new Map();
+  const rows = await db
+    .select({ model: models, status: modelHealth.status })
+    .from(models)
+    .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+    .where(inArray(models.model_name, [...names]));
+  return new Map(
+    rows.map(({ model, status }) => [
+      model.model_name,
+      modelRecordSchema.parse({
+        ...model,
+        v: 1,
+        prices: {
+          input: model.input_cost_per_token,
+          output: model.output_cost_per_token,
+          image: model.cost_per_image,
+          character: model.cost_per_character,
+          audio_second: model.cost_per_audio_second,
+        },
+        supports: {
+          function_calling: model.supports_function_calling,
+          system_messages: model.supports_system_messages,
+          response_schema: model.supports_response_schema,
+          tool_choice: model.supports_tool_choice,
+          vision: model.supports_vision,
+        },
+        health_status: status ?? "unknown",
+        maintenance_until_ms: model.health_maintenance_until?.getTime() ?? null,
+        created_at_ms: model.created_at.getTime(),
+        endpoints: [],
+      }),
+    ]),
+  );
+}
+
+function resolveKey(key: ApiKeyRow, tenant: TenantRow | null, group: GroupRow | null): ResolvedKey {
+  return resolvedKeySchema.parse({
+    v: 1,
+    key_hash: key.key_hash,
+    key_id: key.id,
+    key_name: key.name,
+    key_prefix: key.key_prefix,
+    disabled: key.disabled,
+    tracing_enabled: key.tracing_enabled,
+    budget: budgetOf(key),
+    tenant: tenant === null ? null : { ...tenantFields(tenant), group_weight: group?.weight ?? 100, group_rev: group?.rev ?? 0 },
+    rev: key.rev,
+  });
+}
+
+function tenantFields(tenant: TenantRow): Record<string, unknown> {
+  return {
+    ...tenant,
+    active_from_ms: tenant.active_from?.getTime() ?? null,
+    active_until_ms: tenant.active_until?.getTime() ?? null,
+    budget: budgetOf(tenant),
+  };
+}
+
+function budgetOf(row: Pick<TenantRow, "budget_tokens" | "budget_cost_usd" | "budget_period" | "budget_started_at">): Record<string, unknown> {
+  return {
+    tokens: row.budget_tokens,
+    cost_usd: row.budget_cost_usd,
+    period: row.budget_period,
+    started_at_ms: row.budget_started_at?.getTime() ?? null,
+  };
+}

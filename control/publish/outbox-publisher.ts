@@ -1,0 +1,157 @@
+/**
+ * Brings committed changes to the hot copies and the cells (design §5, decisions §2.6). Content is built from the rows as
+ * they are when it is published, under a lock per copy, so that neither concurrent writers nor replicas can publish
+ * something older. What fails is tried again with backoff until it is done; the store being down does not hold back the
+ * cells.
+ */
+import { and, inArray, isNull, lte, sql } from "drizzle-orm";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { type RevItem, revItemSchema } from "../../shared/internal.ts";
+import type { Database } from "../db/connect.ts";
+import { type OutboxRow, outbox } from "../db/schema/journal.ts";
+import type { Publisher } from "../services/context.ts";
+import type { Cells } from "./cells.ts";
+import { buildKeys, buildModels } from "./hot-copies.ts";
+import type { HotCopy, KeyStore } from "./key-store.ts";
+
+/** How long a Management write waits for its confirmation. */
+const ANSWER_WITHIN_MS = 1000;
+const BATCH = 100;
+const DONE_KEPT = sql`interval '1 day'`;
+
+export class OutboxPublisher implements Publisher {
+  readonly #db: Database;
+  readonly #store: KeyStore;
+  readonly #cells: Cells;
+  readonly #log: Logger;
+
+  constructor(db: Database, store: KeyStore, cells: Cells, log: Logger) {
+    this.#db = db;
+    this.#store = store;
+    this.#cells = cells;
+    this.#log = log;
+  }
+
+  async publish(outboxIds: readonly number[]): Promise<"done" | "pending"> {
+    if (outboxIds.length === 0) return "done";
+    const timer = Promise.withResolvers<"pending">();
+    const handle = setTimeout(() => timer.resolve("pending"), ANSWER_WITHIN_MS);
+    try {
+      return await Promise.race([this.#publishIds(outboxIds), timer.promise]);
+    } finally {
+      clearTimeout(handle);
+    }
+  }
+
+  /** Publishes what is due; answers how many rows still wait. */
+  async publishDue(now: Date): Promise<number> {
+    const due = await this.#db
+      .select()
+      .from(outbox)
+      .where(and(isNull(outbox.done_at), lte(outbox.next_attempt_at, now)))
+      .orderBy(outbox.id)
+      .limit(1000);
+    if (due.length > 0) await this.#publishRows(due);
+    await this.#db.delete(outbox).where(sql`${outbox.done_at} < now() - ${DONE_KEPT}`);
+    return await this.pending();
+  }
+
+  /** Rows that are not yet confirmed. */
+  async pending(): Promise<number> {
+    return await this.#db.$count(outbox, isNull(outbox.done_at));
+  }
+
+  /** Rewrites hot copies under their locks. Rejects when the store does not answer. */
+  async refresh(hotKeys: readonly string[]): Promise<void> {
+    for (let at = 0; at < hotKeys.length; at += BATCH) {
+      const batch = [...new Set(hotKeys.slice(at, at + BATCH))].sort();
+      await this.#db.transaction(async (tx) => {
+        for (const hotKey of batch) await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${hotKey}, 0))`);
+        const keys = await buildKeys(tx, namesOf(batch, "key:"));
+        const models = await buildModels(tx, namesOf(batch, "model:"));
+        await this.#store.put(
+          batch.map((hotKey): HotCopy => {
+            const record = hotKey.startsWith("key:") ? keys.get(hotKey.slice(4)) : models.get(hotKey.slice(6));
+            return { hotKey, text: record === undefined ? null : JSON.stringify(record) };
+          }),
+        );
+      });
+    }
+  }
+
+  async #publishIds(ids: readonly number[]): Promise<"done" | "pending"> {
+    try {
+      let done = true;
+      for (let at = 0; at < ids.length; at += 1000) {
+        const rows = await this.#db
+          .select()
+          .from(outbox)
+          .where(and(isNull(outbox.done_at), inArray(outbox.id, ids.slice(at, at + 1000))))
+          .orderBy(outbox.id);
+        done = (await this.#publishRows(rows)) && done;
+      }
+      return done ? "done" : "pending";
+    } catch (error) {
+      this.#log.warn({ event: "publish_failed", reason: reasonOf(error) });
+      return "pending";
+    }
+  }
+
+  /** True when store and cells have confirmed everything. */
+  async #publishRows(rows: readonly OutboxRow[]): Promise<boolean> {
+    const items = newest(rows.flatMap((row) => z.array(revItemSchema).parse(JSON.parse(row.invalidation))));
+    const storeError = await this.#refreshStore(rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""), items);
+    const missing: string[] = [];
+    for (let at = 0; at < items.length; at += 1000) missing.push(...(await this.#cells.invalidate(items.slice(at, at + 1000))));
+    const failure = storeError ?? (missing.length > 0 ? `not confirmed by ${[...new Set(missing)].join(", ")}` : null);
+    const ids = rows.map((row) => row.id);
+    if (failure === null) {
+      await this.#db.update(outbox).set({ done_at: new Date(), last_error: null }).where(inArray(outbox.id, ids));
+      return true;
+    }
+    this.#log.warn({ event: "publish_incomplete", reason: failure, rows: ids.length });
+    await this.#db
+      .update(outbox)
+      .set({
+        attempts: sql`${outbox.attempts} + 1`,
+        next_attempt_at: sql`now() + interval '500 milliseconds' * least(60, power(2, least(${outbox.attempts}, 6)))`,
+        last_error: failure,
+      })
+      .where(inArray(outbox.id, ids));
+    return false;
+  }
+
+  async #refreshStore(hotKeys: readonly string[], items: readonly RevItem[]): Promise<string | null> {
+    try {
+      await this.refresh(hotKeys);
+      await this.#store.announce(items.map(messageOf));
+      return null;
+    } catch (error) {
+      return `key-value store: ${reasonOf(error)}`;
+    }
+  }
+}
+
+function namesOf(hotKeys: readonly string[], prefix: string): readonly string[] {
+  return hotKeys.filter((hotKey) => hotKey.startsWith(prefix)).map((hotKey) => hotKey.slice(prefix.length));
+}
+
+/** One item per record, the newest. */
+function newest(items: readonly RevItem[]): readonly RevItem[] {
+  const byName = new Map<string, RevItem>();
+  for (const item of items) {
+    const name = `${item.kind}:${item.id}`;
+    if ((byName.get(name)?.rev ?? -1) < item.rev) byName.set(name, item);
+  }
+  return [...byName.values()];
+}
+
+/** The payload on the channel (decisions §32.4). */
+function messageOf(item: RevItem): string {
+  return item.kind === "key" ? item.id : item.kind === "all" ? "*" : `${item.kind}:${item.id}`;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.name : "unknown";
+}

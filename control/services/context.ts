@@ -1,0 +1,38 @@
+/**
+ * What a verb works with. Actor, clock, chance and I/O come from here, never from input (style habits 6 and 14).
+ */
+import type { SealKey } from "../../shared/seal.ts";
+import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import type { Database } from "../db/connect.ts";
+
+/** Brings committed changes to the hot copies and the cells. */
+export interface Publisher {
+  /** Publishes these outbox rows; `pending` when not everything was confirmed within a second. Never throws. */
+  publish(outboxIds: readonly number[]): Promise<"done" | "pending">;
+}
+
+export interface VerbContext {
+  readonly db: Database;
+  /** Name in the audit log. */
+  readonly actor: string;
+  readonly now: () => Date;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly sealKey: SealKey | undefined;
+  readonly pepper: string | undefined;
+  readonly ssrf: SsrfPolicy;
+  /** Every address of a host name; empty when it does not resolve. */
+  readonly resolve: (host: string) => Promise<readonly string[]>;
+  readonly publisher: Publisher;
+}
+
+/** A record that was written, and whether every cell has it. */
+export interface Written<T> {
+  readonly record: T;
+  readonly sync: "done" | "pending";
+}
+
+/** One page of a list; `next` is the cursor of the page after it. */
+export interface Page<T> {
+  readonly rows: readonly T[];
+  readonly next: string | null;
+}

@@ -1,0 +1,48 @@
+/**
+ * Creates a key for a tenant. The secret is in this answer and nowhere else (specification "API key").
+ */
+import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import { type CreatedKey, createKeySchema } from "../../../shared/schema/api-key.ts";
+import { apiKeys } from "../../db/schema/tenancy.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parse, parseId } from "../parse.ts";
+import { lockTenant } from "../tenants/tenant-record.ts";
+import { write } from "../write.ts";
+import { keyRecord } from "./key-record.ts";
+
+/** The key and its secret. Throws 400, 404. */
+export async function createKey(ctx: VerbContext, tenant: string, input: unknown): Promise<Written<CreatedKey>> {
+  const tenantId = parseId(tenant);
+  const body = parse(createKeySchema, input);
+  const secret = makeKeySecret(ctx.randomBytes(24));
+  const hash = await hashKeySecret(secret, ctx.pepper);
+  const capped = (body.budget_tokens ?? null) !== null || (body.budget_cost_usd ?? null) !== null;
+  return await write(ctx, async (tx, journal) => {
+    await lockTenant(tx, tenantId);
+    const now = ctx.now();
+    const [row] = await tx
+      .insert(apiKeys)
+      .values({
+        tenant_id: tenantId,
+        name: body.name,
+        description: body.description,
+        key_prefix: keyPrefix(secret),
+        key_hash: hash,
+        disabled: false,
+        tracing_enabled: false,
+        budget_tokens: body.budget_tokens ?? null,
+        budget_cost_usd: body.budget_cost_usd ?? null,
+        budget_period: body.budget_period ?? null,
+        budget_started_at: body.budget_started_at ? new Date(body.budget_started_at) : capped ? now : null,
+        created_at: now,
+        updated_at: now,
+        rev: journal.rev,
+      })
+      .returning();
+    if (row === undefined) throw new GatewayError("internal_error");
+    journal.audit({ action: "create_key", entityType: "api_key", entityId: row.id, detail: { tenant_id: tenantId, name: row.name, key_prefix: row.key_prefix } });
+    journal.key(hash);
+    return { key: keyRecord(row), secret };
+  });
+}

@@ -1,0 +1,21 @@
+/**
+ * Deletes a key; the next request with it is refused with 401, the audit log keeps the deletion.
+ */
+import { eq } from "drizzle-orm";
+import { apiKeys } from "../../db/schema/tenancy.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parseId } from "../parse.ts";
+import { write } from "../write.ts";
+import { lockKey } from "./key-record.ts";
+
+/** Throws 404. */
+export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<null>> {
+  const keyId = parseId(id);
+  return await write(ctx, async (tx, journal) => {
+    const row = await lockKey(tx, keyId);
+    await tx.delete(apiKeys).where(eq(apiKeys.id, keyId));
+    journal.audit({ action: "delete_key", entityType: "api_key", entityId: keyId, detail: { tenant_id: row.tenant_id, name: row.name, key_prefix: row.key_prefix } });
+    journal.key(row.key_hash);
+    return null;
+  });
+}

@@ -1,0 +1,26 @@
+/**
+ * Lists the keys of a tenant, oldest first (decisions §2.4).
+ */
+import { and, eq, getTableColumns } from "drizzle-orm";
+import type { ApiKey } from "../../../shared/schema/api-key.ts";
+import { apiKeys } from "../../db/schema/tenancy.ts";
+import type { Page, VerbContext } from "../context.ts";
+import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../paging.ts";
+import { getTenant } from "../tenants/get-tenant.ts";
+import { inDatabase } from "../write.ts";
+import { keyRecord } from "./key-record.ts";
+
+/** One page. Throws 400, 404. */
+export async function listKeys(ctx: VerbContext, tenant: string, query: unknown): Promise<Page<ApiKey>> {
+  const { id } = await getTenant(ctx, tenant);
+  const page = parsePage(query);
+  const rows = await inDatabase(async () =>
+    ctx.db
+      .select({ ...getTableColumns(apiKeys), micros: createdMicros(apiKeys.created_at) })
+      .from(apiKeys)
+      .where(and(eq(apiKeys.tenant_id, id), afterCreated(apiKeys, page)))
+      .orderBy(...byCreated(apiKeys))
+      .limit(page.limit + 1),
+  );
+  return toPage(rows, page, (row) => [row.micros, row.id], keyRecord);
+}

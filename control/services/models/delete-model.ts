@@ -1,0 +1,21 @@
+/**
+ * Removes a model; the next request for it is 404.
+ */
+import { eq } from "drizzle-orm";
+import { models } from "../../db/schema/models.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parseId } from "../parse.ts";
+import { write } from "../write.ts";
+import { lockModel } from "./model-record.ts";
+
+/** Throws 404. */
+export async function deleteModel(ctx: VerbContext, id: string): Promise<Written<null>> {
+  const modelId = parseId(id);
+  return await write(ctx, async (tx, journal) => {
+    const { row } = await lockModel(tx, modelId);
+    await tx.delete(models).where(eq(models.id, modelId));
+    journal.audit({ action: "delete_model", entityType: "model", entityId: modelId, detail: { model_name: row.model_name } });
+    journal.model(row.model_name);
+    return null;
+  });
+}

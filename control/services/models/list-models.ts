@@ -1,0 +1,28 @@
+/**
+ * Lists models by name (decisions §2.4).
+ */
+import { asc, eq, gt } from "drizzle-orm";
+import type { Model } from "../../../shared/schema/model.ts";
+import { modelHealth, models } from "../../db/schema/models.ts";
+import type { Page, VerbContext } from "../context.ts";
+import { parsePage, toPage } from "../paging.ts";
+import { fieldError } from "../parse.ts";
+import { inDatabase } from "../write.ts";
+import { modelRecord, modelWithHealth } from "./model-record.ts";
+
+/** One page. Throws 400. */
+export async function listModels(ctx: VerbContext, query: unknown): Promise<Page<Model>> {
+  const page = parsePage(query);
+  const after = page.after?.[0];
+  if (page.after !== null && after === undefined) throw fieldError("cursor", "is not a cursor of this list");
+  const rows = await inDatabase(async () =>
+    ctx.db
+      .select(modelWithHealth)
+      .from(models)
+      .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+      .where(after === undefined ? undefined : gt(models.model_name, after))
+      .orderBy(asc(models.model_name))
+      .limit(page.limit + 1),
+  );
+  return toPage(rows, page, (row) => [row.model_name], (row) => modelRecord({ row, healthStatus: row.health_status }));
+}

@@ -1,0 +1,90 @@
+/**
+ * A model body as columns: defaults on creation, kept values on update, the credential sealed (decisions §5.1).
+ */
+import { seal } from "../../../shared/seal.ts";
+import type { CreateModel, UpdateModel } from "../../../shared/schema/model.ts";
+import type { ModelRow, NewModelRow } from "../../db/schema/models.ts";
+import type { VerbContext } from "../context.ts";
+
+type Fields = Omit<NewModelRow, "id" | "rev" | "created_at" | "updated_at" | "model_name">;
+
+const DEFAULTS = {
+  description: "",
+  model_type: "chat",
+  enabled: true,
+  input_cost_per_token: 0,
+  output_cost_per_token: 0,
+  cost_per_image: 0,
+  cost_per_character: 0,
+  cost_per_audio_second: 0,
+  context_window: 8192,
+  admission_weight: 100,
+  supports_function_calling: false,
+  supports_system_messages: true,
+  supports_response_schema: false,
+  supports_tool_choice: false,
+  supports_vision: false,
+  tags: [],
+  boons: [],
+  tool_servers: [],
+  energy_slots_per_node: 0,
+  max_in_flight: null,
+  capacity_mode: "static",
+  capacity_tuned_at: null,
+  cache_enabled: false,
+  cache_ttl_secs: 300,
+  request_timeout_secs: null,
+  max_retries: 0,
+  retry_backoff_ms: 200,
+  endpoint_selection_mode: "failover",
+  debug_diagnostics: false,
+  health_checks_enabled: true,
+  health_alerts_enabled: true,
+  health_check_interval_secs: 900,
+  health_failure_threshold: 2,
+  health_maintenance_until: null,
+  health_maintenance_note: null,
+} satisfies Omit<Fields, "upstream_model" | "api_base" | "api_key">;
+
+/** Columns of a new model. */
+export async function fieldsOfNew(ctx: VerbContext, body: CreateModel): Promise<Fields> {
+  const { model_name, upstream_model, api_base, api_key, health, ...given } = body;
+  return {
+    ...DEFAULTS,
+    ...dropUndefined(given),
+    ...healthColumns(health),
+    upstream_model: upstream_model ?? model_name,
+    api_base: api_base ?? "",
+    api_key: api_key === undefined || api_key === null || api_key === "" ? null : await seal(api_key, ctx.sealKey),
+  };
+}
+
+/** Columns that an update sets. An omitted field keeps its value; so does `max_in_flight: null` and a null credential. */
+export async function fieldsOfUpdate(ctx: VerbContext, body: UpdateModel, before: ModelRow): Promise<Partial<Fields>> {
+  const { model_name: _name, api_key, health, max_in_flight, ...given } = body;
+  return {
+    ...dropUndefined(given),
+    ...healthColumns(health),
+    max_in_flight: max_in_flight ?? before.max_in_flight,
+    api_key: api_key === undefined || api_key === null ? before.api_key : api_key === "" ? null : await seal(api_key, ctx.sealKey),
+  };
+}
+
+function healthColumns(health: CreateModel["health"]): Partial<Fields> {
+  if (health === undefined) return {};
+  const until = health.maintenance_until;
+  return dropUndefined({
+    health_checks_enabled: health.checks_enabled,
+    health_alerts_enabled: health.alerts_enabled,
+    health_check_interval_secs: health.check_interval_secs,
+    health_failure_threshold: health.failure_threshold,
+    health_maintenance_until: until === undefined || until === null ? until : new Date(until),
+    health_maintenance_note: health.maintenance_note,
+  });
+}
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+function dropUndefined<T extends object>(fields: T): Partial<Defined<T>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Defined<T>>;
+}

@@ -1,0 +1,73 @@
+/**
+ * Keyset paging of lists (decisions §2.4). A cursor is base64url of the last row's sort key; it says where to go on, not
+ * how many rows to pass over, so that page 1,000 costs what page 1 costs.
+ */
+import { and, asc, gt, or, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import { z } from "zod";
+import type { Page } from "./context.ts";
+import { fieldError, parse } from "./parse.ts";
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+
+const querySchema = z.object({
+  limit: z
+    .string()
+    .regex(/^\d{1,9}$/, "must be a whole number from 1 to 1000")
+    .transform(Number)
+    .refine((value) => value >= 1, "must be a whole number from 1 to 1000")
+    .transform((value) => Math.min(value, MAX_LIMIT))
+    .optional(),
+  cursor: z.string().optional(),
+});
+
+export interface PageQuery {
+  readonly limit: number;
+  /** Sort key of the last row of the page before. */
+  readonly after: readonly string[] | null;
+}
+
+/** `limit` and `cursor` of a list's query. Throws 400. */
+export function parsePage(query: unknown): PageQuery {
+  const { limit, cursor } = parse(querySchema, query);
+  return { limit: limit ?? DEFAULT_LIMIT, after: cursor === undefined ? null : readCursor(cursor) };
+}
+
+/** Rows after (created_at, id), in that order. The time is compared in microseconds, as the database keeps it. */
+export function afterCreated(columns: { readonly created_at: PgColumn; readonly id: PgColumn }, page: PageQuery): SQL | undefined {
+  if (page.after === null) return undefined;
+  const [at, id] = page.after;
+  if (at === undefined || id === undefined || !/^\d{1,17}$/.test(at) || !/^[0-9a-f-]{36}$/.test(id)) throw badCursor();
+  const time = sql`to_timestamp(0) + ${at}::bigint * interval '1 microsecond'`;
+  return or(sql`${columns.created_at} > ${time}`, and(sql`${columns.created_at} = ${time}`, gt(columns.id, id)));
+}
+
+export const byCreated = (columns: { readonly created_at: PgColumn; readonly id: PgColumn }): SQL[] => [asc(columns.created_at), asc(columns.id)];
+
+/** Microseconds since the epoch, as text, for the cursor. */
+export const createdMicros = (column: PgColumn): SQL<string> => sql<string>`((extract(epoch from ${column}) * 1000000)::bigint)::text`;
+
+/** Cuts one row too many off and makes the cursor of the next page. */
+export function toPage<Row, T>(rows: readonly Row[], page: PageQuery, sortKey: (row: Row) => readonly string[], toRecord: (row: Row) => T): Page<T> {
+  const kept = rows.slice(0, page.limit);
+  const last = kept.at(-1);
+  const next = rows.length > page.limit && last !== undefined ? writeCursor(sortKey(last)) : null;
+  return { rows: kept.map(toRecord), next };
+}
+
+function writeCursor(parts: readonly string[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString("base64url");
+}
+
+function readCursor(cursor: string): readonly string[] {
+  try {
+    return z.array(z.string()).parse(JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")));
+  } catch {
+    throw badCursor();
+  }
+}
+
+function badCursor(): Error {
+  return fieldError("cursor", "is not a cursor of this list");
+}

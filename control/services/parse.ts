@@ -1,0 +1,30 @@
+/**
+ * Input to typed body: the one place where a schema's complaints become error details (decisions §1.1).
+ */
+import type { z } from "zod";
+import { GatewayError } from "../../shared/errors.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The parsed input. Throws 400 `validation_failed` with one detail per offending field. */
+export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const messages = new Map<string, string>();
+  for (const issue of result.error.issues) {
+    const path = issue.path.join(".") || "body";
+    if (!messages.has(path)) messages.set(path, issue.path.length === 0 ? "must be a JSON object" : issue.message);
+  }
+  throw new GatewayError("validation_failed", { details: [...messages].map(([path, message]) => ({ path, message })) });
+}
+
+/** A path id in lower case. Throws 404 `not_found` for what is no UUID (decisions §1.4). */
+export function parseId(id: string): string {
+  if (!UUID.test(id)) throw new GatewayError("not_found");
+  return id.toLowerCase();
+}
+
+/** One refused field. */
+export function fieldError(path: string, message: string): GatewayError {
+  return new GatewayError("validation_failed", { details: [{ path, message }] });
+}

@@ -1,0 +1,35 @@
+/**
+ * What every change of one tenant's fields has in common: lock, update, audit, hot copies of its keys.
+ */
+import { eq } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { Tenant } from "../../../shared/schema/tenant.ts";
+import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
+import { changedFields } from "../changes.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { isForeignKeyViolation, write } from "../write.ts";
+import { lockTenant, tenantRecord } from "./tenant-record.ts";
+
+type Fields = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;
+
+/** Sets fields of a tenant; `fields` sees the row as it is. Throws 404, 400 `unknown_fairshare_group`. */
+export async function changeTenant(ctx: VerbContext, id: string, action: string, fields: (row: TenantRow) => Fields): Promise<Written<Tenant>> {
+  return await write(ctx, async (tx, journal) => {
+    const before = await lockTenant(tx, id);
+    const wanted = fields(before);
+    try {
+      const [after] = await tx
+        .update(tenants)
+        .set({ ...wanted, rev: journal.rev, updated_at: ctx.now() })
+        .where(eq(tenants.id, id))
+        .returning();
+      if (after === undefined) throw new GatewayError("not_found");
+      journal.audit({ action, entityType: "tenant", entityId: id, detail: changedFields(before, wanted) });
+      journal.tenant(id);
+      return tenantRecord(after);
+    } catch (error) {
+      if (isForeignKeyViolation(error)) throw new GatewayError("unknown_fairshare_group", { value: wanted.fairshare_group ?? "" });
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,23 @@
+/**
+ * Deletes a tenant with its keys; ledger rows stay (decisions §3.2).
+ */
+import { eq } from "drizzle-orm";
+import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parseId } from "../parse.ts";
+import { write } from "../write.ts";
+import { lockTenant } from "./tenant-record.ts";
+
+/** Throws 404. */
+export async function deleteTenant(ctx: VerbContext, id: string): Promise<Written<null>> {
+  const tenantId = parseId(id);
+  return await write(ctx, async (tx, journal) => {
+    const row = await lockTenant(tx, tenantId);
+    const keys = await tx.delete(apiKeys).where(eq(apiKeys.tenant_id, tenantId)).returning({ hash: apiKeys.key_hash });
+    await tx.delete(tenants).where(eq(tenants.id, tenantId));
+    journal.audit({ action: "delete_tenant", entityType: "tenant", entityId: tenantId, detail: { name: row.name, keys_removed: keys.length } });
+    journal.goneKeys(keys.map((key) => key.hash));
+    journal.tenant(tenantId);
+    return null;
+  });
+}

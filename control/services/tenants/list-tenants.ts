@@ -1,0 +1,24 @@
+/**
+ * Lists tenants, oldest first (decisions §2.4).
+ */
+import { getTableColumns } from "drizzle-orm";
+import type { Tenant } from "../../../shared/schema/tenant.ts";
+import { tenants } from "../../db/schema/tenancy.ts";
+import type { Page, VerbContext } from "../context.ts";
+import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../paging.ts";
+import { inDatabase } from "../write.ts";
+import { tenantRecord } from "./tenant-record.ts";
+
+/** One page. Throws 400. */
+export async function listTenants(ctx: VerbContext, query: unknown): Promise<Page<Tenant>> {
+  const page = parsePage(query);
+  const rows = await inDatabase(async () =>
+    ctx.db
+      .select({ ...getTableColumns(tenants), micros: createdMicros(tenants.created_at) })
+      .from(tenants)
+      .where(afterCreated(tenants, page))
+      .orderBy(...byCreated(tenants))
+      .limit(page.limit + 1),
+  );
+  return toPage(rows, page, (row) => [row.micros, row.id], tenantRecord);
+}

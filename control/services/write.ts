@@ -1,0 +1,161 @@
+/**
+ * The fixed skeleton of every write (decisions §2.6): one transaction with the change, its audit entry and its outbox
+ * rows; then the publisher, waited for up to a second. What the database refuses becomes an error of the table.
+ */
+import { sql } from "drizzle-orm";
+import { GatewayError } from "../../shared/errors.ts";
+import type { RevItem } from "../../shared/internal.ts";
+import { storeKeys } from "../../shared/records.ts";
+import type { Transaction } from "../db/connect.ts";
+import { apiKeys } from "../db/schema/tenancy.ts";
+import { auditLog, outbox } from "../db/schema/journal.ts";
+import type { VerbContext, Written } from "./context.ts";
+
+export interface AuditEntry {
+  readonly action: string;
+  readonly entityType: "tenant" | "api_key" | "model" | "fairshare_group";
+  readonly entityId: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** What a change leaves behind besides its rows. */
+export class Journal {
+  readonly audits: AuditEntry[] = [];
+  readonly hot: { readonly hotKey: string; readonly item: RevItem | null }[] = [];
+  /** Tenants whose every key copy is to be written anew. */
+  readonly tenantsOfKeys: string[] = [];
+  /** The revision of this write. */
+  readonly rev: number;
+
+  constructor(rev: number) {
+    this.rev = rev;
+  }
+
+  audit(entry: AuditEntry): void {
+    this.audits.push(entry);
+  }
+
+  /** The copy of one key has changed or is gone. */
+  key(keyHash: string): void {
+    this.hot.push({ hotKey: storeKeys.key(keyHash), item: { kind: "key", id: keyHash, rev: this.rev } });
+  }
+
+  model(modelName: string): void {
+    this.hot.push({ hotKey: storeKeys.model(modelName), item: { kind: "model", id: modelName, rev: this.rev } });
+  }
+
+  /** A tenant has changed: one item covers all its keys, whose copies are all written anew. */
+  tenant(tenantId: string): void {
+    this.tenantsOfKeys.push(tenantId);
+    this.hot.push({ hotKey: "", item: { kind: "tenant", id: tenantId, rev: this.rev } });
+  }
+
+  /** The key copies of a tenant that is about to be removed. */
+  goneKeys(keyHashes: readonly string[]): void {
+    for (const hash of keyHashes) this.key(hash);
+  }
+
+  group(name: string): void {
+    this.hot.push({ hotKey: "", item: { kind: "group", id: name, rev: this.rev } });
+  }
+}
+
+/** Runs a change. Throws what the change throws, or 409 / 503 by what the database says. */
+export async function write<T>(ctx: VerbContext, change: (tx: Transaction, journal: Journal) => Promise<T>): Promise<Written<T>> {
+  const { record, ids } = await inDatabase(async () =>
+    ctx.db.transaction(async (tx) => {
+      const { rows } = (await tx.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as { rows: { rev: string | number }[] };
+      const journal = new Journal(Number(rows[0]?.rev));
+      const changed = await change(tx, journal);
+      await saveAudits(tx, ctx.actor, journal);
+      return { record: changed, ids: await saveOutbox(tx, journal) };
+    }),
+  );
+  return { record, sync: await ctx.publisher.publish(ids) };
+}
+
+/** Runs database work; a database that cannot be reached is 503 `database_unavailable`. */
+export async function inDatabase<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    const code = databaseCode(error);
+    if (code === null || code.startsWith("08") || code.startsWith("57") || /^E[A-Z]+$/.test(code)) {
+      throw new GatewayError("database_unavailable", { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** True when the database refused a value that another row has already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return databaseCode(error) === "23505";
+}
+
+/** True when a row refers to one that does not exist. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return databaseCode(error) === "23503";
+}
+
+function databaseCode(error: unknown): string | null {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as { code?: unknown };
+    if (typeof code === "string") return code;
+  }
+  return error instanceof Error && /connect|terminat|closed/i.test(error.message) ? null : "";
+}
+
+async function saveAudits(tx: Transaction, actor: string, journal: Journal): Promise<void> {
+  if (journal.audits.length === 0) return;
+  await tx.insert(auditLog).values(
+    journal.audits.map((entry) => ({
+      actor,
+      action: entry.action,
+      entity_type: entry.entityType,
+      entity_id: entry.entityId,
+      detail: entry.detail ?? {},
+    })),
+  );
+}
+
+/** Hot copies before the items that outdate them: a cell that hears of a change must find it in the store. */
+async function saveOutbox(tx: Transaction, journal: Journal): Promise<readonly number[]> {
+  const ids: number[] = [];
+  for (const tenantId of journal.tenantsOfKeys) {
+    const saved = await tx
+      .insert(outbox)
+      .select(
+        tx
+          .select({
+            id: sql<number>`nextval('outbox_id_seq')`.as("id"),
+            hot_key: sql<string>`'key:' || ${apiKeys.key_hash}`.as("hot_key"),
+            payload: sql`null::jsonb`.as("payload"),
+            rev: sql<number>`${journal.rev}::bigint`.as("rev"),
+            invalidation: sql<string>`'[]'`.as("invalidation"),
+            attempts: sql<number>`0`.as("attempts"),
+            next_attempt_at: sql<Date>`now()`.as("next_attempt_at"),
+            done_at: sql`null::timestamptz`.as("done_at"),
+            last_error: sql`null::text`.as("last_error"),
+          })
+          .from(apiKeys)
+          .where(sql`${apiKeys.tenant_id} = ${tenantId}::uuid`),
+      )
+      .returning({ id: outbox.id });
+    ids.push(...saved.map((row) => row.id));
+  }
+  for (let at = 0; at < journal.hot.length; at += 1000) {
+    const saved = await tx
+      .insert(outbox)
+      .values(
+        journal.hot.slice(at, at + 1000).map(({ hotKey, item }) => ({
+          hot_key: hotKey,
+          rev: journal.rev,
+          invalidation: JSON.stringify(item === null ? [] : [item]),
+        })),
+      )
+      .returning({ id: outbox.id });
+    ids.push(...saved.map((row) => row.id));
+  }
+  return ids;
+}
