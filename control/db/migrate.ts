@@ -35,7 +35,9 @@ export async function migrate({ db, exec }: Connection): Promise<readonly string
       if (before === checksum) continue;
       if (before !== undefined) throw new Error(`migration ${name} was changed after it had been applied`);
       await exec(tx, text);
-      await tx.execute(sql`INSERT INTO schema_migrations (version, name, checksum) VALUES (${version}, ${name}, ${checksum})`);
+      await tx.execute(
+        sql`INSERT INTO schema_migrations (version, name, checksum) VALUES (${version}, ${name}, ${checksum})`,
+      );
       applied.push(name);
     }
     return applied;

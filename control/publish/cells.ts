@@ -2,7 +2,14 @@
  * The cells as the control service calls them (shared/internal.ts). A cell that failed is not waited for until it answers
  * again (design §5).
  */
-import { type CellMetrics, type CellStats, cellMetricsSchema, cellStatsSchema, INTERNAL_PATHS, type RevItem } from "../../shared/internal.ts";
+import {
+  type CellMetrics,
+  type CellStats,
+  cellMetricsSchema,
+  cellStatsSchema,
+  INTERNAL_PATHS,
+  type RevItem,
+} from "../../shared/internal.ts";
 
 const DEADLINE_MS = 1000;
 

@@ -5,10 +5,20 @@ import { eq, inArray } from "drizzle-orm";
 import { type ModelRecord, modelRecordSchema, type ResolvedKey, resolvedKeySchema } from "../../shared/records.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { modelHealth, models } from "../db/schema/models.ts";
-import { type ApiKeyRow, apiKeys, fairshareGroups, type GroupRow, type TenantRow, tenants } from "../db/schema/tenancy.ts";
+import {
+  type ApiKeyRow,
+  apiKeys,
+  fairshareGroups,
+  type GroupRow,
+  type TenantRow,
+  tenants,
+} from "../db/schema/tenancy.ts";
 
 /** Copies of keys by their hashes; hashes without a row are absent. */
-export async function buildKeys(db: Database | Transaction, hashes: readonly string[]): Promise<ReadonlyMap<string, ResolvedKey>> {
+export async function buildKeys(
+  db: Database | Transaction,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, ResolvedKey>> {
   if (hashes.length === 0) return new Map();
   const rows = await db
     .select({ key: apiKeys, tenant: tenants, group: fairshareGroups })
@@ -20,7 +30,10 @@ export async function buildKeys(db: Database | Transaction, hashes: readonly str
 }
 
 /** Copies of models by their names; names without a row are absent. */
-export async function buildModels(db: Database | Transaction, names: readonly string[]): Promise<ReadonlyMap<string, ModelRecord>> {
+export async function buildModels(
+  db: Database | Transaction,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, ModelRecord>> {
   if (names.length === 0) return new Map();
   const rows = await db
     .select({ model: models, status: modelHealth.status })
@@ -66,7 +79,10 @@ function resolveKey(key: ApiKeyRow, tenant: TenantRow | null, group: GroupRow | 
     disabled: key.disabled,
     tracing_enabled: key.tracing_enabled,
     budget: budgetOf(key),
-    tenant: tenant === null ? null : { ...tenantFields(tenant), group_weight: group?.weight ?? 100, group_rev: group?.rev ?? 0 },
+    tenant:
+      tenant === null
+        ? null
+        : { ...tenantFields(tenant), group_weight: group?.weight ?? 100, group_rev: group?.rev ?? 0 },
     rev: key.rev,
   });
 }
@@ -80,7 +96,9 @@ function tenantFields(tenant: TenantRow): Record<string, unknown> {
   };
 }
 
-function budgetOf(row: Pick<TenantRow, "budget_tokens" | "budget_cost_usd" | "budget_period" | "budget_started_at">): Record<string, unknown> {
+function budgetOf(
+  row: Pick<TenantRow, "budget_tokens" | "budget_cost_usd" | "budget_period" | "budget_started_at">,
+): Record<string, unknown> {
   return {
     tokens: row.budget_tokens,
     cost_usd: row.budget_cost_usd,

@@ -2,7 +2,7 @@
  * The key-value store as the control service writes it: hot copies, the model index, and the news of changes.
  */
 import { Redis } from "@upstash/redis";
-import { cellSeenSchema, type CellSeen, storeKeys } from "../../shared/records.ts";
+import { type CellSeen, cellSeenSchema, storeKeys } from "../../shared/records.ts";
 
 const DEADLINE_MS = 1000;
 

@@ -101,9 +101,13 @@ export class OutboxPublisher implements Publisher {
   /** True when store and cells have confirmed everything. */
   async #publishRows(rows: readonly OutboxRow[]): Promise<boolean> {
     const items = newest(rows.flatMap((row) => z.array(revItemSchema).parse(JSON.parse(row.invalidation))));
-    const storeError = await this.#refreshStore(rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""), items);
+    const storeError = await this.#refreshStore(
+      rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""),
+      items,
+    );
     const missing: string[] = [];
-    for (let at = 0; at < items.length; at += 1000) missing.push(...(await this.#cells.invalidate(items.slice(at, at + 1000))));
+    for (let at = 0; at < items.length; at += 1000)
+      missing.push(...(await this.#cells.invalidate(items.slice(at, at + 1000))));
     const failure = storeError ?? (missing.length > 0 ? `not confirmed by ${[...new Set(missing)].join(", ")}` : null);
     const ids = rows.map((row) => row.id);
     if (failure === null) {

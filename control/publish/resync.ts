@@ -36,7 +36,9 @@ export class Resync {
   /** Rewrites every copy and outdates everything that was read before. Rejects when the store does not answer. */
   async all(): Promise<ResyncReport> {
     const report = await this.#walk(async (hotKeys) => await this.#publisher.refresh(hotKeys));
-    const { rows } = (await this.#db.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as { rows: { rev: string | number }[] };
+    const { rows } = (await this.#db.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as {
+      rows: { rev: string | number }[];
+    };
     await this.#cells.invalidate([{ kind: "all", id: "*", rev: Number(rows[0]?.rev) }]);
     await this.#store.announce(["*"]);
     return report;
@@ -46,8 +48,14 @@ export class Resync {
   async differing(): Promise<ResyncReport> {
     return await this.#walk(async (hotKeys) => {
       const held = await this.#store.get(hotKeys);
-      const keys = await buildKeys(this.#db, hotKeys.filter((name) => name.startsWith("key:")).map((name) => name.slice(4)));
-      const records = await buildModels(this.#db, hotKeys.filter((name) => name.startsWith("model:")).map((name) => name.slice(6)));
+      const keys = await buildKeys(
+        this.#db,
+        hotKeys.filter((name) => name.startsWith("key:")).map((name) => name.slice(4)),
+      );
+      const records = await buildModels(
+        this.#db,
+        hotKeys.filter((name) => name.startsWith("model:")).map((name) => name.slice(6)),
+      );
       const stale = hotKeys.filter((name, at) => {
         const record = name.startsWith("key:") ? keys.get(name.slice(4)) : records.get(name.slice(6));
         return held[at] !== (record === undefined ? null : JSON.stringify(record));
@@ -70,7 +78,12 @@ export class Resync {
   async *#keyHashes(): AsyncGenerator<readonly string[]> {
     let after = "";
     for (;;) {
-      const rows = await this.#db.select({ hash: apiKeys.key_hash }).from(apiKeys).where(gt(apiKeys.key_hash, after)).orderBy(asc(apiKeys.key_hash)).limit(BATCH);
+      const rows = await this.#db
+        .select({ hash: apiKeys.key_hash })
+        .from(apiKeys)
+        .where(gt(apiKeys.key_hash, after))
+        .orderBy(asc(apiKeys.key_hash))
+        .limit(BATCH);
       if (rows.length === 0) return;
       yield rows.map((row) => row.hash);
       after = rows.at(-1)?.hash ?? after;
@@ -82,8 +95,14 @@ export class Resync {
     let removed = 0;
     for (const pattern of ["key:*", "model:*"]) {
       for await (const names of this.#store.scan(pattern)) {
-        const keys = await buildKeys(this.#db, names.filter((name) => name.startsWith("key:")).map((name) => name.slice(4)));
-        const records = await buildModels(this.#db, names.filter((name) => name.startsWith("model:")).map((name) => name.slice(6)));
+        const keys = await buildKeys(
+          this.#db,
+          names.filter((name) => name.startsWith("key:")).map((name) => name.slice(4)),
+        );
+        const records = await buildModels(
+          this.#db,
+          names.filter((name) => name.startsWith("model:")).map((name) => name.slice(6)),
+        );
         const gone = names.filter((name) => !keys.has(name.slice(4)) && !records.has(name.slice(6)));
         await this.#publisher.refresh(gone);
         removed += gone.length;

@@ -3,7 +3,11 @@
  */
 
 /** Fields of `after` that differ from `before`. */
-export function changedFields(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>, secrets: readonly string[] = []): { readonly changed: Record<string, unknown> } {
+export function changedFields(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+  secrets: readonly string[] = [],
+): { readonly changed: Record<string, unknown> } {
   const changed: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(after)) {
     if (field === "rev" || field === "updated_at") continue;

@@ -35,7 +35,10 @@ export function parsePage(query: unknown): PageQuery {
 }
 
 /** Rows after (created_at, id), in that order. The time is compared in microseconds, as the database keeps it. */
-export function afterCreated(columns: { readonly created_at: PgColumn; readonly id: PgColumn }, page: PageQuery): SQL | undefined {
+export function afterCreated(
+  columns: { readonly created_at: PgColumn; readonly id: PgColumn },
+  page: PageQuery,
+): SQL | undefined {
   if (page.after === null) return undefined;
   const [at, id] = page.after;
   if (at === undefined || id === undefined || !/^\d{1,17}$/.test(at) || !/^[0-9a-f-]{36}$/.test(id)) throw badCursor();
@@ -43,13 +46,22 @@ export function afterCreated(columns: { readonly created_at: PgColumn; readonly 
   return or(sql`${columns.created_at} > ${time}`, and(sql`${columns.created_at} = ${time}`, gt(columns.id, id)));
 }
 
-export const byCreated = (columns: { readonly created_at: PgColumn; readonly id: PgColumn }): SQL[] => [asc(columns.created_at), asc(columns.id)];
+export const byCreated = (columns: { readonly created_at: PgColumn; readonly id: PgColumn }): SQL[] => [
+  asc(columns.created_at),
+  asc(columns.id),
+];
 
 /** Microseconds since the epoch, as text, for the cursor. */
-export const createdMicros = (column: PgColumn): SQL<string> => sql<string>`((extract(epoch from ${column}) * 1000000)::bigint)::text`;
+export const createdMicros = (column: PgColumn): SQL<string> =>
+  sql<string>`((extract(epoch from ${column}) * 1000000)::bigint)::text`;
 
 /** Cuts one row too many off and makes the cursor of the next page. */
-export function toPage<Row, T>(rows: readonly Row[], page: PageQuery, sortKey: (row: Row) => readonly string[], toRecord: (row: Row) => T): Page<T> {
+export function toPage<Row, T>(
+  rows: readonly Row[],
+  page: PageQuery,
+  sortKey: (row: Row) => readonly string[],
+  toRecord: (row: Row) => T,
+): Page<T> {
   const kept = rows.slice(0, page.limit);
   const last = kept.at(-1);
   const next = rows.length > page.limit && last !== undefined ? writeCursor(sortKey(last)) : null;

@@ -15,6 +15,7 @@ export async function checkUpstreamAddress(ctx: VerbContext, field: string, text
   const url = parseUpstreamUrl(text);
   if (typeof url === "string") throw fieldError(field, url);
   const addresses = LITERAL.test(url.hostname) ? [url.hostname] : await ctx.resolve(url.hostname);
-  const refused = addresses.length === 0 ? ctx.ssrf.blockPrivate : addresses.some((address) => !isAddressAllowed(address, ctx.ssrf));
+  const refused =
+    addresses.length === 0 ? ctx.ssrf.blockPrivate : addresses.some((address) => !isAddressAllowed(address, ctx.ssrf));
   if (refused) throw new GatewayError("address_blocked", { value: field, param: field });
 }

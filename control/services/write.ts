@@ -7,8 +7,8 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
 import type { Transaction } from "../db/connect.ts";
-import { apiKeys } from "../db/schema/tenancy.ts";
 import { auditLog, outbox } from "../db/schema/journal.ts";
+import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "./context.ts";
 
 export interface AuditEntry {
@@ -61,10 +61,15 @@ export class Journal {
 }
 
 /** Runs a change. Throws what the change throws, or 409 / 503 by what the database says. */
-export async function write<T>(ctx: VerbContext, change: (tx: Transaction, journal: Journal) => Promise<T>): Promise<Written<T>> {
+export async function write<T>(
+  ctx: VerbContext,
+  change: (tx: Transaction, journal: Journal) => Promise<T>,
+): Promise<Written<T>> {
   const { record, ids } = await inDatabase(async () =>
     ctx.db.transaction(async (tx) => {
-      const { rows } = (await tx.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as { rows: { rev: string | number }[] };
+      const { rows } = (await tx.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as {
+        rows: { rev: string | number }[];
+      };
       const journal = new Journal(Number(rows[0]?.rev));
       const changed = await change(tx, journal);
       await saveAudits(tx, ctx.actor, journal);

@@ -41,7 +41,12 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
       })
       .returning();
     if (row === undefined) throw new GatewayError("internal_error");
-    journal.audit({ action: "create_key", entityType: "api_key", entityId: row.id, detail: { tenant_id: tenantId, name: row.name, key_prefix: row.key_prefix } });
+    journal.audit({
+      action: "create_key",
+      entityType: "api_key",
+      entityId: row.id,
+      detail: { tenant_id: tenantId, name: row.name, key_prefix: row.key_prefix },
+    });
     journal.key(hash);
     return { key: keyRecord(row), secret };
   });

@@ -14,7 +14,12 @@ export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<n
   return await write(ctx, async (tx, journal) => {
     const row = await lockKey(tx, keyId);
     await tx.delete(apiKeys).where(eq(apiKeys.id, keyId));
-    journal.audit({ action: "delete_key", entityType: "api_key", entityId: keyId, detail: { tenant_id: row.tenant_id, name: row.name, key_prefix: row.key_prefix } });
+    journal.audit({
+      action: "delete_key",
+      entityType: "api_key",
+      entityId: keyId,
+      detail: { tenant_id: row.tenant_id, name: row.name, key_prefix: row.key_prefix },
+    });
     journal.key(row.key_hash);
     return null;
   });

@@ -17,9 +17,18 @@ export async function setKeyDisabled(ctx: VerbContext, id: string, input: unknow
   const { disabled } = parse(keyDisabledSchema, input);
   return await write(ctx, async (tx, journal) => {
     const before = await lockKey(tx, keyId);
-    const [row] = await tx.update(apiKeys).set({ disabled, rev: journal.rev, updated_at: ctx.now() }).where(eq(apiKeys.id, keyId)).returning();
+    const [row] = await tx
+      .update(apiKeys)
+      .set({ disabled, rev: journal.rev, updated_at: ctx.now() })
+      .where(eq(apiKeys.id, keyId))
+      .returning();
     if (row === undefined) throw new GatewayError("not_found");
-    journal.audit({ action: disabled ? "disable_key" : "enable_key", entityType: "api_key", entityId: keyId, detail: changedFields(before, { disabled }) });
+    journal.audit({
+      action: disabled ? "disable_key" : "enable_key",
+      entityType: "api_key",
+      entityId: keyId,
+      detail: changedFields(before, { disabled }),
+    });
     journal.key(row.key_hash);
     return keyRecord(row);
   });

@@ -24,11 +24,17 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
         .values({ ...fields, model_name: body.model_name, created_at: now, updated_at: now, rev: journal.rev })
         .returning();
       if (row === undefined) throw new GatewayError("internal_error");
-      journal.audit({ action: "create_model", entityType: "model", entityId: row.id, detail: { model_name: row.model_name } });
+      journal.audit({
+        action: "create_model",
+        entityType: "model",
+        entityId: row.id,
+        detail: { model_name: row.model_name },
+      });
       journal.model(row.model_name);
       return modelRecord({ row, healthStatus: "unknown" });
     } catch (error) {
-      if (isUniqueViolation(error)) throw new GatewayError("already_exists", { value: `model '${body.model_name}'`, param: "model_name" });
+      if (isUniqueViolation(error))
+        throw new GatewayError("already_exists", { value: `model '${body.model_name}'`, param: "model_name" });
       throw error;
     }
   });

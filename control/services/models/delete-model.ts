@@ -14,7 +14,12 @@ export async function deleteModel(ctx: VerbContext, id: string): Promise<Written
   return await write(ctx, async (tx, journal) => {
     const { row } = await lockModel(tx, modelId);
     await tx.delete(models).where(eq(models.id, modelId));
-    journal.audit({ action: "delete_model", entityType: "model", entityId: modelId, detail: { model_name: row.model_name } });
+    journal.audit({
+      action: "delete_model",
+      entityType: "model",
+      entityId: modelId,
+      detail: { model_name: row.model_name },
+    });
     journal.model(row.model_name);
     return null;
   });

@@ -14,7 +14,11 @@ import { modelRecord, modelWithHealth } from "./model-record.ts";
 export async function getModel(ctx: VerbContext, id: string): Promise<Model> {
   const modelId = parseId(id);
   const [row] = await inDatabase(async () =>
-    ctx.db.select(modelWithHealth).from(models).leftJoin(modelHealth, eq(modelHealth.model_id, models.id)).where(eq(models.id, modelId)),
+    ctx.db
+      .select(modelWithHealth)
+      .from(models)
+      .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+      .where(eq(models.id, modelId)),
   );
   if (row === undefined) throw new GatewayError("not_found");
   return modelRecord({ row, healthStatus: row.health_status });

@@ -24,5 +24,10 @@ export async function listModels(ctx: VerbContext, query: unknown): Promise<Page
       .orderBy(asc(models.model_name))
       .limit(page.limit + 1),
   );
-  return toPage(rows, page, (row) => [row.model_name], (row) => modelRecord({ row, healthStatus: row.health_status }));
+  return toPage(
+    rows,
+    page,
+    (row) => [row.model_name],
+    (row) => modelRecord({ row, healthStatus: row.health_status }),
+  );
 }

@@ -1,8 +1,9 @@
 /**
  * A model body as columns: defaults on creation, kept values on update, the credential sealed (decisions §5.1).
  */
-import { seal } from "../../../shared/seal.ts";
+
 import type { CreateModel, UpdateModel } from "../../../shared/schema/model.ts";
+import { seal } from "../../../shared/seal.ts";
 import type { ModelRow, NewModelRow } from "../../db/schema/models.ts";
 import type { VerbContext } from "../context.ts";
 
@@ -66,7 +67,12 @@ export async function fieldsOfUpdate(ctx: VerbContext, body: UpdateModel, before
     ...dropUndefined(given),
     ...healthColumns(health),
     max_in_flight: max_in_flight ?? before.max_in_flight,
-    api_key: api_key === undefined || api_key === null ? before.api_key : api_key === "" ? null : await seal(api_key, ctx.sealKey),
+    api_key:
+      api_key === undefined || api_key === null
+        ? before.api_key
+        : api_key === ""
+          ? null
+          : await seal(api_key, ctx.sealKey),
   };
 }
 

@@ -43,6 +43,9 @@ export function modelRecord({ row, healthStatus }: ModelWithHealth): Model {
 export async function lockModel(tx: Transaction, id: string): Promise<ModelWithHealth> {
   const [row] = await tx.select().from(models).where(eq(models.id, id)).for("update");
   if (row === undefined) throw new GatewayError("not_found");
-  const [health] = await tx.select({ status: modelHealth.status }).from(modelHealth).where(eq(modelHealth.model_id, id));
+  const [health] = await tx
+    .select({ status: modelHealth.status })
+    .from(modelHealth)
+    .where(eq(modelHealth.model_id, id));
   return { row, healthStatus: health?.status ?? "unknown" };
 }

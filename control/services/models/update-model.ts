@@ -24,9 +24,18 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
       throw fieldError("model_name", "cannot be changed; create another model instead");
     }
     const fields = await fieldsOfUpdate(ctx, body, before.row);
-    const [row] = await tx.update(models).set({ ...fields, rev: journal.rev, updated_at: ctx.now() }).where(eq(models.id, modelId)).returning();
+    const [row] = await tx
+      .update(models)
+      .set({ ...fields, rev: journal.rev, updated_at: ctx.now() })
+      .where(eq(models.id, modelId))
+      .returning();
     if (row === undefined) throw new GatewayError("not_found");
-    journal.audit({ action: "update_model", entityType: "model", entityId: modelId, detail: changedFields(before.row, fields, ["api_key"]) });
+    journal.audit({
+      action: "update_model",
+      entityType: "model",
+      entityId: modelId,
+      detail: changedFields(before.row, fields, ["api_key"]),
+    });
     journal.model(row.model_name);
     return modelRecord({ row, healthStatus: before.healthStatus });
   });

@@ -13,7 +13,12 @@ import { lockTenant, tenantRecord } from "./tenant-record.ts";
 type Fields = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;
 
 /** Sets fields of a tenant; `fields` sees the row as it is. Throws 404, 400 `unknown_fairshare_group`. */
-export async function changeTenant(ctx: VerbContext, id: string, action: string, fields: (row: TenantRow) => Fields): Promise<Written<Tenant>> {
+export async function changeTenant(
+  ctx: VerbContext,
+  id: string,
+  action: string,
+  fields: (row: TenantRow) => Fields,
+): Promise<Written<Tenant>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockTenant(tx, id);
     const wanted = fields(before);
@@ -28,7 +33,8 @@ export async function changeTenant(ctx: VerbContext, id: string, action: string,
       journal.tenant(id);
       return tenantRecord(after);
     } catch (error) {
-      if (isForeignKeyViolation(error)) throw new GatewayError("unknown_fairshare_group", { value: wanted.fairshare_group ?? "" });
+      if (isForeignKeyViolation(error))
+        throw new GatewayError("unknown_fairshare_group", { value: wanted.fairshare_group ?? "" });
       throw error;
     }
   });

@@ -31,8 +31,10 @@ export async function createTenant(ctx: VerbContext, input: unknown): Promise<Wr
       journal.audit({ action: "create_tenant", entityType: "tenant", entityId: row.id, detail: { name: row.name } });
       return tenantRecord(row);
     } catch (error) {
-      if (isUniqueViolation(error)) throw new GatewayError("already_exists", { value: `tenant '${body.name}'`, param: "name" });
-      if (isForeignKeyViolation(error)) throw new GatewayError("unknown_fairshare_group", { value: body.fairshare_group });
+      if (isUniqueViolation(error))
+        throw new GatewayError("already_exists", { value: `tenant '${body.name}'`, param: "name" });
+      if (isForeignKeyViolation(error))
+        throw new GatewayError("unknown_fairshare_group", { value: body.fairshare_group });
       throw error;
     }
   });

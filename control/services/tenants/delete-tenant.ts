@@ -15,7 +15,12 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
     const row = await lockTenant(tx, tenantId);
     const keys = await tx.delete(apiKeys).where(eq(apiKeys.tenant_id, tenantId)).returning({ hash: apiKeys.key_hash });
     await tx.delete(tenants).where(eq(tenants.id, tenantId));
-    journal.audit({ action: "delete_tenant", entityType: "tenant", entityId: tenantId, detail: { name: row.name, keys_removed: keys.length } });
+    journal.audit({
+      action: "delete_tenant",
+      entityType: "tenant",
+      entityId: tenantId,
+      detail: { name: row.name, keys_removed: keys.length },
+    });
     journal.goneKeys(keys.map((key) => key.hash));
     journal.tenant(tenantId);
     return null;

@@ -1,0 +1,108 @@
+/**
+ * The tables of the analytics store, one object each, in order, idempotent (decisions §34). Every one of them, the
+ * rollup's target included, has a deduplication window: without it a replayed insert would double the rollup.
+ */
+
+export interface AnalyticsMigration {
+  readonly name: string;
+  readonly statement: (db: string) => string;
+}
+
+const WINDOW = "SETTINGS non_replicated_deduplication_window = 1000";
+
+export const MIGRATIONS: readonly AnalyticsMigration[] = [
+  { name: "0001-database", statement: (db) => `CREATE DATABASE IF NOT EXISTS ${db}` },
+  {
+    name: "0002-usage-raw",
+    statement: (db) => `CREATE TABLE IF NOT EXISTS ${db}.usage_raw (
+      request_id UUID,
+      ts DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
+      tenant_id UUID CODEC(ZSTD(1)),
+      key_id UUID CODEC(ZSTD(1)),
+      model LowCardinality(String),
+      request_type LowCardinality(String),
+      session_id String CODEC(ZSTD(3)),
+      session_id_source LowCardinality(String),
+      admission LowCardinality(String),
+      cache_status LowCardinality(String),
+      cell LowCardinality(String),
+      device_id String CODEC(ZSTD(3)),
+      weight UInt32 CODEC(T64, ZSTD(1)),
+      status_code UInt16 CODEC(T64, ZSTD(1)),
+      upstream_status UInt16 CODEC(T64, ZSTD(1)),
+      input_tokens UInt64 CODEC(T64, ZSTD(1)),
+      output_tokens UInt64 CODEC(T64, ZSTD(1)),
+      total_tokens UInt64 CODEC(T64, ZSTD(1)),
+      estimated_tokens UInt64 CODEC(T64, ZSTD(1)),
+      queue_wait_ms UInt32 CODEC(T64, ZSTD(1)),
+      ttft_ms UInt32 CODEC(T64, ZSTD(1)),
+      total_ms UInt32 CODEC(T64, ZSTD(1)),
+      cost_usd Float64 CODEC(Gorilla, ZSTD(1)),
+      energy_wh Float64 CODEC(Gorilla, ZSTD(1)),
+      energy_cost_usd Float64 CODEC(Gorilla, ZSTD(1)),
+      co2_g Float64 CODEC(Gorilla, ZSTD(1)),
+      INDEX by_tenant tenant_id TYPE bloom_filter(0.01) GRANULARITY 4,
+      INDEX by_key key_id TYPE bloom_filter(0.01) GRANULARITY 4,
+      INDEX by_session session_id TYPE bloom_filter(0.01) GRANULARITY 4,
+      INDEX by_request request_id TYPE bloom_filter(0.01) GRANULARITY 4
+    ) ENGINE = MergeTree PARTITION BY toYYYYMMDD(ts) ORDER BY (ts, tenant_id, request_id) ${WINDOW}`,
+  },
+  {
+    name: "0003-usage-daily",
+    statement: (db) => `CREATE TABLE IF NOT EXISTS ${db}.usage_daily (
+      day Date,
+      tenant_id UUID,
+      key_id UUID,
+      model LowCardinality(String),
+      requests UInt64,
+      success_requests UInt64,
+      error_requests UInt64,
+      input_tokens UInt64,
+      output_tokens UInt64,
+      total_tokens UInt64,
+      estimated_tokens UInt64,
+      cache_hits UInt64,
+      cache_misses UInt64,
+      sum_ttft_ms UInt64,
+      sum_total_ms UInt64,
+      cost_usd Float64,
+      energy_wh Float64,
+      energy_cost_usd Float64,
+      co2_g Float64
+    ) ENGINE = SummingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (day, tenant_id, key_id, model) ${WINDOW}`,
+  },
+  {
+    name: "0004-usage-daily-mv",
+    statement: (db) => `CREATE MATERIALIZED VIEW IF NOT EXISTS ${db}.usage_daily_mv TO ${db}.usage_daily AS
+      SELECT toDate(ts) AS day, tenant_id, key_id, model,
+        count() AS requests,
+        countIf(status_code BETWEEN 200 AND 399) AS success_requests,
+        countIf(status_code >= 400) AS error_requests,
+        sum(input_tokens) AS input_tokens,
+        sum(output_tokens) AS output_tokens,
+        sum(total_tokens) AS total_tokens,
+        sum(estimated_tokens) AS estimated_tokens,
+        countIf(cache_status = 'hit') AS cache_hits,
+        countIf(cache_status = 'miss') AS cache_misses,
+        sumIf(ttft_ms, status_code BETWEEN 200 AND 399) AS sum_ttft_ms,
+        sumIf(total_ms, status_code BETWEEN 200 AND 399) AS sum_total_ms,
+        sum(cost_usd) AS cost_usd,
+        sum(energy_wh) AS energy_wh,
+        sum(energy_cost_usd) AS energy_cost_usd,
+        sum(co2_g) AS co2_g
+      FROM ${db}.usage_raw WHERE request_type != 'benchmark'
+      GROUP BY day, tenant_id, key_id, model`,
+  },
+  {
+    name: "0005-spans",
+    statement: (db) => `CREATE TABLE IF NOT EXISTS ${db}.spans (
+      request_id UUID,
+      span_name LowCardinality(String),
+      parent_span LowCardinality(String),
+      start DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(1)),
+      duration_ms Float64,
+      status LowCardinality(String),
+      attributes String CODEC(ZSTD(3))
+    ) ENGINE = MergeTree PARTITION BY toYYYYMMDD(start) ORDER BY (request_id, start) ${WINDOW}`,
+  },
+];

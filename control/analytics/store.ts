@@ -1,0 +1,61 @@
+/**
+ * The analytics store as the control service reads it: parameterised queries only, each with a deadline. A store that
+ * does not answer is 503 `analytics_unavailable`; what it says of itself goes no further than the log.
+ */
+import { type ClickHouseClient, createClient } from "@clickhouse/client-web";
+import type { Logger } from "pino";
+import { GatewayError } from "../../shared/errors.ts";
+import { MIGRATIONS } from "./migrations.ts";
+
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export interface AnalyticsEnv {
+  readonly url: string;
+  readonly db: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+export type QueryParams = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+export class AnalyticsStore {
+  readonly db: string;
+  readonly #client: ClickHouseClient;
+  readonly #log: Logger;
+  #migrated = false;
+
+  constructor(env: AnalyticsEnv, log: Logger) {
+    this.db = env.db;
+    this.#log = log;
+    this.#client = createClient({
+      url: env.url,
+      username: env.user,
+      password: env.password,
+      request_timeout: REQUEST_TIMEOUT_MS,
+      clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+    });
+  }
+
+  /** Creates what is missing (decisions §34). Rejects when the store does not answer. */
+  async migrate(): Promise<void> {
+    if (this.#migrated) return;
+    for (const { statement } of MIGRATIONS) await this.#client.command({ query: statement(this.db) });
+    this.#migrated = true;
+  }
+
+  /** Rows of a query. Throws 503 `analytics_unavailable`. */
+  async rows<T>(query: string, params: QueryParams): Promise<readonly T[]> {
+    try {
+      await this.migrate();
+      const result = await this.#client.query({ query, query_params: { ...params }, format: "JSONEachRow" });
+      return await result.json<T>();
+    } catch (error) {
+      this.#log.warn({ event: "analytics_failed", reason: error instanceof Error ? error.name : "unknown" });
+      throw new GatewayError("analytics_unavailable", { cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+}

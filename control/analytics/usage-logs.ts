@@ -1,0 +1,63 @@
+/**
+ * Reads single requests from the ledger, newest first, by keyset cursor (specification `GET /api/v1/usage/logs`).
+ */
+
+import type { UsageLogsQuery } from "../../shared/schema/usage.ts";
+import { USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
+import type { AnalyticsStore, QueryParams } from "./store.ts";
+
+const DAY_MS = 86_400_000;
+const DEFAULT_LIMIT = 50;
+
+export type LedgerRow = UsageRow & { readonly has_trace: boolean };
+
+const COLUMNS = USAGE_ROW_FIELDS.map((field) => {
+  if (field === "ts_ms") return "toUnixTimestamp64Milli(ts) AS ts_ms";
+  return field.endsWith("_id") && field !== "session_id" && field !== "device_id"
+    ? `toString(r.${field}) AS ${field}`
+    : `r.${field} AS ${field}`;
+}).join(", ");
+
+/** The rows of one page. Throws 503. */
+export async function readLogs(
+  store: AnalyticsStore,
+  query: UsageLogsQuery,
+  nowMs: number,
+): Promise<readonly LedgerRow[]> {
+  const { where, params } = logFilter(query, nowMs);
+  const traced = `r.request_id IN (SELECT request_id FROM ${store.db}.spans WHERE start >= fromUnixTimestamp64Milli({since:Int64}) - INTERVAL 1 DAY)`;
+  if (query.traced_only === "true") where.push(traced);
+  const rows = await store.rows<Omit<LedgerRow, "has_trace"> & { has_trace: number }>(
+    `SELECT ${COLUMNS}, ${traced} AS has_trace FROM ${store.db}.usage_raw AS r
+     WHERE ${where.join(" AND ")} ORDER BY r.ts DESC, toString(r.request_id) DESC LIMIT {limit:UInt32}`,
+    { ...params, limit: query.limit ?? DEFAULT_LIMIT },
+  );
+  return rows.map((row) => ({ ...row, has_trace: row.has_trace === 1 }));
+}
+
+function logFilter(query: UsageLogsQuery, nowMs: number): { where: string[]; params: QueryParams } {
+  const params: Record<string, string | number> = { since: query.since_ms ?? nowMs - DAY_MS };
+  const where = ["r.ts >= fromUnixTimestamp64Milli({since:Int64})"];
+  const add = (condition: string, name: string, value: string | number | undefined): void => {
+    if (value === undefined) return;
+    where.push(condition);
+    params[name] = value;
+  };
+  if (!query.include_internal) where.push("r.request_type NOT IN ('health_probe', 'benchmark')");
+  add("r.ts <= fromUnixTimestamp64Milli({until:Int64})", "until", query.until_ms);
+  add("r.tenant_id = {tenant:UUID}", "tenant", query.tenant_id);
+  add("r.key_id = {key:UUID}", "key", query.key_id);
+  add("r.model = {model:String}", "model", query.model);
+  add("r.request_type = {type:String}", "type", query.request_type);
+  add("r.session_id = {session:String}", "session", query.session_id);
+  add("startsWith(toString(r.request_id), {prefix:String})", "prefix", query.request_id);
+  if (query.status === "success") where.push("r.status_code BETWEEN 200 AND 399");
+  if (query.status === "error") where.push("r.status_code >= 400");
+  if (query.before_ms !== undefined && query.before_request_id !== undefined) {
+    params["before"] = query.before_ms;
+    params["before_id"] = query.before_request_id;
+    where.push("(r.ts, toString(r.request_id)) < (fromUnixTimestamp64Milli({before:Int64}), {before_id:String})");
+    where.push("r.ts <= fromUnixTimestamp64Milli({before:Int64})");
+  }
+  return { where, params };
+}

@@ -1,0 +1,57 @@
+/**
+ * The Management API: guards, routes, one catcher. Unknown paths need the token first; a known path with another method is
+ * 405 (decisions §1.4, §2.1).
+ */
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { GatewayError } from "../../shared/errors.ts";
+import { authenticate, limitBody } from "./guard.ts";
+import { keyRoutes } from "./keys.ts";
+import { modelRoutes } from "./models.ts";
+import { publicRoutes } from "./public.ts";
+import { tenantRoutes } from "./tenants.ts";
+import type { Api, ApiDeps, ApiTypes } from "./types.ts";
+import { usageRoutes } from "./usage.ts";
+
+/** The application; drive it with `app.request()` or serve it. */
+export function createApp(deps: ApiDeps): Api {
+  const app: Api = new OpenAPIHono<ApiTypes>();
+  app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", { type: "http", scheme: "bearer" });
+  publicRoutes(app, deps);
+  app.use("*", authenticate(deps), limitBody);
+  tenantRoutes(app);
+  keyRoutes(app);
+  modelRoutes(app);
+  usageRoutes(app, deps);
+  app.notFound((c) => {
+    const methods = methodsOf(app, c.req.path);
+    const error =
+      methods.length === 0
+        ? new GatewayError("not_found")
+        : new GatewayError("method_not_allowed", { headers: { allow: methods.join(", ") } });
+    return Response.json(error.body, { status: error.status, headers: error.headers });
+  });
+  app.onError((error) => {
+    const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
+    if (known.status >= 500)
+      deps.log.error({ event: "request_failed", code: known.code, reason: reasonOf(known.options.cause) });
+    return Response.json(known.body, { status: known.status, headers: known.headers });
+  });
+  return app;
+}
+
+/** Methods that a path answers, sorted. */
+function methodsOf(app: Api, path: string): readonly string[] {
+  const matching = app.routes
+    .filter((route) => route.method !== "ALL" && patternOf(route.path).test(path))
+    .map((route) => route.method);
+  return [...new Set(matching)].sort();
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:\w+/g, "[^/]+")}$`);
+}
+
+/** Enough to find the fault in the log, nothing that a client or a statement said. */
+function reasonOf(cause: unknown): string | null {
+  return cause instanceof Error ? `${cause.name}: ${cause.stack?.split("\n")[1]?.trim() ?? ""}` : null;
+}

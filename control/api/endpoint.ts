@@ -1,0 +1,119 @@
+/**
+ * One route: its place in the OpenAPI document and its handler, declared together. Handlers get the raw body; the verb
+ * parses it with the same schema that the document shows.
+ */
+import type { Context } from "hono";
+import type { z } from "zod";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Written } from "../services/context.ts";
+import { once } from "../services/idempotency.ts";
+import { errorBodySchema } from "./error-schema.ts";
+import type { Api, ApiTypes } from "./types.ts";
+
+export type RouteContext = Context<ApiTypes>;
+
+interface Endpoint {
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
+  /** With `{name}` for path parameters. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly body?: z.ZodType;
+  readonly query?: z.ZodObject;
+  readonly answer?: z.ZodType;
+  readonly handler: (c: RouteContext) => Promise<Response>;
+}
+
+const ERRORS: Readonly<Record<number, string>> = {
+  400: "A field is missing or malformed; `error.details` names each one.",
+  401: "The admin token is missing or wrong.",
+  404: "There is no such resource.",
+  409: "Another resource has this value, or the idempotency key is in use.",
+  413: "The body is too large.",
+  503: "A store cannot be reached.",
+};
+
+/** Adds a route to the application and to its document. */
+export function endpoint(app: Api, route: Endpoint): void {
+  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+  app.openAPIRegistry.registerPath({
+    method: route.method,
+    path: route.path,
+    summary: route.summary,
+    tags: [route.tag],
+    operationId: `${route.method}${route.path.replace("/api/v1", "").replace(/[/{}-]+(\w?)/g, (_, next: string) => next.toUpperCase())}`,
+    security: [{ adminToken: [] }],
+    parameters: names.map((name) => ({
+      name,
+      in: "path" as const,
+      required: true,
+      schema: { type: "string" as const },
+    })),
+    request: {
+      ...(route.query === undefined ? {} : { query: route.query }),
+      ...(route.body === undefined
+        ? {}
+        : { body: { required: true, content: { "application/json": { schema: route.body } } } }),
+    },
+    responses: {
+      ...(route.answer === undefined
+        ? { 204: { description: "Done." } }
+        : { 200: { description: "Done.", content: { "application/json": { schema: route.answer } } } }),
+      ...Object.fromEntries(
+        Object.entries(ERRORS).map(([status, description]) => [
+          status,
+          { description, content: { "application/json": { schema: errorBodySchema } } },
+        ]),
+      ),
+    },
+  });
+  app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), route.handler);
+}
+
+/** The JSON body. Throws 400 `invalid_json`. */
+export async function jsonBody(c: RouteContext): Promise<unknown> {
+  return readJson(await c.req.text());
+}
+
+/** Answers a write: the record, and whether some cell has not confirmed it yet. */
+export function written<T>(c: RouteContext, { record, sync }: Written<T>): Response {
+  if (sync === "pending") c.header("x-gateway-sync", "pending");
+  return record === null ? c.body(null, 204) : c.json(record as object, 200);
+}
+
+/** Answers a create, once per Idempotency-Key (decisions §2.5). */
+export async function create<T>(c: RouteContext, verb: (input: unknown) => Promise<Written<T>>): Promise<Response> {
+  const text = await c.req.text();
+  const input = readJson(text);
+  const key = c.req.header("idempotency-key");
+  if (key === undefined) return written(c, await verb(input));
+  const scope = `${c.req.method} ${c.req.path}`;
+  const answer = await once(c.var.ctx, key, scope, text, async () => {
+    const { record, sync } = await verb(input);
+    if (sync === "pending") c.header("x-gateway-sync", "pending");
+    return { status: 200, body: JSON.stringify(record) };
+  });
+  if (answer.replayed) c.header("idempotency-replayed", "true");
+  return c.body(answer.body, 200, { "content-type": "application/json" });
+}
+
+/** Answers one page of a list, with a link to the next (decisions §2.4). */
+export function paged(
+  c: RouteContext,
+  page: { readonly rows: readonly unknown[]; readonly next: string | null },
+): Response {
+  if (page.next !== null) {
+    const query = new URLSearchParams(c.req.query());
+    query.set("cursor", page.next);
+    c.header("link", `<${c.req.path}?${query.toString()}>; rel="next"`);
+  }
+  return c.json(page.rows as object[], 200);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new GatewayError("invalid_json");
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * What stands before every route: the admin token in constant time, the body cap, the actor (decisions §2.1, §2.3).
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { GatewayError } from "../../shared/errors.ts";
+import type { ApiDeps, ApiTypes } from "./types.ts";
+
+const BODY_MAX_BYTES = 2 * 1024 * 1024;
+const ACTOR_MAX = 256;
+
+/** Refuses everything without the exact token; sets the context of the actor. */
+export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
+  const expected = digest(`Bearer ${deps.adminToken}`);
+  return async (c, next) => {
+    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) throw new GatewayError("unauthorized");
+    const actor = c.req.header("x-gateway-audit-actor")?.trim().slice(0, ACTOR_MAX) || "admin";
+    c.set("ctx", deps.context(actor));
+    await next();
+  };
+}
+
+/** Refuses larger bodies with 413. */
+export const limitBody: MiddlewareHandler<ApiTypes> = bodyLimit({
+  maxSize: BODY_MAX_BYTES,
+  onError: () => {
+    throw new GatewayError("request_too_large");
+  },
+});
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,62 @@
+/**
+ * Model routes.
+ */
+import { z } from "zod";
+import { createModelSchema, modelSchema, updateModelSchema } from "../../shared/schema/model.ts";
+import { createModel } from "../services/models/create-model.ts";
+import { deleteModel } from "../services/models/delete-model.ts";
+import { getModel } from "../services/models/get-model.ts";
+import { listModels } from "../services/models/list-models.ts";
+import { updateModel } from "../services/models/update-model.ts";
+import { create, endpoint, jsonBody, paged, written } from "./endpoint.ts";
+import { pageQuerySchema } from "./page-query.ts";
+import { pathId } from "./tenants.ts";
+import type { Api } from "./types.ts";
+
+const tag = "Models";
+const one = "/api/v1/models/{id}";
+
+export function modelRoutes(app: Api): void {
+  endpoint(app, {
+    method: "get",
+    path: "/api/v1/models",
+    summary: "List models",
+    tag,
+    query: pageQuerySchema,
+    answer: z.array(modelSchema),
+    handler: async (c) => paged(c, await listModels(c.var.ctx, c.req.query())),
+  });
+  endpoint(app, {
+    method: "post",
+    path: "/api/v1/models",
+    summary: "Register a model",
+    tag,
+    body: createModelSchema,
+    answer: modelSchema,
+    handler: async (c) => await create(c, async (input) => await createModel(c.var.ctx, input)),
+  });
+  endpoint(app, {
+    method: "get",
+    path: one,
+    summary: "Read a model",
+    tag,
+    answer: modelSchema,
+    handler: async (c) => c.json(await getModel(c.var.ctx, pathId(c))),
+  });
+  endpoint(app, {
+    method: "put",
+    path: one,
+    summary: "Update a model",
+    tag,
+    body: updateModelSchema,
+    answer: modelSchema,
+    handler: async (c) => written(c, await updateModel(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "delete",
+    path: one,
+    summary: "Remove a model",
+    tag,
+    handler: async (c) => written(c, await deleteModel(c.var.ctx, pathId(c))),
+  });
+}

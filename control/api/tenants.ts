@@ -1,0 +1,64 @@
+/**
+ * Tenant routes.
+ */
+import { z } from "zod";
+import { createTenantSchema, tenantSchema, tenantStatusSchema } from "../../shared/schema/tenant.ts";
+import { createTenant } from "../services/tenants/create-tenant.ts";
+import { deleteTenant } from "../services/tenants/delete-tenant.ts";
+import { getTenant } from "../services/tenants/get-tenant.ts";
+import { listTenants } from "../services/tenants/list-tenants.ts";
+import { setTenantStatus } from "../services/tenants/set-tenant-status.ts";
+import { create, endpoint, jsonBody, paged, type RouteContext, written } from "./endpoint.ts";
+import { pageQuerySchema } from "./page-query.ts";
+import type { Api } from "./types.ts";
+
+const tag = "Tenants";
+const one = "/api/v1/tenants/{id}";
+
+/** The id of the path. */
+export const pathId = (c: RouteContext): string => c.req.param("id") ?? "";
+
+export function tenantRoutes(app: Api): void {
+  endpoint(app, {
+    method: "get",
+    path: "/api/v1/tenants",
+    summary: "List tenants",
+    tag,
+    query: pageQuerySchema,
+    answer: z.array(tenantSchema),
+    handler: async (c) => paged(c, await listTenants(c.var.ctx, c.req.query())),
+  });
+  endpoint(app, {
+    method: "post",
+    path: "/api/v1/tenants",
+    summary: "Create a tenant",
+    tag,
+    body: createTenantSchema,
+    answer: tenantSchema,
+    handler: async (c) => await create(c, async (input) => await createTenant(c.var.ctx, input)),
+  });
+  endpoint(app, {
+    method: "get",
+    path: one,
+    summary: "Read a tenant",
+    tag,
+    answer: tenantSchema,
+    handler: async (c) => c.json(await getTenant(c.var.ctx, pathId(c))),
+  });
+  endpoint(app, {
+    method: "delete",
+    path: one,
+    summary: "Delete a tenant and its keys",
+    tag,
+    handler: async (c) => written(c, await deleteTenant(c.var.ctx, pathId(c))),
+  });
+  endpoint(app, {
+    method: "patch",
+    path: `${one}/status`,
+    summary: "Set the status of a tenant",
+    tag,
+    body: tenantStatusSchema,
+    answer: tenantSchema,
+    handler: async (c) => written(c, await setTenantStatus(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+}

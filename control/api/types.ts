@@ -1,0 +1,28 @@
+/**
+ * What the routes stand on.
+ */
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Logger } from "pino";
+import type { AnalyticsStore } from "../analytics/store.ts";
+import type { Cells } from "../publish/cells.ts";
+import type { KeyStore } from "../publish/key-store.ts";
+import type { VerbContext } from "../services/context.ts";
+
+export interface ApiDeps {
+  readonly adminToken: string;
+  /** The context of a request by this actor. */
+  readonly context: (actor: string) => VerbContext;
+  readonly analytics: AnalyticsStore;
+  readonly cells: Cells;
+  readonly store: KeyStore;
+  /** The control service's own cell. */
+  readonly cell: string;
+  readonly version: { readonly version: string; readonly git_sha: string | null; readonly built_at: string | null };
+  readonly log: Logger;
+}
+
+export interface ApiTypes {
+  Variables: { ctx: VerbContext };
+}
+
+export type Api = OpenAPIHono<ApiTypes>;

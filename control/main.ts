@@ -1,0 +1,109 @@
+/**
+ * The control service: configuration, database, listeners, jobs, and an orderly end. A bad variable, a locked folder or a
+ * taken port is one line and exit code 1. The database is required; the other stores may come later (decisions §41).
+ */
+import type { AddressInfo, Server } from "node:net";
+import { serve } from "@hono/node-server";
+import { DatabaseLocked } from "./db/connect.ts";
+import { migrate } from "./db/migrate.ts";
+import { compose, type Deps } from "./deps.ts";
+import { type ControlEnv, EnvError, type Listen, parseEnv } from "./env.ts";
+import { startJobs } from "./jobs.ts";
+import { createLog, type Logger } from "./log.ts";
+
+const DATABASE_TRIES = 10;
+const DATABASE_WAIT_MS = 2000;
+const DRAIN_MS = 5000;
+
+try {
+  await main(parseEnv(process.env), createLog());
+} catch (error) {
+  process.stderr.write(`${messageOf(error)}\n`);
+  process.exit(1);
+}
+
+async function main(env: ControlEnv, log: Logger): Promise<void> {
+  const deps = await compose(env, log);
+  await migrateWithPatience(deps, log);
+  await deps.analytics.migrate().catch(() => log.warn({ event: "analytics_not_ready" }));
+  await deps.resync.all().then(
+    (report) => log.info({ event: "resync", ...report }),
+    () => log.warn({ event: "key_store_not_ready" }),
+  );
+  if (env.encryptionKey === undefined)
+    log.warn({ event: "secrets_in_plaintext", fix: "set GATEWAY_ENCRYPTION_KEY to base64 of 32 random bytes" });
+  const admin = await listen(deps.app.fetch, env.adminListen, "GATEWAY_ADMIN_LISTEN");
+  const metrics = await listen(deps.metrics.fetch, env.metricsListen, "GATEWAY_METRICS_LISTEN");
+  const stopJobs = startJobs(deps.jobs, log);
+  process.stdout.write(
+    `${JSON.stringify({ event: "listening", admin: addressOf(admin), metrics: addressOf(metrics) })}\n`,
+  );
+
+  let ending = false;
+  const end = async (): Promise<void> => {
+    if (ending) return;
+    ending = true;
+    setTimeout(() => process.exit(0), DRAIN_MS).unref();
+    await Promise.all([close(admin), close(metrics)]);
+    await stopJobs();
+    await deps.analytics.close();
+    await deps.connection.close();
+    process.exit(0);
+  };
+  process.on("SIGTERM", () => void end());
+  if (env.parentWatch) {
+    // A terminal sends SIGINT to the launcher too, which then ends its parts in order.
+    process.on("SIGINT", () => undefined);
+    process.on("disconnect", () => void end());
+  } else {
+    process.on("SIGINT", () => void end());
+  }
+}
+
+async function migrateWithPatience(deps: Deps, log: Logger): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const applied = await migrate(deps.connection);
+      if (applied.length > 0) log.info({ event: "migrated", applied });
+      return;
+    } catch (error) {
+      const unreachable = !(error instanceof Error && error.message.startsWith("migration"));
+      if (!unreachable || attempt >= DATABASE_TRIES) throw error;
+      log.warn({ event: "database_not_ready", attempt, reason: error instanceof Error ? error.name : "unknown" });
+      await new Promise((resolve) => setTimeout(resolve, DATABASE_WAIT_MS));
+    }
+  }
+}
+
+async function listen(
+  fetch: (request: Request) => Response | Promise<Response>,
+  { host, port }: Listen,
+  variable: string,
+): Promise<Server> {
+  return await new Promise((resolve, reject) => {
+    const server = serve({ fetch, hostname: host, port }, () => resolve(server as Server));
+    server.on("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === "EADDRINUSE" ? new EnvError(`${variable} ${host}:${port} is in use by another process`) : error,
+      ),
+    );
+  });
+}
+
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    if ("closeIdleConnections" in server && typeof server.closeIdleConnections === "function")
+      server.closeIdleConnections();
+  });
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof EnvError || error instanceof DatabaseLocked) return error.message;
+  return `control service cannot start: ${error instanceof Error ? error.message.split("\n")[0] : "unknown failure"}`;
+}

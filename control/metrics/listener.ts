@@ -1,0 +1,77 @@
+/**
+ * What `/metrics` shows: the control service's own metrics and those of every cell that answers, each sample of a cell
+ * with its label (decisions §0.4, §37).
+ */
+import { Hono } from "hono";
+import { Gauge, Registry } from "prom-client";
+import type { MetricFamily } from "../../shared/internal.ts";
+import type { Cells } from "../publish/cells.ts";
+
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+export interface MetricsDeps {
+  readonly cells: Cells;
+  /** Outbox rows that wait for a store or a cell. */
+  readonly outboxPending: () => Promise<number>;
+}
+
+/** Answers `/metrics`; every other path is 404. */
+export function createMetricsApp(deps: MetricsDeps): Hono {
+  const registry = new Registry();
+  const pending = new Gauge({
+    name: "gateway_outbox_pending",
+    help: "Configuration changes that wait for the key-value store or a cell.",
+    registers: [registry],
+  });
+  const up = new Gauge({
+    name: "gateway_cell_up",
+    help: "1 when the cell answered this scrape.",
+    labelNames: ["cell"],
+    registers: [registry],
+  });
+  const app = new Hono();
+  app.get("/metrics", async (c) => {
+    const answers = await Promise.all(
+      deps.cells.addresses.map(async (address) => {
+        const metrics = await deps.cells.metrics(address).catch(() => null);
+        up.set({ cell: address.cell }, metrics === null ? 0 : 1);
+        return metrics;
+      }),
+    );
+    pending.set(await deps.outboxPending().catch(() => Number.NaN));
+    const own = await registry.metrics();
+    return c.body(`${own.trimEnd()}\n${renderCells(answers.filter((answer) => answer !== null))}`, 200, {
+      "content-type": CONTENT_TYPE,
+    });
+  });
+  return app;
+}
+
+/** Families of several cells in one text, each family once. */
+export function renderCells(
+  cells: readonly { readonly cell: string; readonly families: readonly MetricFamily[] }[],
+): string {
+  const families = new Map<string, { readonly family: MetricFamily; readonly lines: string[] }>();
+  for (const { cell, families: reported } of cells) {
+    for (const family of reported) {
+      const entry = families.get(family.name) ?? { family, lines: [] };
+      families.set(family.name, entry);
+      for (const sample of family.samples) {
+        const labels = Object.entries({ ...sample.labels, cell }).map(
+          ([name, value]) => `${name}="${escapeLabel(value)}"`,
+        );
+        entry.lines.push(`${family.name}${sample.suffix}{${labels.join(",")}} ${sample.value}`);
+      }
+    }
+  }
+  return [...families.values()]
+    .map(
+      ({ family, lines }) =>
+        `# HELP ${family.name} ${family.help}\n# TYPE ${family.name} ${family.type}\n${lines.join("\n")}\n`,
+    )
+    .join("");
+}
+
+function escapeLabel(value: string): string {
+  return value.replace(/[\\"\n]/g, (char) => (char === "\n" ? "\\n" : `\\${char}`));
+}

@@ -1,0 +1,89 @@
+/**
+ * Usage reads on the Management API: queries and rows (specification "Usage and cost reads", decisions §12).
+ */
+import { z } from "zod";
+import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
+import { oneOf } from "./common.ts";
+
+const epochMs = z
+  .string()
+  .regex(/^\d{1,15}$/, "must be Unix epoch milliseconds")
+  .transform(Number);
+const uuid = z.uuid("must be a UUID").transform((value) => value.toLowerCase());
+
+/** Fields that every usage read takes. */
+const common = {
+  since_ms: epochMs.optional(),
+  until_ms: epochMs.optional(),
+  tenant_id: uuid.optional(),
+  key_id: uuid.optional(),
+  model: z.string().optional(),
+  include_internal: z
+    .string()
+    .optional()
+    .transform((value) => value === "true"),
+};
+
+/** Query of GET /usage/logs. */
+export const usageLogsQuerySchema = z
+  .object({
+    ...common,
+    request_type: oneOf(REQUEST_TYPES).optional(),
+    session_id: z.string().optional(),
+    status: oneOf(["success", "error"]).optional(),
+    request_id: z
+      .string()
+      .regex(/^[0-9a-fA-F-]{1,36}$/, "must be the beginning of a UUID")
+      .transform((value) => value.toLowerCase())
+      .optional(),
+    before_ms: epochMs.optional(),
+    before_request_id: uuid.optional(),
+    traced_only: oneOf(["true", "false"]).optional(),
+    limit: z
+      .string()
+      .regex(/^[1-9]\d{0,8}$/, "must be a whole number of at least 1")
+      .transform((value) => Math.min(Number(value), 200))
+      .optional(),
+  })
+  .refine((query) => (query.before_ms === undefined) === (query.before_request_id === undefined), {
+    message: "must be given together with before_ms",
+    path: ["before_request_id"],
+  });
+
+export type UsageLogsQuery = z.infer<typeof usageLogsQuerySchema>;
+
+/** Query of GET /usage/models. */
+export const usageModelsQuerySchema = z.object(common);
+export type UsageModelsQuery = z.infer<typeof usageModelsQuerySchema>;
+
+export const usageLogSchema = z
+  .object({
+    ...usageRowSchema.shape,
+    tenant_name: z.string(),
+    key_name: z.string(),
+    key_prefix: z.string(),
+    has_trace: z.boolean(),
+  })
+  .meta({ id: "UsageLogEntry" });
+export type UsageLog = z.infer<typeof usageLogSchema>;
+
+export const modelUsageSchema = z
+  .object({
+    model: z.string(),
+    requests: z.number().int(),
+    input_tokens: z.number().int(),
+    output_tokens: z.number().int(),
+    total_tokens: z.number().int(),
+    cost_usd: z.number(),
+    gen_tokens_per_sec: z.number(),
+    agg_tokens_per_sec: z.number(),
+    avg_ttft_ms: z.number(),
+    avg_total_ms: z.number(),
+    p50_ttft_ms: z.number(),
+    p50_total_ms: z.number(),
+    avg_prompt_tokens: z.number(),
+    avg_gen_tokens: z.number(),
+    users: z.number().int(),
+  })
+  .meta({ id: "ModelUsage" });
+export type ModelUsage = z.infer<typeof modelUsageSchema>;
