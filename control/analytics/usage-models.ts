@@ -6,9 +6,9 @@ import type { ModelUsage, UsageModelsQuery } from "../../shared/schema/usage.ts"
 import type { AnalyticsStore } from "./store.ts";
 
 const DAY_MS = 86_400_000;
-const OK = "status_code BETWEEN 200 AND 399";
-const DECODE_MS = "if(total_ms - ttft_ms >= 20, total_ms - ttft_ms, total_ms - queue_wait_ms)";
-const DECODED = "status_code BETWEEN 200 AND 299 AND total_ms >= 20 AND output_tokens >= 1";
+const OK = "u.status_code BETWEEN 200 AND 399";
+const DECODE_MS = "if(u.total_ms - u.ttft_ms >= 20, u.total_ms - u.ttft_ms, u.total_ms - u.queue_wait_ms)";
+const DECODED = "u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.output_tokens >= 1";
 
 /** One row per model, most tokens first. Throws 503. */
 export async function readModelUsage(
@@ -43,10 +43,10 @@ export async function readModelUsage(
        round(sum(u.cost_usd), 6) AS cost_usd,
        ${one(`quantileExactIf(0.5)(u.output_tokens / (${DECODE_MS} / 1000), ${DECODED})`)} AS gen_tokens_per_sec,
        round(sum(u.output_tokens) / {seconds:Float64}, 1) AS agg_tokens_per_sec,
-       ${one(`avgIf(ttft_ms, ${OK})`)} AS avg_ttft_ms,
-       ${one(`avgIf(total_ms, ${OK})`)} AS avg_total_ms,
-       ${one(`quantileExactIf(0.5)(ttft_ms, ${OK})`)} AS p50_ttft_ms,
-       ${one(`quantileExactIf(0.5)(total_ms, ${OK})`)} AS p50_total_ms,
+       ${one(`avgIf(u.ttft_ms, ${OK})`)} AS avg_ttft_ms,
+       ${one(`avgIf(u.total_ms, ${OK})`)} AS avg_total_ms,
+       ${one(`quantileExactIf(0.5)(u.ttft_ms, ${OK})`)} AS p50_ttft_ms,
+       ${one(`quantileExactIf(0.5)(u.total_ms, ${OK})`)} AS p50_total_ms,
        ${one(`avgIf(u.input_tokens, ${OK})`)} AS avg_prompt_tokens,
        ${one(`avgIf(u.output_tokens, ${OK})`)} AS avg_gen_tokens,
        uniqExactIf(key_id, key_id != toUUID('00000000-0000-0000-0000-000000000000')) AS users
