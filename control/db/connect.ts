@@ -19,7 +19,7 @@ export type Transaction = Parameters<Parameters<Database["transaction"]>[0]>[0];
 export interface Connection {
   readonly db: Database;
   /** Runs a file of statements. */
-  exec(tx: Database | Transaction, statements: string): Promise<void>;
+  readonly exec: (tx: Database | Transaction, statements: string) => Promise<void>;
   close(): Promise<void>;
 }
 

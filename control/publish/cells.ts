@@ -28,8 +28,11 @@ export class Cells {
     this.#token = token;
   }
 
-  /** Tells every cell; answers the names of those that have not confirmed. */
-  async invalidate(items: readonly RevItem[]): Promise<readonly string[]> {
+  /**
+   * Tells every cell; answers the names of those that have not confirmed. A cell that failed before is told too, but only
+   * waited for when `patient`: a Management write is not held up by a cell that is down.
+   */
+  async invalidate(items: readonly RevItem[], patient: boolean): Promise<readonly string[]> {
     if (items.length === 0) return [];
     const results = await Promise.all(
       this.addresses.map(async ({ cell, url }) => {
@@ -37,7 +40,7 @@ export class Cells {
           () => this.#failed.delete(cell),
           () => this.#failed.add(cell),
         );
-        if (this.#failed.has(cell)) return cell;
+        if (this.#failed.has(cell) && !patient) return cell;
         await told;
         return this.#failed.has(cell) ? cell : null;
       }),

@@ -52,7 +52,7 @@ export class OutboxPublisher implements Publisher {
       .where(and(isNull(outbox.done_at), lte(outbox.next_attempt_at, now)))
       .orderBy(outbox.id)
       .limit(1000);
-    if (due.length > 0) await this.#publishRows(due);
+    if (due.length > 0) await this.#publishRows(due, true);
     await this.#db.delete(outbox).where(sql`${outbox.done_at} < now() - ${DONE_KEPT}`);
     return await this.pending();
   }
@@ -89,7 +89,7 @@ export class OutboxPublisher implements Publisher {
           .from(outbox)
           .where(and(isNull(outbox.done_at), inArray(outbox.id, ids.slice(at, at + 1000))))
           .orderBy(outbox.id);
-        done = (await this.#publishRows(rows)) && done;
+        done = (await this.#publishRows(rows, false)) && done;
       }
       return done ? "done" : "pending";
     } catch (error) {
@@ -99,7 +99,7 @@ export class OutboxPublisher implements Publisher {
   }
 
   /** True when store and cells have confirmed everything. */
-  async #publishRows(rows: readonly OutboxRow[]): Promise<boolean> {
+  async #publishRows(rows: readonly OutboxRow[], patient: boolean): Promise<boolean> {
     const items = newest(rows.flatMap((row) => z.array(revItemSchema).parse(JSON.parse(row.invalidation))));
     const storeError = await this.#refreshStore(
       rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""),
@@ -107,7 +107,7 @@ export class OutboxPublisher implements Publisher {
     );
     const missing: string[] = [];
     for (let at = 0; at < items.length; at += 1000)
-      missing.push(...(await this.#cells.invalidate(items.slice(at, at + 1000))));
+      missing.push(...(await this.#cells.invalidate(items.slice(at, at + 1000), patient)));
     const failure = storeError ?? (missing.length > 0 ? `not confirmed by ${[...new Set(missing)].join(", ")}` : null);
     const ids = rows.map((row) => row.id);
     if (failure === null) {

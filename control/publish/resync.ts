@@ -39,7 +39,7 @@ export class Resync {
     const { rows } = (await this.#db.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as {
       rows: { rev: string | number }[];
     };
-    await this.#cells.invalidate([{ kind: "all", id: "*", rev: Number(rows[0]?.rev) }]);
+    await this.#cells.invalidate([{ kind: "all", id: "*", rev: Number(rows[0]?.rev) }], true);
     await this.#store.announce(["*"]);
     return report;
   }

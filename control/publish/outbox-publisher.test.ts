@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { modelRecordSchema, resolvedKeySchema, storeKeys } from "../../shared/records.ts";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+
+let control: TestControl;
+
+beforeEach(async () => {
+  control = await startControl();
+});
+afterEach(async () => {
+  await control.close();
+});
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const response = await control.request("POST", path, body);
+  expect(response.status).toBe(200);
+  return (await response.json()) as T;
+}
+
+/** The only key copy in the store. */
+async function keyCopy(): Promise<ReturnType<typeof resolvedKeySchema.parse> | null> {
+  const names: string[] = [];
+  for await (const batch of control.store.scan("key:*")) names.push(...batch);
+  const [text] = await control.store.get(names);
+  return text == null ? null : resolvedKeySchema.parse(JSON.parse(text));
+}
+
+describe("publishing", () => {
+  it("has written the copy and told the cell when the write answers", async () => {
+    const tenant = await post<Tenant>("/api/v1/tenants", { name: "t", weight: 7 });
+    const { key } = await post<CreatedKey>(`/api/v1/tenants/${tenant.id}/keys`, {});
+    const copy = await keyCopy();
+    expect(copy).toMatchObject({
+      key_id: key.id,
+      disabled: false,
+      tenant: { id: tenant.id, weight: 7, fairshare_group: "default", group_weight: 100 },
+    });
+    expect(control.cell.items).toContainEqual({ kind: "key", id: copy?.key_hash, rev: copy?.rev });
+    await control.request("PUT", `/api/v1/keys/${key.id}/disabled`, { disabled: true });
+    expect(await keyCopy()).toMatchObject({ disabled: true });
+  });
+
+  it("rewrites every key of a tenant and outdates them with one item", async () => {
+    const tenant = await post<Tenant>("/api/v1/tenants", { name: "t" });
+    await post(`/api/v1/tenants/${tenant.id}/keys`, {});
+    control.cell.items.length = 0;
+    await control.request("PATCH", `/api/v1/tenants/${tenant.id}/status`, { status: "suspended" });
+    const copy = await keyCopy();
+    expect(copy?.tenant?.status).toBe("suspended");
+    expect(control.cell.items).toEqual([{ kind: "tenant", id: tenant.id, rev: copy?.tenant?.rev }]);
+  });
+
+  it("removes copies with their rows", async () => {
+    const tenant = await post<Tenant>("/api/v1/tenants", { name: "t" });
+    await post(`/api/v1/tenants/${tenant.id}/keys`, {});
+    expect((await control.request("DELETE", `/api/v1/tenants/${tenant.id}`)).status).toBe(204);
+    expect(await keyCopy()).toBeNull();
+  });
+
+  it("keeps upstream credentials sealed in the copy", async () => {
+    await post("/api/v1/models", { model_name: "m", api_key: "sk-upstream" });
+    const [text] = await control.store.get([storeKeys.model("m")]);
+    const copy = modelRecordSchema.parse(JSON.parse(text ?? "null"));
+    expect(copy.api_key).toMatch(/^enc:v1:/);
+    expect(text).not.toContain("sk-upstream");
+  });
+
+  it("says pending while a cell does not confirm, and goes on until it does", async () => {
+    control.cell.fail = true;
+    const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
+    expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
+    expect(await control.publisher.pending()).toBe(1);
+    control.cell.fail = false;
+    expect(await control.publisher.publishDue(new Date(Date.now() + 60_000))).toBe(0);
+    expect(control.cell.items).toContainEqual(expect.objectContaining({ kind: "model", id: "m" }));
+  });
+
+  it("tells the cells although the store is down", async () => {
+    await control.stopStore();
+    const response = await control.request("POST", "/api/v1/models", { model_name: "m" });
+    expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
+    expect(control.cell.items).toContainEqual(expect.objectContaining({ kind: "model", id: "m" }));
+  });
+});
+
+describe("resync", () => {
+  it("restores what the store lost, removes what has no row, and outdates everything", async () => {
+    const tenant = await post<Tenant>("/api/v1/tenants", { name: "t" });
+    await post(`/api/v1/tenants/${tenant.id}/keys`, {});
+    await post("/api/v1/models", { model_name: "m" });
+    const before = await keyCopy();
+    await control.store.put([
+      { hotKey: storeKeys.key(before?.key_hash ?? ""), text: null },
+      { hotKey: storeKeys.model("m"), text: null },
+      { hotKey: storeKeys.key("ghost"), text: "{}" },
+    ]);
+    expect(await control.resync.all()).toEqual({ keys: 1, models: 1, removed: 1 });
+    expect(await keyCopy()).toEqual(before);
+    expect((await control.store.get([storeKeys.model("m")]))[0]).not.toBeNull();
+    expect(control.cell.items.at(-1)).toMatchObject({ kind: "all", id: "*" });
+  });
+
+  it("rewrites only what differs", async () => {
+    await post("/api/v1/models", { model_name: "m" });
+    await control.store.put([{ hotKey: storeKeys.model("m"), text: "{}" }]);
+    await control.resync.differing();
+    expect(
+      modelRecordSchema.parse(JSON.parse((await control.store.get([storeKeys.model("m")]))[0] ?? "null")).model_name,
+    ).toBe("m");
+  });
+});
