@@ -1,0 +1,126 @@
+/**
+ * The gateway as a test talks to it. Every test mints a tenant of its own, so that tests run side by side in any order.
+ */
+import { randomUUID } from "node:crypto";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Model } from "../../shared/schema/model.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import type { UsageLog } from "../../shared/schema/usage.ts";
+import { waitFor } from "./wait-for.ts";
+
+export interface Addresses {
+  readonly proxyUrl: string;
+  readonly adminUrl: string;
+  readonly adminToken: string;
+}
+
+export interface Minted {
+  readonly tenant: Tenant;
+  readonly key: CreatedKey["key"];
+  readonly secret: string;
+  readonly model: Model;
+  /** Unique text for messages, by which the upstream's records are found. */
+  readonly mark: string;
+}
+
+export interface ChatOptions {
+  readonly stream?: boolean;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export class Gateway {
+  readonly #at: Addresses;
+
+  constructor(at: Addresses) {
+    this.#at = at;
+  }
+
+  get proxyUrl(): string {
+    return this.#at.proxyUrl;
+  }
+
+  /** A Management request. */
+  async admin(method: string, path: string, body?: unknown): Promise<Response> {
+    return await fetch(`${this.#at.adminUrl}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#at.adminToken}`, "content-type": "application/json" },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+  }
+
+  /** A Management request that has to succeed with every cell told. */
+  async must<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await this.admin(method, path, body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    if (response.headers.has("x-gateway-sync")) throw new Error(`${method} ${path} was not confirmed by every cell`);
+    return (text === "" ? null : JSON.parse(text)) as T;
+  }
+
+  /** A tenant with a key, and a model whose upstream behaves as told. */
+  async mint(upstreamUrl: string, behaviour = "plain", model: Readonly<Record<string, unknown>> = {}): Promise<Minted> {
+    const mark = `mark-${randomUUID()}`;
+    const tenant = await this.must<Tenant>("POST", "/tenants", { name: mark });
+    const { key, secret } = await this.must<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, {
+      name: `key of ${mark}`,
+    });
+    const record = await this.must<Model>("POST", "/models", {
+      model_name: `model-${mark}`,
+      upstream_model: behaviour,
+      api_base: upstreamUrl,
+      input_cost_per_token: 0.001,
+      output_cost_per_token: 0.01,
+      ...model,
+    });
+    return { tenant, key, secret, model: record, mark };
+  }
+
+  /** A chat request of a minted tenant. */
+  async chat(minted: Minted, options: ChatOptions = {}): Promise<Response> {
+    return await fetch(`${this.#at.proxyUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json", ...options.headers },
+      body: JSON.stringify({
+        model: minted.model.model_name,
+        messages: [{ role: "user", content: `hello ${minted.mark}` }],
+        ...(options.stream === undefined ? {} : { stream: options.stream }),
+        ...options.body,
+      }),
+      signal: options.signal ?? null,
+    });
+  }
+
+  /** The ledger's rows of a tenant, newest first. */
+  async rows(tenantId: string, query = ""): Promise<readonly UsageLog[]> {
+    return await this.must<readonly UsageLog[]>("GET", `/usage/logs?tenant_id=${tenantId}&limit=200${query}`);
+  }
+
+  /** The row of a request, once it has arrived. */
+  async row(tenantId: string, requestId: string | null): Promise<UsageLog> {
+    const rows = await waitFor(
+      async () => await this.rows(tenantId, `&request_id=${requestId ?? ""}`),
+      (found) => found.length > 0,
+    );
+    if (rows.length > 1) throw new Error(`request ${requestId} has ${rows.length} rows`);
+    return rows[0] as UsageLog;
+  }
+
+  /** How many requests of a tenant the ledger holds, by request ids that differ and in all. */
+  async countRows(tenantId: string): Promise<{ readonly rows: number; readonly requests: number }> {
+    const seen: string[] = [];
+    let cursor = "";
+    for (;;) {
+      const page = await this.rows(tenantId, cursor);
+      seen.push(...page.map((row) => row.request_id));
+      const last = page.at(-1);
+      if (page.length < 200 || last === undefined) return { rows: seen.length, requests: new Set(seen).size };
+      cursor = `&before_ms=${last.ts_ms}&before_request_id=${last.request_id}`;
+    }
+  }
+
+  async stats(): Promise<{ readonly in_flight: number; readonly queued: number }> {
+    return await this.must("GET", "/stats?cell=local");
+  }
+}

@@ -1,0 +1,145 @@
+/** Specification "Authentication" and "Errors"; decisions §1.3, §17.2, §17.3, §23.4. */
+import { describe, expect, it } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+
+const fixture = useGateway();
+
+async function post(path: string, body: BodyInit | null, headers: Record<string, string>): Promise<Response> {
+  return await fetch(`${fixture.gateway.proxyUrl}${path}`, { method: "POST", body, headers });
+}
+
+async function expectError(
+  response: Response,
+  status: number,
+  code: string,
+  message: string,
+  param: string | null = null,
+): Promise<void> {
+  expect([response.status, await response.json()]).toEqual([
+    status,
+    { error: { message, type: expect.any(String), code, param } },
+  ]);
+  expect(response.headers.get("content-type")).toContain("application/json");
+  expect(response.headers.get("x-gateway-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+}
+
+const chatPath = "/v1/chat/completions";
+const bearer = (minted: Minted): Record<string, string> => ({ authorization: `Bearer ${minted.secret}` });
+
+describe("a credential", () => {
+  it.each([
+    [{}, "missing_api_key", "missing bearer token"],
+    [{ authorization: "Bearer nonsense" }, "invalid_api_key", "invalid api key"],
+    [{ authorization: "Basic abc" }, "invalid_api_key", "invalid api key"],
+    [{ authorization: `Bearer sk_${"0".repeat(48)}` }, "invalid_api_key", "invalid api key"],
+    [{ "x-api-key": "" }, "invalid_api_key", "invalid api key"],
+  ])("of %j is 401 on every path", async (headers, code, message) => {
+    for (const path of [chatPath, "/v1/nowhere"]) {
+      const response = await post(path, "{}", headers as Record<string, string>);
+      expect(response.headers.get("www-authenticate")).toBe("Bearer");
+      await expectError(response, 401, code, message);
+    }
+  });
+
+  it("is not needed for /health", async () => {
+    const response = await fetch(`${fixture.gateway.proxyUrl}/health`);
+    expect([response.status, await response.text()]).toEqual([200, "ok"]);
+  });
+});
+
+describe("a body", () => {
+  it("is refused when it is no JSON object, names no model, or an unknown one; each refusal leaves its row", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    for (const body of ["{", "[]", '"text"', "", '{"model":"m"} trailing']) {
+      const response = await post(chatPath, body, bearer(minted));
+      expect(response.headers.get("x-should-retry")).toBe("false");
+      await expectError(response, 400, "invalid_json", "request body is not valid JSON");
+    }
+    for (const body of [{}, { model: "" }, { model: "  " }, { model: 5 }, { model: null }]) {
+      await expectError(
+        await post(chatPath, JSON.stringify(body), bearer(minted)),
+        400,
+        "model_required",
+        "model is required",
+        "model",
+      );
+    }
+    const unknown = await post(chatPath, JSON.stringify({ model: "no-such-model" }), bearer(minted));
+    const requestId = unknown.headers.get("x-gateway-request-id");
+    await expectError(unknown, 404, "model_not_found", "model 'no-such-model' is not registered", "model");
+    expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({
+      admission: "rejected",
+      status_code: 404,
+      model: "no-such-model",
+      total_tokens: 0,
+      cost_usd: 0,
+      ttft_ms: 0,
+      upstream_status: 0,
+    });
+    expect(fixture.upstream.seen(minted.mark)).toEqual([]);
+  });
+
+  it("above the cap is 413, declared or not", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const big = new Uint8Array(33_554_433);
+    await expectError(await post(chatPath, big, bearer(minted)), 413, "request_too_large", "request body too large");
+    const undeclared = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let at = 0; at < 34; at += 1) controller.enqueue(new Uint8Array(1_048_576));
+        controller.close();
+      },
+    });
+    const response = await fetch(`${fixture.gateway.proxyUrl}${chatPath}`, {
+      method: "POST",
+      body: undeclared,
+      headers: bearer(minted),
+      duplex: "half",
+    } as RequestInit);
+    await expectError(response, 413, "request_too_large", "request body too large");
+  });
+});
+
+describe("a path", () => {
+  it("that is unknown is 404 without a row; an unsafe one is 400", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    for (const path of ["/v1/nowhere", "/", "/v1/models/x"]) {
+      await expectError(await post(path, "{}", bearer(minted)), 404, "unknown_endpoint", "unknown endpoint");
+    }
+    const get = await fetch(`${fixture.gateway.proxyUrl}${chatPath}`, { headers: bearer(minted) });
+    await expectError(get, 404, "unknown_endpoint", "unknown endpoint");
+    await expectError(await post("/v1/%2e%2e/x", "{}", bearer(minted)), 400, "invalid_path", "invalid request path");
+    await expectError(
+      await post("/v1/chat%2fcompletions", "{}", bearer(minted)),
+      400,
+      "invalid_path",
+      "invalid request path",
+    );
+    const last = await post(chatPath, "{", bearer(minted));
+    await fixture.gateway.row(minted.tenant.id, last.headers.get("x-gateway-request-id"));
+    const rows = await fixture.gateway.rows(minted.tenant.id);
+    expect(rows.map((row) => row.status_code).sort()).toEqual([400, 400, 400]);
+  });
+});
+
+describe("the listing of models", () => {
+  it("shows every registered model, disabled ones too, and writes no row", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { enabled: false });
+    const response = await fetch(`${fixture.gateway.proxyUrl}/v1/models`, { headers: bearer(minted) });
+    const { object, data } = (await response.json()) as { object: string; data: { id: string }[] };
+    expect(object).toBe("list");
+    expect(data.find((entry) => entry.id === minted.model.model_name)).toEqual({
+      id: minted.model.model_name,
+      object: "model",
+      created: Math.floor(Date.parse(minted.model.created_at) / 1000),
+      owned_by: "gateway",
+      model_type: "chat",
+      enabled: false,
+    });
+    expect(data.map((entry) => entry.id)).toEqual(data.map((entry) => entry.id).sort());
+    const refused = await fixture.gateway.chat(minted);
+    await expectError(refused, 403, "model_disabled", "model is disabled", "model");
+    await fixture.gateway.row(minted.tenant.id, refused.headers.get("x-gateway-request-id"));
+    expect(await fixture.gateway.rows(minted.tenant.id)).toHaveLength(1);
+  });
+});

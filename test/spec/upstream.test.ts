@@ -1,0 +1,84 @@
+/** What the client gets for what the upstream does (decisions §22.6), and the row that goes with it. */
+import { describe, expect, it } from "vitest";
+import { dataOf, useGateway } from "../harness/fixture.ts";
+
+const fixture = useGateway();
+
+describe("an upstream that answers", () => {
+  it.each([
+    ["status=400", 400],
+    ["status=404", 404],
+    ["status=429", 429],
+    ["status=500", 502],
+    ["status=503", 502],
+    ["status=302", 502],
+  ])("%s reaches the client as %i with its own body, and costs nothing", async (behaviour, status) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour);
+    const response = await fixture.gateway.chat(minted);
+    const upstreamStatus = Number(behaviour.slice(7));
+    expect([response.status, await response.json()]).toEqual([status, { detail: `status ${upstreamStatus}` }]);
+    expect(response.headers.get("retry-after")).toBe(upstreamStatus === 429 ? "7" : null);
+    expect(response.headers.get("x-gateway-upstream-status")).toBe(String(upstreamStatus));
+    expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
+      status_code: status,
+      upstream_status: upstreamStatus,
+      admission: "fast",
+      total_tokens: 0,
+      cost_usd: 0,
+    });
+  });
+});
+
+describe("an upstream that does not answer", () => {
+  it.each([
+    ["reset", 502, "upstream_failed", "upstream request failed"],
+    ["hang", 504, "upstream_timeout", "upstream request timed out"],
+  ])("%s is %i", async (behaviour, status, code, message) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour, { request_timeout_secs: 1 });
+    const response = await fixture.gateway.chat(minted);
+    expect([response.status, await response.json()]).toEqual([
+      status,
+      { error: { message, type: "upstream_error", code, param: null } },
+    ]);
+    expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
+      status_code: status,
+      upstream_status: 0,
+      total_tokens: 0,
+      cost_usd: 0,
+    });
+  });
+
+  it("at an address where nobody listens is 502", async () => {
+    const minted = await fixture.gateway.mint("http://127.0.0.1:9/v1");
+    expect((await fixture.gateway.chat(minted)).status).toBe(502);
+  });
+});
+
+describe("a stream that breaks", () => {
+  it.each([
+    ["cut", {}],
+    ["cut", { stream_options: { include_usage: true } }],
+    ["stall", {}],
+    ["stall", { stream_options: { include_usage: true } }],
+  ])("(%s, %j) ends with the in-band error and no [DONE]", async (behaviour, body) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, `${behaviour},chunks=10,pace=20`, {
+      request_timeout_secs: 1,
+    });
+    const response = await fixture.gateway.chat(minted, { stream: true, body });
+    expect(response.status).toBe(200);
+    const data = dataOf(await response.text());
+    expect(JSON.parse(data.at(-1) ?? "null")).toEqual({
+      error: {
+        message: "upstream stream interrupted",
+        type: "upstream_error",
+        code: "upstream_stream_error",
+        param: null,
+      },
+    });
+    expect(data).not.toContain("[DONE]");
+    expect(data.length).toBeGreaterThan(1);
+    const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect(row).toMatchObject({ status_code: 200, upstream_status: 200 });
+    expect(row.total_tokens).toBe(row.estimated_tokens);
+  });
+});
