@@ -24,7 +24,8 @@ import type { VerbContext } from "./services/context.ts";
 export interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
-  readonly resync: Resync;
+  /** Brings every hot copy in line, once; rejects while the store or a cell does not answer. */
+  readonly syncAtStart: () => Promise<void>;
   readonly app: Api;
   readonly metrics: Hono;
   readonly jobs: readonly Job[];
@@ -56,18 +57,15 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     publisher,
   });
   let synced = false;
+  const syncAtStart = async (): Promise<void> => {
+    if (synced) return;
+    log.info({ event: "resync", ...(await resync.all()) });
+    synced = true;
+  };
   const jobs: Job[] = [
     { name: "outbox", everyMs: OUTBOX_EVERY_MS, run: async () => await publisher.publishDue(new Date()) },
     { name: "analytics_schema", everyMs: ANALYTICS_EVERY_MS, run: async () => await analytics.migrate() },
-    {
-      name: "resync",
-      everyMs: OUTBOX_EVERY_MS,
-      run: async () => {
-        if (synced) return;
-        log.info({ event: "resync", ...(await resync.all()) });
-        synced = true;
-      },
-    },
+    { name: "resync_at_start", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
     { name: "compare", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
   ];
   const app = createApp({
@@ -81,7 +79,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending() });
-  return { connection, analytics, resync, app, metrics, jobs };
+  return { connection, analytics, syncAtStart, app, metrics, jobs };
 }
 
 /** Every address of a name; none when it does not resolve. */

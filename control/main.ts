@@ -26,10 +26,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   const deps = await compose(env, log);
   await migrateWithPatience(deps, log);
   await deps.analytics.migrate().catch(() => log.warn({ event: "analytics_not_ready" }));
-  await deps.resync.all().then(
-    (report) => log.info({ event: "resync", ...report }),
-    () => log.warn({ event: "key_store_not_ready" }),
-  );
+  await deps.syncAtStart().catch(() => log.warn({ event: "hot_copies_not_synced" }));
   if (env.encryptionKey === undefined)
     log.warn({ event: "secrets_in_plaintext", fix: "set GATEWAY_ENCRYPTION_KEY to base64 of 32 random bytes" });
   const admin = await listen(deps.app.fetch, env.adminListen, "GATEWAY_ADMIN_LISTEN");

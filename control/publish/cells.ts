@@ -36,10 +36,7 @@ export class Cells {
     if (items.length === 0) return [];
     const results = await Promise.all(
       this.addresses.map(async ({ cell, url }) => {
-        const told = this.#call(url, INTERNAL_PATHS.invalidate, { items }).then(
-          () => this.#failed.delete(cell),
-          () => this.#failed.add(cell),
-        );
+        const told = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, { items }).catch(() => undefined);
         if (this.#failed.has(cell) && !patient) return cell;
         await told;
         return this.#failed.has(cell) ? cell : null;
@@ -50,26 +47,33 @@ export class Cells {
 
   /** Throws when the cell does not answer. */
   async stats(address: CellAddress): Promise<CellStats> {
-    return cellStatsSchema.parse(await (await this.#call(address.url, INTERNAL_PATHS.stats)).json());
+    return cellStatsSchema.parse(await (await this.#call(address, INTERNAL_PATHS.stats)).json());
   }
 
   /** Throws when the cell does not answer. */
   async metrics(address: CellAddress): Promise<CellMetrics> {
-    return cellMetricsSchema.parse(await (await this.#call(address.url, INTERNAL_PATHS.metrics)).json());
+    return cellMetricsSchema.parse(await (await this.#call(address, INTERNAL_PATHS.metrics)).json());
   }
 
-  async #call(url: string, path: string, body?: unknown): Promise<Response> {
-    const response = await fetch(new URL(path, url), {
-      method: body === undefined ? "GET" : "POST",
-      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-      body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(DEADLINE_MS),
-      redirect: "manual",
-    });
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw new Error(`cell answered ${response.status}`);
+  /** Throws when the cell does not answer, or not well; whether it does is remembered. */
+  async #call({ cell, url }: CellAddress, path: string, body?: unknown): Promise<Response> {
+    try {
+      const response = await fetch(new URL(path, url), {
+        method: body === undefined ? "GET" : "POST",
+        headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: AbortSignal.timeout(DEADLINE_MS),
+        redirect: "manual",
+      });
+      if (!response.ok) {
+        await response.body?.cancel();
+        throw new Error(`cell answered ${response.status}`);
+      }
+      this.#failed.delete(cell);
+      return response;
+    } catch (error) {
+      this.#failed.add(cell);
+      throw error;
     }
-    return response;
   }
 }

@@ -33,14 +33,15 @@ export class Resync {
     this.#publisher = publisher;
   }
 
-  /** Rewrites every copy and outdates everything that was read before. Rejects when the store does not answer. */
+  /** Rewrites every copy and outdates everything that was read before. Rejects when the store or a cell does not answer. */
   async all(): Promise<ResyncReport> {
     const report = await this.#walk(async (hotKeys) => await this.#publisher.refresh(hotKeys));
     const { rows } = (await this.#db.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as {
       rows: { rev: string | number }[];
     };
-    await this.#cells.invalidate([{ kind: "all", id: "*", rev: Number(rows[0]?.rev) }], true);
+    const missing = await this.#cells.invalidate([{ kind: "all", id: "*", rev: Number(rows[0]?.rev) }], true);
     await this.#store.announce(["*"]);
+    if (missing.length > 0) throw new Error(`not confirmed by ${missing.join(", ")}`);
     return report;
   }
 

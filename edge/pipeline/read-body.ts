@@ -17,7 +17,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
     if (done) break;
     size += value.byteLength;
     if (size > maxBytes) {
-      await reader.cancel().catch(() => undefined);
+      await discard(reader, 2 * maxBytes);
       throw new GatewayError("request_too_large");
     }
     chunks.push(value);
@@ -29,4 +29,21 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
     at += chunk.byteLength;
   }
   return body;
+}
+
+/**
+ * Reads a bounded rest and throws it away: a client that is still writing would see its connection reset before it could
+ * read the refusal.
+ */
+async function discard(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<void> {
+  try {
+    for (let size = 0; size <= maxBytes; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      size += value.byteLength;
+    }
+    await reader.cancel();
+  } catch {
+    // The client has gone; nobody is left to be refused.
+  }
 }

@@ -147,9 +147,10 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
   const bindings = workerBindings(context, redis, clickhouse);
-  const controlStarts = startControl(context, { redis, clickhouse, edgeUrl: front.url });
-  const runtimeStarts = startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock);
-  const [controlled, ran] = await Promise.allSettled([controlStarts, runtimeStarts]);
+  // the runtime first: the control service tells the cells of its start, and waits for none that is not there yet
+  const [ran] = await Promise.allSettled([startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock)]);
+  runtimePort = () => (ran.status === "fulfilled" ? ran.value.port() : undefined);
+  const [controlled] = await Promise.allSettled([startControl(context, { redis, clickhouse, edgeUrl: front.url })]);
   // both drain at the same time, before the stores go
   undo.add(async () => {
     front.drain();
@@ -159,7 +160,6 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   if (controlled.status === "rejected") throw controlled.reason;
   if (ran.status === "rejected") throw ran.reason;
   const [control, runtime] = [controlled.value, ran.value];
-  runtimePort = () => runtime.port();
   parts.set("control", control.part).set("workerd", runtime.part);
 
   const { adminUrl, metricsUrl } = control;
