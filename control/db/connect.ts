@@ -4,7 +4,6 @@
  * folder is locked here.
  */
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
-import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { Pool as NeonPool } from "@neondatabase/serverless";
 import { drizzle as drizzleNeon } from "drizzle-orm/neon-serverless";
@@ -67,7 +66,7 @@ async function execEach(tx: Database | Transaction, statements: string): Promise
 /** Takes the folder's lock file; a lock of a process that is gone is taken over. */
 function lockFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, "..", "pglite.lock");
+  const file = `${folder.replace(/\/+$/, "")}.lock`;
   for (;;) {
     try {
       const handle = openSync(file, "wx", 0o600);

@@ -3,8 +3,10 @@
  * listens where it listened before.
  */
 import { join } from "node:path";
+import { parseEnv } from "../../control/env.ts";
 import { jsonLine, startChild } from "./child.ts";
 import type { Endpoint, StackContext } from "./context.ts";
+import { type StackConfig, StackEnvError } from "./env.ts";
 import type { RunningClickhouse } from "./stores.ts";
 import { type Supervised, supervise } from "./supervisor.ts";
 
@@ -33,6 +35,20 @@ function clientUrl(value: unknown): string {
   if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
   if (url.hostname === "[::]") url.hostname = "[::1]";
   return url.origin;
+}
+
+/** Refuses what the control service would refuse, before anything is started. Throws StackEnvError. */
+export function checkControl(config: StackConfig): void {
+  const { GATEWAY_REDIS_URL: _redis, GATEWAY_CLICKHOUSE_URL: _clickhouse, ...variables } = config.variables;
+  try {
+    parseEnv({
+      ...variables,
+      GATEWAY_ADMIN_TOKEN: config.adminToken ?? "generated",
+      GATEWAY_DATABASE_URL: config.databaseUrl,
+    });
+  } catch (error) {
+    throw new StackEnvError(error instanceof Error ? error.message : "the control service's variables are malformed");
+  }
 }
 
 /** Starts the control service. Rejects with its last line when it cannot run. */

@@ -6,7 +6,7 @@
 import net from "node:net";
 import { type Guard, startGuard } from "./child.ts";
 import type { StackContext } from "./context.ts";
-import { startControl } from "./control.ts";
+import { checkControl, startControl } from "./control.ts";
 import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
 import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
@@ -110,6 +110,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   await checkBindings(
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }),
   );
+  checkControl(config);
   const log = (part: string, line: string) => options.log?.(`${part} | ${line}`);
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);

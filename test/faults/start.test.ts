@@ -1,0 +1,91 @@
+/** What goes wrong at the start is one clear line and exit code 1; what ends, ends whole (design §9). */
+import { mkdtempSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { launch, launchReady, processesOf } from "../harness/launched.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let dataDir: string;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "gateway-start-"));
+});
+afterEach(() => {
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function failure(
+  more: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; lines: readonly string[] }> {
+  const started = launch(dataDir, more);
+  const code = await started.exited;
+  return { code, lines: started.output().trim().split("\n") };
+}
+
+describe("a start that cannot be", () => {
+  it.each([
+    ["GATEWAY_PROXY_LISTEN", "nonsense"],
+    ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "many"],
+    ["GATEWAY_FAIRSHARE_ALGORITHM", "random"],
+    ["GATEWAY_ENCRYPTION_KEY", "c2hvcnQ="],
+    ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "maybe"],
+    ["GATEWAY_CELL", "Not A Cell"],
+    ["GATEWAY_DATABASE_URL", "mysql://h/db"],
+    ["GATEWAY_CELLS", "{}"],
+    ["GATEWAY_ALLOWED_PRIVATE_CIDRS", "10.0.0.0/99"],
+    ["GATEWAY_MAX_BODY_BYTES", "-1"],
+    ["GATEWAY_UPSTREAM_BASE_URL", "not-a-url"],
+    ["GATEWAY_REDIS_URL", "ftp://h"],
+    ["GATEWAY_CLICKHOUSE_URL", "h:8123"],
+  ])("names %s when it is %j", async (variable, value) => {
+    const { code, lines } = await failure({ [variable]: value });
+    expect(code).toBe(1);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(variable);
+  });
+
+  it.each(["GATEWAY_PROXY_LISTEN", "GATEWAY_ADMIN_LISTEN", "GATEWAY_METRICS_LISTEN"])(
+    "names %s when its port is taken",
+    async (variable) => {
+      const holder = createServer();
+      await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
+      const { port } = holder.address() as AddressInfo;
+      const { code, lines } = await failure({ [variable]: `127.0.0.1:${port}` });
+      await new Promise((resolve) => holder.close(resolve));
+      expect([code, lines.length]).toEqual([1, 1]);
+      expect(lines[0]).toContain(variable);
+      expect(lines[0]).toContain(String(port));
+    },
+  );
+
+  it("says who holds the data folder", async () => {
+    const first = await launchReady(dataDir);
+    const { code, lines } = await failure({});
+    expect([code, lines.length]).toEqual([1, 1]);
+    expect(lines[0]).toContain(dataDir);
+    expect(await first.end("SIGTERM")).toBe(0);
+  });
+});
+
+describe("an end", () => {
+  it.each(["SIGTERM", "SIGINT"] as const)("by %s stops every part and leaves the folder free", async (signal) => {
+    const stack = await launchReady(dataDir);
+    expect((await processesOf(dataDir)).length).toBeGreaterThan(0);
+    expect(await stack.end(signal)).toBe(0);
+    expect(await processesOf(dataDir)).toEqual([]);
+    const again = await launchReady(dataDir);
+    expect(await again.end("SIGTERM")).toBe(0);
+  });
+
+  it("by SIGKILL of the launcher leaves nothing behind", async () => {
+    const stack = await launchReady(dataDir);
+    await stack.end("SIGKILL");
+    await waitFor(
+      async () => await processesOf(dataDir),
+      (left) => left.length === 0,
+    );
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * A stack started as a user starts it: the launcher's entry as a process of its own, so that it can be killed, signalled
+ * and started again on the same folder.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { stackEnv } from "./global-setup.ts";
+import { waitFor } from "./wait-for.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+export interface Launched {
+  readonly process: ChildProcess;
+  readonly proxyUrl: string;
+  readonly adminUrl: string;
+  readonly adminToken: string;
+  /** Everything printed so far. */
+  output(): string;
+  /** Sends a signal and waits for the end; answers the exit code, null when it was killed. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts `npm start`'s program. */
+export function launch(
+  dataDir: string,
+  more: Readonly<Record<string, string>> = {},
+): { readonly process: ChildProcess; output(): string; readonly exited: Promise<number | null> } {
+  const child = spawn(process.execPath, [join(ROOT, "infra/local/main.ts")], {
+    cwd: ROOT,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...stackEnv(dataDir, more) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const exited = new Promise<number | null>((resolve) => child.on("close", (code) => resolve(code)));
+  return { process: child, output: () => output, exited };
+}
+
+/** Starts it and waits until it says that it is ready. */
+export async function launchReady(dataDir: string, more: Readonly<Record<string, string>> = {}): Promise<Launched> {
+  const { process: child, output, exited } = launch(dataDir, more);
+  let ended = false;
+  void exited.then(() => {
+    ended = true;
+  });
+  await waitFor(output, (text) => ended || text.includes("The gateway is ready."), 60_000);
+  if (ended) throw new Error(`the stack ended: ${output()}`);
+  const address = (label: string): string => new RegExp(`${label}\\s+(http://[^/\\s]+)`).exec(output())?.[1] ?? "";
+  return {
+    process: child,
+    proxyUrl: address("data plane"),
+    adminUrl: address("management API"),
+    adminToken: readFileSync(join(dataDir, "admin-token"), "utf8").trim(),
+    output,
+    end: async (signal) => {
+      child.kill(signal);
+      return await exited;
+    },
+  };
+}
+
+/** Command lines of living processes that mention a text. */
+export async function processesOf(text: string): Promise<readonly string[]> {
+  const ps = spawn("ps", ["-eo", "pid=,args="], { stdio: ["ignore", "pipe", "ignore"] });
+  let listing = "";
+  for await (const chunk of ps.stdout) listing += String(chunk);
+  return listing.split("\n").filter((line) => line.includes(text));
+}
