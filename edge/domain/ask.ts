@@ -2,8 +2,9 @@
  * What travels between a request and its Cell (design §4): the ask, its answer, the settlement. Plain data only, so that
  * it survives RPC. The ask carries everything the Cell needs to decide; the Cell reads nothing.
  */
-import type { RevItem } from "../../shared/internal.ts";
+import type { CellMetrics, CellStats, RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
+import type { SchedulerSnapshot } from "./fairshare/types.ts";
 
 /** A request for one slot. */
 export interface Ask {
@@ -92,8 +93,11 @@ export interface CellApi {
   /** The items that the Cell knows to be newer than given (routes that need no admission). */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   invalidate(items: readonly RevItem[]): Promise<void>;
-  stats(): Promise<import("../../shared/internal.ts").CellStats>;
-  metrics(): Promise<import("../../shared/internal.ts").CellMetrics>;
+  /** Null returns to the configured cap (decisions §7.4). */
+  setCapacity(maxInFlight: number | null): Promise<CellStats>;
+  fairshareLive(): Promise<SchedulerSnapshot>;
+  stats(): Promise<CellStats>;
+  metrics(): Promise<CellMetrics>;
 }
 
 /** RPC surface of the Ledger object. */

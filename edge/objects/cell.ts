@@ -13,9 +13,9 @@ import { Counters, plain } from "../domain/cell/counters.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
-import type { Scheduler } from "../domain/fairshare/types.ts";
+import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
-import { AdmissionDesk } from "./admission-desk.ts";
+import { AdmissionDesk, type Seat } from "./admission-desk.ts";
 import { CellStore } from "./cell-store.ts";
 import { Permit } from "./permit.ts";
 import { RowCourier } from "./row-courier.ts";
@@ -49,25 +49,24 @@ export class Cell extends DurableObject<Bindings> {
       cell: this.#cell,
       scheduler: this.#scheduler,
       now: Date.now,
-      complete: async (row) => await this.#complete(row, false),
+      complete: async (row, orphan) => await this.#complete(row, orphan),
       changed: () => this.#changed(),
     });
     if (this.#store.busy) this.#holdForAdoptions();
   }
 
   /** Answers at once: stale, granted, or queued with a place that the permit holds. */
-  async admit(ask: Ask): Promise<Admitted<Permit>> {
+  async admit(ask: Ask): Promise<Admitted<Permit<Seat>>> {
     const items = this.#revisions.staleAmong(ask.revs);
     if (items.length > 0) return { verdict: "stale", items };
-    const grant = this.#desk.arrive(ask);
-    const permit = new Permit(this.#desk, ask.requestId);
-    return grant === null ? { verdict: "queued", permit } : { verdict: "granted", grant, permit };
+    const seat = this.#desk.arrive(ask);
+    const permit = new Permit(this.#desk, seat);
+    return seat.grant === null ? { verdict: "queued", permit } : { verdict: "granted", grant: seat.grant, permit };
   }
 
   /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
-  async adopt(ask: Ask): Promise<{ permit: Permit }> {
-    this.#desk.adopt(ask);
-    return { permit: new Permit(this.#desk, ask.requestId) };
+  async adopt(ask: Ask): Promise<{ permit: Permit<Seat> }> {
+    return { permit: new Permit(this.#desk, this.#desk.adopt(ask)) };
   }
 
   /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */
@@ -81,6 +80,7 @@ export class Cell extends DurableObject<Bindings> {
 
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
   async settleOrphan(row: UsageRow): Promise<void> {
+    this.#desk.settledElsewhere(row.request_id, row.total_tokens);
     await this.#complete({ ...row, cell: this.#cell }, true);
   }
 
@@ -93,6 +93,18 @@ export class Cell extends DurableObject<Bindings> {
     this.#store.saveRevisions(this.#revisions.note(items, nowMs), nowMs);
     this.#revisions.prune(nowMs);
     this.#store.pruneRevisions(nowMs - REVISION_KEEP_MS);
+  }
+
+  /** A cap that outlives this object; null returns to the configured one. Lowering it aborts nothing (decisions §7.4). */
+  async setCapacity(maxInFlight: number | null): Promise<CellStats> {
+    this.#store.capacity = maxInFlight;
+    this.#desk.apply({ type: "capacity", maxInFlight: this.#capacity() });
+    return await this.stats();
+  }
+
+  /** Who holds and who waits, by group and tenant (decisions §7.2). */
+  async fairshareLive(): Promise<SchedulerSnapshot> {
+    return this.#scheduler.snapshot(Date.now());
   }
 
   async stats(): Promise<CellStats> {

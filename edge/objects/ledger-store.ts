@@ -82,10 +82,19 @@ export class LedgerStore {
     this.#storage.sql.exec("UPDATE commits SET shipped_at = ? WHERE segment = ?", nowMs, segment);
   }
 
-  /** Removes what was shipped, and sources that were silent, before the given time. */
-  prune(beforeMs: number): void {
-    this.#storage.sql.exec("DELETE FROM commits WHERE shipped_at < ?", beforeMs);
+  /** Removes what was shipped, and sources that were silent, before the given time. True when commits went. */
+  prune(beforeMs: number): boolean {
+    const removed = this.#storage.sql.exec("DELETE FROM commits WHERE shipped_at < ?", beforeMs).rowsWritten > 0;
     this.#storage.sql.exec("DELETE FROM applied WHERE at < ?", beforeMs - 3_600_000);
+    return removed;
+  }
+
+  /** Every orphan row in the log, shipped lately or not. */
+  orphanLines(): readonly string[] {
+    return this.#storage.sql
+      .exec<{ lines: string }>("SELECT lines FROM commits WHERE orphan = 1")
+      .toArray()
+      .flatMap((entry) => entry.lines.split("\n"));
   }
 
   /** True when shipped segments still wait for their removal. */

@@ -34,6 +34,8 @@ export class Ledger extends DurableObject<Bindings> {
   readonly #store: LedgerStore;
   readonly #limits: LogLimits;
   #index: LogIndex;
+  /** Requests of the orphan rows in the log. */
+  #orphans: Set<string>;
   #failures = 0;
   #shipping = false;
 
@@ -43,14 +45,14 @@ export class Ledger extends DurableObject<Bindings> {
     this.#limits = limitsPerShard(this.#config.ledgerShards);
     this.#store = new LedgerStore(state.storage);
     this.#index = this.#store.loadIndex();
+    this.#orphans = this.#orphanIds();
   }
 
   /** Resolves when the batch is durable; a batch seen before changes nothing. */
   async append(batch: LedgerBatch): Promise<void> {
     const source = `${batch.cell}/${batch.epoch}`;
     if (wasApplied(this.#index, source, batch.sequence)) return;
-    const rows = batch.orphan ? batch.rows.filter((row) => !this.#store.holds(row.request_id)) : batch.rows;
-    const lines = rows.map((row) => toLine(row, formatTs));
+    const lines = this.#unseen(batch.rows, batch.orphan).map((row) => toLine(row, formatTs));
     this.#take(
       appendBatch(this.#index, { source, sequence: batch.sequence, lines, orphan: batch.orphan }, this.#limits),
     );
@@ -59,8 +61,8 @@ export class Ledger extends DurableObject<Bindings> {
 
   /** A Worker's own fallback when its Cell is beyond reach; checked against the log here and the store before shipping. */
   async appendOrphan(row: UsageRow): Promise<void> {
-    if (this.#store.holds(row.request_id)) return;
-    this.#take(appendLines(this.#index, [toLine(row, formatTs)], true, this.#limits));
+    const lines = this.#unseen([row], true).map((fresh) => toLine(fresh, formatTs));
+    this.#take(appendLines(this.#index, lines, true, this.#limits));
     await this.#arm(LINGER_MS);
   }
 
@@ -90,8 +92,21 @@ export class Ledger extends DurableObject<Bindings> {
     await this.#rearm();
   }
 
+  /**
+   * The rows that the log does not hold. Orphans are looked up in all of it; other rows, which are many, only among the
+   * orphans: nothing else can have come before them.
+   */
+  #unseen(rows: readonly UsageRow[], orphan: boolean): readonly UsageRow[] {
+    const fresh = new Map(rows.map((row) => [row.request_id, row]));
+    for (const id of fresh.keys()) {
+      if (this.#orphans.has(id) || (orphan && this.#store.holds(id))) fresh.delete(id);
+      else if (orphan) this.#orphans.add(id);
+    }
+    return [...fresh.values()];
+  }
+
   async #ship(): Promise<void> {
-    this.#store.prune(Date.now() - SHIPPED_KEEP_MS);
+    if (this.#store.prune(Date.now() - SHIPPED_KEEP_MS)) this.#orphans = this.#orphanIds();
     for (;;) {
       this.#take(sealForSending(this.#index));
       const segment = this.#index.pending[0]?.segment;
@@ -119,6 +134,10 @@ export class Ledger extends DurableObject<Bindings> {
   #take(step: LogStep): void {
     if (step.effects.length > 0) this.#store.apply(step.effects, Date.now());
     this.#index = step.index;
+  }
+
+  #orphanIds(): Set<string> {
+    return new Set(this.#store.orphanLines().map(requestIdOf));
   }
 
   async #rearm(): Promise<void> {

@@ -6,31 +6,31 @@
 import { RpcTarget } from "cloudflare:workers";
 import type { Grant, PermitHandle, Settlement } from "../domain/ask.ts";
 
-/** What a permit asks of its Cell. */
-export interface PermitDesk {
-  granted(requestId: string): Promise<Grant>;
-  upstreamCalled(requestId: string): void;
-  settle(requestId: string, settlement: Settlement): Promise<void>;
-  /** The holder is gone. A no-op for a permit that was settled. */
-  abandon(requestId: string): void;
+/** What a permit asks of its Cell. `Seat` is the desk's own record of one arrival; nobody else looks inside. */
+export interface PermitDesk<Seat> {
+  granted(seat: Seat): Promise<Grant>;
+  upstreamCalled(seat: Seat): void;
+  settle(seat: Seat, settlement: Settlement): Promise<void>;
+  /** The holder is gone. A no-op for a permit that was settled or replaced. */
+  abandon(seat: Seat): void;
 }
 
-export class Permit extends RpcTarget implements PermitHandle {
-  readonly #desk: PermitDesk;
-  readonly #requestId: string;
+export class Permit<Seat> extends RpcTarget implements PermitHandle {
+  readonly #desk: PermitDesk<Seat>;
+  readonly #seat: Seat;
 
-  constructor(desk: PermitDesk, requestId: string) {
+  constructor(desk: PermitDesk<Seat>, seat: Seat) {
     super();
     this.#desk = desk;
-    this.#requestId = requestId;
+    this.#seat = seat;
   }
 
   async granted(): Promise<Grant> {
-    return await this.#desk.granted(this.#requestId);
+    return await this.#desk.granted(this.#seat);
   }
 
   async upstreamCalled(): Promise<void> {
-    this.#desk.upstreamCalled(this.#requestId);
+    this.#desk.upstreamCalled(this.#seat);
   }
 
   async lost(): Promise<never> {
@@ -38,10 +38,10 @@ export class Permit extends RpcTarget implements PermitHandle {
   }
 
   async settle(settlement: Settlement): Promise<void> {
-    await this.#desk.settle(this.#requestId, settlement);
+    await this.#desk.settle(this.#seat, settlement);
   }
 
   [Symbol.dispose](): void {
-    this.#desk.abandon(this.#requestId);
+    this.#desk.abandon(this.#seat);
   }
 }

@@ -15,13 +15,25 @@ export function statusClass(status: number): StatusClass {
   return status >= 300 ? "3xx" : "2xx";
 }
 
+/** Completed requests that are remembered, so that a row handed in twice counts once. */
+const RECENT_MAX = 10_000;
+
 export class Counters {
+  readonly #recent = new Set<string>();
   readonly #requests = new Map<string, number>();
   #inputTokens = 0;
   #outputTokens = 0;
 
-  /** Counts one completed request. */
-  count(row: Pick<UsageRow, "admission" | "status_code" | "input_tokens" | "output_tokens">): void {
+  /** Counts one completed request; one that was counted lately is not counted again. */
+  count(row: Pick<UsageRow, "request_id" | "admission" | "status_code" | "input_tokens" | "output_tokens">): void {
+    if (this.#recent.has(row.request_id)) return;
+    this.#recent.add(row.request_id);
+    if (this.#recent.size > RECENT_MAX) {
+      for (const oldest of this.#recent) {
+        this.#recent.delete(oldest);
+        break;
+      }
+    }
     const name = `${row.admission}/${statusClass(row.status_code)}`;
     this.#requests.set(name, (this.#requests.get(name) ?? 0) + 1);
     this.#inputTokens += row.input_tokens;

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { scanTopLevel, splice } from "./json-bytes.ts";
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+describe("scanning the top level", () => {
+  it("finds every member of any document, wherever its spaces are", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue()),
+        fc.constantFrom(0, 1, 3),
+        (document, indent) => {
+          const text = JSON.stringify(document, null, indent);
+          const bytes = bytesOf(text);
+          const members = scanTopLevel(bytes)?.members ?? [];
+          expect(members.map((member) => member.name)).toEqual(Object.keys(document));
+          for (const { name, value } of members) {
+            expect(JSON.parse(textOf(bytes.subarray(value.start, value.end)))).toEqual(
+              JSON.parse(JSON.stringify(document[name])),
+            );
+          }
+        },
+      ),
+    );
+  });
+
+  it.each([
+    "",
+    "[]",
+    '"a"',
+    "{",
+    '{"a"',
+    '{"a":',
+    '{"a":1',
+    '{"a":1,}',
+    '{"a":1} x',
+    '{"a":"\\"}',
+    "{a:1}",
+    '{"a":}',
+    '{"a":[1}',
+  ])("finds none in %j", (text) => {
+    expect(scanTopLevel(bytesOf(text))).toBeNull();
+  });
+
+  it("is not fooled by what stands in strings", () => {
+    const bytes = bytesOf('{"a":"}\\"],{","model":"m","n":{"model":"inner"}}');
+    expect(scanTopLevel(bytes)?.members.map((member) => member.name)).toEqual(["a", "model", "n"]);
+  });
+});
+
+describe("splicing", () => {
+  it("replaces spans and leaves every other byte alone", () => {
+    const bytes = bytesOf('{ "model" : "a" , "ü":[1, 2],"model":"b"}');
+    const spans = scanTopLevel(bytes)?.members.filter((member) => member.name === "model") ?? [];
+    expect(
+      textOf(splice(bytes, spans.map((member) => ({ span: member.value, text: '"longer name"' })).reverse())),
+    ).toBe('{ "model" : "longer name" , "ü":[1, 2],"model":"longer name"}');
+  });
+});

@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { countCodePoints, readJson } from "./json-document.ts";
+
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+describe("reading a document", () => {
+  it.each(["", "[]", "null", '"a"', "1", "{", '{"a":1,}', '{"a":1} {'])("answers null for %j", (text) => {
+    expect(readJson(bytesOf(text))).toBeNull();
+    expect(readJson(bytesOf(text), 0)).toBeNull();
+  });
+
+  it("answers null for what is not UTF-8", () => {
+    expect(readJson(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d))).toBeNull();
+  });
+
+  it("is the same above the limit as below it, while strings are short", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+        const bytes = bytesOf(JSON.stringify(value));
+        expect(readJson(bytes, 0)?.root).toEqual(readJson(bytes)?.root);
+      }),
+    );
+  });
+
+  it("cuts long strings but knows their length in code points", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom("a", "ü", "€", "😀", '"', "\\", "\n", "\u0001"), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 6000 }),
+        fc.boolean(),
+        (pieces, times, escaped) => {
+          const long = pieces.join("").repeat(times);
+          const encoded = JSON.stringify({ before: "x", long, after: ["y", long] });
+          const text = escaped
+            ? encoded.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+            : encoded;
+          const document = readJson(bytesOf(text), 0);
+          const read = document?.root["long"];
+          expect(typeof read).toBe("string");
+          expect(document?.codePoints(String(read))).toBe([...long].length);
+          expect(document?.root["before"]).toBe("x");
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("counts surrogate pairs once", () => {
+    expect(countCodePoints("a😀b\ud800")).toBe(4);
+  });
+});

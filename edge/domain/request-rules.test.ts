@@ -1,0 +1,168 @@
+import { describe, expect, it } from "vitest";
+import { isKeySecret } from "../../shared/api-key.ts";
+import { readCredential } from "./credential.ts";
+import { fnv1a64 } from "./fnv1a.ts";
+import { clientHeaders, upstreamHeaders } from "./forward-headers.ts";
+import { billTokens, clientStatus } from "./outcome.ts";
+import { sessionIdOf } from "./session-id.ts";
+import { rewriteBody } from "./upstream-body.ts";
+import { isSafePath, upstreamUrl } from "./upstream-url.ts";
+
+const secret = `sk_${"a".repeat(48)}`;
+
+describe("a credential", () => {
+  it.each([
+    [{}, { kind: "none" }],
+    [{ authorization: `Bearer ${secret}` }, { kind: "secret", secret }],
+    [{ authorization: `bearer ${secret}` }, { kind: "secret", secret }],
+    [{ "x-api-key": secret }, { kind: "secret", secret }],
+    [{ authorization: "Bearer wrong", "x-api-key": secret }, { kind: "malformed" }],
+    [{ authorization: secret }, { kind: "malformed" }],
+    [{ authorization: "" }, { kind: "malformed" }],
+    [{ authorization: `Bearer ${secret} extra` }, { kind: "malformed" }],
+  ])("of %j is %j", (headers, expected) => {
+    expect(readCredential(new Headers(headers as Record<string, string>), isKeySecret)).toEqual(expected);
+  });
+});
+
+describe("headers", () => {
+  it("travel upstream without credentials, hop-by-hop headers and what the platform added", () => {
+    const dropped = [
+      "host",
+      "content-length",
+      "authorization",
+      "x-api-key",
+      "accept-encoding",
+      "connection",
+      "x-gateway-boons",
+      "keep-alive",
+      "te",
+      "trailer",
+      "transfer-encoding",
+      "upgrade",
+      "proxy-authorization",
+      "cf-ray",
+      "x-forwarded-for",
+      "x-real-ip",
+    ];
+    const headers = new Headers([
+      ...dropped.map((name): [string, string] => [name, "v"]),
+      ["content-type", "application/json"],
+      ["openai-beta", "b"],
+    ]);
+    expect([...upstreamHeaders(headers, null)]).toEqual([
+      ["content-type", "application/json"],
+      ["openai-beta", "b"],
+    ]);
+    expect(upstreamHeaders(headers, "k").get("authorization")).toBe("Bearer k");
+  });
+
+  it("come back as content-type, and retry-after on 429", () => {
+    const headers = new Headers({
+      "content-type": "text/event-stream",
+      "retry-after": "3",
+      "set-cookie": "a=b",
+      server: "x",
+    });
+    expect(clientHeaders(headers, 200)).toEqual({ "content-type": "text/event-stream" });
+    expect(clientHeaders(headers, 429)).toEqual({ "content-type": "text/event-stream", "retry-after": "3" });
+  });
+});
+
+describe("where a request goes", () => {
+  it.each([
+    ["http://h/v1", "/v1/chat/completions", "?a=1", "http://h/v1/chat/completions?a=1"],
+    ["http://h/v1/", "/v1/chat/completions", "", "http://h/v1/chat/completions"],
+    ["http://h", "/v1/models", "", "http://h/v1/models"],
+    ["http://h/v1", "/other", "", "http://h/v1/other"],
+    ["http://h/v1/chat/completions", "/v1/chat/completions", "", "http://h/v1/chat/completions/v1/chat/completions"],
+  ])("%s + %s%s is %s", (base, path, search, expected) => {
+    expect(upstreamUrl(base, path, search)).toBe(expected);
+  });
+
+  it.each([
+    ["/v1/a", true],
+    ["/v1/..a", true],
+    ["/v1/../a", false],
+    ["/..", false],
+    ["/%2E%2e/a", false],
+    ["/a%2Fb", false],
+    ["/a%5cb", false],
+  ])("%s is safe: %s", (path, safe) => {
+    expect(isSafePath(path)).toBe(safe);
+  });
+});
+
+describe("the body that goes upstream", () => {
+  const rewrite = (text: string, addUsage: boolean): string =>
+    new TextDecoder().decode(
+      rewriteBody(new TextEncoder().encode(text), 'up"stream', JSON.parse(text), addUsage) ?? new Uint8Array(),
+    );
+
+  it("differs in the model, and in the usage option when it is added", () => {
+    expect(rewrite('{"model" : "a", "x":1.0}', false)).toBe('{"model" : "up\\"stream", "x":1.0}');
+    expect(rewrite('{"model":"a"}', true)).toBe('{"model":"up\\"stream","stream_options":{"include_usage":true}}');
+    expect(rewrite('{"stream_options":{"a":1,"include_usage":false},"model":"a"}', true)).toBe(
+      '{"stream_options":{"a":1,"include_usage":true},"model":"up\\"stream"}',
+    );
+    expect(rewrite('{"model":"a","stream_options":null}', true)).toBe(
+      '{"model":"up\\"stream","stream_options":{"include_usage":true}}',
+    );
+  });
+});
+
+describe("what is billed", () => {
+  const model = { prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0 } };
+  const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
+
+  it("is what was reported, else the estimate", () => {
+    expect(billTokens(model, estimate, { inputTokens: 4, outputTokens: 5 })).toEqual({
+      inputTokens: 4,
+      outputTokens: 5,
+      costUsd: 12,
+    });
+    expect(billTokens(model, estimate, { inputTokens: 4, outputTokens: null })).toEqual({
+      inputTokens: 4,
+      outputTokens: 0,
+      costUsd: 2,
+    });
+    expect(billTokens(model, estimate, null)).toEqual({ inputTokens: 10, outputTokens: 20, costUsd: 45 });
+  });
+
+  it.each([
+    [200, 200],
+    [204, 204],
+    [302, 502],
+    [400, 400],
+    [429, 429],
+    [500, 502],
+    [503, 502],
+  ])("an upstream's %i reaches the client as %i", (upstream, client) => {
+    expect(clientStatus(upstream)).toBe(client);
+  });
+});
+
+describe("a session id", () => {
+  it("is FNV-1a 64 over the tenant's bytes and the seed", () => {
+    expect(fnv1a64([])).toBe("cbf29ce484222325");
+    expect(fnv1a64([new TextEncoder().encode("a")])).toBe("af63dc4c8601ec8c");
+    expect(fnv1a64([new TextEncoder().encode("foo"), new TextEncoder().encode("bar")])).toBe("85944171f73967e8");
+  });
+
+  it("is derived from leading system texts and the first user text only", () => {
+    const tenant = "00000000-0000-4000-8000-00000000000a";
+    const idOf = (messages: unknown, other = tenant) => sessionIdOf(new Headers(), { messages }, other, true);
+    const start = [
+      { role: "system", content: "s" },
+      { role: "user", content: [{ type: "text", text: "u" }] },
+    ];
+    expect(idOf(start)).toEqual(idOf([...start, { role: "assistant", content: "a" }, { role: "user", content: "v" }]));
+    expect(idOf(start)).not.toEqual(idOf(start, tenant.replace("a", "b")));
+    expect(idOf([])).toEqual({ id: "", source: "none" });
+    expect(sessionIdOf(new Headers(), { messages: start }, tenant, false)).toEqual({ id: "", source: "none" });
+    expect(sessionIdOf(new Headers({ "x-session-id": "x".repeat(300) }), null, tenant, true)).toEqual({
+      id: "x".repeat(200),
+      source: "client",
+    });
+  });
+});

@@ -1,0 +1,44 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TAIL_BYTES, UsageScan } from "./usage-scan.ts";
+
+function scan(text: string, size: number): UsageScan {
+  const bytes = new TextEncoder().encode(text);
+  const usage = new UsageScan();
+  for (let at = 0; at < bytes.byteLength; at += size) usage.push(bytes.subarray(at, at + size));
+  return usage;
+}
+
+describe("the usage of a body", () => {
+  it("is the last one reported in the last 16 KiB, however the bytes arrive", () => {
+    fc.assert(
+      fc.property(fc.nat(20_000), fc.integer({ min: 1, max: 5000 }), (padding, size) => {
+        const text = `{"prompt_tokens":1,"completion_tokens":2}${"x".repeat(padding)}{"usage":{"prompt_tokens": 30, "completion_tokens" :40}}`;
+        expect(scan(text, size).usage()).toEqual({ inputTokens: 30, outputTokens: 40 });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("may be called input and output, and may have only one half", () => {
+    expect(scan('{"usage":{"input_tokens":5,"output_tokens":6}}', 3).usage()).toEqual({
+      inputTokens: 5,
+      outputTokens: 6,
+    });
+    expect(scan('{"usage":{"prompt_tokens":5,"prompt_tokens_details":{"cached":1}}}', 9).usage()).toEqual({
+      inputTokens: 5,
+      outputTokens: null,
+    });
+  });
+
+  it("is none when nothing is reported, or only before the tail", () => {
+    expect(scan('{"choices":[]}', 4).usage()).toBeNull();
+    expect(scan(`{"prompt_tokens":1}${"x".repeat(TAIL_BYTES)}`, 1000).usage()).toBeNull();
+  });
+
+  it("knows a stream that ended as it should", () => {
+    expect(scan("data: {}\n\ndata: [DONE]\n\n", 2).sawDone()).toBe(true);
+    expect(scan("data: {}\r\n\r\ndata: [DONE]\r\n\r\n", 7).sawDone()).toBe(true);
+    expect(scan('data: {"text":"data: [DONE]"}\n\n', 7).sawDone()).toBe(false);
+  });
+});
