@@ -58,7 +58,7 @@ function load(
 }
 
 describe("the analytics store", () => {
-  it("killed twice under load and started again: every row exactly once, in raw and in the rollup", async () => {
+  it("killed twice under load and started again: every row exactly once", async () => {
     const stack = await startStack({ env: stackEnv(folder()) });
     const gateway = new Gateway(stack);
     const minted = await gateway.mint(upstream.url);

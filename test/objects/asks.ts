@@ -1,0 +1,31 @@
+/** Asks, settlements and rows as the pipeline would send them. */
+import type { Ask, Settlement } from "../../edge/domain/ask.ts";
+import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+
+/** A row of a request that has just begun. */
+export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRow {
+  return { ...zeroUsageRow(requestId, Date.now()), tenant_id: crypto.randomUUID(), status_code: 200, ...over };
+}
+
+/** An ask of one tenant for one slot; `over` replaces parts of it. */
+export function askFor(requestId: string, over: Partial<Ask> = {}): Ask {
+  return {
+    requestId,
+    tenant: { id: "t1", name: "Acme", weight: 100, maxInFlight: null },
+    group: { name: "default", weight: 100 },
+    model: { name: "m1", admissionWeight: 100, maxInFlight: null },
+    costTokens: 10,
+    revs: [{ kind: "key", id: "k1", rev: 5 }],
+    row: rowFor(requestId, { status_code: 499 }),
+    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 0.5 },
+    ...over,
+  };
+}
+
+/** A settlement at `tokens` output tokens. */
+export function settlementFor(requestId: string, tokens = 10): Settlement {
+  return {
+    row: rowFor(requestId, { admission: "fast", output_tokens: tokens, total_tokens: tokens }),
+    actualTokens: tokens,
+  };
+}

@@ -1,0 +1,193 @@
+/** The Cell object inside the runtime: permits as capabilities, settlements as rows, what survives a restart. */
+import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { Ask, PermitHandle } from "../../edge/domain/ask.ts";
+import type { Cell } from "../../edge/objects/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { askFor, rowFor, settlementFor } from "./asks.ts";
+
+const bindings = env as unknown as { CELL: DurableObjectNamespace<Cell>; LEDGER: DurableObjectNamespace<Ledger> };
+
+type Stub = DurableObjectStub<Cell>;
+
+interface Place {
+  readonly name: string;
+  readonly stub: Stub;
+}
+
+let nextCell = 1;
+async function cellOf(maxInFlight: number): Promise<Place> {
+  const name = `cell-${nextCell++}`;
+  const stub = bindings.CELL.getByName(name);
+  await stub.setCapacity(maxInFlight);
+  return { name, stub };
+}
+
+async function admit(stub: Stub, ask: Ask): Promise<{ verdict: string; permit: PermitHandle }> {
+  const answer = await stub.admit(ask);
+  if (answer.verdict === "stale") throw new Error("stale");
+  return answer as unknown as { verdict: string; permit: PermitHandle };
+}
+
+/** Rows on the disk of the cell's Ledger, in order. */
+async function rowsOf(name: string): Promise<Record<string, unknown>[]> {
+  return await runInDurableObject(bindings.LEDGER.getByName(`${name}:0`), (_ledger, state) =>
+    state.storage.sql
+      .exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id")
+      .toArray()
+      .flatMap((entry) => entry.lines.split("\n").map((line) => JSON.parse(line) as Record<string, unknown>)),
+  );
+}
+
+const id = (): string => crypto.randomUUID();
+
+describe("Cell", () => {
+  it("grants up to its cap, then the next one in turn when a permit settles", async () => {
+    const { name, stub } = await cellOf(1);
+    const [first, second] = [id(), id()];
+    const one = await admit(stub, askFor(first));
+    const two = await admit(stub, askFor(second));
+    expect([one.verdict, two.verdict]).toEqual(["granted", "queued"]);
+    expect(await stub.stats()).toEqual({ cell: name, in_flight: 1, queued: 1, max_in_flight: 1 });
+    const granted = two.permit.granted();
+    await one.permit.settle(settlementFor(first));
+    expect(await granted).toMatchObject({ admission: "queued" });
+    await two.permit.settle(settlementFor(second));
+    expect(await stub.stats()).toMatchObject({ in_flight: 0, queued: 0 });
+    expect((await rowsOf(name)).map((row) => [row["request_id"], row["admission"], row["cell"]])).toEqual([
+      [first, "fast", name],
+      [second, "queued", name],
+    ]);
+  });
+
+  it("has the row of a settlement on disk before it acknowledges it, and only once", async () => {
+    const { name, stub } = await cellOf(2);
+    const request = id();
+    const { permit } = await admit(stub, askFor(request));
+    await Promise.all([permit.settle(settlementFor(request, 3)), permit.settle(settlementFor(request, 4))]);
+    permit[Symbol.dispose]();
+    await stub.settleOrphan(settlementFor(request, 3).row);
+    expect((await rowsOf(name)).map((row) => row["total_tokens"])).toEqual([3]);
+  });
+
+  it("gives back the slot of a permit that is let go, and bills it as far as it came", async () => {
+    const { name, stub } = await cellOf(2);
+    const [idle, called] = [id(), id()];
+    const one = await admit(stub, askFor(idle));
+    const two = await admit(stub, askFor(called));
+    await two.permit.upstreamCalled();
+    one.permit[Symbol.dispose]();
+    two.permit[Symbol.dispose]();
+    await waitFor(
+      () => stub.stats(),
+      (stats) => stats.in_flight === 0,
+    );
+    const rows = await waitFor(
+      () => rowsOf(name),
+      (found) => found.length === 2,
+    );
+    const told = rows.map((row) => [row["request_id"], row["status_code"], row["total_tokens"], row["cost_usd"]]);
+    expect(new Set(told)).toEqual(
+      new Set([
+        [idle, 499, 0, 0],
+        [called, 499, 10, 0.5],
+      ]),
+    );
+  });
+
+  it("gives back the place of a waiter that leaves, and grants the next", async () => {
+    const { stub } = await cellOf(1);
+    const [first, leaver, last] = [id(), id(), id()];
+    const one = await admit(stub, askFor(first));
+    const two = await admit(stub, askFor(leaver));
+    const three = await admit(stub, askFor(last));
+    two.permit[Symbol.dispose]();
+    await waitFor(
+      () => stub.stats(),
+      (stats) => stats.queued === 1,
+    );
+    const granted = three.permit.granted();
+    await one.permit.settle(settlementFor(first));
+    expect(await granted).toMatchObject({ admission: "queued" });
+    await three.permit.settle(settlementFor(last));
+  });
+
+  it("takes an ask that comes again for the same request, and forgets the earlier permit", async () => {
+    const { name, stub } = await cellOf(1);
+    const request = id();
+    const lost = await admit(stub, askFor(request));
+    const again = await admit(stub, askFor(request));
+    expect(again.verdict).toBe("granted");
+    lost.permit[Symbol.dispose]();
+    await again.permit.settle(settlementFor(request, 7));
+    expect(await stub.stats()).toMatchObject({ in_flight: 0, queued: 0 });
+    expect((await rowsOf(name)).map((row) => row["total_tokens"])).toEqual([7]);
+  });
+
+  it("writes one row when a settlement arrives by another way than its permit", async () => {
+    const { name, stub } = await cellOf(1);
+    const request = id();
+    const { permit } = await admit(stub, askFor(request));
+    await permit.upstreamCalled();
+    await stub.settleOrphan(settlementFor(request, 5).row);
+    expect(await stub.stats()).toMatchObject({ in_flight: 0 });
+    permit[Symbol.dispose]();
+    const marker = id();
+    await stub.record(rowFor(marker));
+    await stub.settleOrphan(settlementFor(request, 5).row);
+    expect((await rowsOf(name)).map((row) => row["request_id"])).toEqual([request, marker]);
+  });
+
+  it("calls an ask stale that rests on an older record, also after a restart", async () => {
+    const { stub } = await cellOf(1);
+    await stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
+    const stale = { verdict: "stale", items: [{ kind: "key", id: "k1", rev: 6 }] };
+    expect(await stub.admit(askFor(id()))).toEqual(stale);
+    await evictDurableObject(stub);
+    expect(await stub.admit(askFor(id()))).toEqual(stale);
+    const fresh = await admit(stub, askFor(id(), { revs: [{ kind: "key", id: "k1", rev: 6 }] }));
+    expect(fresh.verdict).toBe("granted");
+    fresh.permit[Symbol.dispose]();
+  });
+
+  it("keeps a capacity set by an admin through a restart, and returns to the configured one", async () => {
+    const { stub } = await cellOf(3);
+    await evictDurableObject(stub);
+    expect(await stub.stats()).toMatchObject({ max_in_flight: 3 });
+    expect(await stub.setCapacity(null)).toMatchObject({ max_in_flight: 256 });
+  });
+
+  it("tells permits that it is gone, then counts adopted slots before it grants, even above the cap", async () => {
+    const { name } = await cellOf(1);
+    const before = bindings.CELL.getByName(name);
+    const request = id();
+    const { permit } = await admit(before, askFor(request));
+    const lost = expect(permit.lost()).rejects.toThrow();
+    await abortAllDurableObjects();
+    await lost;
+    const stub = bindings.CELL.getByName(name);
+    const waiting = await admit(stub, askFor(id()));
+    expect(waiting.verdict).toBe("queued");
+    const adopted = (await stub.adopt(askFor(request))).permit as unknown as PermitHandle;
+    await stub.adopt(askFor(id()));
+    expect(await stub.stats()).toMatchObject({ in_flight: 2, queued: 1, max_in_flight: 1 });
+    await adopted.settle(settlementFor(request, 9));
+    expect((await rowsOf(name)).map((row) => row["total_tokens"])).toEqual([9]);
+  });
+
+  it("bounds the rows of unauthenticated refusals and counts them all", async () => {
+    const { name, stub } = await cellOf(1);
+    const refusal = () =>
+      rowFor(id(), { tenant_id: "00000000-0000-0000-0000-000000000000", admission: "rejected", status_code: 401 });
+    await Promise.all(Array.from({ length: 150 }, () => stub.record(refusal())));
+    // The flood may span the turn of a second, so two bounds apply at most.
+    expect((await rowsOf(name)).length).toBeLessThanOrEqual(100);
+    const { families } = await stub.metrics();
+    const requests = families.find((family) => family.name === "gateway_requests_total")?.samples ?? [];
+    expect(requests.length).toBe(16);
+    expect(requests.filter((sample) => sample.value > 0)).toEqual([
+      { suffix: "", labels: { admission: "rejected", status: "4xx" }, value: 150 },
+    ]);
+  });
+});
