@@ -52,10 +52,12 @@ export class Ledger extends DurableObject<Bindings> {
   async append(batch: LedgerBatch): Promise<void> {
     const source = `${batch.cell}/${batch.epoch}`;
     if (wasApplied(this.#index, source, batch.sequence)) return;
-    const lines = this.#unseen(batch.rows, batch.orphan).map((row) => toLine(row, formatTs));
+    const rows = this.#unseen(batch.rows, batch.orphan);
+    const lines = rows.map((row) => toLine(row, formatTs));
     this.#take(
       appendBatch(this.#index, { source, sequence: batch.sequence, lines, orphan: batch.orphan }, this.#limits),
     );
+    if (batch.orphan) for (const row of rows) this.#orphans.add(row.request_id);
     await this.#arm(LINGER_MS);
   }
 
@@ -63,6 +65,7 @@ export class Ledger extends DurableObject<Bindings> {
   async appendOrphan(row: UsageRow): Promise<void> {
     const lines = this.#unseen([row], true).map((fresh) => toLine(fresh, formatTs));
     this.#take(appendLines(this.#index, lines, true, this.#limits));
+    this.#orphans.add(row.request_id);
     await this.#arm(LINGER_MS);
   }
 
@@ -100,7 +103,6 @@ export class Ledger extends DurableObject<Bindings> {
     const fresh = new Map(rows.map((row) => [row.request_id, row]));
     for (const id of fresh.keys()) {
       if (this.#orphans.has(id) || (orphan && this.#store.holds(id))) fresh.delete(id);
-      else if (orphan) this.#orphans.add(id);
     }
     return [...fresh.values()];
   }
