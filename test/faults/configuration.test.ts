@@ -93,7 +93,7 @@ describe("variables", () => {
 describe("embedded parts", () => {
   it("are replaced by what their variables name, one by one", async () => {
     mkdirSync(join(folder, "own"), { recursive: true });
-    const engine = await openEngine(join(folder, "own", "clickhouse"), 2);
+    const engine = openEngine(join(folder, "own", "clickhouse"), 2);
     const clickhouse = await startClickhouseBridge({ engine, user: "someone", password: "secret" });
     const redis = await startRedisBridge({ backend: memoryBackend(), token: "own-token" });
     const database = join(folder, "own", "database");
@@ -122,7 +122,7 @@ describe("embedded parts", () => {
     } finally {
       await clickhouse.close();
       await redis.close();
-      await engine.close();
+      engine.close();
     }
   });
 });

@@ -16,7 +16,7 @@ export interface Launched {
   readonly adminUrl: string;
   readonly adminToken: string;
   /** Everything printed so far. */
-  output(): string;
+  readonly output: () => string;
   /** Sends a signal and waits for the end; answers the exit code, null when it was killed. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -25,7 +25,7 @@ export interface Launched {
 export function launch(
   dataDir: string,
   more: Readonly<Record<string, string>> = {},
-): { readonly process: ChildProcess; output(): string; readonly exited: Promise<number | null> } {
+): { readonly process: ChildProcess; readonly output: () => string; readonly exited: Promise<number | null> } {
   const child = spawn(process.execPath, [join(ROOT, "infra/local/main.ts")], {
     cwd: ROOT,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...stackEnv(dataDir, more) },

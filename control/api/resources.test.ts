@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+
+let control: TestControl;
+let nextName = 0;
+function name(): string {
+  nextName += 1;
+  return `name-${nextName}`;
+}
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => {
+  await control.close();
+});
+
+async function json(response: Response): Promise<Record<string, unknown>> {
+  return (await response.json()) as Record<string, unknown>;
+}
+
+describe("tenants", () => {
+  it("are created with the defaults of the decisions", async () => {
+    const tenant = await json(await control.request("POST", "/api/v1/tenants", { name: "  defaults  ", unknown: 1 }));
+    expect(tenant).toMatchObject({
+      name: "defaults",
+      description: "",
+      timezone: "UTC",
+      weight: 100,
+      tokens_per_minute: 0,
+      max_in_flight: null,
+      fairshare_group: "default",
+      status: "active",
+      weekly_windows: [],
+      budget_tokens: null,
+      budget_period: null,
+      allowed_models: null,
+      guardrails_policy: null,
+      tracing_enabled: false,
+      synthetic: false,
+    });
+    expect(Object.keys(tenant)).not.toContain("rev");
+    expect(await json(await control.request("GET", `/api/v1/tenants/${String(tenant["id"])}`))).toEqual(tenant);
+  });
+
+  it.each([
+    [{}, "name"],
+    [{ name: " " }, "name"],
+    [{ name: "x".repeat(201) }, "name"],
+    [{ name: "n", weight: 0 }, "weight"],
+    [{ name: "n", weight: 1.5 }, "weight"],
+    [{ name: "n", weight: 1_000_001 }, "weight"],
+    [{ name: "n", tokens_per_minute: -1 }, "tokens_per_minute"],
+    [{ name: "n", max_in_flight: 0 }, "max_in_flight"],
+    [{ name: "n", timezone: "Mars/Olympus" }, "timezone"],
+    [{ name: "n", synthetic: "yes" }, "synthetic"],
+    [{ name: "n", contact: "x".repeat(321) }, "contact"],
+  ])("refuse %j by naming %s, and change nothing", async (body, field) => {
+    const before = await (await control.request("GET", "/api/v1/tenants?limit=1000")).text();
+    const response = await control.request("POST", "/api/v1/tenants", body);
+    expect([response.status, await json(response)]).toMatchObject([
+      400,
+      { error: { code: "validation_failed", param: field, details: [{ path: field }] } },
+    ]);
+    expect(await (await control.request("GET", "/api/v1/tenants?limit=1000")).text()).toBe(before);
+  });
+
+  it("have unique names and existing groups", async () => {
+    const body = { name: name() };
+    await control.request("POST", "/api/v1/tenants", body);
+    const twice = await control.request("POST", "/api/v1/tenants", body);
+    expect([twice.status, await json(twice)]).toMatchObject([
+      409,
+      { error: { code: "already_exists", message: `tenant '${body.name}' already exists`, param: "name" } },
+    ]);
+    const group = await control.request("POST", "/api/v1/tenants", { name: name(), fairshare_group: "nowhere" });
+    expect(await json(group)).toMatchObject({
+      error: { code: "unknown_fairshare_group", message: "fairshare group 'nowhere' does not exist" },
+    });
+  });
+
+  it("take any status after any, lower-cased", async () => {
+    const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
+    for (const status of ["Suspended", "ARCHIVED", "active", "active"]) {
+      const response = await control.request("PATCH", `/api/v1/tenants/${String(id)}/status`, { status });
+      expect([response.status, (await json(response))["status"]]).toEqual([200, status.toLowerCase()]);
+    }
+    const wrong = await control.request("PATCH", `/api/v1/tenants/${String(id)}/status`, { status: "gone" });
+    expect(await json(wrong)).toMatchObject({
+      error: { param: "status", details: [{ message: "must be one of active, suspended, archived" }] },
+    });
+  });
+});
+
+describe("lists", () => {
+  it("are paged by the link header, without losing or doubling a row", async () => {
+    for (let count = 0; count < 5; count += 1) await control.request("POST", "/api/v1/tenants", { name: name() });
+    const all = (await (await control.request("GET", "/api/v1/tenants?limit=1000")).json()) as { id: string }[];
+    const seen: string[] = [];
+    let path: string | undefined = "/api/v1/tenants?limit=2";
+    while (path !== undefined) {
+      const response: Response = await control.request("GET", path);
+      seen.push(...((await response.json()) as { id: string }[]).map((row) => row.id));
+      path = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("link") ?? "")?.[1];
+    }
+    expect(seen).toEqual(all.map((row) => row.id));
+  });
+
+  it.each([
+    ["limit=0", "limit"],
+    ["limit=x", "limit"],
+    ["cursor=nonsense", "cursor"],
+  ])("refuse ?%s", async (query, field) => {
+    const response = await control.request("GET", `/api/v1/tenants?${query}`);
+    expect([response.status, await json(response)]).toMatchObject([400, { error: { param: field } }]);
+  });
+});
+
+describe("keys", () => {
+  it("show their secret once, and never their hash", async () => {
+    const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
+    const created = await json(
+      await control.request("POST", `/api/v1/tenants/${String(id)}/keys`, {
+        name: "k",
+        budget_tokens: 5,
+        budget_period: "Monthly",
+      }),
+    );
+    const secret = String(created["secret"]);
+    expect(secret).toMatch(/^sk_[0-9a-f]{48}$/);
+    expect(created["key"]).toMatchObject({
+      tenant_id: id,
+      name: "k",
+      key_prefix: secret.slice(0, 18),
+      disabled: false,
+      budget_tokens: 5,
+      budget_period: "monthly",
+    });
+    expect((created["key"] as Record<string, unknown>)["budget_started_at"]).not.toBeNull();
+    const listed = await (await control.request("GET", `/api/v1/tenants/${String(id)}/keys`)).text();
+    expect(listed).not.toContain(secret);
+    expect(listed).not.toContain("key_hash");
+  });
+});
+
+describe("models", () => {
+  it("keep what an update omits, and their name for ever", async () => {
+    const model_name = name();
+    const created = await json(
+      await control.request("POST", "/api/v1/models", {
+        model_name,
+        api_key: "k",
+        tags: ["Fast", "fast ", ""],
+        input_cost_per_token: 0.5,
+        max_in_flight: 3,
+      }),
+    );
+    expect(created).toMatchObject({
+      upstream_model: model_name,
+      api_key_set: true,
+      tags: ["fast"],
+      context_window: 8192,
+      cache_ttl_secs: 300,
+      health_status: "unknown",
+    });
+    const path = `/api/v1/models/${String(created["id"])}`;
+    const updated = await json(
+      await control.request("PUT", path, {
+        upstream_model: "u",
+        api_base: "http://127.0.0.1:9/v1/",
+        max_in_flight: null,
+        api_key: null,
+      }),
+    );
+    expect(updated).toMatchObject({
+      upstream_model: "u",
+      api_base: "http://127.0.0.1:9/v1",
+      input_cost_per_token: 0.5,
+      max_in_flight: 3,
+      api_key_set: true,
+    });
+    expect(
+      await json(await control.request("PUT", path, { upstream_model: "u", api_base: "", api_key: "" })),
+    ).toMatchObject({ api_key_set: false });
+    const renamed = await control.request("PUT", path, { upstream_model: "u", api_base: "", model_name: "other" });
+    expect([renamed.status, await json(renamed)]).toMatchObject([400, { error: { param: "model_name" } }]);
+  });
+
+  it.each([
+    [{}, "model_name"],
+    [{ model_name: "auto" }, "model_name"],
+    [{ model_name: "m", model_type: "video" }, "model_type"],
+    [{ model_name: "m", input_cost_per_token: -1 }, "input_cost_per_token"],
+    [{ model_name: "m", boons: ["magic"] }, "boons.0"],
+    [{ model_name: "m", cache_ttl_secs: 0 }, "cache_ttl_secs"],
+    [{ model_name: "m", max_retries: 11 }, "max_retries"],
+    [{ model_name: "m", api_base: "ftp://host/v1" }, "api_base"],
+    [{ model_name: "m", api_base: "http://user:pass@host/v1" }, "api_base"],
+    [{ model_name: "m", api_base: "http://169.254.169.254/v1" }, "api_base"],
+    [{ model_name: "m", health: { failure_threshold: "two" } }, "health.failure_threshold"],
+  ])("refuse %j by naming %s", async (body, field) => {
+    const response = await control.request("POST", "/api/v1/models", body);
+    expect([response.status, await json(response)]).toMatchObject([400, { error: { param: field } }]);
+  });
+});
+
+describe("an idempotency key", () => {
+  it("replays the answer, secret included, and refuses another body", async () => {
+    const { id } = await json(await control.request("POST", "/api/v1/tenants", { name: name() }));
+    const path = `/api/v1/tenants/${String(id)}/keys`;
+    const headers = { "idempotency-key": "once" };
+    const first = await control.request("POST", path, { name: "k" }, headers);
+    const again = await control.request("POST", path, { name: "k" }, headers);
+    expect(await again.json()).toEqual(await first.json());
+    expect([first.headers.get("idempotency-replayed"), again.headers.get("idempotency-replayed")]).toEqual([
+      null,
+      "true",
+    ]);
+    const other = await control.request("POST", path, { name: "other" }, headers);
+    expect([other.status, await json(other)]).toMatchObject([409, { error: { code: "idempotency_key_reuse" } }]);
+    expect((await (await control.request("GET", path)).json()) as unknown[]).toHaveLength(1);
+  });
+
+  it("is free again after a failed first call, and bounded in length", async () => {
+    const headers = { "idempotency-key": "retry" };
+    expect((await control.request("POST", "/api/v1/tenants", { name: "" }, headers)).status).toBe(400);
+    expect((await control.request("POST", "/api/v1/tenants", { name: name() }, headers)).status).toBe(200);
+    expect(
+      (await control.request("POST", "/api/v1/tenants", { name: name() }, { "idempotency-key": "x".repeat(256) }))
+        .status,
+    ).toBe(400);
+  });
+});
+
+describe("a store that is down", () => {
+  it("is 503 for usage and 502 for a cell, with nothing of its own said", async () => {
+    const usage = await control.request("GET", "/api/v1/usage/logs");
+    expect([usage.status, await json(usage)]).toEqual([
+      503,
+      {
+        error: {
+          message: "analytics store unavailable",
+          type: "server_error",
+          code: "analytics_unavailable",
+          param: null,
+        },
+      },
+    ]);
+    expect((await control.request("GET", "/api/v1/stats?cell=nowhere")).status).toBe(404);
+  });
+
+  it.each(["tenant_id=x", "since_ms=-1", "limit=0", "status=odd", "request_id=zz", "before_ms=5", "request_type=odd"])(
+    "comes after the query ?%s is refused",
+    async (query) => {
+      const response = await control.request("GET", `/api/v1/usage/logs?${query}`);
+      expect([response.status, await json(response)]).toMatchObject([400, { error: { code: "validation_failed" } }]);
+    },
+  );
+});
