@@ -33,6 +33,7 @@ export interface Deps {
 
 const OUTBOX_EVERY_MS = 1000;
 const COMPARE_EVERY_MS = 300_000;
+const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
 
 /** Opens the database and composes the rest. Throws DatabaseLocked. */
@@ -66,6 +67,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     { name: "outbox", everyMs: OUTBOX_EVERY_MS, run: async () => await publisher.publishDue(new Date()) },
     { name: "analytics_schema", everyMs: ANALYTICS_EVERY_MS, run: async () => await analytics.migrate() },
     { name: "resync_at_start", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
+    { name: "outbox_prune", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
     { name: "compare", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
   ];
   const app = createApp({

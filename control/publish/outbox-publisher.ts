@@ -53,8 +53,12 @@ export class OutboxPublisher implements Publisher {
       .orderBy(outbox.id)
       .limit(1000);
     if (due.length > 0) await this.#publishRows(due, true);
-    await this.#db.delete(outbox).where(sql`${outbox.done_at} < now() - ${DONE_KEPT}`);
     return await this.pending();
+  }
+
+  /** Forgets rows that were confirmed more than a day ago. */
+  async prune(): Promise<void> {
+    await this.#db.delete(outbox).where(sql`${outbox.done_at} < now() - ${DONE_KEPT}`);
   }
 
   /** Rows that are not yet confirmed. */

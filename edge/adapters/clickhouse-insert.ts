@@ -46,12 +46,15 @@ export async function call(
   const url = new URL(store.url);
   for (const [name, value] of Object.entries(settings)) url.searchParams.set(name, value);
   if (body !== null) url.searchParams.set("query", query);
+  // Not AbortSignal.timeout: its timer would keep the object in memory long after the answer.
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), INSERT_TIMEOUT_MS);
   try {
     const response = await fetch(url, {
       method: "POST",
       headers: { "x-clickhouse-user": store.user, "x-clickhouse-key": store.password },
       body: body ?? query,
-      signal: AbortSignal.timeout(INSERT_TIMEOUT_MS),
+      signal: deadline.signal,
       redirect: "manual",
     });
     const answer = await response.text();
@@ -62,8 +65,8 @@ export async function call(
     return answer;
   } catch (error) {
     if (error instanceof StoreFailure) throw error;
-    throw new StoreFailure(error instanceof Error && error.name === "TimeoutError" ? "timeout" : "connection failed", {
-      cause: error,
-    });
+    throw new StoreFailure(deadline.signal.aborted ? "timeout" : "connection failed", { cause: error });
+  } finally {
+    clearTimeout(timer);
   }
 }

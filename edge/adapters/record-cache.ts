@@ -17,6 +17,7 @@ export class RecordCache<T extends object> {
   readonly #copies: LRUCache<string, Copy<T>>;
   readonly #flights = new Map<string, Promise<T | null>>();
   readonly #clock: Clock;
+  #drops = 0;
 
   constructor(maxBytes: number, clock: Clock) {
     this.#copies = new LRUCache({
@@ -38,20 +39,24 @@ export class RecordCache<T extends object> {
     return copy !== undefined && this.#clock() - copy.readMs < STALE_IF_ERROR_MS ? copy.record : null;
   }
 
-  /** Reads through: one read at a time per name; what it finds is kept, absence is not. */
-  async read(name: string, load: () => Promise<T | null>): Promise<T | null> {
-    const flying = this.#flights.get(name);
+  /**
+   * Reads through: one read at a time per name; what it finds is kept, absence is not. `anew` joins no read that began
+   * earlier: it might answer what was true before.
+   */
+  async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<T | null> {
+    const flying = anew ? undefined : this.#flights.get(name);
     if (flying !== undefined) return await flying;
     const flight = this.#load(name, load);
     this.#flights.set(name, flight);
     try {
       return await flight;
     } finally {
-      this.#flights.delete(name);
+      if (this.#flights.get(name) === flight) this.#flights.delete(name);
     }
   }
 
   drop(name: string): void {
+    this.#drops += 1;
     this.#copies.delete(name);
     // A read that began before the drop may bring the dropped copy back: whoever comes now starts his own.
     this.#flights.delete(name);
@@ -63,12 +68,16 @@ export class RecordCache<T extends object> {
   }
 
   clear(): void {
+    this.#drops += 1;
     this.#copies.clear();
     this.#flights.clear();
   }
 
   async #load(name: string, load: () => Promise<T | null>): Promise<T | null> {
+    const startedBefore = this.#drops;
     const record = await load();
+    // A drop while the read was under way: what it found may be what was dropped.
+    if (startedBefore !== this.#drops) return record;
     if (record === null) this.#copies.delete(name);
     else this.#copies.set(name, { record, readMs: this.#clock() });
     return record;

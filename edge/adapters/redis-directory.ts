@@ -99,10 +99,14 @@ export class RedisDirectory implements Directory {
     const held = options.fresh === true ? null : cache.fresh(name);
     if (held !== null) return { record: held, source: "memory" };
     try {
-      const record = await cache.read(name, async () => {
-        const text = await this.#client.run(async (redis) => await redis.get<string>(storeKey));
-        return text === null ? null : schema.parse(JSON.parse(text));
-      });
+      const record = await cache.read(
+        name,
+        async () => {
+          const text = await this.#client.run(async (redis) => await redis.get<string>(storeKey));
+          return text === null ? null : schema.parse(JSON.parse(text));
+        },
+        options.fresh === true,
+      );
       return record === null ? null : { record, source: "store" };
     } catch (error) {
       const old = error instanceof StoreDown ? cache.whenDown(name) : null;

@@ -5,7 +5,7 @@
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import type { Ask, Grant, PermitHandle } from "../domain/ask.ts";
+import type { Admitted, Ask, Grant, PermitHandle } from "../domain/ask.ts";
 import { billTokens } from "../domain/outcome.ts";
 import { type Call, ClientGone, type Prepared, type Principal } from "./context.ts";
 import { rowOf } from "./usage-record.ts";
@@ -41,13 +41,31 @@ export async function admit(
     admitted = await admission.admit(ask);
   }
   if (admitted.verdict === "stale") throw new GatewayError("key_store_unavailable");
-  const { permit } = admitted;
-  const grant = admitted.verdict === "granted" ? admitted.grant : await waitForGrant(call, permit);
-  call.facts.queueWaitMs = grant.queueWaitMs;
-  return { ...current, ask, permit, grant };
+  let held = await waitForSlot(call, admitted);
+  if (held === null) {
+    // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew.
+    const again = await admission.admit(ask);
+    held = again.verdict === "stale" ? null : await waitForSlot(call, again);
+  }
+  if (held === null) throw new GatewayError("scheduler_unavailable");
+  call.facts.queueWaitMs = held.grant.queueWaitMs;
+  return { ...current, ask, ...held };
 }
 
-async function waitForGrant(call: Call, permit: PermitHandle): Promise<Grant> {
+type Held = Pick<Slot, "permit" | "grant">;
+
+/** The slot once it is granted; null when the Cell is gone. Throws ClientGone. */
+async function waitForSlot(
+  call: Call,
+  admitted: Exclude<Admitted<PermitHandle>, { verdict: "stale" }>,
+): Promise<Held | null> {
+  const { permit } = admitted;
+  if (admitted.verdict === "granted") return { permit, grant: admitted.grant };
+  const grant = await waitForGrant(call, permit);
+  return grant === null ? null : { permit, grant };
+}
+
+async function waitForGrant(call: Call, permit: PermitHandle): Promise<Grant | null> {
   const gone = new Promise<never>((_, reject) => {
     const leave = () => reject(new ClientGone());
     if (call.request.signal.aborted) leave();
@@ -60,7 +78,7 @@ async function waitForGrant(call: Call, permit: PermitHandle): Promise<Grant> {
     granted.catch(() => undefined);
     permit[Symbol.dispose]();
     if (error instanceof ClientGone) throw error;
-    throw new GatewayError("scheduler_unavailable", { cause: error });
+    return null;
   } finally {
     gone.catch(() => undefined);
   }

@@ -179,6 +179,50 @@ describe("a stream", () => {
   });
 });
 
+describe("a client that leaves", () => {
+  it.each([{}, { stream_options: { include_usage: true } }])(
+    "stops its upstream within two chunks (%j)",
+    async (body) => {
+      const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=100,pace=250");
+      const controller = new AbortController();
+      const response = await fixture.gateway.chat(minted, { stream: true, body, signal: controller.signal });
+      await response.body?.getReader().read();
+      const atAbort = fixture.upstream.seen(minted.mark)[0]?.chunksWritten ?? 0;
+      controller.abort();
+      await waitFor(
+        () => fixture.upstream.seen(minted.mark)[0]?.cutOff,
+        (cut) => cut === true,
+      );
+      expect((fixture.upstream.seen(minted.mark)[0]?.chunksWritten ?? 0) - atAbort).toBeLessThanOrEqual(2);
+    },
+  );
+
+  it("before the first byte stops its upstream too, and is settled at the estimate", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "hang");
+    const controller = new AbortController();
+    const left = fixture.gateway.chat(minted, { signal: controller.signal }).then(
+      () => "answered",
+      () => "left",
+    );
+    await waitFor(
+      () => fixture.upstream.seen(minted.mark),
+      (seen) => seen.length === 1,
+    );
+    controller.abort();
+    expect(await left).toBe("left");
+    await waitFor(
+      () => fixture.upstream.seen(minted.mark)[0]?.cutOff,
+      (cut) => cut === true,
+    );
+    const [row] = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id),
+      (rows) => rows.length === 1,
+    );
+    expect(row).toMatchObject({ status_code: 499, upstream_status: 0, admission: "fast" });
+    expect(row?.total_tokens).toBe(row?.estimated_tokens);
+  });
+});
+
 describe("a session id", () => {
   it.each([
     [{ "x-gateway-session-id": "first", "x-session-id": "second" }, { user: "u" }, "first"],
