@@ -1,5 +1,6 @@
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { storeSink } from "./test/objects/store-sink.ts";
 
 /**
  * Layers, fastest first (design §10). `unit` stands beside the code; `objects` runs inside workerd; `spec` talks to one
@@ -19,7 +20,9 @@ export default defineConfig({
         },
       },
       {
-        plugins: [cloudflareTest({ wrangler: { configPath: "./wrangler.toml" } })],
+        plugins: [
+          cloudflareTest({ wrangler: { configPath: "./wrangler.toml" }, miniflare: { outboundService: storeSink } }),
+        ],
         test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000 },
       },
       {

@@ -1,0 +1,173 @@
+/** The Ledger object inside the runtime: no failure, retry or restart loses a row or doubles it. */
+import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { LedgerBatch } from "../../edge/domain/ask.ts";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { rowFor } from "./asks.ts";
+import { SINK_CONTROL, type SinkOrder } from "./store-sink.ts";
+
+const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> }).LEDGER;
+
+let nextLedger = 1;
+const nameLedger = (): string => `ledger-${nextLedger++}:0`;
+
+const ids = (count: number): string[] => Array.from({ length: count }, () => crypto.randomUUID());
+
+function batchOf(requestIds: readonly string[], sequence: number, orphan = false): LedgerBatch {
+  return { cell: "c", epoch: "e", sequence, orphan, rows: requestIds.map((id) => rowFor(id)) };
+}
+
+async function order(given: SinkOrder): Promise<void> {
+  await fetch(SINK_CONTROL, { method: "POST", body: JSON.stringify(given) });
+}
+
+interface Seen {
+  readonly rows: readonly string[];
+  readonly tokens: readonly string[];
+}
+
+const seen = async (): Promise<Seen> => (await fetch(SINK_CONTROL)).json();
+
+/** How often each of these requests is in the store, in the order of arrival. */
+async function stored(requestIds: readonly string[]): Promise<string[]> {
+  const wanted = new Set(requestIds);
+  return (await seen()).rows
+    .map((row) => String((JSON.parse(row) as { request_id: unknown }).request_id))
+    .filter((id) => wanted.has(id));
+}
+
+/** Runs the alarm at once, however far its backoff is, until nothing waits. */
+async function drain(stub: DurableObjectStub<Ledger>): Promise<void> {
+  await waitFor(
+    async () => {
+      await runDurableObjectAlarm(stub);
+      return await stub.status();
+    },
+    (status) => status.segments === 0,
+  );
+}
+
+describe("Ledger", () => {
+  it("ships rows in order, each with its columns, and forgets them when the store has them", async () => {
+    const stub = namespace.getByName(nameLedger());
+    const requests = ids(5);
+    await stub.append(batchOf(requests.slice(0, 3), 1));
+    await stub.append(batchOf(requests.slice(3), 2));
+    await drain(stub);
+    expect(await stored(requests)).toEqual(requests);
+    const line = (await seen()).rows.find((row) => row.includes(requests[0] ?? "")) ?? "";
+    expect(JSON.parse(line)["ts"]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/);
+    expect(Object.keys(JSON.parse(line))).not.toContain("ts_ms");
+    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0 });
+  });
+
+  it("applies a batch once, also across a restart", async () => {
+    const stub = namespace.getByName(nameLedger());
+    const requests = ids(3);
+    await stub.append(batchOf(requests, 1));
+    await stub.append(batchOf(requests, 1));
+    await evictDurableObject(stub);
+    await stub.append(batchOf(requests, 1));
+    await drain(stub);
+    await stub.append(batchOf(requests, 1));
+    await drain(stub);
+    expect(await stored(requests)).toEqual(requests);
+  });
+
+  it("keeps rows while the store fails, arms itself again, and sends them once", async () => {
+    const name = nameLedger();
+    const stub = namespace.getByName(name);
+    const requests = ids(4);
+    await order({ ledger: name, fault: "refuse", times: 8 });
+    await stub.append(batchOf(requests.slice(0, 2), 1));
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      await runDurableObjectAlarm(stub);
+      const alarm = await runInDurableObject(stub, (_ledger, state) => state.storage.getAlarm());
+      expect(alarm).not.toBeNull();
+    }
+    await evictDurableObject(stub);
+    await stub.append(batchOf(requests.slice(2), 2));
+    await drain(stub);
+    expect(await stored(requests)).toEqual(requests);
+  });
+
+  it("sends the same segment under the same token when an acknowledgement is lost", async () => {
+    const name = nameLedger();
+    const stub = namespace.getByName(name);
+    const requests = ids(3);
+    await order({ ledger: name, fault: "lose_ack", times: 2 });
+    await stub.append(batchOf(requests.slice(0, 2), 1));
+    await runDurableObjectAlarm(stub);
+    await stub.append(batchOf(requests.slice(2), 2));
+    await evictDurableObject(stub);
+    await drain(stub);
+    expect(await stored(requests)).toEqual(requests);
+    const tokens = (await seen()).tokens.filter((token) => token.startsWith(`${name}-`));
+    expect(tokens.length).toBe(4);
+    expect(new Set(tokens).size).toBe(2);
+  });
+
+  it("sends a backlog of many segments in order, each under its own token", async () => {
+    const name = nameLedger();
+    const stub = namespace.getByName(name);
+    await order({ ledger: name, fault: "refuse", times: 1 });
+    const requests = ids(2_300);
+    for (let at = 0; at < requests.length; at += 500) {
+      await stub.append(batchOf(requests.slice(at, at + 500), 1 + at / 500));
+    }
+    await drain(stub);
+    expect(await stored(requests)).toEqual(requests);
+    const tokens = (await seen()).tokens.filter((token) => token.startsWith(`${name}-`));
+    expect(new Set(tokens).size).toBe(tokens.length);
+  });
+
+  it("recognises an orphan in the log, in the store, and twice in one batch", async () => {
+    const stub = namespace.getByName(nameLedger());
+    const [early, twice, stray] = ids(3) as [string, string, string];
+    await stub.append(batchOf([early], 1));
+    await stub.appendOrphan(rowFor(early));
+    await stub.append(batchOf([early, twice, twice], 2, true));
+    await drain(stub);
+    await stub.appendOrphan(rowFor(early));
+    await stub.append(batchOf([twice], 3, true));
+    await stub.append(batchOf([stray], 4));
+    await drain(stub);
+    expect(await stored([early, twice, stray])).toEqual([early, twice, stray]);
+    const other = namespace.getByName(nameLedger());
+    await other.appendOrphan(rowFor(early));
+    await drain(other);
+    expect(await stored([early])).toEqual([early]);
+  });
+
+  it("drops a row of its cell that came before as an orphan, also after a restart", async () => {
+    const stub = namespace.getByName(nameLedger());
+    const [row] = ids(1) as [string];
+    await stub.appendOrphan(rowFor(row));
+    await evictDurableObject(stub);
+    await stub.append(batchOf([row], 1));
+    await drain(stub);
+    expect(await stored([row])).toEqual([row]);
+  });
+
+  it("keeps one row of its disk for one group commit", async () => {
+    const name = nameLedger();
+    const stub = namespace.getByName(name);
+    await stub.append(batchOf(ids(200), 1));
+    const commits = await runInDurableObject(
+      stub,
+      (_ledger, state) => state.storage.sql.exec("SELECT count(*) AS n FROM commits").one()["n"],
+    );
+    expect(commits).toBe(1);
+  });
+
+  it("refuses storage of a newer version", async () => {
+    const stub = namespace.getByName(nameLedger());
+    await stub.status();
+    await runInDurableObject(stub, (_ledger, state) => {
+      state.storage.sql.exec("UPDATE meta SET value = '99' WHERE name = 'schema'");
+    });
+    await evictDurableObject(stub);
+    await expect((async () => await stub.status())()).rejects.toThrow("newer than");
+  });
+});

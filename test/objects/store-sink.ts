@@ -1,0 +1,50 @@
+/**
+ * A stand-in for the analytics store, in the test runner's process: the only thing that objects under test can reach. It
+ * keeps inserted rows, honours deduplication tokens as the store does, and fails as told, per ledger.
+ */
+
+/** `refuse`: take nothing. `lose_ack`: take it, then fail the answer. */
+export type SinkFault = "refuse" | "lose_ack";
+
+/** Where tests tell the sink what to do, and read what it has. */
+export const SINK_CONTROL = "http://sink.test/";
+
+export interface SinkOrder {
+  readonly ledger: string;
+  readonly fault: SinkFault;
+  readonly times: number;
+}
+
+const rows: string[] = [];
+const tokens: string[] = [];
+const orders: { ledger: string; fault: SinkFault; times: number }[] = [];
+
+/** Answers whatever an object or a test sends out. */
+export async function storeSink(request: Request): Promise<Response> {
+  const url = new URL(request.url);
+  const body = await request.text();
+  if (url.hostname === "sink.test") {
+    if (request.method === "GET") return Response.json({ rows, tokens });
+    orders.push(JSON.parse(body));
+    return new Response("ok");
+  }
+  const insert = url.searchParams.get("query");
+  if (insert?.startsWith("INSERT INTO gateway.usage_raw FORMAT JSONEachRow") === true) return take(url, body);
+  if (body.startsWith("SELECT toString(request_id)")) return new Response(known(body).join("\n"));
+  return new Response("unknown", { status: 500 });
+}
+
+function take(url: URL, body: string): Response {
+  const token = url.searchParams.get("insert_deduplication_token") ?? "";
+  const order = orders.find((entry) => token.startsWith(`${entry.ledger}-`) && entry.times > 0);
+  if (order !== undefined) order.times -= 1;
+  if (order?.fault === "refuse") return new Response("refused", { status: 503 });
+  if (!tokens.includes(token)) rows.push(...body.split("\n"));
+  tokens.push(token);
+  return order === undefined ? new Response("") : new Response("lost", { status: 500 });
+}
+
+function known(query: string): string[] {
+  const asked = [...query.matchAll(/'([0-9a-f-]{36})'/g)].map((match) => match[1] ?? "");
+  return asked.filter((id) => rows.some((row) => row.includes(`"request_id":"${id}"`)));
+}
