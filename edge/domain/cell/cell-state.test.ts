@@ -1,0 +1,109 @@
+/** What the Cell keeps beside its scheduler: revisions, counters, the bound on refusals, how a permit's row ends. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import type { Ask } from "../ask.ts";
+import { Counters } from "./counters.ts";
+import { orphanedSettlement, settledRow } from "./permit-end.ts";
+import { RefusalBound, UNAUTHENTICATED_ROWS_PER_SECOND } from "./refusal-bound.ts";
+import { REVISION_KEEP_MS, Revisions } from "./revisions.ts";
+
+const ask: Ask = {
+  requestId: "r",
+  tenant: { id: "t", name: "T", weight: 1, maxInFlight: null },
+  group: { name: "g", weight: 1 },
+  model: { name: "m", admissionWeight: 100, maxInFlight: null },
+  costTokens: 30,
+  revs: [],
+  row: { ...zeroUsageRow("r", 0), status_code: 499, estimated_tokens: 30 },
+  estimate: { inputTokens: 10, outputTokens: 20, costUsd: 0.25 },
+};
+
+describe("revisions", () => {
+  it("know the newest of every record, in whatever order they come", () => {
+    const item = fc.record({
+      kind: fc.constantFrom(...INVALIDATION_KINDS),
+      id: fc.constantFrom("a", "b"),
+      rev: fc.integer({ min: 1, max: 9 }),
+    });
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 30 }), item, (items, asked) => {
+        const revisions = new Revisions();
+        for (const one of items) revisions.note([one], 0);
+        const same = (one: RevItem) => one.kind === asked.kind && (one.kind === "all" || one.id === asked.id);
+        const newest = Math.max(0, ...items.filter(same).map((one) => one.rev));
+        expect(revisions.staleAmong([asked])).toEqual(newest > asked.rev ? [{ ...asked, rev: newest }] : []);
+      }),
+    );
+  });
+
+  it("report only news, and forget after their time", () => {
+    const revisions = new Revisions();
+    expect(revisions.note([{ kind: "key", id: "k", rev: 2 }], 0)).toHaveLength(1);
+    expect(revisions.note([{ kind: "key", id: "k", rev: 2 }], 1)).toEqual([]);
+    revisions.prune(REVISION_KEEP_MS);
+    expect(revisions.size).toBe(1);
+    revisions.prune(REVISION_KEEP_MS + 1);
+    expect(revisions.size).toBe(0);
+  });
+});
+
+describe("counters", () => {
+  const value = (counters: Counters, name: string, labels: object) =>
+    counters
+      .families()
+      .find((family) => family.name === name)
+      ?.samples.find((sample) => JSON.stringify(sample.labels) === JSON.stringify(labels))?.value;
+
+  it("show every label from the start, and count a request once however often it comes", () => {
+    const counters = new Counters();
+    expect(counters.families()[0]?.samples.map((sample) => sample.value)).toEqual(Array(16).fill(0));
+    const row = { ...ask.row, admission: "queued" as const, input_tokens: 3, output_tokens: 4 };
+    counters.count(row);
+    counters.count({ ...row, status_code: 200 });
+    expect(value(counters, "gateway_requests_total", { admission: "queued", status: "4xx" })).toBe(1);
+    expect(value(counters, "gateway_requests_total", { admission: "queued", status: "2xx" })).toBe(0);
+    expect(value(counters, "gateway_input_tokens_total", {})).toBe(3);
+    expect(value(counters, "gateway_output_tokens_total", {})).toBe(4);
+  });
+});
+
+describe("the bound on unauthenticated refusals", () => {
+  it("allows fifty in each second", () => {
+    const bound = new RefusalBound();
+    const allowed = (nowMs: number) => Array.from({ length: 80 }, () => bound.allow(nowMs)).filter(Boolean).length;
+    expect([allowed(1_999), allowed(2_000), allowed(2_999), allowed(3_000)]).toEqual([
+      UNAUTHENTICATED_ROWS_PER_SECOND,
+      UNAUTHENTICATED_ROWS_PER_SECOND,
+      0,
+      UNAUTHENTICATED_ROWS_PER_SECOND,
+    ]);
+  });
+});
+
+describe("the end of a permit", () => {
+  it("bills the estimate only when a granted request had called its upstream", () => {
+    for (const granted of [false, true]) {
+      for (const upstreamCalled of [false, true]) {
+        const { row, actualTokens } = orphanedSettlement(ask, { granted, upstreamCalled, arrivedMs: 100 }, 350);
+        const billed = granted && upstreamCalled;
+        expect([actualTokens, row.total_tokens, row.input_tokens, row.cost_usd]).toEqual(
+          billed ? [30, 30, 10, 0.25] : [0, 0, 0, 0],
+        );
+        expect([row.status_code, row.total_ms, row.ts_ms, row.estimated_tokens]).toEqual([499, 250, 350, 30]);
+      }
+    }
+  });
+
+  it("states cell, admission and wait as the Cell saw them; a refusal stays one", () => {
+    const row = { ...ask.row, admission: "fast" as const };
+    const seen = (admission: "fast" | "rejected", grant: Parameters<typeof settledRow>[1]) => {
+      const settled = settledRow({ row: { ...row, admission }, actualTokens: 0 }, grant, "cell-9", 40);
+      return [settled.cell, settled.admission, settled.queue_wait_ms];
+    };
+    expect(seen("fast", { admission: "queued", queueWaitMs: 12 })).toEqual(["cell-9", "queued", 12]);
+    expect(seen("fast", null)).toEqual(["cell-9", "queued", 40]);
+    expect(seen("rejected", null)).toEqual(["cell-9", "rejected", 40]);
+  });
+});
