@@ -46,6 +46,8 @@ export class Ledger extends DurableObject<Bindings> {
     this.#store = new LedgerStore(state.storage);
     this.#index = this.#store.loadIndex();
     this.#orphans = this.#orphanIds();
+    // Whatever ended the last life of this object, rows that wait have an alarm.
+    if (this.#index.pending.length > 0) void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
   }
 
   /** Resolves when the batch is durable; a batch seen before changes nothing. */
