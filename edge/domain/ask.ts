@@ -4,6 +4,7 @@
  */
 import type { CellMetrics, CellStats, RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
+import type { HistorySample } from "./cell/history.ts";
 import type { SchedulerSnapshot } from "./fairshare/types.ts";
 
 /** A request for one slot. */
@@ -96,6 +97,8 @@ export interface CellApi {
   /** Null returns to the configured cap (decisions §7.4). */
   setCapacity(maxInFlight: number | null): Promise<CellStats>;
   fairshareLive(): Promise<SchedulerSnapshot>;
+  /** Samples of the last hour from `sinceMs` on, ascending (decisions §7.3). */
+  fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]>;
   stats(): Promise<CellStats>;
   metrics(): Promise<CellMetrics>;
 }

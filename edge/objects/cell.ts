@@ -10,6 +10,7 @@ import { reportCell } from "../adapters/cell-report.ts";
 import { consoleLog } from "../adapters/console-log.ts";
 import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
 import { Counters, plain } from "../domain/cell/counters.ts";
+import { History, type HistorySample, SAMPLE_EVERY_MS } from "../domain/cell/history.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
@@ -22,8 +23,8 @@ import { RowCourier } from "./row-courier.ts";
 
 /** After a reset under load, adoptions come first: nothing is granted for this long. */
 const ADOPTION_HOLD_MS = 500;
-/** While active, the Cell's state is written to the key-value store this often (decisions §32.1). */
-const REPORT_MS = 10_000;
+/** While active, the Cell's state is written to the key-value store with every fifth sample: each 10 s (decisions §32.1). */
+const SAMPLES_PER_REPORT = 5;
 
 export class Cell extends DurableObject<Bindings> {
   readonly #config: Env;
@@ -35,7 +36,8 @@ export class Cell extends DurableObject<Bindings> {
   readonly #counters = new Counters();
   readonly #refusals = new RefusalBound();
   readonly #cell: string;
-  #reporting = false;
+  readonly #history = new History();
+  #ticking = false;
 
   constructor(state: DurableObjectState, bindings: Bindings) {
     super(state, bindings);
@@ -107,6 +109,11 @@ export class Cell extends DurableObject<Bindings> {
     return this.#scheduler.snapshot(Date.now());
   }
 
+  /** The last hour from `sinceMs` on (decisions §7.3); starts anew with the object. */
+  async fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]> {
+    return this.#history.since(sinceMs, Date.now());
+  }
+
   async stats(): Promise<CellStats> {
     const { inFlight, queued, maxInFlight } = this.#scheduler;
     return { cell: this.#cell, in_flight: inFlight, queued, max_in_flight: maxInFlight };
@@ -158,23 +165,35 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   #changed(): void {
-    if (this.#reporting || this.#desk.seated === 0) return;
-    this.#reporting = true;
+    if (this.#ticking || this.#desk.seated === 0) return;
+    this.#ticking = true;
     this.#store.busy = true;
-    setTimeout(() => void this.#report(), REPORT_MS);
+    this.#sample();
+    setTimeout(() => void this.#tick(1), SAMPLE_EVERY_MS);
   }
 
-  /** One round of reporting; another follows while there is something to report, so that an idle Cell can leave memory. */
+  /** One sample. Activity ends with a report that finds nobody seated, so that an idle Cell can leave memory. */
+  async #tick(count: number): Promise<void> {
+    this.#sample();
+    const reports = count % SAMPLES_PER_REPORT === 0;
+    if (reports) await this.#report();
+    if (!reports || this.#desk.seated > 0) {
+      setTimeout(() => void this.#tick(count + 1), SAMPLE_EVERY_MS);
+    } else {
+      this.#ticking = false;
+      this.#store.busy = false;
+    }
+  }
+
+  #sample(): void {
+    const nowMs = Date.now();
+    this.#history.add(this.#scheduler.snapshot(nowMs), nowMs);
+  }
+
   async #report(): Promise<void> {
     const { in_flight, queued, max_in_flight } = await this.stats();
     const row = { in_flight, queued, max_in_flight, last_seen_ms: Date.now() };
     if (!(await reportCell(this.#config.redis, this.#cell, row)))
       consoleLog.event("cell_report_failed", { cell: this.#cell });
-    if (this.#desk.seated > 0) {
-      setTimeout(() => void this.#report(), REPORT_MS);
-    } else {
-      this.#reporting = false;
-      this.#store.busy = false;
-    }
   }
 }

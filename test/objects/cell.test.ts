@@ -179,6 +179,19 @@ describe("Cell", () => {
     expect((await rowsOf(name)).map((row) => row["total_tokens"])).toEqual([9]);
   });
 
+  it("shows who holds and who waits, now and over the last hour", async () => {
+    const { stub } = await cellOf(1);
+    const one = await admit(stub, askFor(id()));
+    const two = await admit(stub, askFor(id()));
+    const live = await stub.fairshareLive();
+    expect([live.inFlight, live.queued, live.tenants[0]?.name]).toEqual([1, 1, "Acme"]);
+    expect((await stub.fairshareHistory(0))[0]?.tenants).toEqual([
+      { tenant_id: "t1", name: "Acme", in_flight: 1, queued: 0 },
+    ]);
+    one.permit[Symbol.dispose]();
+    two.permit[Symbol.dispose]();
+  });
+
   it("bounds the rows of unauthenticated refusals and counts them all", async () => {
     const { name, stub } = await cellOf(1);
     const refusal = () =>
