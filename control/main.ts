@@ -4,7 +4,7 @@
  */
 import type { AddressInfo, Server } from "node:net";
 import { serve } from "@hono/node-server";
-import { DatabaseLocked } from "./db/connect.ts";
+import { DatabaseLocked } from "./db/folder-lock.ts";
 import { migrate } from "./db/migrate.ts";
 import { compose, type Deps } from "./deps.ts";
 import { type ControlEnv, EnvError, type Listen, parseEnv } from "./env.ts";

@@ -1,9 +1,7 @@
 /**
  * One database behind drizzle, over one of three drivers chosen by its URL (design §8): `*.neon.tech`, any other
- * postgres URL, or `pglite:<folder>`. PGlite has no lock of its own and two processes on one folder destroy it, so the
- * folder is locked here.
+ * postgres URL, or `pglite:<folder>`.
  */
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
 import { Pool as NeonPool } from "@neondatabase/serverless";
 import { drizzle as drizzleNeon } from "drizzle-orm/neon-serverless";
@@ -11,6 +9,7 @@ import { drizzle as drizzleNode } from "drizzle-orm/node-postgres";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
 import pg from "pg";
+import { lockDatabase } from "./folder-lock.ts";
 
 export type Database = PgDatabase<PgQueryResultHKT, Record<string, never>>;
 export type Transaction = Parameters<Parameters<Database["transaction"]>[0]>[0];
@@ -20,11 +19,6 @@ export interface Connection {
   /** Runs a file of statements. */
   readonly exec: (tx: Database | Transaction, statements: string) => Promise<void>;
   close(): Promise<void>;
-}
-
-/** The folder of an embedded database is in use by another process. */
-export class DatabaseLocked extends Error {
-  override readonly name = "DatabaseLocked";
 }
 
 /** Opens the database. Throws DatabaseLocked; connecting itself happens with the first query. */
@@ -40,7 +34,7 @@ export async function connect(url: string): Promise<Connection> {
 }
 
 async function connectPglite(folder: string): Promise<Connection> {
-  const unlock = folder === "" ? () => undefined : lockFolder(folder);
+  const unlock = folder === "" ? () => undefined : lockDatabase(folder);
   try {
     const client = await PGlite.create(folder === "" ? "memory://" : folder);
     const close = async (): Promise<void> => {
@@ -61,33 +55,4 @@ async function execWhole(tx: Database | Transaction, statements: string): Promis
 /** PGlite prepares what it executes, and a prepared statement is one statement. */
 async function execEach(tx: Database | Transaction, statements: string): Promise<void> {
   for (const statement of statements.split(/;\s*(?:\n|$)/)) if (statement.trim() !== "") await tx.execute(statement);
-}
-
-/** Takes the folder's lock file; a lock of a process that is gone is taken over. */
-function lockFolder(folder: string): () => void {
-  mkdirSync(folder, { recursive: true });
-  const file = `${folder.replace(/\/+$/, "")}.lock`;
-  for (;;) {
-    try {
-      const handle = openSync(file, "wx", 0o600);
-      writeSync(handle, String(process.pid));
-      closeSync(handle);
-      return () => rmSync(file, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      const holder = Number(readFileSync(file, "utf8"));
-      if (isAlive(holder)) throw new DatabaseLocked(`the database folder is in use by process ${holder}`);
-      rmSync(file, { force: true });
-    }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0 || pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

@@ -3,10 +3,10 @@
  * that may touch the folder (the launcher and its children), each with its start time so that a reused pid is not mistaken
  * for it. A lock whose processes are all dead is taken over; while only children of a dead launcher are left, it waits.
  */
-import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { processStart } from "../../control/db/process-start.ts";
 
 const NAME = "lock";
 const WAIT_FOR_CHILDREN_MS = 5_000;
@@ -28,21 +28,6 @@ export class FolderLocked extends Error {
 
 type Holders = Record<string, string>;
 
-/** When a process started, as text that differs for another process with the same pid; undefined when there is none. */
-function startOf(pid: number): string | undefined {
-  try {
-    if (process.platform === "linux") {
-      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ");
-      return fields?.[0] === "Z" ? undefined : fields?.[19];
-    }
-    return (
-      execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8", stdio: "pipe" }).trim() || undefined
-    );
-  } catch {
-    return undefined;
-  }
-}
-
 function readHolders(path: string): Holders | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
@@ -52,7 +37,7 @@ function readHolders(path: string): Holders | undefined {
   }
 }
 
-const living = (holders: Holders) => Object.keys(holders).filter((pid) => startOf(Number(pid)) === holders[pid]);
+const living = (holders: Holders) => Object.keys(holders).filter((pid) => processStart(Number(pid)) === holders[pid]);
 
 function writeWhole(path: string, holders: Holders): void {
   const draft = `${path}.${process.pid}`;
@@ -97,7 +82,7 @@ function discard(path: string): void {
 export async function lockFolder(folder: string, waitMs = WAIT_FOR_CHILDREN_MS): Promise<FolderLock> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, NAME);
-  const holders: Holders = { [process.pid]: startOf(process.pid) ?? "" };
+  const holders: Holders = { [process.pid]: processStart(process.pid) ?? "" };
   const deadline = Date.now() + waitMs;
   while (!create(path, holders)) {
     const found = readHolders(path) ?? {};
@@ -118,7 +103,7 @@ export async function lockFolder(folder: string, waitMs = WAIT_FOR_CHILDREN_MS):
   const update = () => writeWhole(path, holders);
   return {
     addHolder: (pid) => {
-      const start = startOf(pid);
+      const start = processStart(pid);
       if (start === undefined) return;
       holders[pid] = start;
       update();

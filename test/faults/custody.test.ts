@@ -92,6 +92,55 @@ describe("the analytics store", () => {
   });
 });
 
+describe("a part of the stack", () => {
+  it("killed under load comes back: the control service unnoticed, the runtime with its slots free and its rows kept", async () => {
+    const stack = await startStack({ env: stackEnv(folder()) });
+    const gateway = new Gateway(stack);
+    const minted = await gateway.mint(upstream.url);
+    const running = load(gateway, minted);
+    const kill = async (part: string): Promise<void> => {
+      const pid = stack.parts.get(part)?.pid ?? 0;
+      expect(pid).toBeGreaterThan(0);
+      process.kill(pid, "SIGKILL");
+      const size = running.ended.size;
+      if (part === "control")
+        await waitFor(
+          () => running.ended.size,
+          (now) => now >= size + 50,
+        );
+      await waitFor(
+        () => stack.parts.get(part)?.pid ?? null,
+        (now) => now !== null && now !== pid,
+      );
+      await stack.parts.get(part)?.ready();
+    };
+    await waitFor(
+      () => running.ended.size,
+      (size) => size >= 100,
+    );
+    await kill("control");
+    const killedAt = Date.now();
+    await kill("workerd");
+    const size = running.ended.size;
+    await waitFor(
+      () => running.ended.size,
+      (now) => now >= size + 100,
+    );
+    const ended = await running.stop();
+    const promised = [...ended]
+      .filter(([, endedAt]) => endedAt < killedAt - 1000 || endedAt > killedAt + 5000)
+      .map(([requestId]) => requestId);
+    await waitFor(
+      async () => await gateway.stats(),
+      ({ in_flight, queued }) => in_flight === 0 && queued === 0,
+    );
+    for (const requestId of promised.slice(0, 20)) await gateway.row(minted.tenant.id, requestId);
+    const { rows, requests } = await gateway.countRows(minted.tenant.id);
+    expect(rows).toBe(requests);
+    await stack.stop();
+  });
+});
+
 describe("the whole stack", () => {
   it("killed under load and started again on its folder: every answer that ended more than a second before has its row once", async () => {
     const dataDir = folder();

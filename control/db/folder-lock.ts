@@ -1,0 +1,39 @@
+/**
+ * One process per embedded database: PGlite has no lock of its own, and two processes on one folder destroy it. The lock
+ * file names its holder by id and start time; a lock whose holder is gone is taken over.
+ */
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { processStart } from "./process-start.ts";
+
+/** The folder of an embedded database is in use by another process. */
+export class DatabaseLocked extends Error {
+  override readonly name = "DatabaseLocked";
+}
+
+/** Takes the lock of a folder; the answer lets go. Throws DatabaseLocked. */
+export function lockDatabase(folder: string): () => void {
+  const file = `${folder.replace(/\/+$/, "")}.lock`;
+  const draft = `${file}.${process.pid}`;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(draft, `${process.pid} ${processStart(process.pid) ?? ""}`, { mode: 0o600 });
+  try {
+    for (;;) {
+      try {
+        linkSync(draft, file);
+        return () => rmSync(file, { force: true });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+        const [pid, start] = readFileSync(file, "utf8").split(" ");
+        if (start !== undefined && processStart(Number(pid)) === start) {
+          throw new DatabaseLocked(
+            `the database folder ${folder} is in use by process ${pid}; stop it, or set another folder`,
+          );
+        }
+        rmSync(file, { force: true });
+      }
+    }
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { EnvError, parseEnv } from "./env.ts";
+
+const token = { GATEWAY_ADMIN_TOKEN: "t" };
+
+describe("the control service's configuration", () => {
+  it("has the defaults of the specification", () => {
+    expect(parseEnv(token)).toMatchObject({
+      adminListen: { host: "0.0.0.0", port: 9180 },
+      metricsListen: { host: "0.0.0.0", port: 9091 },
+      internalToken: "t",
+      databaseUrl: "postgres://gateway:gateway@127.0.0.1:5432/gateway",
+      clickhouse: { url: "http://127.0.0.1:8123", db: "gateway", user: "default", password: "" },
+      ssrf: { blockPrivate: false, allowedCidrs: [] },
+      cell: "local",
+      cells: [{ cell: "local", url: "http://127.0.0.1:8080" }],
+    });
+  });
+
+  it("refuses to start without an admin token", () => {
+    expect(() => parseEnv({})).toThrow("GATEWAY_ADMIN_TOKEN is required");
+    expect(() => parseEnv({ GATEWAY_ADMIN_TOKEN: "" })).toThrow("GATEWAY_ADMIN_TOKEN is required");
+  });
+
+  it("reads addresses, cells and ranges", () => {
+    const env = parseEnv({
+      ...token,
+      GATEWAY_ADMIN_LISTEN: "[::1]:0",
+      GATEWAY_CELLS:
+        '[{"cell":"eu","url":"https://eu.example","hint":"weur"},{"cell":"us","url":"https://us.example"}]',
+      GATEWAY_BLOCK_PRIVATE_NETWORKS: "On",
+      GATEWAY_ALLOWED_PRIVATE_CIDRS: "10.0.0.0/8, fc00::/7",
+    });
+    expect(env.adminListen).toEqual({ host: "::1", port: 0 });
+    expect(env.cells).toEqual([
+      { cell: "eu", url: "https://eu.example" },
+      { cell: "us", url: "https://us.example" },
+    ]);
+    expect(env.ssrf).toEqual({ blockPrivate: true, allowedCidrs: ["10.0.0.0/8", "fc00::/7"] });
+  });
+
+  it.each([
+    ["GATEWAY_ADMIN_LISTEN", "9180"],
+    ["GATEWAY_METRICS_LISTEN", "host:99999"],
+    ["GATEWAY_DATABASE_URL", "sqlite://x"],
+    ["GATEWAY_REDIS_URL", "redis://h"],
+    ["GATEWAY_CLICKHOUSE_URL", "nowhere"],
+    ["GATEWAY_CLICKHOUSE_DB", "a-b"],
+    ["GATEWAY_ENCRYPTION_KEY", "dG9vLXNob3J0"],
+    ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "2"],
+    ["GATEWAY_ALLOWED_PRIVATE_CIDRS", "10.0.0.0"],
+    ["GATEWAY_CELL", "UPPER"],
+    ["GATEWAY_CELLS", "[]"],
+    ["GATEWAY_EDGE_BASE_URL", "ws://h"],
+  ])("names %s when it is %j", (variable, value) => {
+    const parse = (): unknown => parseEnv({ ...token, [variable]: value });
+    expect(parse).toThrow(EnvError);
+    expect(parse).toThrow(variable);
+  });
+});

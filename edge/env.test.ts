@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { EnvError, parseEnv } from "./env.ts";
+
+describe("the Worker's configuration", () => {
+  it("has the defaults of the specification", () => {
+    expect(parseEnv({})).toMatchObject({
+      cell: "local",
+      upstreamBaseUrl: "http://127.0.0.1:8081",
+      upstreamTimeoutMs: 300_000,
+      globalMaxInFlight: 256,
+      maxBodyBytes: 33_554_432,
+      ledgerShards: 1,
+      sessionIdDerivation: true,
+      fairshareAlgorithm: "hierarchical",
+      clickhouse: { db: "gateway", user: "default", password: "" },
+      apiKeyPepper: undefined,
+      encryptionKey: undefined,
+      internalToken: undefined,
+    });
+  });
+
+  it.each([
+    ["hierarchical", "hierarchical"],
+    ["group", "hierarchical"],
+    ["groups", "hierarchical"],
+    ["", "hierarchical"],
+    ["weighted", "weighted"],
+  ])("reads the algorithm %j as %s", (value, expected) => {
+    expect(parseEnv({ GATEWAY_FAIRSHARE_ALGORITHM: value }).fairshareAlgorithm).toBe(expected);
+  });
+
+  it.each(["0", "FALSE", "no", "off"])("reads %j as off", (value) => {
+    expect(parseEnv({ GATEWAY_SESSION_ID_DERIVATION: value }).sessionIdDerivation).toBe(false);
+  });
+
+  it.each([
+    ["GATEWAY_CELL", "Not a cell"],
+    ["GATEWAY_REDIS_URL", "redis://h"],
+    ["GATEWAY_CLICKHOUSE_URL", "nowhere"],
+    ["GATEWAY_CLICKHOUSE_DB", "a b"],
+    ["GATEWAY_ENCRYPTION_KEY", "secret-that-is-no-key"],
+    ["GATEWAY_UPSTREAM_TIMEOUT_SECS", "0"],
+    ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "1.5"],
+    ["GATEWAY_MAX_BODY_BYTES", "big"],
+    ["GATEWAY_LEDGER_SHARDS", "-1"],
+    ["GATEWAY_SESSION_ID_DERIVATION", "perhaps"],
+    ["GATEWAY_FAIRSHARE_ALGORITHM", "fifo"],
+  ])("names %s and not its value when it is %j", (variable, value) => {
+    const parse = (): unknown => parseEnv({ [variable]: value });
+    expect(parse).toThrow(EnvError);
+    expect(parse).toThrow(variable);
+    expect(parse).not.toThrow(value);
+  });
+});
