@@ -3,6 +3,16 @@
  * malformed variable stops the start with its name and the fix; values are never printed.
  */
 import { z } from "zod";
+import {
+  envCellName,
+  envComplaints,
+  envDatabaseName,
+  envEncryptionKey,
+  envFlag,
+  envSecret,
+  envText,
+  envWebUrl,
+} from "../shared/env-fields.ts";
 import { isCidr } from "../shared/ssrf.ts";
 
 /** Raised by {@link parseEnv}: one line that names every offending variable. */
@@ -34,33 +44,8 @@ export interface ControlEnv {
   readonly parentWatch: boolean;
 }
 
-const TRUTHY = ["1", "true", "yes", "on"];
-const FALSY = ["0", "false", "no", "off"];
-
-const text = (fallback: string) =>
-  z
-    .string()
-    .transform((value) => value.trim() || fallback)
-    .prefault("");
-const secret = z
-  .string()
-  .transform((value) => (value === "" ? undefined : value))
-  .optional();
-const flag = z
-  .string()
-  .transform((value, context) => {
-    const word = value.trim().toLowerCase();
-    if (word === "" || FALSY.includes(word)) return false;
-    if (TRUTHY.includes(word)) return true;
-    context.addIssue({ code: "custom", message: "must be 1, true, yes, on, 0, false, no or off" });
-    return z.NEVER;
-  })
-  .prefault("");
-const webUrl = (fallback: string) =>
-  text(fallback).refine((value) => URL.canParse(value) && /^https?:/.test(value), "must be an http or https URL");
-
 const listen = (fallback: string) =>
-  text(fallback).transform((value, context): Listen => {
+  envText(fallback).transform((value, context): Listen => {
     const match = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(value);
     const port = Number(match?.[2]);
     if (match?.[1] !== undefined && port <= 65_535) return { host: match[1].replace(/^\[|\]$/g, ""), port };
@@ -68,9 +53,8 @@ const listen = (fallback: string) =>
     return z.NEVER;
   });
 
-const cellName = z.string().regex(/^[a-z0-9-]{1,32}$/, "must match ^[a-z0-9-]{1,32}$");
 const cellsSchema = z
-  .array(z.looseObject({ cell: cellName, url: z.string().refine((value) => URL.canParse(value)) }))
+  .array(z.looseObject({ cell: envCellName, url: z.string().refine((value) => URL.canParse(value)) }))
   .min(1);
 
 const schema = z.object({
@@ -79,27 +63,21 @@ const schema = z.object({
   GATEWAY_ADMIN_TOKEN: z
     .string({ error: "is required: set it to a long random text" })
     .min(1, "is required: set it to a long random text"),
-  GATEWAY_INTERNAL_TOKEN: secret,
-  GATEWAY_DATABASE_URL: text("postgres://gateway:gateway@127.0.0.1:5432/gateway").refine(
+  GATEWAY_INTERNAL_TOKEN: envSecret,
+  GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway").refine(
     (value) => value.startsWith("pglite:") || /^postgres(ql)?:\/\//.test(value),
     "must be a postgres:// URL or pglite:<folder>",
   ),
-  GATEWAY_REDIS_URL: webUrl("http://127.0.0.1:8079"),
-  GATEWAY_REDIS_TOKEN: text(""),
-  GATEWAY_CLICKHOUSE_URL: webUrl("http://127.0.0.1:8123"),
-  GATEWAY_CLICKHOUSE_DB: text("gateway").refine(
-    (value) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(value),
-    "must be an identifier",
-  ),
-  GATEWAY_CLICKHOUSE_USER: text("default"),
-  GATEWAY_CLICKHOUSE_PASSWORD: text(""),
-  GATEWAY_ENCRYPTION_KEY: secret.refine(
-    (value) => value === undefined || Buffer.from(value, "base64").length === 32,
-    "must be base64 of 32 bytes, for example from: openssl rand -base64 32",
-  ),
-  GATEWAY_API_KEY_PEPPER: secret,
-  GATEWAY_BLOCK_PRIVATE_NETWORKS: flag,
-  GATEWAY_ALLOWED_PRIVATE_CIDRS: text("")
+  GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
+  GATEWAY_REDIS_TOKEN: envText(""),
+  GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
+  GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
+  GATEWAY_CLICKHOUSE_USER: envText("default"),
+  GATEWAY_CLICKHOUSE_PASSWORD: envText(""),
+  GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
+  GATEWAY_API_KEY_PEPPER: envSecret,
+  GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
+  GATEWAY_ALLOWED_PRIVATE_CIDRS: envText("")
     .transform((value) =>
       value
         .split(",")
@@ -107,23 +85,22 @@ const schema = z.object({
         .filter((item) => item !== ""),
     )
     .refine((items) => items.every(isCidr), "must be a comma-separated list of CIDRs"),
-  GATEWAY_CELL: text("local").pipe(cellName),
-  GATEWAY_CELLS: secret.transform((value, context) => {
+  GATEWAY_CELL: envText("local").pipe(envCellName),
+  GATEWAY_CELLS: envSecret.transform((value, context) => {
     if (value === undefined) return null;
     const cells = cellsSchema.safeParse(readJson(value));
     if (cells.success) return cells.data.map(({ cell, url }) => ({ cell, url }));
     context.addIssue({ code: "custom", message: "must be a JSON array of {cell, url, ...}" });
     return z.NEVER;
   }),
-  GATEWAY_EDGE_BASE_URL: webUrl("http://127.0.0.1:8080"),
-  GATEWAY_PARENT_WATCH: flag,
+  GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
+  GATEWAY_PARENT_WATCH: envFlag(false),
 });
 
 /** Validates the environment. Throws EnvError. */
 export function parseEnv(variables: Readonly<Record<string, string | undefined>>): ControlEnv {
   const result = schema.safeParse(variables);
-  if (!result.success)
-    throw new EnvError(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
+  if (!result.success) throw new EnvError(envComplaints(result.error));
   const env = result.data;
   return {
     adminListen: env.GATEWAY_ADMIN_LISTEN,

@@ -3,6 +3,17 @@
  * malformed variable stops every request with a log line that names it; no variable turns a check off.
  */
 import { z } from "zod";
+import {
+  envCellName,
+  envComplaints,
+  envDatabaseName,
+  envEncryptionKey,
+  envFlag,
+  envSecret,
+  envText,
+  envWebUrl,
+  envWhole,
+} from "../shared/env-fields.ts";
 
 /** What the platform hands to the Worker and its objects: text variables and object namespaces. */
 export interface Bindings {
@@ -11,46 +22,6 @@ export interface Bindings {
   readonly TENANT_BUDGET: DurableObjectNamespace;
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
-
-const TRUTHY = new Set(["1", "true", "yes", "on"]);
-const FALSY = new Set(["0", "false", "no", "off"]);
-
-const flag = (fallback: boolean) =>
-  z
-    .string()
-    .transform((text, context) => {
-      const value = text.trim().toLowerCase();
-      if (value === "") return fallback;
-      if (TRUTHY.has(value)) return true;
-      if (FALSY.has(value)) return false;
-      context.addIssue({ code: "custom", message: "must be 1, true, yes, on, 0, false, no or off" });
-      return z.NEVER;
-    })
-    .prefault("");
-
-const whole = (fallback: number, minimum = 1) =>
-  z
-    .string()
-    .transform((text, context) => {
-      if (text.trim() === "") return fallback;
-      const value = Number(text);
-      if (Number.isSafeInteger(value) && value >= minimum) return value;
-      context.addIssue({ code: "custom", message: `must be a whole number of at least ${minimum}` });
-      return z.NEVER;
-    })
-    .prefault("");
-
-const text = (fallback: string) =>
-  z
-    .string()
-    .transform((value) => value.trim() || fallback)
-    .prefault("");
-const secret = z
-  .string()
-  .transform((value) => (value === "" ? undefined : value))
-  .optional();
-const url = (fallback: string) =>
-  text(fallback).refine((value) => URL.canParse(value) && /^https?:/.test(value), "must be an http or https URL");
 
 const algorithm = z
   .string()
@@ -70,35 +41,23 @@ const algorithm = z
   })
   .prefault("");
 
-const encryptionKey = secret.refine((value) => {
-  if (value === undefined) return true;
-  try {
-    return atob(value).length === 32;
-  } catch {
-    return false;
-  }
-}, "must be base64 of 32 bytes");
-
 const schema = z.object({
-  GATEWAY_CELL: text("local").refine((value) => /^[a-z0-9-]{1,32}$/.test(value), "must match ^[a-z0-9-]{1,32}$"),
-  GATEWAY_REDIS_URL: url("http://127.0.0.1:8079"),
-  GATEWAY_REDIS_TOKEN: text(""),
-  GATEWAY_CLICKHOUSE_URL: url("http://127.0.0.1:8123"),
-  GATEWAY_CLICKHOUSE_DB: text("gateway").refine(
-    (value) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(value),
-    "must be an identifier",
-  ),
-  GATEWAY_CLICKHOUSE_USER: text("default"),
-  GATEWAY_CLICKHOUSE_PASSWORD: text(""),
-  GATEWAY_API_KEY_PEPPER: secret,
-  GATEWAY_ENCRYPTION_KEY: encryptionKey,
-  GATEWAY_INTERNAL_TOKEN: secret,
-  GATEWAY_UPSTREAM_BASE_URL: url("http://127.0.0.1:8081"),
-  GATEWAY_UPSTREAM_TIMEOUT_SECS: whole(300),
-  GATEWAY_GLOBAL_MAX_IN_FLIGHT: whole(256),
-  GATEWAY_MAX_BODY_BYTES: whole(33_554_432),
-  GATEWAY_LEDGER_SHARDS: whole(1),
-  GATEWAY_SESSION_ID_DERIVATION: flag(true),
+  GATEWAY_CELL: envText("local").pipe(envCellName),
+  GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
+  GATEWAY_REDIS_TOKEN: envText(""),
+  GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
+  GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
+  GATEWAY_CLICKHOUSE_USER: envText("default"),
+  GATEWAY_CLICKHOUSE_PASSWORD: envText(""),
+  GATEWAY_API_KEY_PEPPER: envSecret,
+  GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
+  GATEWAY_INTERNAL_TOKEN: envSecret,
+  GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
+  GATEWAY_UPSTREAM_TIMEOUT_SECS: envWhole(300),
+  GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
+  GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
+  GATEWAY_LEDGER_SHARDS: envWhole(1),
+  GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
 });
 
@@ -136,7 +95,7 @@ export class EnvError extends Error {
 export function parseEnv(bindings: object): Env {
   const result = schema.safeParse(bindings);
   if (!result.success) {
-    throw new EnvError(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
+    throw new EnvError(envComplaints(result.error));
   }
   const value = result.data;
   return {

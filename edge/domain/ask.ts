@@ -5,21 +5,10 @@
 import type { CellMetrics, CellStats, RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { HistorySample } from "./cell/history.ts";
-import type { SchedulerSnapshot } from "./fairshare/types.ts";
+import type { Arrival, SchedulerSnapshot } from "./fairshare/types.ts";
 
-/** A request for one slot. */
-export interface Ask {
-  readonly requestId: string;
-  readonly tenant: {
-    readonly id: string;
-    readonly name: string;
-    readonly weight: number;
-    readonly maxInFlight: number | null;
-  };
-  readonly group: { readonly name: string; readonly weight: number };
-  readonly model: { readonly name: string; readonly admissionWeight: number; readonly maxInFlight: number | null };
-  /** The token estimate, at least 1: what the scheduler charges at grant (decisions §20.1). */
-  readonly costTokens: number;
+/** A request for one slot: what the scheduler decides about, and what the Cell needs besides. */
+export interface Ask extends Arrival {
   /** Revisions of every record the ask was built from: key, tenant, group, model. */
   readonly revs: readonly RevItem[];
   /**
