@@ -69,6 +69,26 @@ describe("counters", () => {
   });
 });
 
+describe("times", () => {
+  it("are observed to the first byte for successful upstream answers, in total for all but refusals", () => {
+    const counters = new Counters();
+    const counts = () =>
+      ["gateway_ttft_ms", "gateway_total_ms"].map(
+        (name) =>
+          counters
+            .families()
+            .find((family) => family.name === name)
+            ?.samples.at(-1)?.value,
+      );
+    const row = (id: string) => ({ ...ask.row, request_id: id, admission: "fast" as const, ttft_ms: 7, total_ms: 20 });
+    counters.count({ ...row("served"), upstream_status: 200 });
+    counters.count({ ...row("failed"), upstream_status: 503 });
+    counters.count({ ...row("cached"), upstream_status: 0 });
+    counters.count({ ...row("refused"), upstream_status: 0, admission: "rejected" });
+    expect(counts()).toEqual([1, 3]);
+  });
+});
+
 describe("the bound on unauthenticated refusals", () => {
   it("allows fifty in each second", () => {
     const bound = new RefusalBound();

@@ -1,9 +1,13 @@
 /**
- * What a cell counts since it started (specification "Metrics", decisions §37): requests by admission and status class,
- * tokens. Every label combination of the closed set exists from the start.
+ * What a cell counts (specification "Metrics", decisions §37): requests by admission and status class,
+ * tokens, times. Every label combination of the closed set exists from the start.
  */
+import { z } from "zod";
 import type { MetricFamily } from "../../../shared/internal.ts";
 import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
+import { Histogram } from "./histogram.ts";
+
+const savedSchema = z.object({ requests: z.array(z.tuple([z.string(), z.number()])), input: z.number(), output: z.number() });
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
 type StatusClass = (typeof STATUS_CLASSES)[number];
@@ -15,17 +19,23 @@ export function statusClass(status: number): StatusClass {
   return status >= 300 ? "3xx" : "2xx";
 }
 
+/** Upper bounds in ms (decisions §37). */
+const TTFT_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
+const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000];
+
 /** Completed requests that are remembered, so that a row handed in twice counts once. */
 const RECENT_MAX = 10_000;
 
 export class Counters {
   readonly #recent = new Set<string>();
   readonly #requests = new Map<string, number>();
+  readonly #ttft = new Histogram(TTFT_BOUNDS);
+  readonly #total = new Histogram(TOTAL_BOUNDS);
   #inputTokens = 0;
   #outputTokens = 0;
 
   /** Counts one completed request; one that was counted lately is not counted again. */
-  count(row: Pick<UsageRow, "request_id" | "admission" | "status_code" | "input_tokens" | "output_tokens">): void {
+  count(row: UsageRow): void {
     if (this.#recent.has(row.request_id)) return;
     this.#recent.add(row.request_id);
     if (this.#recent.size > RECENT_MAX) {
@@ -38,6 +48,22 @@ export class Counters {
     this.#requests.set(name, (this.#requests.get(name) ?? 0) + 1);
     this.#inputTokens += row.input_tokens;
     this.#outputTokens += row.output_tokens;
+    if (row.upstream_status >= 200 && row.upstream_status < 300) this.#ttft.observe(row.ttft_ms);
+    if (row.admission !== "rejected") this.#total.observe(row.total_ms);
+  }
+
+  /** What is to be kept over a rest of the object; read back by {@link Counters.restore}. */
+  save(): string {
+    return JSON.stringify({ requests: [...this.#requests], input: this.#inputTokens, output: this.#outputTokens });
+  }
+
+  /** Goes on from what was saved; text that is not of that form is ignored. */
+  restore(saved: string): void {
+    const parsed = savedSchema.safeParse(JSON.parse(saved));
+    if (!parsed.success) return;
+    for (const [name, value] of parsed.data.requests) this.#requests.set(name, value);
+    this.#inputTokens = parsed.data.input;
+    this.#outputTokens = parsed.data.output;
   }
 
   families(): readonly MetricFamily[] {
@@ -52,6 +78,8 @@ export class Counters {
       { name: "gateway_requests_total", help: "Requests completed, refusals included.", type: "counter", samples },
       plain("gateway_input_tokens_total", "Input tokens of completed requests.", "counter", this.#inputTokens),
       plain("gateway_output_tokens_total", "Output tokens of completed requests.", "counter", this.#outputTokens),
+      this.#ttft.family("gateway_ttft_ms", "Milliseconds to the first byte of successful upstream answers."),
+      this.#total.family("gateway_total_ms", "Milliseconds from arrival to the last byte, refusals excluded."),
     ];
   }
 }

@@ -1,0 +1,38 @@
+/**
+ * A histogram with fixed bounds, as Prometheus reads it: cumulative buckets, a sum and a count. Every bucket exists from
+ * the start (decisions §37).
+ */
+import type { MetricFamily } from "../../../shared/internal.ts";
+
+export class Histogram {
+  readonly #bounds: readonly number[];
+  /** One per bound, and one for what exceeds them all. */
+  readonly #hits: number[];
+  #sum = 0;
+
+  /** `bounds`: upper bounds, inclusive, ascending. */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#hits = Array.from({ length: bounds.length + 1 }, () => 0);
+  }
+
+  observe(value: number): void {
+    const found = this.#bounds.findIndex((bound) => value <= bound);
+    const at = found === -1 ? this.#bounds.length : found;
+    this.#hits[at] = (this.#hits[at] ?? 0) + 1;
+    this.#sum += value;
+  }
+
+  family(name: string, help: string): MetricFamily {
+    let count = 0;
+    const buckets = this.#hits.map((hits, at) => {
+      count += hits;
+      return { suffix: "_bucket" as const, labels: { le: String(this.#bounds[at] ?? "+Inf") }, value: count };
+    });
+    const totals = [
+      { suffix: "_sum" as const, labels: {}, value: this.#sum },
+      { suffix: "_count" as const, labels: {}, value: count },
+    ];
+    return { name, help, type: "histogram", samples: [...buckets, ...totals] };
+  }
+}
