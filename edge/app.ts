@@ -18,11 +18,11 @@ interface Types {
 /** The data plane as a fetch handler. */
 export const app = new Hono<Types>();
 
-app.get("/health", (c) => c.text("ok"));
 app.use(async (c, next) => {
   c.set("deps", depsOf(c.env));
   await next();
 });
+app.get("/health", (c) => c.text("ok", 200, requestIds()));
 app.all("/internal/*", async (c) => await internal(c.var.deps, c.req.raw));
 app.post(
   "/v1/chat/completions",
@@ -36,5 +36,11 @@ app.notFound(async (c) => {
 app.onError((error) => {
   const known = new GatewayError("internal_error", { cause: error });
   if (!(error instanceof EnvError)) consoleLog.event("request_crashed", { reason: error.name });
-  return Response.json(known.body, { status: known.status });
+  return Response.json(known.body, { status: known.status, headers: requestIds() });
 });
+
+/** Identifies an answer that no call stands behind (decisions §17.5: every response). */
+function requestIds(): Record<string, string> {
+  const id = crypto.randomUUID();
+  return { "x-gateway-request-id": id, "x-request-id": id };
+}

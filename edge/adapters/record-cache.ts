@@ -11,6 +11,8 @@ export const STALE_IF_ERROR_MS = 60 * 60 * 1000;
 interface Copy<T> {
   readonly record: T;
   readonly readMs: number;
+  /** Until then no question is asked, epoch ms. */
+  readonly freshUntilMs: number;
 }
 
 export class RecordCache<T extends object> {
@@ -30,13 +32,18 @@ export class RecordCache<T extends object> {
   /** A copy that needs no question, or null. */
   fresh(name: string): T | null {
     const copy = this.#copies.get(name);
-    return copy !== undefined && this.#clock() - copy.readMs < FRESH_MS ? copy.record : null;
+    return copy !== undefined && this.#clock() < copy.freshUntilMs ? copy.record : null;
   }
 
   /** A copy of any age that may still be served while the store is down; its life is extended. */
   whenDown(name: string): T | null {
     const copy = this.#copies.get(name);
-    return copy !== undefined && this.#clock() - copy.readMs < STALE_IF_ERROR_MS ? copy.record : null;
+    if (copy === undefined) return null;
+    const nowMs = this.#clock();
+    const lastMs = copy.readMs + STALE_IF_ERROR_MS;
+    if (nowMs >= lastMs) return null;
+    this.#copies.set(name, { ...copy, freshUntilMs: Math.min(nowMs + FRESH_MS, lastMs) });
+    return copy.record;
   }
 
   /**
@@ -79,7 +86,12 @@ export class RecordCache<T extends object> {
     // A drop while the read was under way: what it found may be what was dropped.
     if (startedBefore !== this.#drops) return record;
     if (record === null) this.#copies.delete(name);
-    else this.#copies.set(name, { record, readMs: this.#clock() });
+    else this.#keep(name, record);
     return record;
+  }
+
+  #keep(name: string, record: T): void {
+    const readMs = this.#clock();
+    this.#copies.set(name, { record, readMs, freshUntilMs: readMs + FRESH_MS });
   }
 }

@@ -93,7 +93,7 @@ export function isUsageEvent(event: Uint8Array): boolean {
   }
 }
 
-/** The in-band end of a stream that broke (decisions §22.6). */
-export function errorEvent(body: object): Uint8Array {
-  return new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`);
+/** The in-band end of a stream that broke (decisions §22.6); `before` ends what may be unfinished. */
+export function errorEvent(body: object, before = ""): Uint8Array {
+  return new TextEncoder().encode(`${before}data: ${JSON.stringify(body)}\n\n`);
 }

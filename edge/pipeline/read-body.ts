@@ -3,8 +3,9 @@
  * as soon as it passes.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import { ClientGone } from "./context.ts";
 
-/** The whole body. Throws 413 `request_too_large`. */
+/** The whole body. Throws 413 `request_too_large`, or ClientGone when the client stops sending. */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
   if (declared > maxBytes) throw new GatewayError("request_too_large");
@@ -13,7 +14,9 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   let size = 0;
   const reader = request.body.getReader();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch((cause: unknown) => {
+      throw new ClientGone("the request body broke off", { cause });
+    });
     if (done) break;
     size += value.byteLength;
     if (size > maxBytes) {

@@ -39,7 +39,8 @@ async function carry(
     await writer.close().catch(() => undefined);
     return job.stop.clientGone ? "gone" : "complete";
   }
-  if (!job.stop.clientGone && (await tellBreak(job, writer))) return "broken";
+  // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
+  if (!job.stop.clientGone && (await tellBreak(job, writer, "\n\n"))) return "broken";
   job.stop.abort();
   await writer.abort(new Error("relay ended")).catch(() => undefined);
   return "gone";

@@ -16,7 +16,8 @@ export function relayPump(job: RelayJob): Relay {
 
 async function pump(job: RelayJob, writer: WritableStreamDefaultWriter<Uint8Array>): Promise<BodyEnd> {
   const reader = job.body.getReader();
-  const splitter = job.withholdUsage ? new SseSplitter() : null;
+  // Whole events only: after half an event the in-band error of a break could not be read.
+  const splitter = job.events ? new SseSplitter() : null;
   writer.closed.catch(() => undefined);
   const write = async (chunk: Uint8Array): Promise<void> => {
     if (chunk.byteLength === 0) return;
@@ -24,7 +25,7 @@ async function pump(job: RelayJob, writer: WritableStreamDefaultWriter<Uint8Arra
     await settledOrGone(writer.write(chunk), job);
   };
   const writeEvents = async (events: readonly Uint8Array[]): Promise<void> => {
-    for (const event of events) if (!isUsageEvent(event)) await write(event);
+    for (const event of events) if (!job.withholdUsage || !isUsageEvent(event)) await write(event);
   };
   try {
     for (;;) {
@@ -47,11 +48,15 @@ async function pump(job: RelayJob, writer: WritableStreamDefaultWriter<Uint8Arra
   }
 }
 
-/** Ends a broken event stream with its in-band error. False when the client cannot be told. */
-export async function tellBreak(job: RelayJob, writer: WritableStreamDefaultWriter<Uint8Array>): Promise<boolean> {
+/** Ends a broken event stream with its in-band error, after `before`. False when the client cannot be told. */
+export async function tellBreak(
+  job: RelayJob,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+  before = "",
+): Promise<boolean> {
   if (!job.events) return false;
   try {
-    await settledOrGone(writer.write(errorEvent(errorBody("upstream_stream_error"))), job);
+    await settledOrGone(writer.write(errorEvent(errorBody("upstream_stream_error"), before)), job);
     await settledOrGone(writer.close(), job);
     return true;
   } catch {

@@ -2,7 +2,7 @@
  * Step 5: the stored answer, when the model has the cache on (specification "Data plane routes" 10, decisions §21). Ends
  * the request on a hit: no upstream, no permit, no charge. Nothing partial is ever stored.
  */
-import type { ModelRecord } from "../../shared/records.ts";
+import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
 import type { CacheEntry } from "../ports.ts";
 import type { Call, ParsedCall, Principal } from "./context.ts";
 import { gatewayHeaders } from "./response-headers.ts";
@@ -23,7 +23,7 @@ export type CacheVerdict =
   | { readonly kind: "off" }
   | { readonly kind: "miss"; readonly miss: CacheMiss }
   | { readonly kind: "hit"; readonly response: Response }
-  /** The store holds a newer key than the request was authenticated with. */
+  /** The store holds a newer key than the request was authenticated with, or none any more. */
   | { readonly kind: "stale-key" };
 
 /** Looks the answer up. */
@@ -36,7 +36,7 @@ export async function lookupResponse(
   if (!model.cache_enabled || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
   const digest = await digestOf(model.model_name, parsed.bytes);
   const { entry, key } = await call.ports.responseCache.lookup(principal.tenant.id, digest, principal.key.key_hash);
-  if (key !== null && key.rev > principal.key.rev) return { kind: "stale-key" };
+  if (outdated(principal, key, entry !== null)) return { kind: "stale-key" };
   const { pathname: path } = call.url;
   if (entry === null || entry.path !== path) {
     call.facts.cacheStatus = "miss";
@@ -68,6 +68,19 @@ export async function storeResponse(
     stored_at_ms: call.ports.clock(),
   };
   await call.ports.responseCache.store(miss.tenantId, miss.digest, entry, miss.ttlSecs);
+}
+
+/** A hit meets no Cell, so that the store's own copy decides whether the key may still have it (decisions §32.4). */
+function outdated(principal: Principal, stored: ResolvedKey | null, wouldHit: boolean): boolean {
+  if (stored === null) return wouldHit;
+  const { key, tenant } = principal;
+  if (stored.tenant === null) return true;
+  return (
+    stored.rev > key.rev ||
+    stored.tenant.id !== tenant.id ||
+    stored.tenant.rev > tenant.rev ||
+    stored.tenant.group_rev > tenant.group_rev
+  );
 }
 
 function replay(call: Call, entry: CacheEntry): Response {

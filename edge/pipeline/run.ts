@@ -32,12 +32,13 @@ async function steps(call: Call): Promise<Response> {
   const model = await resolveModel(call, parsed.modelName);
   const prepared = prepare(call, principal, parsed);
 
-  const cached = await lookupResponse(call, principal, model, parsed);
-  if (cached.kind === "hit") return cached.response;
+  let cached = await lookupResponse(call, principal, model, parsed);
   if (cached.kind === "stale-key") {
     call.ports.directory.forget([{ kind: "key", id: principal.key.key_hash, rev: principal.key.rev + 1 }]);
     principal = await authenticate(call);
+    cached = await lookupResponse(call, principal, model, parsed);
   }
+  if (cached.kind === "hit") return cached.response;
 
   const reload = async (): Promise<Subject> => ({
     principal: await authenticate(call),

@@ -23,6 +23,8 @@ export class Settler {
   readonly #finished = Promise.withResolvers<void>();
   #permit: PermitHandle;
   #ended = false;
+  /** An adoption under way: until it is over nobody knows which permit to settle. */
+  #adoption: Promise<void> = Promise.resolve();
 
   constructor(call: Call, slot: Slot) {
     this.#call = call;
@@ -47,6 +49,7 @@ export class Settler {
   async #deliver(ending: Ending): Promise<void> {
     const billed = ending.billed ?? NOTHING_BILLED;
     const row = rowOf(this.#call, { ...ending, admission: this.#slot.grant.admission });
+    await this.#adoption.catch(() => undefined);
     try {
       await this.#permit.settle({ row, actualTokens: billed.inputTokens + billed.outputTokens });
     } catch {
@@ -63,15 +66,20 @@ export class Settler {
         await this.#permit.lost();
       } catch {
         if (this.#ended) return;
+        this.#adoption = this.#adopt();
         try {
-          this.#permit = await this.#call.ports.admission.adopt({
-            ...this.#slot.ask,
-            row: rowOf(this.#call, { statusCode: 499, admission: this.#slot.grant.admission }),
-          });
+          await this.#adoption;
         } catch {
           return;
         }
       }
     }
+  }
+
+  async #adopt(): Promise<void> {
+    this.#permit = await this.#call.ports.admission.adopt({
+      ...this.#slot.ask,
+      row: rowOf(this.#call, { statusCode: 499, admission: this.#slot.grant.admission }),
+    });
   }
 }

@@ -17,6 +17,7 @@ export async function listModels(received: Received): Promise<Response> {
     const revs = [
       { kind: "key" as const, id: key.key_hash, rev: key.rev },
       { kind: "tenant" as const, id: tenant.id, rev: tenant.rev },
+      { kind: "all" as const, id: "*", rev: call.ports.directory.epoch() },
     ];
     const stale = await call.ports.admission.staleAmong(revs);
     if (stale.length > 0) {
