@@ -69,6 +69,15 @@ export class CellStore {
     this.#write("busy", value ? "1" : null);
   }
 
+  /** What the cell has counted, as it was when load last paused. */
+  get counters(): string | null {
+    return this.#read("counters");
+  }
+
+  set counters(value: string | null) {
+    this.#write("counters", value);
+  }
+
   #read(name: string): string | null {
     return (
       this.#storage.sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0]?.value ??

@@ -38,6 +38,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #cell: string;
   readonly #history = new History();
   #ticking = false;
+  #busy = false;
 
   constructor(state: DurableObjectState, bindings: Bindings) {
     super(state, bindings);
@@ -54,7 +55,10 @@ export class Cell extends DurableObject<Bindings> {
       complete: async (row, orphan) => await this.#complete(row, orphan),
       changed: () => this.#changed(),
     });
-    if (this.#store.busy) this.#holdForAdoptions();
+    const saved = this.#store.counters;
+    if (saved !== null) this.#counters.restore(saved);
+    this.#busy = this.#store.busy;
+    if (this.#busy) this.#holdForAdoptions();
   }
 
   /** Answers at once: stale, granted, or queued with a place that the permit holds. */
@@ -148,6 +152,7 @@ export class Cell extends DurableObject<Bindings> {
 
   async #complete(row: UsageRow, orphan: boolean): Promise<void> {
     this.#counters.count(row);
+    this.#wake();
     await this.#courier.deliver(row, orphan);
   }
 
@@ -165,9 +170,22 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   #changed(): void {
-    if (this.#ticking || this.#desk.seated === 0) return;
+    if (this.#desk.seated === 0) return;
+    this.#markBusy(true);
+    this.#wake();
+  }
+
+  /** Written when load begins and ends, never per request. */
+  #markBusy(busy: boolean): void {
+    if (this.#busy === busy) return;
+    this.#busy = busy;
+    this.#store.busy = busy;
+  }
+
+  /** Keeps the Cell in memory until what it has counted is on its disk: an object at rest loses its memory. */
+  #wake(): void {
+    if (this.#ticking) return;
     this.#ticking = true;
-    this.#store.busy = true;
     this.#sample();
     setTimeout(() => void this.#tick(1), SAMPLE_EVERY_MS);
   }
@@ -176,12 +194,16 @@ export class Cell extends DurableObject<Bindings> {
   async #tick(count: number): Promise<void> {
     this.#sample();
     const reports = count % SAMPLES_PER_REPORT === 0;
-    if (reports) await this.#report();
+    if (reports) {
+      this.#store.counters = this.#counters.save();
+      await this.#report();
+    }
     if (!reports || this.#desk.seated > 0) {
       setTimeout(() => void this.#tick(count + 1), SAMPLE_EVERY_MS);
     } else {
       this.#ticking = false;
-      this.#store.busy = false;
+      this.#store.counters = this.#counters.save();
+      this.#markBusy(false);
     }
   }
 

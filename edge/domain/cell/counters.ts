@@ -7,7 +7,11 @@ import type { MetricFamily } from "../../../shared/internal.ts";
 import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
 import { Histogram } from "./histogram.ts";
 
-const savedSchema = z.object({ requests: z.array(z.tuple([z.string(), z.number()])), input: z.number(), output: z.number() });
+const savedSchema = z.object({
+  requests: z.array(z.tuple([z.string(), z.number()])),
+  input: z.number(),
+  output: z.number(),
+});
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
 type StatusClass = (typeof STATUS_CLASSES)[number];
