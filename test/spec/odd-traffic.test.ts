@@ -1,0 +1,135 @@
+/** Bodies and answers that are legal but unusual: what the gateway reads is what the upstream reads (decisions §17.2, §17.4, §22.6). */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+
+const fixture = useGateway();
+
+async function post(minted: Minted, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
+  return await fetch(`${fixture.gateway.proxyUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" },
+    body,
+  });
+}
+
+/** An upstream that answers every request in one way, for the running test. */
+async function upstreamThat(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => answer(request, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+describe("a body whose model is written oddly", () => {
+  const messages = (mark: string): string => `"messages":[{"role":"user","content":"${mark} \\"model\\":\\"x\\""}]`;
+
+  it.each([
+    ["twice", (model: string, mark: string) => `{"model":"absent",${messages(mark)},"model":"${model}"}`],
+    ["with an escaped name", (model: string, mark: string) => `{"\\u006dodel":"${model}",${messages(mark)}}`],
+    [
+      "after a nested one",
+      (model: string, mark: string) => `{"metadata":{"model":"no"},"model":"${model}",${messages(mark)}}`,
+    ],
+    ["among spaces", (model: string, mark: string) => ` {\n"model" :\t"${model}" , ${messages(mark)} } \n`],
+  ])("%s reaches the upstream as its own model", async (_, body) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const response = await post(minted, body(minted.model.model_name, minted.mark));
+    expect([response.status, await response.json()]).toMatchObject([200, { id: "chatcmpl-test" }]);
+    const [seen] = fixture.upstream.seen(minted.mark);
+    expect(seen?.body).toMatchObject({
+      model: "plain",
+      messages: [{ role: "user", content: `${minted.mark} "model":"x"` }],
+    });
+  });
+
+  it("survives text of every script, split anywhere", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const content = `${minted.mark} żółć 漢字 🙂 \u0000 \u2028`;
+    const response = await fixture.gateway.chat(minted, { body: { messages: [{ role: "user", content }] } });
+    await response.text();
+    expect(fixture.upstream.seen(minted.mark)[0]?.body["messages"]).toEqual([{ role: "user", content }]);
+  });
+
+  it("is read however deep it is nested, refused when it is no UTF-8, and the next request is served", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const deep = `{"model":"${minted.model.model_name}","x":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
+    const answered = await post(minted, deep);
+    await answered.text();
+    expect(answered.status).toBe(200);
+    const cut = Buffer.concat([Buffer.from(`{"model":"${minted.model.model_name}","x":"`), Buffer.of(0xff, 0xfe)]);
+    expect((await post(minted, new Uint8Array(cut))).status).toBe(400);
+    expect((await fixture.gateway.chat(minted)).status).toBe(200);
+  });
+
+  it.each(["true", 1, null])("streams only when stream is true, not %j", async (stream) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const response = await fixture.gateway.chat(minted, { body: { stream } });
+    expect(response.headers.get("content-type")).toContain("application/json");
+    await response.text();
+    expect(fixture.upstream.seen(minted.mark)[0]?.body).not.toHaveProperty("stream_options");
+  });
+});
+
+describe("an unusual answer", () => {
+  it("that is compressed without being asked for reaches the client readable, with its tokens", async () => {
+    const answer = { id: "zipped", choices: [], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } };
+    const url = await upstreamThat((_, response) =>
+      response
+        .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
+        .end(gzipSync(JSON.stringify(answer))),
+    );
+    const minted = await fixture.gateway.mint(url);
+    const response = await fixture.gateway.chat(minted);
+    expect(await response.json()).toEqual(answer);
+    expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
+      total_tokens: 7,
+    });
+  });
+
+  it.each([
+    [204, 204],
+    [304, 502],
+    [418, 418],
+    [507, 502],
+  ])("of status %i without a body is %i", async (status, expected) => {
+    const url = await upstreamThat((_, response) => response.writeHead(status).end());
+    const minted = await fixture.gateway.mint(url);
+    const response = await fixture.gateway.chat(minted);
+    expect([response.status, await response.text()]).toEqual([expected, ""]);
+    expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
+      status_code: expected,
+      upstream_status: status,
+    });
+  });
+
+  it("does not bring the upstream's headers or cookies to the client, nor the client's credential to the upstream", async () => {
+    let seen: IncomingMessage["headers"] = {};
+    const url = await upstreamThat((request, response) => {
+      seen = request.headers;
+      response
+        .writeHead(200, { "content-type": "application/json", "set-cookie": "a=b", "x-internal": "1", server: "u" })
+        .end("{}");
+    });
+    const minted = await fixture.gateway.mint(url);
+    const response = await fixture.gateway.chat(minted, {
+      headers: { "x-api-key": minted.secret, "x-gateway-boons": "off", "x-custom": "kept", "x-request-id": "mine" },
+    });
+    await response.text();
+    for (const name of ["set-cookie", "x-internal"]) expect(response.headers.has(name)).toBe(false);
+    expect(response.headers.get("x-request-id")).not.toBe("mine");
+    expect(seen["x-custom"]).toBe("kept");
+    for (const name of ["authorization", "x-api-key", "x-gateway-boons", "x-real-ip"])
+      expect(seen).not.toHaveProperty(name);
+    expect(Object.keys(seen).filter((name) => /^(cf-|x-forwarded-)/.test(name))).toEqual([]);
+    expect(JSON.stringify(seen)).not.toContain(minted.secret);
+  });
+});

@@ -1,0 +1,75 @@
+/** A slot goes back the moment its holder is gone, and at once to the next (decisions §20.1). */
+import { describe, expect, it } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useGateway();
+
+describe("a model with one slot", () => {
+  it("serves 40 clients after one another although each leaves in the middle", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=1000,pace=10", { max_in_flight: 1 });
+    const leave = async (): Promise<void> => {
+      const controller = new AbortController();
+      const response = await fixture.gateway.chat(minted, { stream: true, signal: controller.signal });
+      await response.body?.getReader().read();
+      controller.abort();
+    };
+    await Promise.all(Array.from({ length: 40 }, leave));
+    expect(fixture.upstream.seen(minted.mark)).toHaveLength(40);
+    // the upstream hears of a departure over its own connection: it may overlap the next holder, but never grow
+    expect(fixture.upstream.peak(minted.mark)).toBeLessThanOrEqual(2);
+    const counted = await waitFor(
+      async () => await fixture.gateway.countRows(minted.tenant.id),
+      ({ rows }) => rows >= 40,
+    );
+    expect(counted).toEqual({ rows: 40, requests: 40 });
+  });
+
+  it("is free again after every kind of end", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { max_in_flight: 1 });
+    const path = `/models/${minted.model.id}`;
+    const { api_base } = minted.model;
+    for (const upstream_model of [
+      "status=400",
+      "status=503",
+      "reset",
+      "cut,chunks=9,pace=5",
+      "stall,pace=5",
+      "hang",
+      "plain",
+    ]) {
+      await fixture.gateway.must("PUT", path, { upstream_model, api_base, request_timeout_secs: 1 });
+      await (await fixture.gateway.chat(minted, { stream: true })).text();
+    }
+    const rows = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id),
+      (found) => found.length === 7,
+    );
+    expect(rows.map((row) => row.status_code).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 400, 502, 502, 504]);
+  });
+
+  it("holds nobody else back", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=2000,pace=10", { max_in_flight: 1 });
+    const other = await fixture.gateway.must<typeof minted.model>("POST", "/models", {
+      model_name: `other-${minted.mark}`,
+      upstream_model: "plain",
+      api_base: fixture.upstream.url,
+    });
+    const controller = new AbortController();
+    const held = await fixture.gateway.chat(minted, { stream: true, signal: controller.signal });
+    await held.body?.getReader().read();
+    const waiting = fixture.gateway.chat(minted, { signal: controller.signal }).catch(() => null);
+    await waitFor(
+      async () => (await fixture.gateway.stats()).queued,
+      (queued) => queued >= 1,
+    );
+    const response = await fixture.gateway.chat(minted, { body: { model: other.model_name } });
+    await response.text();
+    expect(await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).toMatchObject({
+      admission: "fast",
+      status_code: 200,
+    });
+    controller.abort();
+    expect(await waiting).toBeNull();
+  });
+});
