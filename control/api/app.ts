@@ -1,6 +1,6 @@
 /**
- * The Management API: guards, routes, one catcher. Unknown paths need the token first; a known path with another method is
- * 405 (decisions §1.4, §2.1).
+ * The Management API: guards, routes, one catcher. Unknown paths under /api/v1 need the token first, elsewhere there is
+ * nothing (decisions §0.4, §2.1); a known path with another method is 405 (decisions §1.4).
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
@@ -17,7 +17,7 @@ export function createApp(deps: ApiDeps): Api {
   const app: Api = new OpenAPIHono<ApiTypes>();
   app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", { type: "http", scheme: "bearer" });
   publicRoutes(app, deps);
-  app.use("*", authenticate(deps), limitBody);
+  app.use("/api/v1/*", authenticate(deps), limitBody);
   tenantRoutes(app);
   keyRoutes(app);
   modelRoutes(app);
