@@ -125,7 +125,10 @@ export class Cell extends DurableObject<Bindings> {
 
   async metrics(): Promise<CellMetrics> {
     const shards = Array.from({ length: this.#config.ledgerShards }, (_, shard) => this.#ledger(shard).status());
-    const statuses = await Promise.all(shards);
+    // A shard that does not answer must not hide what the others and the cell itself say.
+    const statuses = (await Promise.allSettled(shards)).flatMap((result) =>
+      result.status === "fulfilled" ? [result.value] : [],
+    );
     const total = (pick: (status: { bytes: number; dropped: number }) => number) =>
       statuses.reduce((sum, entry) => sum + pick(entry), 0);
     return {

@@ -7,10 +7,13 @@ import type { MetricFamily } from "../../../shared/internal.ts";
 import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
 import { Histogram } from "./histogram.ts";
 
+const savedHistogramSchema = z.object({ hits: z.array(z.number()), sum: z.number() });
 const savedSchema = z.object({
   requests: z.array(z.tuple([z.string(), z.number()])),
   input: z.number(),
   output: z.number(),
+  ttft: savedHistogramSchema,
+  total: savedHistogramSchema,
 });
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
@@ -58,7 +61,13 @@ export class Counters {
 
   /** What is to be kept over a rest of the object; read back by {@link Counters.restore}. */
   save(): string {
-    return JSON.stringify({ requests: [...this.#requests], input: this.#inputTokens, output: this.#outputTokens });
+    return JSON.stringify({
+      requests: [...this.#requests],
+      input: this.#inputTokens,
+      output: this.#outputTokens,
+      ttft: this.#ttft.save(),
+      total: this.#total.save(),
+    });
   }
 
   /** Goes on from what was saved; text that is not of that form is ignored. */
@@ -68,6 +77,8 @@ export class Counters {
     for (const [name, value] of parsed.data.requests) this.#requests.set(name, value);
     this.#inputTokens = parsed.data.input;
     this.#outputTokens = parsed.data.output;
+    this.#ttft.restore(parsed.data.ttft);
+    this.#total.restore(parsed.data.total);
   }
 
   families(): readonly MetricFamily[] {

@@ -4,6 +4,11 @@
  */
 import type { MetricFamily } from "../../../shared/internal.ts";
 
+export interface SavedHistogram {
+  readonly hits: readonly number[];
+  readonly sum: number;
+}
+
 export class Histogram {
   readonly #bounds: readonly number[];
   /** One per bound, and one for what exceeds them all. */
@@ -21,6 +26,18 @@ export class Histogram {
     const at = found === -1 ? this.#bounds.length : found;
     this.#hits[at] = (this.#hits[at] ?? 0) + 1;
     this.#sum += value;
+  }
+
+  /** Hits per bucket and the sum, to be read back by {@link Histogram.restore}. */
+  save(): SavedHistogram {
+    return { hits: [...this.#hits], sum: this.#sum };
+  }
+
+  /** Goes on from what was saved under the same bounds; other bounds are ignored. */
+  restore(saved: SavedHistogram): void {
+    if (saved.hits.length !== this.#hits.length) return;
+    for (const [at, hits] of saved.hits.entries()) this.#hits[at] = hits;
+    this.#sum = saved.sum;
   }
 
   family(name: string, help: string): MetricFamily {
