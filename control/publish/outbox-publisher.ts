@@ -71,7 +71,9 @@ export class OutboxPublisher implements Publisher {
     for (let at = 0; at < hotKeys.length; at += BATCH) {
       const batch = [...new Set(hotKeys.slice(at, at + BATCH))].sort();
       await this.#db.transaction(async (tx) => {
-        for (const hotKey of batch) await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${hotKey}, 0))`);
+        await tx.execute(
+          sql`SELECT pg_advisory_xact_lock(hashtextextended(k, 0)) FROM jsonb_array_elements_text(${JSON.stringify(batch)}::jsonb) AS k`,
+        );
         const keys = await buildKeys(tx, namesOf(batch, "key:"));
         const models = await buildModels(tx, namesOf(batch, "model:"));
         await this.#store.put(

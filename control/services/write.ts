@@ -11,6 +11,12 @@ import { auditLog, outbox } from "../db/schema/journal.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "./context.ts";
 
+/**
+ * Held from drawing a revision to its commit. Revisions so commit in their order: were the older of two to commit last, no
+ * cell would take its item for news, and each would call its copy stale.
+ */
+const WRITE_LOCK = 727275;
+
 export interface AuditEntry {
   readonly action: string;
   readonly entityType: "tenant" | "api_key" | "model" | "fairshare_group";
@@ -67,6 +73,7 @@ export async function write<T>(
 ): Promise<Written<T>> {
   const { record, ids } = await inDatabase(async () =>
     ctx.db.transaction(async (tx) => {
+      await tx.execute(sql`SELECT pg_advisory_xact_lock(${WRITE_LOCK})`);
       const { rows } = (await tx.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as {
         rows: { rev: string | number }[];
       };
@@ -103,12 +110,15 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return databaseCode(error) === "23503";
 }
 
+/** SQLSTATE or errno of the innermost error, null for a lost connection. Outer messages quote the query: they tell nothing. */
 function databaseCode(error: unknown): string | null {
+  let innermost = error;
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown };
     if (typeof code === "string") return code;
+    innermost = at;
   }
-  return error instanceof Error && /connect|terminat|closed/i.test(error.message) ? null : "";
+  return innermost instanceof Error && /connect|terminat|closed/i.test(innermost.message) ? null : "";
 }
 
 async function saveAudits(tx: Transaction, actor: string, journal: Journal): Promise<void> {

@@ -4,17 +4,26 @@
  */
 import { z } from "zod";
 
+/** False for what a database cannot hold as text: NUL and halves of surrogate pairs. */
+const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+const NOT_STORABLE = "must not contain NUL or half a surrogate pair";
+
 /** Required text of 1..max characters after trimming. */
 export const requiredText = (max: number) =>
   z
     .string({ error: "must be a text" })
     .trim()
     .min(1, "must not be blank")
-    .max(max, `must be at most ${max} characters`);
+    .max(max, `must be at most ${max} characters`)
+    .refine(isStorable, NOT_STORABLE);
 
 /** Text of 0..max characters after trimming. */
 export const freeText = (max: number) =>
-  z.string({ error: "must be a text" }).trim().max(max, `must be at most ${max} characters`);
+  z
+    .string({ error: "must be a text" })
+    .trim()
+    .max(max, `must be at most ${max} characters`)
+    .refine(isStorable, NOT_STORABLE);
 
 export const nameField = requiredText(200);
 export const descriptionField = freeText(2000);

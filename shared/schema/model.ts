@@ -114,7 +114,12 @@ export type Model = z.infer<typeof modelSchema>;
 
 const modelName = requiredText(200).refine((name) => name !== "auto", "auto is reserved");
 const apiBase = freeText(2000).transform((text) => text.replace(/\/+$/, ""));
-const apiKey = z.string({ error: "must be a text" }).max(4000, "must be at most 4000 characters").nullable();
+/** Goes into a header as it is, so only what a header can carry. */
+const apiKey = z
+  .string({ error: "must be a text" })
+  .max(4000, "must be at most 4000 characters")
+  .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
+  .nullable();
 const health = z.object(healthFields).partial();
 
 /** POST /models; api_base is checked against the address policy by the verb. */
