@@ -10,6 +10,7 @@ import type { Call, Principal } from "./context.ts";
 
 /** The principal of a call. Throws 401, 403, or 503 `key_store_unavailable`. */
 export async function authenticate(call: Call): Promise<Principal> {
+  call.facts.principal = null;
   const credential = readCredential(call.request.headers, isKeySecret);
   if (credential.kind === "none") throw new GatewayError("missing_api_key");
   if (credential.kind === "malformed") throw new GatewayError("invalid_api_key");

@@ -5,6 +5,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import { billTokens } from "../domain/outcome.ts";
 import { admit, type Subject } from "./admit.ts";
 import { authenticate } from "./authenticate.ts";
+import { beforeAdmission } from "./authenticate-now.ts";
 import { type Call, ClientGone, Settled } from "./context.ts";
 import { forward } from "./forward.ts";
 import { prepare } from "./prepare.ts";
@@ -27,9 +28,11 @@ export async function run(received: Received): Promise<Response> {
 
 async function steps(call: Call): Promise<Response> {
   let principal = await authenticate(call);
-  checkPath(call);
-  const parsed = await parseCall(call);
-  const model = await resolveModel(call, parsed.modelName);
+  const [parsed, model] = await beforeAdmission(call, async () => {
+    checkPath(call);
+    const body = await parseCall(call);
+    return [body, await resolveModel(call, body.modelName)] as const;
+  });
   const prepared = prepare(call, principal, parsed);
 
   let cached = await lookupResponse(call, principal, model, parsed);

@@ -3,7 +3,7 @@
  * §17.1); neither writes a row when it succeeds, and `unknown endpoint` writes none at all (decisions §23.4).
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticateNow } from "./authenticate-now.ts";
 import { type Received, receive } from "./receive.ts";
 import { refuse } from "./refuse.ts";
 import { checkPath } from "./resolve-model.ts";
@@ -13,17 +13,7 @@ import { gatewayHeaders } from "./response-headers.ts";
 export async function listModels(received: Received): Promise<Response> {
   const call = receive(received);
   try {
-    const { key, tenant } = await authenticate(call);
-    const revs = [
-      { kind: "key" as const, id: key.key_hash, rev: key.rev },
-      { kind: "tenant" as const, id: tenant.id, rev: tenant.rev },
-      { kind: "all" as const, id: "*", rev: call.ports.directory.epoch() },
-    ];
-    const stale = await call.ports.admission.staleAmong(revs);
-    if (stale.length > 0) {
-      call.ports.directory.forget(stale);
-      await authenticate(call);
-    }
+    await authenticateNow(call);
     const models = await call.ports.directory.models();
     const data = models.map((model) => ({
       id: model.model_name,
@@ -43,7 +33,7 @@ export async function listModels(received: Received): Promise<Response> {
 export async function unknownEndpoint(received: Received): Promise<Response> {
   const call = receive(received);
   try {
-    await authenticate(call);
+    await authenticateNow(call);
     checkPath(call);
   } catch (error) {
     return refuse(call, error);

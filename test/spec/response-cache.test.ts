@@ -1,6 +1,7 @@
 /** Specification "Data plane routes" 10, decisions §21. */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -55,5 +56,28 @@ describe("a model with the response cache on", () => {
     );
     await fixture.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
     expect((await fixture.gateway.chat(minted)).status).toBe(403);
+  });
+
+  it.each([
+    ["a deleted key", 401, "DELETE", (minted: Minted) => `/keys/${minted.key.id}`, undefined],
+    [
+      "a suspended tenant",
+      403,
+      "PATCH",
+      (minted: Minted) => `/tenants/${minted.tenant.id}/status`,
+      { status: "suspended" },
+    ],
+  ] as const)("is refused to %s with %i", async (_, status, method, path, body) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { cache_enabled: true });
+    await waitFor(
+      async () => {
+        const response = await fixture.gateway.chat(minted);
+        await response.text();
+        return response.headers.get("x-gateway-cache");
+      },
+      (cache) => cache === "hit",
+    );
+    await fixture.gateway.must(method, path(minted), body);
+    expect((await fixture.gateway.chat(minted)).status).toBe(status);
   });
 });

@@ -1,0 +1,151 @@
+/** The steps of a request that end before, or without, a relayed byte (decisions §17, §21, §22, §23.4). */
+import { describe, expect, it } from "vitest";
+import type { CacheEntry } from "../ports.ts";
+import { run } from "./run.ts";
+import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
+import { TestPermit, World } from "./testing/world.ts";
+
+async function answer(world: World, init: RequestInit = {}) {
+  const response = await run(world.received(init));
+  const body = (await response.json().catch(() => null)) as { error?: { code: string } } | null;
+  await world.settled();
+  return { status: response.status, code: body?.error?.code, headers: response.headers };
+}
+
+describe("a refusal", () => {
+  it("rests on a key read anew, and so does a welcome", async () => {
+    const enabled = new World();
+    enabled.keyInMemory = keyOf({ disabled: true });
+    enabled.upstream = async () => new Response(null, { status: 404 });
+    expect((await answer(enabled)).status).toBe(404);
+    const disabled = new World();
+    disabled.key = keyOf({ disabled: true });
+    expect(await answer(disabled)).toMatchObject({ status: 403, code: "api_key_disabled" });
+  });
+
+  it.each([
+    ["missing_api_key", {}, { headers: {} }],
+    ["invalid_api_key", {}, { headers: { authorization: "Basic x" } }],
+    ["invalid_api_key", { key: null }, {}],
+    ["tenant_not_found", { key: keyOf({ tenant: null }) }, {}],
+    ["tenant_not_active", { key: keyOf({ tenant: tenantOf({ status: "suspended" }) }) }, { body: "{" }],
+    ["invalid_json", {}, { body: "[]" }],
+    ["model_required", {}, { body: '{"model":" "}' }],
+    ["model_not_found", { model: null }, {}],
+    ["model_disabled", { model: modelOf({ enabled: false }) }, {}],
+    ["request_too_large", {}, { body: "x".repeat(1025) }],
+  ])("%s leaves one row, no ask and the id of its row", async (code, changes, init) => {
+    const world = Object.assign(new World(), changes);
+    const refused = await answer(world, init);
+    expect(refused.code).toBe(code);
+    expect(world.recorded).toMatchObject([
+      { admission: "rejected", status_code: refused.status, request_id: refused.headers.get("x-gateway-request-id") },
+    ]);
+    expect([world.asks, world.upstreamCalls]).toEqual([[], []]);
+  });
+});
+
+describe("admission", () => {
+  it("is asked once more after a stale answer, then the store is to blame", async () => {
+    const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
+    const world = new World();
+    world.answers = [stale, stale];
+    expect(await answer(world)).toMatchObject({ status: 503, code: "key_store_unavailable" });
+    expect([world.asks.length, world.forgotten]).toEqual([2, ["key hash"]]);
+  });
+
+  it("queues anew when the Cell is reset while the request waits", async () => {
+    const world = new World();
+    const lost = Object.assign(new TestPermit(), { granted: async () => await Promise.reject(new Error("reset")) });
+    world.answers = [{ verdict: "queued", permit: lost }];
+    world.upstream = async () => new Response(null, { status: 404 });
+    expect((await answer(world)).status).toBe(404);
+    expect([lost.disposed, world.asks.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
+  });
+
+  it("lets go of its place when the client leaves, and writes no row of its own", async () => {
+    const world = new World();
+    world.answers = [{ verdict: "queued", permit: world.permit }];
+    const client = new AbortController();
+    const answered = answer(world, { signal: client.signal });
+    client.abort();
+    await answered;
+    expect([world.permit.disposed, world.permit.settlement, world.recorded]).toEqual([true, null, []]);
+  });
+});
+
+describe("an upstream that does not answer", () => {
+  it("is 502 and costs nothing, settled once", async () => {
+    const world = new World();
+    world.upstream = async () => await Promise.reject(new TypeError("refused"));
+    expect(await answer(world)).toMatchObject({ status: 502, code: "upstream_failed" });
+    expect(world.permit.settlement).toMatchObject({
+      actualTokens: 0,
+      row: { status_code: 502, upstream_status: 0, cost_usd: 0 },
+    });
+    expect([world.permit.disposed, world.recorded]).toEqual([true, []]);
+  });
+
+  it("hands its row to the Cell when the permit cannot take it", async () => {
+    const world = new World();
+    world.permit.settleFails = true;
+    world.upstream = async () => await Promise.reject(new TypeError("refused"));
+    await answer(world);
+    expect(world.orphans).toMatchObject([{ status_code: 502 }]);
+  });
+
+  it("settles the adopted permit when the Cell was reset, though the end comes first", async () => {
+    const world = new World();
+    const adopted = new TestPermit();
+    const adoption = Promise.withResolvers<TestPermit>();
+    const asked = Promise.withResolvers<undefined>();
+    world.adopt = async () => {
+      asked.resolve(undefined);
+      return await adoption.promise;
+    };
+    world.upstream = async () => {
+      world.permit.reset.reject(new Error("reset"));
+      await asked.promise;
+      throw new TypeError("refused");
+    };
+    const response = await run(world.received());
+    adoption.resolve(adopted);
+    await world.settled();
+    expect([response.status, adopted.settlement?.row.status_code, adopted.disposed]).toEqual([502, 502, true]);
+    expect([world.permit.settlement, world.orphans]).toEqual([null, []]);
+  });
+});
+
+describe("a stored answer", () => {
+  const entry: CacheEntry = {
+    v: 1,
+    path: "/v1/chat/completions",
+    status: 200,
+    content_type: "application/json",
+    body_b64: btoa('{"stored":true}'),
+    input_tokens: 3,
+    output_tokens: 4,
+    stored_at_ms: 0,
+  };
+
+  it("ends the request without permit, upstream or charge", async () => {
+    const world = Object.assign(new World(), { entry, model: modelOf({ cache_enabled: true }) });
+    expect((await answer(world)).headers.get("x-gateway-cache")).toBe("hit");
+    expect(world.recorded).toMatchObject([{ cache_status: "hit", total_tokens: 7, cost_usd: 0, admission: "fast" }]);
+    expect([world.asks, world.upstreamCalls]).toEqual([[], []]);
+  });
+
+  it.each([
+    ["invalid_api_key", null],
+    ["api_key_disabled", keyOf({ rev: 2, disabled: true })],
+    ["tenant_not_active", keyOf({ tenant: tenantOf({ rev: 2, status: "suspended" }) })],
+  ])("is not for a key that the store no longer welcomes: %s", async (code, key) => {
+    const world = Object.assign(new World(), {
+      entry,
+      key,
+      keyInMemory: keyOf(),
+      model: modelOf({ cache_enabled: true }),
+    });
+    expect((await answer(world)).code).toBe(code);
+  });
+});

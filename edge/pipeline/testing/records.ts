@@ -1,0 +1,92 @@
+/**
+ * Hot copies for tests of the pipeline: a key whose tenant may do everything, and a model without an upstream of its own.
+ */
+import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
+
+const budget = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
+
+/** A tenant that no gate stops. */
+export function tenantOf(changes: Partial<ResolvedTenant> = {}): ResolvedTenant {
+  return {
+    id: "00000000-0000-4000-8000-00000000000a",
+    name: "acme",
+    status: "active",
+    timezone: "UTC",
+    weight: 1,
+    tokens_per_minute: 0,
+    max_in_flight: null,
+    fairshare_group: "default",
+    group_weight: 1,
+    active_from_ms: null,
+    active_until_ms: null,
+    weekly_windows: [],
+    allowed_models: null,
+    budget,
+    guardrails_policy: null,
+    compression_policy: null,
+    tracing_enabled: false,
+    synthetic: false,
+    rev: 1,
+    group_rev: 1,
+    ...changes,
+  };
+}
+
+/** An enabled key of {@link tenantOf}. */
+export function keyOf(changes: Partial<ResolvedKey> = {}): ResolvedKey {
+  return {
+    v: 1,
+    key_hash: "hash",
+    key_id: "00000000-0000-4000-8000-00000000000b",
+    key_name: "key",
+    key_prefix: "sk_ab",
+    disabled: false,
+    tracing_enabled: false,
+    budget,
+    tenant: tenantOf(),
+    rev: 1,
+    ...changes,
+  };
+}
+
+/** An enabled chat model at a price of one dollar per token, in and out. */
+export function modelOf(changes: Partial<ModelRecord> = {}): ModelRecord {
+  return {
+    v: 1,
+    id: "00000000-0000-4000-8000-00000000000c",
+    model_name: "tiny",
+    model_type: "chat",
+    enabled: true,
+    upstream_model: "tiny-upstream",
+    api_base: "",
+    api_key: null,
+    prices: { input: 1, output: 1, image: 0, character: 0, audio_second: 0 },
+    context_window: 8192,
+    admission_weight: 1,
+    max_in_flight: null,
+    supports: {
+      function_calling: true,
+      system_messages: true,
+      response_schema: true,
+      tool_choice: true,
+      vision: false,
+    },
+    tags: [],
+    boons: [],
+    tool_servers: [],
+    energy_slots_per_node: 0,
+    cache_enabled: false,
+    cache_ttl_secs: 60,
+    request_timeout_secs: null,
+    max_retries: 0,
+    retry_backoff_ms: 0,
+    endpoint_selection_mode: "failover",
+    debug_diagnostics: false,
+    health_status: "healthy",
+    maintenance_until_ms: null,
+    created_at_ms: 0,
+    endpoints: [],
+    rev: 1,
+    ...changes,
+  };
+}

@@ -1,0 +1,161 @@
+/**
+ * A request's world for tests of the pipeline: the ports, each answered from plain values that a test may change while
+ * the request runs, and what the pipeline asked of them.
+ */
+import type { ModelRecord, ResolvedKey } from "../../../shared/records.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { Admitted, Ask, Grant, PermitHandle, Settlement } from "../../domain/ask.ts";
+import type { Admission, CacheEntry, Directory, Ports, RecordSource, UpstreamCall } from "../../ports.ts";
+import type { Call } from "../context.ts";
+import { type Received, receive } from "../receive.ts";
+import { keyOf, modelOf } from "./records.ts";
+
+export const SECRET = `sk_${"ab".repeat(24)}`;
+
+/** A permit that remembers how it ended. */
+export class TestPermit implements PermitHandle {
+  readonly grant = Promise.withResolvers<Grant>();
+  readonly reset = Promise.withResolvers<never>();
+  settlement: Settlement | null = null;
+  disposed = false;
+  settleFails = false;
+
+  async granted(): Promise<Grant> {
+    return await this.grant.promise;
+  }
+
+  async upstreamCalled(): Promise<void> {}
+
+  async lost(): Promise<never> {
+    return await this.reset.promise;
+  }
+
+  async settle(settlement: Settlement): Promise<void> {
+    if (this.settleFails) throw new Error("the permit is beyond reach");
+    this.settlement = settlement;
+  }
+
+  [Symbol.dispose](): void {
+    this.disposed = true;
+  }
+}
+
+/** What a test sets up, and what it finds afterwards. */
+export class World {
+  key: ResolvedKey | null = keyOf();
+  /** What memory holds while the store has `key`; null: memory knows nothing. */
+  keyInMemory: ResolvedKey | null = null;
+  model: ModelRecord | null = modelOf();
+  answers: Admitted<PermitHandle>[] = [];
+  entry: CacheEntry | null = null;
+  upstream: (call: UpstreamCall) => Promise<Response> = async () => Response.json({ choices: [] });
+  nowMs = 1_700_000_000_000;
+  adopt: () => Promise<PermitHandle> = async () => new TestPermit();
+
+  readonly permit = new TestPermit();
+  readonly asks: Ask[] = [];
+  readonly recorded: UsageRow[] = [];
+  readonly orphans: UsageRow[] = [];
+  readonly forgotten: string[] = [];
+  readonly upstreamCalls: UpstreamCall[] = [];
+  readonly stored: CacheEntry[] = [];
+  readonly pending: Promise<unknown>[] = [];
+
+  /** A call as step 1 leaves it. */
+  call(init: RequestInit = {}, path = "/v1/chat/completions"): Call {
+    return receive(this.received(init, path));
+  }
+
+  /** What a route hands to the pipeline; a chat request unless `init` says otherwise. */
+  received(init: RequestInit = {}, path = "/v1/chat/completions"): Received {
+    const request = new Request(`http://gateway.test${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${SECRET}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "tiny", messages: [{ role: "user", content: "12345678" }] }),
+      ...init,
+    });
+    return {
+      ports: this.#ports(),
+      memory: { usageOptionRefused: new Map() },
+      config: {
+        apiKeyPepper: undefined,
+        maxBodyBytes: 1024,
+        upstreamBaseUrl: "http://upstream.test",
+        upstreamTimeoutMs: 60_000,
+        sessionIdDerivation: true,
+      },
+      request,
+      requestType: "chat",
+      waitUntil: (work) => this.pending.push(work),
+    };
+  }
+
+  /** Resolves when nothing is left of what the pipeline gave to `waitUntil`. */
+  async settled(): Promise<void> {
+    for (let at = 0; at < this.pending.length; at += 1) await this.pending[at];
+  }
+
+  #ports(): Ports {
+    return {
+      clock: () => this.nowMs,
+      random: { uuid: () => "00000000-0000-4000-8000-000000000001", fraction: () => 0.5 },
+      directory: this.#directory(),
+      admission: this.#admission(),
+      upstream: {
+        fetch: async (call) => {
+          this.upstreamCalls.push(call);
+          return await this.upstream(call);
+        },
+      },
+      responseCache: {
+        lookup: async () => ({ entry: this.entry, key: this.key }),
+        store: async (_tenant, _digest, entry) => {
+          this.stored.push(entry);
+        },
+      },
+      secrets: { open: async (stored) => `opened ${stored}` },
+      log: { event: () => undefined },
+    };
+  }
+
+  #directory(): Directory {
+    const found = <T>(record: T | null, source: RecordSource) => (record === null ? null : { record, source });
+    return {
+      key: async (_hash, options) =>
+        this.keyInMemory === null || options?.fresh === true
+          ? found(this.key, "store")
+          : found(this.keyInMemory, "memory"),
+      model: async () => found(this.model, "store"),
+      models: async () => (this.model === null ? [] : [this.model]),
+      forget: (items) => {
+        this.keyInMemory = null;
+        this.forgotten.push(...items.map((item) => `${item.kind} ${item.id}`));
+      },
+      epoch: () => 0,
+    };
+  }
+
+  #admission(): Admission {
+    return {
+      cell: "test",
+      admit: async (ask) => {
+        this.asks.push(ask);
+        return (
+          this.answers.shift() ?? {
+            verdict: "granted",
+            grant: { admission: "fast", queueWaitMs: 0 },
+            permit: this.permit,
+          }
+        );
+      },
+      adopt: async () => await this.adopt(),
+      record: async (row) => {
+        this.recorded.push(row);
+      },
+      settleOrphan: async (row) => {
+        this.orphans.push(row);
+      },
+      staleAmong: async () => [],
+    };
+  }
+}
