@@ -69,8 +69,10 @@ export class RecordCache<T extends object> {
     this.#flights.delete(name);
   }
 
-  /** Drops the copies that match. */
+  /** Drops the copies that match, and trusts no read under way: what it will find is not known yet. */
   dropWhere(matches: (record: T) => boolean): void {
+    this.#drops += 1;
+    this.#flights.clear();
     for (const [name, copy] of this.#copies.entries()) if (matches(copy.record)) this.drop(name);
   }
 

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { FRESH_MS, RecordCache, STALE_IF_ERROR_MS } from "./record-cache.ts";
+
+interface Note {
+  readonly text: string;
+}
+
+function cacheAt(start: number, maxBytes = 100_000) {
+  const time = { nowMs: start };
+  return { time, cache: new RecordCache<Note>(maxBytes, () => time.nowMs) };
+}
+
+const load = (text: string | null) => async () => (text === null ? null : { text });
+
+describe("a copy in memory", () => {
+  it("is fresh for five minutes, and may serve for an hour while the store is down", async () => {
+    const { time, cache } = cacheAt(1000);
+    await cache.read("a", load("one"), false);
+    time.nowMs += FRESH_MS - 1;
+    expect(cache.fresh("a")).toEqual({ text: "one" });
+    time.nowMs += 1;
+    expect(cache.fresh("a")).toBeNull();
+    expect(cache.whenDown("a")).toEqual({ text: "one" });
+    time.nowMs = 1000 + STALE_IF_ERROR_MS;
+    expect(cache.whenDown("a")).toBeNull();
+  });
+
+  it("is asked for no more once it served a down store, but never beyond its hour", async () => {
+    const { time, cache } = cacheAt(0);
+    await cache.read("a", load("one"), false);
+    time.nowMs = STALE_IF_ERROR_MS - 1;
+    expect(cache.whenDown("a")).not.toBeNull();
+    expect(cache.fresh("a")).toEqual({ text: "one" });
+    time.nowMs += 1;
+    expect(cache.fresh("a")).toBeNull();
+  });
+
+  it("is never of an absence", async () => {
+    const { cache } = cacheAt(0);
+    expect(await cache.read("a", load(null), false)).toBeNull();
+    expect(await cache.read("a", load("made"), false)).toEqual({ text: "made" });
+    expect(await cache.read("a", load(null), true)).toBeNull();
+    expect(cache.fresh("a")).toBeNull();
+  });
+
+  it("gives way to newer ones beyond the bytes", async () => {
+    const { cache } = cacheAt(0, 300);
+    for (const name of ["a", "b", "c"]) await cache.read(name, load("x".repeat(50)), false);
+    expect([cache.fresh("a"), cache.fresh("c")]).toEqual([null, { text: "x".repeat(50) }]);
+  });
+});
+
+describe("reads at the same time", () => {
+  it("share one question; one that must be new asks its own", async () => {
+    const { cache } = cacheAt(0);
+    const first = Promise.withResolvers<Note>();
+    let asked = 0;
+    const slow = async () => {
+      asked += 1;
+      return await first.promise;
+    };
+    const both = Promise.all([cache.read("a", slow, false), cache.read("a", slow, false)]);
+    expect(await cache.read("a", load("new"), true)).toEqual({ text: "new" });
+    first.resolve({ text: "old" });
+    expect(await both).toEqual([{ text: "old" }, { text: "old" }]);
+    expect(asked).toBe(1);
+  });
+
+  it("bring nothing back that was dropped meanwhile", async () => {
+    const { cache } = cacheAt(0);
+    const reply = Promise.withResolvers<Note>();
+    const reading = cache.read("a", async () => await reply.promise, false);
+    cache.drop("a");
+    reply.resolve({ text: "dropped" });
+    await reading;
+    expect([cache.fresh("a"), cache.whenDown("a")]).toEqual([null, null]);
+  });
+});
