@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { zeroUsageRow } from "../../shared/usage-row.ts";
+import type { CellApi, LedgerApi } from "../domain/ask.ts";
+import type { Bindings } from "../env.ts";
+import { CellAdmission } from "./cell-admission.ts";
+
+const row = zeroUsageRow("00000000-0000-4000-8000-000000000001", 0);
+
+/** Admission whose Cell answers `failures` in turn before it takes a row. */
+function admissionOf(...failures: object[]) {
+  const stubs: string[] = [];
+  const ledgers: string[] = [];
+  const events: string[] = [];
+  const cell: Pick<CellApi, "record"> = {
+    record: async () => {
+      const failure = failures.shift();
+      if (failure !== undefined) throw Object.assign(new Error("cell"), failure);
+    },
+  };
+  const ledger: Pick<LedgerApi, "appendOrphan"> = {
+    appendOrphan: async (given) => {
+      ledgers.push(given.cell);
+    },
+  };
+  const namespace = (seen: string[], stub: object) =>
+    ({
+      getByName: (name: string) => {
+        seen.push(name);
+        return stub;
+      },
+    }) as unknown as DurableObjectNamespace;
+  const names: string[] = [];
+  const bindings: Bindings = {
+    CELL: namespace(stubs, cell),
+    LEDGER: namespace(names, ledger),
+    TENANT_BUDGET: namespace([], {}),
+  };
+  const log = { event: (name: string) => void events.push(name) };
+  return { admission: new CellAdmission(bindings, "fra", 1, log), stubs, names, ledgers, events };
+}
+
+describe("the Cell from afar", () => {
+  it("is asked once more, on a fresh stub, when that can help", async () => {
+    const { admission, stubs, ledgers } = admissionOf({ retryable: true });
+    await admission.record(row);
+    expect([stubs, ledgers]).toEqual([["fra", "fra"], []]);
+  });
+
+  it.each([[{ retryable: true, overloaded: true }], [{}]])(
+    "is not asked again after %j: the Ledger takes the row",
+    async (failure) => {
+      const { admission, stubs, names, ledgers } = admissionOf(failure);
+      await admission.record(row);
+      expect([stubs, names, ledgers]).toEqual([["fra"], ["fra:0"], ["fra"]]);
+    },
+  );
+
+  it("is unavailable when it fails twice", async () => {
+    const { admission, events } = admissionOf({ retryable: true }, { retryable: true });
+    await expect(admission.withCell(async (cell) => await cell.record(row))).rejects.toMatchObject({
+      code: "scheduler_unavailable",
+      status: 503,
+    });
+    expect(events).toEqual(["scheduler_unavailable"]);
+  });
+});

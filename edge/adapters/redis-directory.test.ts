@@ -1,0 +1,107 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { keyOf, modelOf, tenantOf } from "../pipeline/testing/records.ts";
+import { RedisClient } from "./redis-client.ts";
+import { RedisDirectory } from "./redis-directory.ts";
+
+/** The store's side of the protocol: one command a request, answered from `values`. */
+const values = new Map<string, unknown>();
+let down = false;
+let commands: string[][] = [];
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    const command = JSON.parse(Buffer.concat(chunks).toString()) as string[];
+    commands.push(command);
+    const [verb, ...names] = command;
+    const found = names.map((name) => values.get(name) ?? null);
+    response.statusCode = down ? 503 : 200;
+    response.end(JSON.stringify(down ? { error: "down" } : { result: verb === "mget" ? found : found[0] }));
+  });
+});
+let nowMs = 0;
+let url = "";
+
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  values.clear();
+  commands = [];
+  down = false;
+});
+
+function directory(): RedisDirectory {
+  const clock = () => nowMs;
+  return new RedisDirectory(new RedisClient({ url, token: "t" }, clock, { event: () => undefined }), clock);
+}
+
+describe("the directory", () => {
+  it("asks the store once, then its memory, and the store again when told to", async () => {
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    expect((await known.key("hash"))?.source).toBe("store");
+    expect((await known.key("hash"))?.source).toBe("memory");
+    expect(commands).toHaveLength(1);
+    expect((await known.key("hash", { fresh: true }))?.source).toBe("store");
+    expect(commands).toHaveLength(2);
+  });
+
+  it("takes no failure for an absence: memory serves, what it does not know is 503", async () => {
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    expect(await known.key("other")).toBeNull();
+    await known.key("hash");
+    down = true;
+    nowMs += 10 * 60 * 1000;
+    expect((await known.key("hash"))?.record.key_id).toBe(keyOf().key_id);
+    await expect(known.key("other")).rejects.toMatchObject({ code: "key_store_unavailable" });
+  });
+
+  it("leaves a failing store alone, and asks again after a while", async () => {
+    down = true;
+    const known = directory();
+    for (let round = 0; round < 9; round += 1) await known.key("hash").catch(() => undefined);
+    expect(commands).toHaveLength(5);
+    down = false;
+    nowMs += 1000;
+    expect(await known.key("hash")).toBeNull();
+  });
+
+  it("refuses a record that it does not understand", async () => {
+    values.set("key:hash", JSON.stringify({ v: 2 }));
+    await expect(directory().key("hash")).rejects.toMatchObject({ code: "key_store_unavailable" });
+  });
+
+  it.each([
+    ["key", "hash"],
+    ["tenant", tenantOf().id],
+    ["group", "default"],
+    ["all", "*"],
+  ] as const)("forgets for good what a newer %s made old", async (kind, id) => {
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    await known.key("hash");
+    known.forget([{ kind, id, rev: 2 }]);
+    down = true;
+    await expect(known.key("hash")).rejects.toMatchObject({ code: "key_store_unavailable" });
+    expect(known.epoch()).toBe(kind === "all" ? 2 : 0);
+  });
+
+  it("lists the registered models by name, without those that went meanwhile", async () => {
+    values.set("models:index", ["b", "gone", "a"]);
+    for (const name of ["a", "b"]) values.set(`model:${name}`, JSON.stringify(modelOf({ model_name: name })));
+    expect((await directory().models()).map((model) => model.model_name)).toEqual(["a", "b"]);
+  });
+
+  it("lists nothing from an empty registry", async () => {
+    values.set("models:index", []);
+    expect(await directory().models()).toEqual([]);
+  });
+});
