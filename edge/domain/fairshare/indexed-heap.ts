@@ -48,10 +48,14 @@ export class IndexedHeap<T> {
     this.#down(this.#up(place));
   }
 
-  /** The first item in order that fits; O(k log k) when k items are looked at. */
+  /** The first item in order that fits; O(k log k + k^2 / 2) moves at worst when k items are looked at. */
   first(fits: (item: T) => boolean): T | undefined {
-    const root = this.#items[0];
-    if (root === undefined || fits(root)) return root;
+    for (const item of this.inOrder()) if (fits(item)) return item;
+    return undefined;
+  }
+
+  /** Items in order, worked out only as far as they are taken; the heap must not change meanwhile. */
+  *inOrder(): Generator<T, undefined> {
     const frontier: number[] = [];
     const push = (place: number): void => {
       const item = this.#items[place];
@@ -60,11 +64,10 @@ export class IndexedHeap<T> {
       while (at > 0 && this.#before(item, this.#items[frontier[at - 1] ?? 0])) at -= 1;
       frontier.splice(at, 0, place);
     };
-    push(1);
-    push(2);
+    push(0);
     for (let place = frontier.shift(); place !== undefined; place = frontier.shift()) {
       const item = this.#items[place];
-      if (item !== undefined && fits(item)) return item;
+      if (item !== undefined) yield item;
       push(2 * place + 1);
       push(2 * place + 2);
     }

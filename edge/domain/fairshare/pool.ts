@@ -40,17 +40,29 @@ export class Pool {
     if (this.#lanes.get(head.model.name)?.heads.size === 0) this.#lanes.delete(head.model.name);
   }
 
-  /** The head that is next among admissible ones whose tenant passes `fits`. */
+  /**
+   * The head that is next among admissible ones whose tenant passes `fits`. Lanes are merged in order: a tenant's later
+   * heads of equal weight stand behind its earliest one and are never reached.
+   */
   next(fits: (tenant: TenantState) => boolean): Head | undefined {
-    let best: Head | undefined;
-    for (const lane of this.#lanes.values()) {
-      if (!hasRoom(lane.model)) continue;
-      const head = lane.heads.first(
-        ({ tenant, model }) => hasRoom(tenant) && fits(tenant) && competesWith(tenant, model.name),
+    const fronts = [...this.#lanes.values()].flatMap((lane) => {
+      if (!hasRoom(lane.model)) return [];
+      const rest = lane.heads.inOrder();
+      const head = rest.next().value;
+      return head === undefined ? [] : [{ head, rest }];
+    });
+    for (;;) {
+      const front = fronts.reduce<(typeof fronts)[number] | undefined>(
+        (best, other) => (best === undefined || comesFirst(other.head, best.head) ? other : best),
+        undefined,
       );
-      if (head !== undefined && (best === undefined || comesFirst(head, best))) best = head;
+      if (front === undefined) return undefined;
+      const { tenant, model } = front.head;
+      if (hasRoom(tenant) && fits(tenant) && competesWith(tenant, model.name)) return front.head;
+      const following = front.rest.next().value;
+      if (following === undefined) fronts.splice(fronts.indexOf(front), 1);
+      else front.head = following;
     }
-    return best;
   }
 
   /** After a dispatch: the smallest score among those still waiting, else the start of what was just granted. */

@@ -1,0 +1,64 @@
+/**
+ * `npm run simulate -- <scenario> [--seed n] [--out timeline.svg]`: prints what the scheduler does with a scenario and draws
+ * it, by default to dist/simulate/. Without a scenario it lists them.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { parseArgs } from "node:util";
+import { measure, type Report } from "./measure.ts";
+import { runScenario } from "./run.ts";
+import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import { timelineSvg } from "./svg.ts";
+
+const percent = (value: number): string => `${(100 * value).toFixed(2)} %`.padStart(10);
+
+function print(scenario: Scenario, seed: number, report: Report): string {
+  const rows = report.tenants.map(
+    (row) =>
+      `${row.id.padEnd(14)}${String(row.requests).padStart(9)}${percent(row.share)}${percent(row.entitled)}` +
+      `${row.waitP50Ms.toFixed(0).padStart(12)}${row.waitP99Ms.toFixed(0).padStart(12)}`,
+  );
+  const sets = report.sets.map(
+    (row) => `${row.id.padEnd(14)}${String(row.requests).padStart(9)}${percent(row.share)}${percent(row.entitled)}`,
+  );
+  const unit = scenario.algorithm === "weighted" ? "served tokens" : "slot time";
+  return [
+    `${scenario.name}: ${scenario.title}`,
+    `${scenario.algorithm}, ${scenario.slots} slots, ${scenario.endMs / 1000} s, seed ${seed}; shares of ${unit}`,
+    "",
+    `${"tenant".padEnd(14)} requests     share  entitled wait p50 ms wait p99 ms`,
+    ...rows,
+    "",
+    `${"set".padEnd(14)} requests     share  entitled`,
+    ...sets,
+    "",
+    `utilisation ${percent(report.utilisation).trim()}, Jain index ${report.jain.toFixed(4)}, ` +
+      `within 10 % after ${report.convergeMs === null ? "never" : `${report.convergeMs / 1000} s`}, ` +
+      `still queued ${report.leftQueued}`,
+  ].join("\n");
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\nscenarios: ${SCENARIOS.map((scenario) => scenario.name).join(", ")}\n`);
+  process.exit(2);
+}
+
+function main(): void {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { seed: { type: "string", default: "1" }, out: { type: "string" } },
+  });
+  const [name] = positionals;
+  if (name === undefined) fail("usage: npm run simulate -- <scenario> [--seed n] [--out timeline.svg]");
+  const scenario = SCENARIOS.find((known) => known.name === name) ?? fail(`no scenario ${JSON.stringify(name)}`);
+  const seed = Number(values.seed);
+  if (!Number.isSafeInteger(seed)) fail("--seed must be an integer");
+  const run = runScenario(scenario, seed);
+  process.stdout.write(`${print(scenario, seed, measure(scenario, run))}\n`);
+  const out = values.out ?? `dist/simulate/${scenario.name}.svg`;
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, timelineSvg(scenario, run));
+  process.stdout.write(`timeline: ${out}\n`);
+}
+
+main();

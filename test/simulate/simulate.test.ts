@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { jainIndex, measure, percentile } from "./measure.ts";
+import { runScenario } from "./run.ts";
+import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import { timelineSvg } from "./svg.ts";
+
+function scenarioOf(name: string): Scenario {
+  const scenario = SCENARIOS.find((known) => known.name === name);
+  if (scenario === undefined) throw new Error(`no scenario ${name}`);
+  return scenario;
+}
+
+const report = (name: string, seed = 1) => measure(scenarioOf(name), runScenario(scenarioOf(name), seed));
+
+describe("the simulator", () => {
+  it("gives the same run for the same seed, and another for another", () => {
+    expect(report("second-set", 7)).toEqual(report("second-set", 7));
+    expect(report("second-set", 7)).not.toEqual(report("second-set", 8));
+  });
+
+  it.each(SCENARIOS.map((scenario) => scenario.name))("leaves no slot idle in %s", (name) => {
+    expect(report(name).utilisation).toBeGreaterThan(0.999);
+  });
+
+  it.each(["500-vs-50", "500-vs-50-weighted", "second-set", "second-set-weighted", "crowd", "sizes"])(
+    "shows shares within 5 %% of the entitlement and a Jain index of at least 0.99 in %s",
+    (name) => {
+      const { jain, sets } = report(name);
+      expect(jain).toBeGreaterThanOrEqual(0.99);
+      for (const { id, share, entitled } of sets)
+        if (id !== "bulk") expect(Math.abs(share - entitled)).toBeLessThanOrEqual(0.05 * entitled);
+    },
+  );
+
+  it("shows that ten thousand queued requests do not hold up the small ones", () => {
+    const { tenants } = report("crowd");
+    const small = tenants.filter((row) => row.id !== "bulk");
+    // 51 tenants on 16 slots take turns: a round is 51 / 16 requests of at most 600 ms.
+    expect(Math.max(...small.map((row) => row.waitP50Ms))).toBeLessThanOrEqual((51 / 16) * 600);
+  });
+
+  it("shows a second set of tenants at its share within seconds", () => {
+    expect(report("second-set").convergeMs).toBeLessThanOrEqual(2000);
+    expect(report("second-set-weighted").convergeMs).toBeLessThanOrEqual(5000);
+  });
+
+  it("draws one layer for every set", () => {
+    const scenario = scenarioOf("second-set");
+    const svg = timelineSvg(scenario, runScenario(scenario, 1));
+    expect(svg.match(/<polygon /g)).toHaveLength(2);
+    expect(svg).toContain("</svg>");
+  });
+});
+
+describe("measures", () => {
+  it("are exact on small cases", () => {
+    expect(jainIndex([1, 1, 1])).toBe(1);
+    expect(jainIndex([1, 0])).toBe(0.5);
+    expect(percentile([1, 2, 3, 4], 0.5)).toBe(2);
+    expect(percentile([1, 2, 3, 4], 0.99)).toBe(4);
+    expect(percentile([], 0.5)).toBe(0);
+  });
+});
