@@ -68,6 +68,8 @@ describe("a credential", () => {
 
   it("is not needed for /health", async () => {
     const response = await fetch(`${fixture.gateway.proxyUrl}/health`);
+    expect(response.headers.get("x-gateway-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    expect(response.headers.get("x-request-id")).toBe(response.headers.get("x-gateway-request-id"));
     expect([response.status, await response.text()]).toEqual([200, "ok"]);
   });
 });
