@@ -46,6 +46,19 @@ describe("reading a document", () => {
     );
   });
 
+  it.each([
+    ["a pair", "\\ud83d\\ude00", 1],
+    ["a pair in capitals", "\\uD83D\\uDE00", 1],
+    ["a high half before a letter", "\\ud83d\\u0041", 2],
+    ["a high half before a pair", "\\ud83d\\ud83d\\ude00", 2],
+    ["a low half before a high one", "\\ude00\\ud83d", 2],
+  ])("counts %s of escapes in a cut string as in a whole one", (_, escapes, points) => {
+    const bytes = bytesOf(`{"long":"${"x".repeat(20_000)}${escapes}"}`);
+    for (const document of [readJson(bytes), readJson(bytes, 0)]) {
+      expect(document?.codePoints(String(document.root["long"]))).toBe(20_000 + points);
+    }
+  });
+
   it("counts surrogate pairs once", () => {
     expect(countCodePoints("a😀b\ud800")).toBe(4);
   });

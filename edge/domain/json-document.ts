@@ -103,16 +103,18 @@ function unitSize(bytes: Uint8Array, at: number): number {
   const byte = bytes[at] ?? 0;
   if (byte === 0x5c) {
     if (bytes[at + 1] !== 0x75) return 2;
-    const high = bytes[at + 2] === 0x64 || bytes[at + 2] === 0x44;
-    const pair =
-      high &&
-      /[89ab]/i.test(String.fromCharCode(bytes[at + 3] ?? 0)) &&
-      bytes[at + 6] === 0x5c &&
-      bytes[at + 7] === 0x75;
+    const pair = isEscapedSurrogate(bytes, at, /[89ab]/i) && isEscapedSurrogate(bytes, at + 6, /[c-f]/i);
     return pair ? 12 : 6;
   }
   if (byte < 0x80) return 1;
   return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+}
+
+/** True for an escape `\uD?xx` whose second digit says which half of a pair it is. */
+function isEscapedSurrogate(bytes: Uint8Array, at: number, half: RegExp): boolean {
+  const isUnicodeEscape = bytes[at] === 0x5c && bytes[at + 1] === 0x75;
+  const isSurrogate = bytes[at + 2] === 0x64 || bytes[at + 2] === 0x44;
+  return isUnicodeEscape && isSurrogate && half.test(String.fromCharCode(bytes[at + 3] ?? 0));
 }
 
 function concat(pieces: readonly Uint8Array[]): Uint8Array {
