@@ -4,7 +4,7 @@
  * read back from the database.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
-import { and, eq, lt, sql } from "drizzle-orm";
+import { and, eq, lt, type SQL, sql } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { idempotencyKeys } from "../db/schema/journal.ts";
 import type { VerbContext } from "./context.ts";
@@ -45,13 +45,22 @@ export async function once(
     return await inDatabase(async () =>
       replay(key, bodyHash, (await ctx.db.select().from(idempotencyKeys).where(mine))[0]),
     );
+  const answer = await workOrFree(ctx, mine, work);
   try {
-    const answer = await work();
     await ctx.db
       .update(idempotencyKeys)
       .set({ status: answer.status, answer: encrypt(key, answer.body) })
       .where(mine);
-    return { ...answer, replayed: false };
+  } catch {
+    // The work is committed: the key stays claimed, so that a repetition is refused rather than done twice.
+  }
+  return { ...answer, replayed: false };
+}
+
+/** The answer of `work`; when it throws, the key may be used again. */
+async function workOrFree<T>(ctx: VerbContext, mine: SQL | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     await ctx.db
       .delete(idempotencyKeys)
