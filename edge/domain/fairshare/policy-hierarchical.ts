@@ -9,17 +9,23 @@ import { Pool } from "./pool.ts";
 import { Roster } from "./roster.ts";
 import { effectiveWeight, type GroupState, type Head, oldest, type TenantState } from "./state.ts";
 
-export function hierarchicalPolicy(): Policy {
-  return new Hierarchical();
+export function hierarchicalPolicy(probe: () => void = () => undefined): Policy {
+  return new Hierarchical(probe);
 }
 
 class Hierarchical implements Policy {
   readonly #pools = new Map<GroupState, Pool>();
   readonly #active = new Roster<GroupState>();
-  readonly #waiting = new IndexedHeap<GroupState>(
-    (a, b) => groupScore(a) - groupScore(b) || oldestOrder(a) - oldestOrder(b),
-  );
+  readonly #waiting = new IndexedHeap<GroupState>((a, b) => {
+    this.#probe();
+    return groupScore(a) - groupScore(b) || oldestOrder(a) - oldestOrder(b);
+  });
+  readonly #probe: () => void;
   #virtualTime = 0;
+
+  constructor(probe: () => void) {
+    this.#probe = probe;
+  }
 
   place(head: Head): void {
     this.#pool(head.tenant.group).place(head);
@@ -96,7 +102,7 @@ class Hierarchical implements Policy {
   #pool(group: GroupState): Pool {
     let pool = this.#pools.get(group);
     if (pool === undefined) {
-      pool = new Pool();
+      pool = new Pool(this.#probe);
       this.#pools.set(group, pool);
     }
     return pool;

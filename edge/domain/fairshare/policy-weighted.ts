@@ -5,8 +5,8 @@ import type { Policy } from "./policy.ts";
 import { Pool } from "./pool.ts";
 
 /** One competition of all tenants; groups do not count. */
-export function weightedPolicy(): Policy {
-  const pool = new Pool();
+export function weightedPolicy(probe?: () => void): Policy {
+  const pool = new Pool(probe);
   return {
     place: (head) => pool.place(head),
     unplace: (head) => pool.remove(head),

@@ -11,7 +11,12 @@ export class Pool {
   /** Tenants that wait or hold a slot. */
   readonly active = new Roster<TenantState>();
   readonly #lanes = new Map<string, Lane>();
+  readonly #probe: () => void;
   #virtualTime = 0;
+
+  constructor(probe: () => void = () => undefined) {
+    this.#probe = probe;
+  }
 
   get virtualTime(): number {
     return this.#virtualTime;
@@ -29,7 +34,10 @@ export class Pool {
       lane.heads.put(head);
       return;
     }
-    const heads = new IndexedHeap<Head>((a, b) => headScore(a) - headScore(b) || headOrder(a) - headOrder(b));
+    const heads = new IndexedHeap<Head>((a, b) => {
+      this.#probe();
+      return headScore(a) - headScore(b) || headOrder(a) - headOrder(b);
+    });
     heads.put(head);
     this.#lanes.set(head.model.name, { model: head.model, heads });
   }

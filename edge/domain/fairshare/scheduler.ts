@@ -48,7 +48,7 @@ class FairshareScheduler implements Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#maxInFlight = options.maxInFlight;
-    this.#policy = options.algorithm === "weighted" ? weightedPolicy() : hierarchicalPolicy();
+    this.#policy = options.algorithm === "weighted" ? weightedPolicy(options.probe) : hierarchicalPolicy(options.probe);
   }
 
   get inFlight(): number {

@@ -106,4 +106,6 @@ export interface Scheduler {
 export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
+  /** Called whenever two competitors are compared: the work of a decision, counted without a clock. */
+  readonly probe?: () => void;
 }
