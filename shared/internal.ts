@@ -49,4 +49,10 @@ export const INTERNAL_PATHS = {
   invalidate: "/internal/invalidate",
   stats: "/internal/stats",
   metrics: "/internal/metrics",
+  /** `PUT` with the body of `PUT /api/v1/capacity`; answers the cell's stats. */
+  capacity: "/internal/capacity",
+  /** `GET`; answers FairshareLive. */
+  live: "/internal/fairshare/live",
+  /** `GET ?since_ms=`; answers an array of FairshareSample. */
+  history: "/internal/fairshare/history",
 } as const;

@@ -33,6 +33,10 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/usage/logs", null],
   ["GET", "/api/v1/usage/models", null],
   ["GET", "/api/v1/stats", null],
+  ["GET", "/api/v1/capacity", null],
+  ["PUT", "/api/v1/capacity", { max_in_flight: 8 }],
+  ["GET", "/api/v1/fairshare/live", null],
+  ["GET", "/api/v1/fairshare/history", null],
 ];
 
 describe.each(ROUTES)("%s %s", (method, path, body) => {

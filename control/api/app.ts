@@ -6,6 +6,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
 import { authenticate, limitBody } from "./guard.ts";
 import { keyRoutes } from "./keys.ts";
+import { loadRoutes } from "./load.ts";
 import { modelRoutes } from "./models.ts";
 import { publicRoutes } from "./public.ts";
 import { tenantRoutes } from "./tenants.ts";
@@ -22,6 +23,7 @@ export function createApp(deps: ApiDeps): Api {
   keyRoutes(app);
   modelRoutes(app);
   usageRoutes(app, deps);
+  loadRoutes(app, deps);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
     const error =

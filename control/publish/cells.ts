@@ -2,6 +2,7 @@
  * The cells as the control service calls them (shared/internal.ts). A cell that failed is not waited for until it answers
  * again (design §5).
  */
+import { z } from "zod";
 import {
   type CellMetrics,
   type CellStats,
@@ -10,6 +11,12 @@ import {
   INTERNAL_PATHS,
   type RevItem,
 } from "../../shared/internal.ts";
+import {
+  type FairshareLive,
+  type FairshareSample,
+  fairshareLiveSchema,
+  fairshareSampleSchema,
+} from "../../shared/schema/load.ts";
 
 const DEADLINE_MS = 1000;
 
@@ -55,11 +62,33 @@ export class Cells {
     return cellMetricsSchema.parse(await (await this.#call(address, INTERNAL_PATHS.metrics)).json());
   }
 
+  /** Throws when the cell does not answer. */
+  async setCapacity(address: CellAddress, maxInFlight: number | null): Promise<CellStats> {
+    const response = await this.#call(address, INTERNAL_PATHS.capacity, { max_in_flight: maxInFlight }, "PUT");
+    return cellStatsSchema.parse(await response.json());
+  }
+
+  /** Throws when the cell does not answer. */
+  async live(address: CellAddress): Promise<FairshareLive> {
+    return fairshareLiveSchema.parse(await (await this.#call(address, INTERNAL_PATHS.live)).json());
+  }
+
+  /** Throws when the cell does not answer. */
+  async history(address: CellAddress, sinceMs: number): Promise<readonly FairshareSample[]> {
+    const response = await this.#call(address, `${INTERNAL_PATHS.history}?since_ms=${sinceMs}`);
+    return z.array(fairshareSampleSchema).parse(await response.json());
+  }
+
   /** Throws when the cell does not answer, or not well; whether it does is remembered. */
-  async #call({ cell, url }: CellAddress, path: string, body?: unknown): Promise<Response> {
+  async #call(
+    { cell, url }: CellAddress,
+    path: string,
+    body?: unknown,
+    method = body === undefined ? "GET" : "POST",
+  ): Promise<Response> {
     try {
       const response = await fetch(new URL(path, url), {
-        method: body === undefined ? "GET" : "POST",
+        method,
         headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
         body: body === undefined ? null : JSON.stringify(body),
         signal: AbortSignal.timeout(DEADLINE_MS),

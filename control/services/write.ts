@@ -19,7 +19,7 @@ const WRITE_LOCK = 727275;
 
 export interface AuditEntry {
   readonly action: string;
-  readonly entityType: "tenant" | "api_key" | "model" | "fairshare_group";
+  readonly entityType: "tenant" | "api_key" | "model" | "fairshare_group" | "settings";
   readonly entityId: string;
   readonly detail?: Readonly<Record<string, unknown>>;
 }

@@ -3,7 +3,9 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
+import { setCapacitySchema } from "../../shared/schema/load.ts";
 import type { Deps } from "../deps.ts";
+import { liveView } from "../domain/fairshare/live-view.ts";
 
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
@@ -28,6 +30,22 @@ async function route(deps: Deps, request: Request): Promise<Response> {
       return Response.json(await deps.cell.withCell(async (cell) => await cell.stats()));
     case `GET ${INTERNAL_PATHS.metrics}`:
       return Response.json(await deps.cell.withCell(async (cell) => await cell.metrics()));
+    case `PUT ${INTERNAL_PATHS.capacity}`: {
+      const body = setCapacitySchema.safeParse(await request.json().catch(() => null));
+      if (!body.success) throw new GatewayError("validation_failed", { param: "max_in_flight" });
+      return Response.json(await deps.cell.withCell(async (cell) => await cell.setCapacity(body.data.max_in_flight)));
+    }
+    case `GET ${INTERNAL_PATHS.live}`: {
+      const snapshot = await deps.cell.withCell(async (cell) => await cell.fairshareLive());
+      return Response.json(liveView(snapshot, deps.env.cell, deps.ports.clock()));
+    }
+    case `GET ${INTERNAL_PATHS.history}`: {
+      const sinceMs = Number(new URL(request.url).searchParams.get("since_ms") ?? 0);
+      const samples = await deps.cell.withCell(
+        async (cell) => await cell.fairshareHistory(Number.isFinite(sinceMs) ? sinceMs : 0),
+      );
+      return Response.json(samples);
+    }
     default:
       throw new GatewayError("unknown_endpoint");
   }

@@ -1,0 +1,12 @@
+/**
+ * Reads a cell's capacity (decisions §7.4).
+ */
+import type { Capacity } from "../../../shared/schema/load.ts";
+import { askCell, type CellDirectory, cellOf } from "./cell-of.ts";
+
+/** Throws 404, 502. */
+export async function getCapacity(directory: CellDirectory, query: unknown): Promise<Capacity> {
+  const address = cellOf(directory, query);
+  const { max_in_flight, cell } = await askCell(address, async () => await directory.cells.stats(address));
+  return { max_in_flight, cell };
+}

@@ -1,0 +1,33 @@
+/**
+ * Sets a cell's capacity, live: waiting requests are granted at once, running ones are never aborted (decisions §7.4).
+ */
+import { type Capacity, setCapacitySchema } from "../../../shared/schema/load.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parse } from "../parse.ts";
+import { write } from "../write.ts";
+import { askCell, type CellDirectory, cellOf } from "./cell-of.ts";
+
+/** Throws 400, 404, 502. Nothing is recorded when the cell does not take it. */
+export async function setCapacity(
+  ctx: VerbContext,
+  directory: CellDirectory,
+  query: unknown,
+  input: unknown,
+): Promise<Written<Capacity>> {
+  const address = cellOf(directory, query);
+  const body = parse(setCapacitySchema, input);
+  return await write(ctx, async (_tx, journal) => {
+    const before = await askCell(address, async () => await directory.cells.stats(address));
+    journal.audit({
+      action: "set_capacity",
+      entityType: "settings",
+      entityId: address.cell,
+      detail: { changed: { max_in_flight: [before.max_in_flight, body.max_in_flight] } },
+    });
+    const { max_in_flight, cell } = await askCell(
+      address,
+      async () => await directory.cells.setCapacity(address, body.max_in_flight),
+    );
+    return { max_in_flight, cell };
+  });
+}

@@ -1,0 +1,62 @@
+/**
+ * Live load as admins read it: capacity, the scheduler now and over the last hour (decisions §7.2-§7.4). The cells answer
+ * in these very shapes.
+ */
+import { z } from "zod";
+import { whole } from "./common.ts";
+
+const load = { in_flight: z.number().int(), queued: z.number().int() };
+const shares = {
+  served_tokens: z.number(),
+  share_score: z.number(),
+  weight_share: z.number(),
+  expected_slots: z.number(),
+};
+
+/** GET /fairshare/live */
+export const fairshareLiveSchema = z
+  .object({
+    cell: z.string(),
+    ts_ms: z.number().int(),
+    algorithm: z.enum(["weighted", "hierarchical"]),
+    max_in_flight: z.number().int(),
+    global_in_flight: z.number().int(),
+    global_queued: z.number().int(),
+    groups: z.array(z.object({ name: z.string(), weight: z.number(), ...load, slot_cap: z.number().int(), ...shares })),
+    tenants: z.array(
+      z.object({
+        tenant_id: z.string(),
+        name: z.string(),
+        fairshare_group: z.string(),
+        weight: z.number(),
+        ...load,
+        max_in_flight: z.number().int().nullable(),
+        ...shares,
+      }),
+    ),
+    model_in_flight: z.record(z.string(), z.number().int()),
+    model_queued: z.record(z.string(), z.number().int()),
+  })
+  .meta({ id: "FairshareLive" });
+export type FairshareLive = z.infer<typeof fairshareLiveSchema>;
+
+/** GET /fairshare/history: one sample. */
+export const fairshareSampleSchema = z
+  .object({
+    ts_ms: z.number().int(),
+    max_in_flight: z.number().int(),
+    global_in_flight: z.number().int(),
+    global_queued: z.number().int(),
+    groups: z.array(z.object({ name: z.string(), ...load })),
+    tenants: z.array(z.object({ tenant_id: z.string(), name: z.string(), ...load })),
+  })
+  .meta({ id: "FairshareSample" });
+export type FairshareSample = z.infer<typeof fairshareSampleSchema>;
+
+/** PUT /capacity: null returns to the configured value. */
+export const setCapacitySchema = z
+  .object({ max_in_flight: whole(1, 1_000_000).nullable() })
+  .meta({ id: "SetCapacity" });
+
+export const capacitySchema = z.object({ max_in_flight: z.number().int(), cell: z.string() }).meta({ id: "Capacity" });
+export type Capacity = z.infer<typeof capacitySchema>;

@@ -1,0 +1,107 @@
+/** Capacity and the scheduler, live (decisions §7.2-§7.4), on a stack of its own: the capacity is everybody's. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let stack: Stack;
+let upstream: TestUpstream;
+let gateway: Gateway;
+const dataDir = mkdtempSync(join(tmpdir(), "gateway-load-"));
+
+beforeAll(async () => {
+  upstream = await startTestUpstream();
+  stack = await startStack({ env: stackEnv(dataDir, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" }) });
+  gateway = new Gateway(stack);
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+describe("the capacity of a cell", () => {
+  it("is live: raised, it grants those who wait; lowered, it aborts nobody; null returns to the configured one", async () => {
+    expect(await gateway.must("PUT", "/capacity", { max_in_flight: 1 })).toEqual({ max_in_flight: 1, cell: "local" });
+    const minted = await gateway.mint(upstream.url, "delay=2000");
+    const answers = Array.from(
+      { length: 3 },
+      async () =>
+        await gateway.chat(minted).then(async (response) => [response.status, (await response.text()).length > 0]),
+    );
+    await waitFor(
+      async () => await gateway.stats(),
+      ({ in_flight, queued }) => in_flight === 1 && queued === 2,
+    );
+
+    const live = await gateway.must<Record<string, unknown>>("GET", "/fairshare/live");
+    expect(live).toMatchObject({
+      cell: "local",
+      algorithm: "hierarchical",
+      max_in_flight: 1,
+      global_in_flight: 1,
+      global_queued: 2,
+      groups: [
+        { name: "default", weight: 100, in_flight: 1, queued: 2, slot_cap: 1, weight_share: 1, expected_slots: 1 },
+      ],
+      tenants: [
+        {
+          tenant_id: minted.tenant.id,
+          name: minted.tenant.name,
+          fairshare_group: "default",
+          in_flight: 1,
+          queued: 2,
+          max_in_flight: null,
+        },
+      ],
+      model_in_flight: { [minted.model.model_name]: 1 },
+      model_queued: { [minted.model.model_name]: 2 },
+    });
+
+    await gateway.must("PUT", "/capacity", { max_in_flight: 3 });
+    await waitFor(
+      async () => await gateway.stats(),
+      ({ in_flight, queued }) => in_flight === 3 && queued === 0,
+    );
+    await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
+    expect(await Promise.all(answers)).toEqual([
+      [200, true],
+      [200, true],
+      [200, true],
+    ]);
+    expect(await gateway.must("PUT", "/capacity", { max_in_flight: null })).toEqual({
+      max_in_flight: 4,
+      cell: "local",
+    });
+    expect(await gateway.must("GET", "/capacity")).toEqual({ max_in_flight: 4, cell: "local" });
+
+    const history = await gateway.must<{ global_in_flight: number; tenants: { tenant_id: string }[] }[]>(
+      "GET",
+      "/fairshare/history",
+    );
+    expect(
+      history.some((sample) => sample.global_in_flight > 0 && sample.tenants[0]?.tenant_id === minted.tenant.id),
+    ).toBe(true);
+    expect(await gateway.must("GET", `/fairshare/history?since_ms=${Date.now() + 60_000}`)).toEqual([]);
+  });
+
+  it.each([{}, { max_in_flight: 0 }, { max_in_flight: 1.5 }, { max_in_flight: 1_000_001 }, { max_in_flight: "8" }])(
+    "refuses %j",
+    async (body) => {
+      const response = await gateway.admin("PUT", "/capacity", body);
+      expect([response.status, await response.json()]).toMatchObject([400, { error: { param: "max_in_flight" } }]);
+    },
+  );
+
+  it.each(["/capacity", "/fairshare/live", "/fairshare/history"])(
+    "%s of a cell that is not configured is 404",
+    async (path) => {
+      expect((await gateway.admin("GET", `${path}?cell=elsewhere`)).status).toBe(404);
+    },
+  );
+});
