@@ -1,0 +1,118 @@
+/** What the usage reads say of traffic whose numbers are known (decisions §12). */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Model } from "../../shared/schema/model.ts";
+import type { ModelUsage } from "../../shared/schema/usage.ts";
+import { useGateway } from "../harness/fixture.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useGateway();
+
+async function usageOf(query: string): Promise<readonly ModelUsage[]> {
+  return await fixture.gateway.must("GET", `/usage/models?${query}`);
+}
+
+describe("usage per model", () => {
+  it("adds up tokens and frozen cost, averages over answers only, and puts most tokens first", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=30");
+    const second = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${minted.tenant.id}/keys`, { name: "two" });
+    const failing = await fixture.gateway.must<Model>("POST", "/models", {
+      model_name: `failing-${minted.mark}`,
+      upstream_model: "status=500",
+      api_base: fixture.upstream.url,
+    });
+    for (const secret of [minted.secret, minted.secret, second.secret])
+      await (await fixture.gateway.chat({ ...minted, secret })).text();
+    await fixture.gateway.must("PUT", `/models/${minted.model.id}`, { ...minted.model, input_cost_per_token: 9 });
+    await (await fixture.gateway.chat({ ...minted, model: failing })).text();
+    const usage = await waitFor(
+      async () => await usageOf(`tenant_id=${minted.tenant.id}`),
+      (rows) => rows.reduce((sum, row) => sum + row.requests, 0) === 4,
+    );
+    expect(usage.map((row) => row.model)).toEqual([minted.model.model_name, failing.model_name]);
+    expect(usage[0]).toMatchObject({
+      requests: 3,
+      input_tokens: 33,
+      output_tokens: 66,
+      total_tokens: 99,
+      cost_usd: 0.693,
+      avg_prompt_tokens: 11,
+      avg_gen_tokens: 22,
+      users: 2,
+    });
+    expect(usage[0]?.gen_tokens_per_sec).toBeGreaterThan(0);
+    expect(usage[0]?.agg_tokens_per_sec).toBeGreaterThanOrEqual(0);
+    expect(usage[0]?.avg_total_ms).toBeGreaterThanOrEqual(30);
+    expect(usage[1]).toMatchObject({
+      requests: 1,
+      total_tokens: 0,
+      cost_usd: 0,
+      gen_tokens_per_sec: 0,
+      avg_ttft_ms: 0,
+      p50_total_ms: 0,
+      users: 1,
+    });
+    expect(await usageOf(`key_id=${second.key.id}`)).toMatchObject([{ requests: 1, total_tokens: 33 }]);
+    expect(await usageOf(`tenant_id=${minted.tenant.id}&until_ms=1`)).toEqual([]);
+    expect(await usageOf(`tenant_id=${randomUUID()}`)).toEqual([]);
+  });
+});
+
+describe("the request log", () => {
+  it("names the tenant and the key while they exist, and keeps the rows after", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const response = await fixture.gateway.chat(minted);
+    await response.text();
+    const requestId = response.headers.get("x-gateway-request-id");
+    expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({
+      request_id: requestId,
+      tenant_name: minted.tenant.name,
+      key_name: minted.key.name,
+      key_prefix: minted.key.key_prefix,
+      model: minted.model.model_name,
+      cell: "local",
+      has_trace: false,
+    });
+    await fixture.gateway.must("DELETE", `/tenants/${minted.tenant.id}`);
+    expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({
+      tenant_id: minted.tenant.id,
+      tenant_name: "",
+      key_name: "",
+      key_prefix: "",
+      total_tokens: 33,
+    });
+  });
+
+  it("takes no text as anything but a value", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    await (await fixture.gateway.chat(minted)).text();
+    await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id),
+      (rows) => rows.length === 1,
+    );
+    for (const text of ["' OR 1=1 --", "{since:Int64}", "\\' OR ''='", "%", "\u0000", "x\ty\nz", "ü\u{1F600}"]) {
+      const value = encodeURIComponent(text);
+      for (const field of ["model", "session_id"])
+        expect(await fixture.gateway.rows(minted.tenant.id, `&${field}=${value}`)).toEqual([]);
+      expect(await usageOf(`tenant_id=${minted.tenant.id}&model=${value}`)).toEqual([]);
+    }
+  });
+
+  it.each([
+    "limit=0",
+    "limit=x",
+    "since_ms=x",
+    "until_ms=-1",
+    "key_id=x",
+    "status=maybe",
+    "request_type=odd",
+    "request_id=%25",
+  ])("names the field of %s", async (query) => {
+    const response = await fixture.gateway.admin("GET", `/usage/logs?${query}`);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { code: "validation_failed", param: query.split("=")[0] } },
+    ]);
+  });
+});
