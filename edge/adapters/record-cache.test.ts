@@ -75,4 +75,30 @@ describe("reads at the same time", () => {
     await reading;
     expect([cache.fresh("a"), cache.whenDown("a")]).toEqual([null, null]);
   });
+
+  const changes: readonly [string, (cache: RecordCache<Note>) => void][] = [
+    ["a drop", (cache) => cache.drop("a")],
+    ["a drop by content that no copy matches yet", (cache) => cache.dropWhere(() => true)],
+    ["a clearing", (cache) => cache.clear()],
+  ];
+  it.each(changes)("that began before %s are not joined, and leave nothing", async (_, change) => {
+    const { cache } = cacheAt(0);
+    const reply = Promise.withResolvers<Note>();
+    const reading = cache.read("a", async () => await reply.promise, false);
+    change(cache);
+    let askedAnew = false;
+    const next = cache.read(
+      "a",
+      async () => {
+        askedAnew = true;
+        return { text: "new" };
+      },
+      false,
+    );
+    expect(askedAnew).toBe(true);
+    reply.resolve({ text: "old" });
+    await Promise.all([reading, next]);
+    expect(await next).toEqual({ text: "new" });
+    expect(cache.fresh("a")).toEqual({ text: "new" });
+  });
 });
