@@ -66,10 +66,13 @@ class Hierarchical implements Policy {
     this.#virtualTime = first === undefined ? Math.max(this.#virtualTime, scoreOfGroup) : groupScore(first);
   }
 
-  detach(tenant: TenantState): void {
+  detach(tenant: TenantState, to: GroupState): void {
     const pool = this.#pool(tenant.group);
     for (const head of tenant.heads.values()) pool.remove(head);
     pool.active.remove(tenant);
+    const weight = effectiveWeight(tenant.weight, tenant.lastAdmissionWeight);
+    const lead = Math.max(0, tenant.served - pool.virtualTime * weight);
+    tenant.served = this.#pool(to).virtualTime * weight + lead;
   }
 
   slotCap(group: GroupState, maxInFlight: number): number {

@@ -19,8 +19,8 @@ export interface Policy {
   next(maxInFlight: number): Head | undefined;
   /** After a grant: virtual time moves on. Scores are those before the charge. */
   advance(tenant: TenantState, tenantScore: number, groupScore: number): void;
-  /** Before a tenant changes its group: it leaves the old one's competition. */
-  detach(tenant: TenantState): void;
+  /** Before a tenant changes its group: it leaves the old one's competition and takes only its lead over it along. */
+  detach(tenant: TenantState, to: GroupState): void;
   /** The slot cap of a group, for the snapshot. */
   slotCap(group: GroupState, maxInFlight: number): number;
   /** The whole cell is idle. */

@@ -265,7 +265,7 @@ class FairshareScheduler implements Scheduler {
 
   #moveTo(tenant: TenantState, group: GroupState): void {
     const old = tenant.group;
-    this.#policy.detach(tenant);
+    this.#policy.detach(tenant, group);
     const moved = [...tenant.heads.values()].flatMap((head) => [...head.waiters.values()]);
     for (const waiter of moved) old.waiters.delete(waiter.arrival.requestId);
     const all = [...group.waiters.values(), ...moved].sort((a, b) => a.order - b.order);
