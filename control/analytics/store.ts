@@ -2,12 +2,14 @@
  * The analytics store as the control service reads it: parameterised queries only, each with a deadline. A store that
  * does not answer is 503 `analytics_unavailable`; what it says of itself goes no further than the log.
  */
-import { type ClickHouseClient, createClient } from "@clickhouse/client-web";
+import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhouse/client-web";
 import type { Logger } from "pino";
 import { GatewayError } from "../../shared/errors.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
+/** UNKNOWN_TABLE, UNKNOWN_DATABASE: the store was replaced by an empty one. */
+const LOST_TABLES = new Set(["60", "81"]);
 
 export interface AnalyticsEnv {
   readonly url: string;
@@ -50,6 +52,7 @@ export class AnalyticsStore {
       const result = await this.#client.query({ query, query_params: { ...params }, format: "JSONEachRow" });
       return await result.json<T>();
     } catch (error) {
+      if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#migrated = false;
       this.#log.warn({ event: "analytics_failed", reason: error instanceof Error ? error.name : "unknown" });
       throw new GatewayError("analytics_unavailable", { cause: error });
     }

@@ -1,0 +1,244 @@
+/**
+ * Tables and reads against the real engine behind the real bridge.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "@clickhouse/client-web";
+import { pino } from "pino";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
+import { type Engine, openEngine } from "../../infra/local/clickhouse/engine.ts";
+import type { Listening } from "../../infra/local/listen.ts";
+import { usageLogsQuerySchema, usageModelsQuerySchema } from "../../shared/schema/usage.ts";
+import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import { AnalyticsStore } from "./store.ts";
+import { type LedgerRow, readLogs } from "./usage-logs.ts";
+import { readModelUsage } from "./usage-models.ts";
+
+const NOW = Date.UTC(2026, 0, 2, 12);
+const TENANT = "11111111-1111-4111-8111-111111111111";
+const KEY = "22222222-2222-4222-8222-222222222222";
+const credentials = { user: "default", password: "secret" };
+const log = pino({ level: "silent" });
+
+let folder: string;
+let engine: Engine;
+let bridge: Listening;
+let store: AnalyticsStore;
+let client: ReturnType<typeof createClient>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "analytics-"));
+  engine = openEngine(folder, 3);
+  bridge = await startClickhouseBridge({ engine, ...credentials, maxBodyBytes: 20_000_000 });
+  store = new AnalyticsStore({ url: bridge.url, db: "usage_test", ...credentials }, log);
+  client = createClient({ url: bridge.url, username: "default", password: "secret" });
+  await store.migrate();
+});
+afterAll(async () => {
+  await store.close();
+  await client.close();
+  await bridge.close();
+  engine.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  for (const table of ["usage_raw", "usage_daily", "spans"])
+    await client.command({ query: `TRUNCATE TABLE usage_test.${table}` });
+});
+
+function row(change: Partial<UsageRow> = {}): UsageRow {
+  return {
+    ...zeroUsageRow(randomUUID(), NOW - 1000),
+    tenant_id: TENANT,
+    key_id: KEY,
+    model: "m",
+    request_type: "chat",
+    admission: "fast",
+    status_code: 200,
+    ...change,
+  };
+}
+
+async function insert(rows: readonly UsageRow[], token: string = randomUUID()): Promise<void> {
+  await client.insert({
+    table: "usage_test.usage_raw",
+    format: "JSONEachRow",
+    values: rows.map(({ ts_ms, ...rest }) => ({
+      ...rest,
+      ts: new Date(ts_ms).toISOString().replace("T", " ").slice(0, -1),
+    })),
+    clickhouse_settings: { insert_deduplication_token: token },
+  });
+}
+
+const logs = async (query: Record<string, string> = {}): Promise<readonly LedgerRow[]> =>
+  await readLogs(store, usageLogsQuerySchema.parse(query), NOW);
+const ids = async (query: Record<string, string> = {}) => (await logs(query)).map((entry) => entry.request_id);
+const models = async (query: Record<string, string> = {}) =>
+  await readModelUsage(store, usageModelsQuerySchema.parse(query), NOW);
+
+describe("the tables", () => {
+  it("are made once, whoever asks and however often", async () => {
+    const again = new AnalyticsStore({ url: bridge.url, db: "usage_test", ...credentials }, log);
+    await Promise.all([again.migrate(), again.migrate()]);
+    const names = await again.rows<{ name: string }>("SELECT name FROM system.tables WHERE database = {db:String}", {
+      db: "usage_test",
+    });
+    expect(names.map(({ name }) => name).sort()).toEqual(["spans", "usage_daily", "usage_daily_mv", "usage_raw"]);
+    await again.close();
+  });
+
+  it("count a batch that is sent twice once, in the rollup too", async () => {
+    const batch = [row({ total_tokens: 7 }), row({ total_tokens: 5, status_code: 500 })];
+    await insert(batch, "same");
+    await insert(batch, "same");
+    expect(await logs()).toHaveLength(2);
+    expect(
+      await store.rows(
+        `SELECT sum(requests) AS requests, sum(success_requests) AS success, sum(error_requests) AS errors,
+         sum(total_tokens) AS tokens FROM usage_test.usage_daily`,
+        {},
+      ),
+    ).toEqual([{ requests: 2, success: 1, errors: 1, tokens: 12 }]);
+  });
+
+  it("are asked for again when the store has lost them", async () => {
+    await client.command({ query: "DROP DATABASE usage_test" });
+    await expect(logs()).rejects.toMatchObject({ code: "analytics_unavailable", status: 503 });
+    expect(await logs()).toEqual([]);
+  });
+});
+
+describe("single requests", () => {
+  it("come back as they were written, large numbers as numbers", async () => {
+    const written = row({
+      ts_ms: NOW - 1,
+      session_id: 'it\'s a \\ "session"',
+      session_id_source: "client",
+      total_tokens: 9_007_199_254_740_991,
+      cost_usd: 0.000001,
+      upstream_status: 200,
+      cell: "local",
+    });
+    await insert([written]);
+    expect(await logs()).toEqual([{ ...written, has_trace: false }]);
+  });
+
+  it("are walked newest first by the cursor, without losing or doubling one of the same millisecond", async () => {
+    const all = Array.from({ length: 25 }, (_, i) => row({ ts_ms: NOW - 5000 + Math.floor(i / 10) }));
+    await insert(all);
+    const expected = [...all]
+      .sort((a, b) => b.ts_ms - a.ts_ms || (a.request_id < b.request_id ? 1 : -1))
+      .map((entry) => entry.request_id);
+    const walked: string[] = [];
+    let cursor: Record<string, string> = {};
+    for (;;) {
+      const page = await logs({ limit: "4", ...cursor });
+      const last = page.at(-1);
+      if (last === undefined) break;
+      walked.push(...page.map((entry) => entry.request_id));
+      cursor = { before_ms: String(last.ts_ms), before_request_id: last.request_id.toUpperCase() };
+    }
+    expect(walked).toEqual(expected);
+  });
+
+  it("are filtered by every parameter", async () => {
+    const plain = row();
+    const other = row({
+      tenant_id: NIL_UUID,
+      key_id: NIL_UUID,
+      model: "o'; DROP TABLE usage_raw; --",
+      request_type: "embedding",
+      session_id: "s",
+      status_code: 401,
+      ts_ms: NOW - 2000,
+    });
+    const probe = row({ request_type: "health_probe", ts_ms: NOW - 3000 });
+    const old = row({ ts_ms: NOW - 86_400_001, status_code: 302 });
+    await insert([plain, other, probe, old]);
+    expect(await ids()).toEqual([plain.request_id, other.request_id]);
+    expect(await ids({ include_internal: "true" })).toEqual([plain, other, probe].map((entry) => entry.request_id));
+    for (const query of [
+      { tenant_id: other.tenant_id },
+      { key_id: other.key_id },
+      { model: other.model },
+      { request_type: "embedding" },
+      { session_id: "s" },
+      { status: "error" },
+      { until_ms: String(NOW - 2000) },
+      { request_id: other.request_id.slice(0, 13).toUpperCase() },
+      { request_id: other.request_id },
+    ])
+      expect([query, await ids(query)]).toEqual([query, [other.request_id]]);
+    expect(await ids({ since_ms: "0", status: "success" })).toEqual([plain.request_id, old.request_id]);
+    expect(await ids({ since_ms: String(NOW - 1000), until_ms: String(NOW - 1000) })).toEqual([plain.request_id]);
+    expect(await ids({ since_ms: "999999999999999" })).toEqual([]);
+    expect(await ids({ until_ms: "999999999999999" })).toEqual([plain.request_id, other.request_id]);
+  });
+
+  it("say whether they have spans", async () => {
+    const traced = row();
+    const plain = row({ ts_ms: NOW - 2000 });
+    await insert([traced, plain]);
+    const start = new Date(NOW - 1500).toISOString().replace("T", " ").slice(0, -1);
+    await client.insert({
+      table: "usage_test.spans",
+      format: "JSONEachRow",
+      values: [{ request_id: traced.request_id, span_name: "proxy_request", start, duration_ms: 1, status: "ok" }],
+    });
+    expect((await logs()).map((entry) => entry.has_trace)).toEqual([true, false]);
+    expect(await ids({ traced_only: "true" })).toEqual([traced.request_id]);
+  });
+});
+
+describe("usage per model", () => {
+  it("sums, averages over successful rows, and leaves out internal and unauthenticated ones", async () => {
+    const success = { input_tokens: 10, output_tokens: 20, total_tokens: 30, cost_usd: 0.1 };
+    await insert([
+      row({ ...success, ttft_ms: 100, total_ms: 1100 }),
+      row({ ...success, ttft_ms: 200, total_ms: 2200, key_id: NIL_UUID }),
+      row({ status_code: 500, total_ms: 60_000 }),
+      row({ request_type: "benchmark", total_tokens: 1000 }),
+      row({ tenant_id: NIL_UUID, key_id: NIL_UUID, status_code: 401 }),
+      row({ model: "big", total_tokens: 1000, output_tokens: 40, queue_wait_ms: 50, ttft_ms: 90, total_ms: 100 }),
+      row({ model: "zero", status_code: 499 }),
+    ]);
+    const answer = await models({ since_ms: String(NOW - 10_000) });
+    expect(answer.map((entry) => entry.model)).toEqual(["big", "m", "zero"]);
+    expect(answer[1]).toEqual({
+      model: "m",
+      requests: 3,
+      input_tokens: 20,
+      output_tokens: 40,
+      total_tokens: 60,
+      cost_usd: 0.2,
+      gen_tokens_per_sec: expect.toSatisfy((value: number) => value === 10 || value === 20),
+      agg_tokens_per_sec: 4,
+      avg_ttft_ms: 150,
+      avg_total_ms: 1650,
+      p50_ttft_ms: expect.toSatisfy((value: number) => value >= 100 && value <= 200),
+      p50_total_ms: expect.toSatisfy((value: number) => value >= 1100 && value <= 2200),
+      avg_prompt_tokens: 10,
+      avg_gen_tokens: 20,
+      users: 1,
+    });
+    expect(answer[0]).toMatchObject({ gen_tokens_per_sec: 800 });
+    expect(answer[2]).toMatchObject({ requests: 1, gen_tokens_per_sec: 0, avg_ttft_ms: 0, p50_total_ms: 0, users: 1 });
+    expect(await models({ model: "big" })).toHaveLength(1);
+    expect(await models({ tenant_id: KEY })).toEqual([]);
+  });
+});
+
+describe("a store that is not there", () => {
+  it("is 503, whatever is asked", async () => {
+    const absent = new AnalyticsStore({ url: "http://127.0.0.1:9", db: "usage_test", ...credentials }, log);
+    await expect(readLogs(absent, usageLogsQuerySchema.parse({}), NOW)).rejects.toMatchObject({ status: 503 });
+    await expect(readModelUsage(absent, usageModelsQuerySchema.parse({}), NOW)).rejects.toMatchObject({
+      code: "analytics_unavailable",
+    });
+    await absent.close();
+  });
+});
