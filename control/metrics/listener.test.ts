@@ -1,0 +1,99 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, it } from "vitest";
+import type { CellMetrics } from "../../shared/internal.ts";
+import { type CellAddress, Cells } from "../publish/cells.ts";
+import { createMetricsApp, renderCells } from "./listener.ts";
+
+const servers: Server[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map(async (server) => await new Promise((resolve) => server.close(resolve))));
+});
+
+async function cell(name: string, answer: (path: string, token: string) => object | null): Promise<CellAddress> {
+  const server = createServer((request, response) => {
+    const body = answer(request.url ?? "", request.headers.authorization ?? "");
+    response.writeHead(body === null ? 500 : 200, { connection: "close" }).end(JSON.stringify(body));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { cell: name, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+function counter(name: string, value: number): CellMetrics {
+  return {
+    cell: name,
+    families: [
+      {
+        name: "gateway_requests_total",
+        help: "Requests.",
+        type: "counter",
+        samples: [{ suffix: "", labels: { status: "2xx" }, value }],
+      },
+    ],
+  };
+}
+
+const metricsOf = async (addresses: readonly CellAddress[], outboxPending = async () => await Promise.resolve(3)) =>
+  createMetricsApp({ cells: new Cells(addresses, "internal"), outboxPending });
+
+it("merges every cell that answers into one family, and passes over one that does not", async () => {
+  const asked: string[] = [];
+  const app = await metricsOf([
+    await cell("a", (path, token) => {
+      asked.push(`${path} ${token}`);
+      return counter("a", 1);
+    }),
+    await cell("b", () => counter("b", 2)),
+    await cell("broken", () => ({ nonsense: true })),
+    await cell("failing", () => null),
+    { cell: "gone", url: "http://127.0.0.1:9" },
+  ]);
+  const response = await app.request("/metrics");
+  const text = await response.text();
+  expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(asked).toEqual(["/internal/metrics Bearer internal"]);
+  expect(text.match(/# TYPE gateway_requests_total counter/g)).toHaveLength(1);
+  expect(text).toContain('gateway_requests_total{status="2xx",cell="a"} 1\n');
+  expect(text).toContain('gateway_requests_total{status="2xx",cell="b"} 2\n');
+  expect(text).toContain("\ngateway_outbox_pending 3\n");
+  for (const [name, up] of [
+    ["a", 1],
+    ["b", 1],
+    ["broken", 0],
+    ["failing", 0],
+    ["gone", 0],
+  ])
+    expect(text).toContain(`gateway_cell_up{cell="${name}"} ${up}\n`);
+  expect(text.split("\n").filter((line) => !/^(#.*|\w+(\{.*\})? \S+|)$/.test(line))).toEqual([]);
+});
+
+it("answers although the database does not", async () => {
+  const app = await metricsOf([], async () => await Promise.reject(new Error("no database")));
+  const response = await app.request("/metrics");
+  expect([response.status, await response.text()]).toEqual([200, expect.stringMatching(/gateway_outbox_pending nan/i)]);
+});
+
+it("serves nothing else", async () => {
+  const app = await metricsOf([]);
+  for (const path of ["/", "/metrics/", "/api/v1/health", "/internal/metrics"])
+    expect([path, (await app.request(path)).status]).toEqual([path, 404]);
+});
+
+it("writes histograms and labels as scrapers read them", () => {
+  const samples = [
+    { suffix: "_bucket" as const, labels: { le: "+Inf", model: 'a "quoted" \\ name\n' }, value: 2 },
+    { suffix: "_sum" as const, labels: {}, value: 1.5 },
+  ];
+  expect(
+    renderCells([{ cell: "a", families: [{ name: "gateway_ttft_ms", help: "Wait.", type: "histogram", samples }] }]),
+  ).toBe(
+    [
+      "# HELP gateway_ttft_ms Wait.",
+      "# TYPE gateway_ttft_ms histogram",
+      'gateway_ttft_ms_bucket{le="+Inf",model="a \\"quoted\\" \\\\ name\\n",cell="a"} 2',
+      'gateway_ttft_ms_sum{cell="a"} 1.5',
+      "",
+    ].join("\n"),
+  );
+});
