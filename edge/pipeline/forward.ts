@@ -75,6 +75,7 @@ export async function forward(
   settler: Settler,
 ): Promise<Forwarded> {
   const credential = await openCredential(call, model);
+  if (call.request.signal.aborted) throw new ClientGone();
   const timeoutMs =
     model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
   const stop = new Stop(call.request.signal, timeoutMs);

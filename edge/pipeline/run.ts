@@ -2,7 +2,7 @@
  * The table of contents of a request: the nine steps of design §3, in order. The order is readable here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { billTokens } from "../domain/outcome.ts";
+import { billTokens, NOTHING_BILLED } from "../domain/outcome.ts";
 import { admit, type Subject } from "./admit.ts";
 import { authenticate } from "./authenticate.ts";
 import { beforeAdmission } from "./authenticate-now.ts";
@@ -54,7 +54,9 @@ async function steps(call: Call): Promise<Response> {
     return relay(call, slot, parsed, prepared, forwarded, settler, cached.kind === "miss" ? cached.miss : null);
   } catch (error) {
     if (error instanceof ClientGone) {
-      settler.end({ statusCode: 499, billed: billTokens(slot.model, prepared.estimate, null) });
+      const called = call.facts.upstreamCalledMs !== null;
+      const billed = called ? billTokens(slot.model, prepared.estimate, null) : NOTHING_BILLED;
+      settler.end({ statusCode: 499, billed });
     } else {
       settler.end({ statusCode: error instanceof GatewayError ? error.status : 500 });
     }

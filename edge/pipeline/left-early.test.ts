@@ -1,0 +1,41 @@
+/** A client that leaves between its slot and the upstream costs nothing; one that leaves later does (decisions §23.4). */
+import { describe, expect, it } from "vitest";
+import { run } from "./run.ts";
+import { World } from "./testing/world.ts";
+
+describe("a client that leaves", () => {
+  it("while its slot is granted never reaches the upstream, and is billed nothing", async () => {
+    const world = new World();
+    const client = new AbortController();
+    const received = world.received({ signal: client.signal });
+    const { admission } = received.ports;
+    const admit: typeof admission.admit = async (ask) => {
+      client.abort();
+      return await admission.admit(ask);
+    };
+    await run({ ...received, ports: { ...received.ports, admission: { ...admission, admit } } });
+    await world.settled();
+    expect(world.upstreamCalls).toEqual([]);
+    expect(world.permit.settlement).toMatchObject({
+      actualTokens: 0,
+      row: { status_code: 499, total_tokens: 0, cost_usd: 0 },
+    });
+    expect(world.permit.disposed).toBe(true);
+    expect(world.recorded).toEqual([]);
+  });
+
+  it("after the upstream was called is billed at the estimate", async () => {
+    const world = new World();
+    const client = new AbortController();
+    world.upstream = async (call) => {
+      client.abort();
+      call.signal.throwIfAborted();
+      return Response.json({ choices: [] });
+    };
+    await run(world.received({ signal: client.signal }));
+    await world.settled();
+    expect(world.upstreamCalls).toHaveLength(1);
+    const estimate = world.asks[0]?.costTokens;
+    expect(world.permit.settlement).toMatchObject({ actualTokens: estimate, row: { status_code: 499 } });
+  });
+});
