@@ -15,7 +15,7 @@ async function usageOf(query: string): Promise<readonly ModelUsage[]> {
 
 describe("usage per model", () => {
   it("adds up tokens and frozen cost, averages over answers only, and puts most tokens first", async () => {
-    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=30");
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=30", { output_cost_per_token: 0.02 });
     const second = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${minted.tenant.id}/keys`, { name: "two" });
     const failing = await fixture.gateway.must<Model>("POST", "/models", {
       model_name: `failing-${minted.mark}`,
@@ -36,7 +36,7 @@ describe("usage per model", () => {
       input_tokens: 33,
       output_tokens: 66,
       total_tokens: 99,
-      cost_usd: 0.693,
+      cost_usd: 1.353,
       avg_prompt_tokens: 11,
       avg_gen_tokens: 22,
       users: 2,

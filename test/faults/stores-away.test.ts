@@ -1,0 +1,105 @@
+/** The data plane serves while what stands behind it is away, and owes nothing when it is back (decisions §0.4, §23.5). */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
+import { openEngine } from "../../infra/local/clickhouse/engine.ts";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let upstream: TestUpstream;
+let folder: string;
+
+beforeAll(async () => {
+  upstream = await startTestUpstream();
+  folder = mkdtempSync(join(tmpdir(), "gateway-away-"));
+});
+afterAll(async () => {
+  await upstream.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function serve(gateway: Gateway, minted: Minted, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1) {
+    const response = await gateway.chat(minted, { stream: left % 2 === 0 });
+    expect(response.status).toBe(200);
+    await response.text();
+  }
+}
+
+async function started(name: string, env: Readonly<Record<string, string>>): Promise<[Stack, Gateway]> {
+  const stack = await startStack({ env: stackEnv(join(folder, name), env) });
+  return [stack, new Gateway(stack)];
+}
+
+describe("the analytics store", () => {
+  it("that is away is owed every row, and gets each once when it is back", async () => {
+    const engine = openEngine(join(folder, "clickhouse"), 2);
+    const options = { engine, user: "default", password: "secret" };
+    let bridge = await startClickhouseBridge(options);
+    const port = Number(new URL(bridge.url).port);
+    const [stack, gateway] = await started("analytics", {
+      GATEWAY_CLICKHOUSE_URL: bridge.url,
+      GATEWAY_CLICKHOUSE_PASSWORD: "secret",
+    });
+    try {
+      const minted = await gateway.mint(upstream.url);
+      await serve(gateway, minted, 10);
+      await bridge.close();
+      await serve(gateway, minted, 60);
+      const away = await gateway.admin("GET", `/usage/logs?tenant_id=${minted.tenant.id}`);
+      expect([away.status, await away.json()]).toMatchObject([503, { error: { code: "analytics_unavailable" } }]);
+      bridge = await startClickhouseBridge({ ...options, port });
+      await serve(gateway, minted, 10);
+      const counted = await waitFor(
+        async () => await gateway.countRows(minted.tenant.id),
+        ({ rows }) => rows >= 80,
+        60_000,
+      );
+      expect(counted).toEqual({ rows: 80, requests: 80 });
+    } finally {
+      await stack.stop();
+      await bridge.close();
+      engine.close();
+    }
+  });
+});
+
+describe("the key-value store", () => {
+  it("that is away refuses who is not known yet with 503, and serves them when it is back", async () => {
+    const backend = memoryBackend();
+    let bridge = await startRedisBridge({ backend, token: "token" });
+    const port = Number(new URL(bridge.url).port);
+    const [stack, gateway] = await started("store", { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
+    try {
+      const known = await gateway.mint(upstream.url);
+      const unknown = await gateway.mint(upstream.url);
+      await serve(gateway, known, 5);
+      await bridge.close();
+      await serve(gateway, known, 5);
+      const refused = await gateway.chat(unknown);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        503,
+        { error: { code: "key_store_unavailable", message: "key store unavailable", type: "server_error" } },
+      ]);
+      bridge = await startRedisBridge({ backend, token: "token", port });
+      await waitFor(
+        async () => {
+          const response = await gateway.chat(unknown);
+          await response.text();
+          return response.status;
+        },
+        (status) => status === 200,
+      );
+    } finally {
+      await stack.stop();
+      await bridge.close();
+    }
+  });
+});
