@@ -3,6 +3,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { FairshareLive } from "../../shared/schema/load.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
@@ -122,5 +123,11 @@ export class Gateway {
 
   async stats(): Promise<{ readonly in_flight: number; readonly queued: number }> {
     return await this.must("GET", "/stats?cell=local");
+  }
+
+  /** Requests for a model that hold a slot and that wait: a test's own, whatever others do meanwhile. */
+  async loadOf(modelName: string): Promise<{ readonly inFlight: number; readonly queued: number }> {
+    const live = await this.must<FairshareLive>("GET", "/fairshare/live");
+    return { inFlight: live.model_in_flight[modelName] ?? 0, queued: live.model_queued[modelName] ?? 0 };
   }
 }
