@@ -102,4 +102,42 @@ describe("the key-value store", () => {
       await bridge.close();
     }
   });
+
+  it("that is away does not hold back a revocation: the write says that it is pending, the very next request is refused", async () => {
+    const backend = memoryBackend();
+    let bridge = await startRedisBridge({ backend, token: "token" });
+    const port = Number(new URL(bridge.url).port);
+    const [stack, gateway] = await started("revoke", { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" });
+    try {
+      const minted = await gateway.mint(upstream.url);
+      await serve(gateway, minted, 5);
+      await bridge.close();
+      const revoked = await gateway.admin("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+      expect([revoked.status, revoked.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
+      await revoked.text();
+      for (let count = 0; count < 5; count += 1) {
+        const refused = await gateway.chat(minted);
+        expect([refused.status, await refused.json()]).toMatchObject([
+          503,
+          { error: { code: "key_store_unavailable" } },
+        ]);
+      }
+      bridge = await startRedisBridge({ backend, token: "token", port });
+      const statuses = new Set<number>();
+      await waitFor(
+        async () => {
+          const response = await gateway.chat(minted);
+          await response.text();
+          statuses.add(response.status);
+          return response.status;
+        },
+        (status) => status === 403,
+        60_000,
+      );
+      expect(statuses).not.toContain(200);
+    } finally {
+      await stack.stop();
+      await bridge.close();
+    }
+  });
 });
