@@ -23,6 +23,8 @@ try {
 }
 
 async function main(env: ControlEnv, log: Logger): Promise<void> {
+  let end = async (): Promise<void> => process.exit(0); // nothing is served yet, and the database survives a crash
+  if (env.parentWatch) watchParent(() => void end());
   const deps = await compose(env, log);
   await migrateWithPatience(deps, log);
   await deps.analytics.migrate().catch(() => log.warn({ event: "analytics_not_ready" }));
@@ -37,7 +39,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   );
 
   let ending = false;
-  const end = async (): Promise<void> => {
+  end = async () => {
     if (ending) return;
     ending = true;
     setTimeout(() => process.exit(0), DRAIN_MS).unref();
@@ -51,10 +53,15 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   if (env.parentWatch) {
     // A terminal sends SIGINT to the launcher too, which then ends its parts in order.
     process.on("SIGINT", () => undefined);
-    process.on("disconnect", () => void end());
   } else {
     process.on("SIGINT", () => void end());
   }
+}
+
+/** The launcher may be killed at any time, also while this service starts: what connects to it closes with it. */
+function watchParent(onGone: () => void): void {
+  if (process.connected) process.once("disconnect", onGone);
+  else process.stdin.once("end", onGone).once("close", onGone).once("error", onGone).resume();
 }
 
 async function migrateWithPatience(deps: Deps, log: Logger): Promise<void> {

@@ -1,0 +1,114 @@
+/**
+ * The service as a process: how it begins, refuses to begin, and ends.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+let folder: string;
+const children: ChildProcess[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "control-main-"));
+});
+afterEach(async () => {
+  await Promise.all(
+    children.splice(0).map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }),
+  );
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Service {
+  readonly child: ChildProcess;
+  /** Code and standard error, once it has ended. */
+  readonly ended: Promise<{ code: number | null; errors: string }>;
+}
+
+/** A service whose key-value store, analytics store and cell are nowhere. */
+function start(change: Record<string, string> = {}): Service {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts")], {
+    env: {
+      GATEWAY_ADMIN_TOKEN: "token",
+      GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
+      GATEWAY_METRICS_LISTEN: "127.0.0.1:0",
+      GATEWAY_DATABASE_URL: `pglite:${folder}`,
+      GATEWAY_REDIS_URL: "http://127.0.0.1:9",
+      GATEWAY_CLICKHOUSE_URL: "http://127.0.0.1:9",
+      GATEWAY_EDGE_BASE_URL: "http://127.0.0.1:9",
+      ...change,
+    },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  children.push(child);
+  let errors = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, errors }));
+  return { child, ended };
+}
+
+async function listening({ child, ended }: Service): Promise<{ admin: string; metrics: string }> {
+  if (child.stdout === null) throw new Error("standard output is not piped");
+  const line = once(createInterface(child.stdout), "line").then(([text]) => text as string);
+  const first = await Promise.race([line, ended]);
+  if (typeof first !== "string") throw new Error(`ended instead of listening: ${first.errors}`);
+  return JSON.parse(first) as { admin: string; metrics: string };
+}
+
+const request = async (url: string) => await fetch(url, { headers: { authorization: "Bearer token" } });
+
+describe("the control service", () => {
+  it("serves although every other store is away, and ends in order on SIGTERM and SIGINT", async () => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const service = start();
+      const { admin, metrics } = await listening(service);
+      expect((await request(`${admin}/api/v1/tenants`)).status).toBe(200);
+      expect((await request(`${admin}/api/v1/usage/logs`)).status).toBe(503);
+      expect(await (await fetch(`${metrics}/metrics`)).text()).toContain('gateway_cell_up{cell="local"} 0');
+      service.child.kill(signal);
+      expect((await service.ended).code).toBe(0);
+    }
+  });
+
+  it("ends with the process that started it", async () => {
+    const service = start({ GATEWAY_PARENT_WATCH: "1" });
+    await listening(service);
+    service.child.stdin?.end();
+    expect((await service.ended).code).toBe(0);
+  });
+
+  it("names a port that another process has", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    for (const variable of ["GATEWAY_ADMIN_LISTEN", "GATEWAY_METRICS_LISTEN"]) {
+      const { code, errors } = await start({ [variable]: address }).ended;
+      expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
+        1,
+        `${variable} ${address} is in use by another process`,
+      ]);
+    }
+    await new Promise((resolve) => other.close(resolve));
+  });
+
+  it("names the folder that another control service has open", async () => {
+    await listening(start());
+    const { code, errors } = await start().ended;
+    expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining(folder)]]);
+  });
+
+  it("refuses a variable in one line", async () => {
+    const { code, errors } = await start({ GATEWAY_ADMIN_TOKEN: "" }).ended;
+    expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining("GATEWAY_ADMIN_TOKEN")]]);
+  });
+});
