@@ -108,17 +108,23 @@ export class Gateway {
     return rows[0] as UsageLog;
   }
 
-  /** How many requests of a tenant the ledger holds, by request ids that differ and in all. */
-  async countRows(tenantId: string): Promise<{ readonly rows: number; readonly requests: number }> {
+  /** The request ids of all of a tenant's rows, newest first; a row that is there twice is there twice. */
+  async requestIds(tenantId: string): Promise<readonly string[]> {
     const seen: string[] = [];
     let cursor = "";
     for (;;) {
       const page = await this.rows(tenantId, cursor);
       seen.push(...page.map((row) => row.request_id));
       const last = page.at(-1);
-      if (page.length < 200 || last === undefined) return { rows: seen.length, requests: new Set(seen).size };
+      if (page.length < 200 || last === undefined) return seen;
       cursor = `&before_ms=${last.ts_ms}&before_request_id=${last.request_id}`;
     }
+  }
+
+  /** How many requests of a tenant the ledger holds, by request ids that differ and in all. */
+  async countRows(tenantId: string): Promise<{ readonly rows: number; readonly requests: number }> {
+    const seen = await this.requestIds(tenantId);
+    return { rows: seen.length, requests: new Set(seen).size };
   }
 
   async stats(): Promise<{ readonly in_flight: number; readonly queued: number }> {
