@@ -66,16 +66,25 @@ export class KeyStore {
 
   /** What cells have reported of themselves; malformed rows are passed over. */
   async cells(): Promise<ReadonlyMap<string, CellSeen>> {
-    const hash = (await this.#redis.hgetall<Record<string, unknown>>(storeKeys.cells)) ?? {};
-    return new Map(
-      Object.entries(hash).flatMap(([cell, text]) => {
-        const seen = cellSeenSchema.safeParse(typeof text === "string" ? JSON.parse(text) : text);
-        return seen.success ? [[cell, seen.data] as const] : [];
-      }),
-    );
+    // Without automatic deserialization the client answers the reply as it came: names and values in turn.
+    const reply = (await this.#redis.hgetall(storeKeys.cells)) as unknown as readonly string[] | null;
+    const seen = new Map<string, CellSeen>();
+    for (let i = 0; reply !== null && i + 1 < reply.length; i += 2) {
+      const row = cellSeenSchema.safeParse(parseJson(reply[i + 1] ?? ""));
+      if (row.success) seen.set(reply[i] ?? "", row.data);
+    }
+    return seen;
   }
 
   async forgetCell(cell: string): Promise<void> {
     await this.#redis.hdel(storeKeys.cells, cell);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
