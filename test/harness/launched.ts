@@ -21,14 +21,26 @@ export interface Launched {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+export interface Starting {
+  readonly process: ChildProcess;
+  readonly output: () => string;
+  readonly exited: Promise<number | null>;
+}
+
 /** Starts `npm start`'s program. */
-export function launch(
-  dataDir: string,
-  more: Readonly<Record<string, string>> = {},
-): { readonly process: ChildProcess; readonly output: () => string; readonly exited: Promise<number | null> } {
-  const child = spawn(process.execPath, [join(ROOT, "infra/local/main.ts")], {
+export function launch(dataDir: string, more: Readonly<Record<string, string>> = {}): Starting {
+  return spawned(process.execPath, [join(ROOT, "infra/local/main.ts")], stackEnv(dataDir, more));
+}
+
+/** Types `npm start`. */
+export function launchWithNpm(dataDir: string): Starting {
+  return spawned("npm", ["start"], stackEnv(dataDir));
+}
+
+function spawned(command: string, args: readonly string[], variables: Readonly<Record<string, string>>): Starting {
+  const child = spawn(command, args, {
     cwd: ROOT,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...stackEnv(dataDir, more) },
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...variables },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
@@ -43,7 +55,11 @@ export function launch(
 
 /** Starts it and waits until it says that it is ready. */
 export async function launchReady(dataDir: string, more: Readonly<Record<string, string>> = {}): Promise<Launched> {
-  const { process: child, output, exited } = launch(dataDir, more);
+  return await whenReady(launch(dataDir, more), dataDir);
+}
+
+/** The running stack of something that was started. Throws what it printed when it ends instead. */
+export async function whenReady({ process: child, output, exited }: Starting, dataDir: string): Promise<Launched> {
   let ended = false;
   void exited.then(() => {
     ended = true;
