@@ -8,7 +8,7 @@ import type { AnalyticsStore } from "./store.ts";
 const DAY_MS = 86_400_000;
 const OK = "u.status_code BETWEEN 200 AND 399";
 const DECODE_MS = "if(u.total_ms - u.ttft_ms >= 20, u.total_ms - u.ttft_ms, u.total_ms - u.queue_wait_ms)";
-const DECODED = "u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.output_tokens >= 1";
+const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.output_tokens >= 1 AND ${DECODE_MS} > 0`;
 
 /** One row per model, most tokens first. Throws 503. */
 export async function readModelUsage(

@@ -204,6 +204,8 @@ describe("usage per model", () => {
       row({ request_type: "benchmark", total_tokens: 1000 }),
       row({ tenant_id: NIL_UUID, key_id: NIL_UUID, status_code: 401 }),
       row({ model: "big", total_tokens: 1000, output_tokens: 40, queue_wait_ms: 50, ttft_ms: 90, total_ms: 100 }),
+      row({ model: "big", output_tokens: 5, queue_wait_ms: 100, ttft_ms: 100, total_ms: 100 }),
+      row({ model: "big", output_tokens: 5, queue_wait_ms: 100, ttft_ms: 100, total_ms: 100 }),
       row({ model: "zero", status_code: 499 }),
     ]);
     const answer = await models({ since_ms: String(NOW - 10_000) });
