@@ -30,7 +30,24 @@ const ERRORS: Readonly<Record<number, string>> = {
   404: "There is no such resource.",
   409: "Another resource has this value, or the idempotency key is in use.",
   413: "The body is too large.",
+  502: "A cell does not answer.",
   503: "A store cannot be reached.",
+};
+
+const ACTOR_HEADER = {
+  name: "x-gateway-audit-actor",
+  in: "header" as const,
+  required: false,
+  description: "Who the audit log names for this change, default `admin`.",
+  schema: { type: "string" as const },
+};
+
+const IDEMPOTENCY_HEADER = {
+  name: "idempotency-key",
+  in: "header" as const,
+  required: false,
+  description: "For 24 hours, the same request under the same key is done once and answered the same.",
+  schema: { type: "string" as const, minLength: 1, maxLength: 255 },
 };
 
 /** Adds a route to the application and to its document. */
@@ -43,12 +60,16 @@ export function endpoint(app: Api, route: Endpoint): void {
     tags: [route.tag],
     operationId: `${route.method}${route.path.replace("/api/v1", "").replace(/[/{}-]+(\w?)/g, (_, next: string) => next.toUpperCase())}`,
     security: [{ adminToken: [] }],
-    parameters: names.map((name) => ({
-      name,
-      in: "path" as const,
-      required: true,
-      schema: { type: "string" as const },
-    })),
+    parameters: [
+      ...names.map((name) => ({
+        name,
+        in: "path" as const,
+        required: true,
+        schema: { type: "string" as const },
+      })),
+      ...(route.method === "get" ? [] : [ACTOR_HEADER]),
+      ...(route.method === "post" ? [IDEMPOTENCY_HEADER] : []),
+    ],
     request: {
       ...(route.query === undefined ? {} : { query: route.query }),
       ...(route.body === undefined

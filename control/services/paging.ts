@@ -14,7 +14,7 @@ const MAX_LIMIT = 1000;
 const querySchema = z.object({
   limit: z
     .string()
-    .regex(/^\d{1,9}$/, "must be a whole number from 1 to 1000")
+    .regex(/^\d+$/, "must be a whole number from 1 to 1000")
     .transform(Number)
     .refine((value) => value >= 1, "must be a whole number from 1 to 1000")
     .transform((value) => Math.min(value, MAX_LIMIT))

@@ -41,7 +41,7 @@ export const usageLogsQuerySchema = z
     traced_only: oneOf(["true", "false"]).optional(),
     limit: z
       .string()
-      .regex(/^[1-9]\d{0,8}$/, "must be a whole number of at least 1")
+      .regex(/^[1-9]\d*$/, "must be a whole number of at least 1")
       .transform((value) => Math.min(Number(value), 200))
       .optional(),
   })
