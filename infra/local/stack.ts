@@ -9,6 +9,7 @@ import type { StackContext } from "./context.ts";
 import { checkControl, startControl } from "./control.ts";
 import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
+import { drainRequests } from "./drain.ts";
 import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { startFront } from "./front.ts";
@@ -51,7 +52,10 @@ export interface Stack {
   readonly closed: Promise<GiveUp | null>;
 }
 
-const DRAIN_MS = 6_000;
+/** Together at most ten seconds: requests finish, cut ones are settled, the runtime stops, then the analytics store. */
+const FINISH_MS = 3_500;
+const SETTLE_MS = 1_500;
+const CONTROL_DRAIN_MS = 6_000;
 const STOP_MS = 2_000;
 
 const inProcess = (name: string): PartHandle => ({ name, pid: null, ready: async () => undefined });
@@ -152,12 +156,18 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const [ran] = await Promise.allSettled([startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock)]);
   runtimePort = () => (ran.status === "fulfilled" ? ran.value.port() : undefined);
   const [controlled] = await Promise.allSettled([startControl(context, { redis, clickhouse, edgeUrl: front.url })]);
-  // both drain at the same time, before the stores go
-  undo.add(async () => {
+  const stopRuntime = async (): Promise<void> => {
+    if (ran.status === "rejected") return;
     front.drain();
-    const parts = [controlled, ran].flatMap((part) => (part.status === "fulfilled" ? [part.value.part] : []));
-    await Promise.all(parts.map((part) => part.stop(DRAIN_MS)));
-  });
+    const cut = (): void => void front.close();
+    await drainRequests({ port: runtimePort, internalToken, cut, finishMs: FINISH_MS, settleMs: SETTLE_MS });
+    await ran.value.part.stop(STOP_MS);
+  };
+  const stopControl = async (): Promise<void> => {
+    if (controlled.status === "fulfilled") await controlled.value.part.stop(CONTROL_DRAIN_MS);
+  };
+  // both drain at the same time, before the stores go
+  undo.add(async () => void (await Promise.all([stopRuntime(), stopControl()])));
   if (controlled.status === "rejected") throw controlled.reason;
   if (ran.status === "rejected") throw ran.reason;
   const [control, runtime] = [controlled.value, ran.value];

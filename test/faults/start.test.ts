@@ -5,7 +5,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Gateway } from "../harness/gateway.ts";
 import { launch, launchReady, processesOf } from "../harness/launched.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 let dataDir: string;
@@ -78,6 +80,38 @@ describe("an end", () => {
     expect(await processesOf(dataDir)).toEqual([]);
     const again = await launchReady(dataDir);
     expect(await again.end("SIGTERM")).toBe(0);
+  });
+
+  it("by SIGTERM with an open stream, a silent upstream and a queue is an end all the same, and every one has its row", async () => {
+    const upstream = await startTestUpstream();
+    const stack = await launchReady(dataDir);
+    const gateway = new Gateway(stack);
+    const streaming = await gateway.mint(upstream.url, "chunks=100000,pace=20");
+    const silent = await gateway.mint(upstream.url, "hang", { max_in_flight: 1 });
+    const stream = await gateway.chat(streaming, { stream: true });
+    await stream.body?.getReader().read();
+    const waiting = [silent, silent].map(async (minted) => await gateway.chat(minted).catch(() => null));
+    await waitFor(
+      async () => await gateway.stats(),
+      ({ in_flight, queued }) => in_flight === 2 && queued === 1,
+    );
+    expect(await stack.end("SIGTERM")).toBe(0);
+    await Promise.all(waiting);
+    expect(await processesOf(dataDir)).toEqual([]);
+    const again = await launchReady(dataDir);
+    const after = new Gateway(again);
+    for (const [minted, rows] of [
+      [streaming, 1],
+      [silent, 2],
+    ] as const)
+      await waitFor(
+        async () => await after.countRows(minted.tenant.id),
+        (counted) => counted.rows === rows && counted.requests === rows,
+        60_000,
+      );
+    expect(await after.stats()).toMatchObject({ in_flight: 0, queued: 0 });
+    expect(await again.end("SIGTERM")).toBe(0);
+    await upstream.close();
   });
 
   it("by SIGKILL of the launcher leaves nothing behind", async () => {
