@@ -3,6 +3,7 @@ import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/
 
 let control: TestControl;
 const ABSENT = "00000000-0000-4000-8000-000000000000";
+const ABSENT_GROUP = "no-such-group";
 
 beforeAll(async () => {
   control = await startControl();
@@ -30,6 +31,9 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", `/api/v1/models/${ABSENT}`, null],
   ["PUT", `/api/v1/models/${ABSENT}`, { upstream_model: "x", api_base: "" }],
   ["DELETE", `/api/v1/models/${ABSENT}`, null],
+  ["GET", "/api/v1/fairshare/groups", null],
+  ["POST", "/api/v1/fairshare/groups", { name: "x" }],
+  ["PATCH", `/api/v1/fairshare/groups/${ABSENT_GROUP}/weight`, { weight: 2 }],
   ["GET", "/api/v1/usage/logs", null],
   ["GET", "/api/v1/usage/models", null],
   ["GET", "/api/v1/stats", null],
@@ -102,7 +106,9 @@ describe("what no route serves", () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(documented.sort()).toEqual(
-      ROUTES.map(([method, path]) => `${method} ${path.replace(ABSENT, "{id}")}`).sort(),
+      ROUTES.map(
+        ([method, path]) => `${method} ${path.replace(ABSENT, "{id}").replace(ABSENT_GROUP, "{name}")}`,
+      ).sort(),
     );
   });
 });

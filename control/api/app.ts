@@ -4,6 +4,7 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
+import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
 import { keyRoutes } from "./keys.ts";
 import { loadRoutes } from "./load.ts";
@@ -22,6 +23,7 @@ export function createApp(deps: ApiDeps): Api {
   tenantRoutes(app);
   keyRoutes(app);
   modelRoutes(app);
+  fairshareRoutes(app);
   usageRoutes(app, deps);
   loadRoutes(app, deps);
   app.notFound((c) => {

@@ -2,13 +2,13 @@
  * The fixed skeleton of every write (decisions §2.6): one transaction with the change, its audit entry and its outbox
  * rows; then the publisher, waited for up to a second. What the database refuses becomes an error of the table.
  */
-import { sql } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
 import type { Transaction } from "../db/connect.ts";
 import { auditLog, outbox } from "../db/schema/journal.ts";
-import { apiKeys } from "../db/schema/tenancy.ts";
+import { apiKeys, tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "./context.ts";
 
 /**
@@ -30,6 +30,8 @@ export class Journal {
   readonly hot: { readonly hotKey: string; readonly item: RevItem | null }[] = [];
   /** Tenants whose every key copy is to be written anew. */
   readonly tenantsOfKeys: string[] = [];
+  /** Fairshare groups whose tenants' every key copy is to be written anew. */
+  readonly groupsOfKeys: string[] = [];
   /** The revision of this write. */
   readonly rev: number;
 
@@ -61,7 +63,9 @@ export class Journal {
     for (const hash of keyHashes) this.key(hash);
   }
 
+  /** A group has changed: one item covers all keys of its tenants, whose copies are all written anew. */
   group(name: string): void {
+    this.groupsOfKeys.push(name);
     this.hot.push({ hotKey: "", item: { kind: "group", id: name, rev: this.rev } });
   }
 }
@@ -137,7 +141,13 @@ async function saveAudits(tx: Transaction, actor: string, journal: Journal): Pro
 /** Hot copies before the items that outdate them: a cell that hears of a change must find it in the store. */
 async function saveOutbox(tx: Transaction, journal: Journal): Promise<readonly number[]> {
   const ids: number[] = [];
-  for (const tenantId of journal.tenantsOfKeys) {
+  const chosen = [
+    ...journal.tenantsOfKeys.map((id) => sql`${apiKeys.tenant_id} = ${id}::uuid`),
+    ...journal.groupsOfKeys.map((name) =>
+      inArray(apiKeys.tenant_id, tx.select({ id: tenants.id }).from(tenants).where(eq(tenants.fairshare_group, name))),
+    ),
+  ];
+  for (const keys of chosen) {
     const saved = await tx
       .insert(outbox)
       .select(
@@ -154,7 +164,7 @@ async function saveOutbox(tx: Transaction, journal: Journal): Promise<readonly n
             last_error: sql`null::text`.as("last_error"),
           })
           .from(apiKeys)
-          .where(sql`${apiKeys.tenant_id} = ${tenantId}::uuid`),
+          .where(keys),
       )
       .returning({ id: outbox.id });
     ids.push(...saved.map((row) => row.id));

@@ -1,0 +1,27 @@
+/**
+ * Lists fairshare groups by name (decisions §2.4).
+ */
+import { asc, gt } from "drizzle-orm";
+import type { FairshareGroup } from "../../../shared/schema/fairshare.ts";
+import { fairshareGroups } from "../../db/schema/tenancy.ts";
+import type { Page, VerbContext } from "../context.ts";
+import { parsePage, toPage } from "../paging.ts";
+import { fieldError } from "../parse.ts";
+import { inDatabase } from "../write.ts";
+import { groupRecord } from "./group-record.ts";
+
+/** One page. Throws 400. */
+export async function listGroups(ctx: VerbContext, query: unknown): Promise<Page<FairshareGroup>> {
+  const page = parsePage(query);
+  const after = page.after?.[0];
+  if (page.after !== null && after === undefined) throw fieldError("cursor", "is not a cursor of this list");
+  const rows = await inDatabase(async () =>
+    ctx.db
+      .select()
+      .from(fairshareGroups)
+      .where(after === undefined ? undefined : gt(fairshareGroups.name, after))
+      .orderBy(asc(fairshareGroups.name))
+      .limit(page.limit + 1),
+  );
+  return toPage(rows, page, (row) => [row.name], groupRecord);
+}
