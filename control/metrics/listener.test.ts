@@ -57,6 +57,7 @@ it("merges every cell that answers into one family, and passes over one that doe
   expect(text).toContain('gateway_requests_total{status="2xx",cell="a"} 1\n');
   expect(text).toContain('gateway_requests_total{status="2xx",cell="b"} 2\n');
   expect(text).toContain("\ngateway_outbox_pending 3\n");
+  expect(text).toMatch(/\nprocess_cpu_seconds_total \d/);
   for (const [name, up] of [
     ["a", 1],
     ["b", 1],

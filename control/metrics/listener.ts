@@ -3,7 +3,7 @@
  * with its label (decisions §0.4, §37).
  */
 import { Hono } from "hono";
-import { Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { MetricFamily } from "../../shared/internal.ts";
 import type { Cells } from "../publish/cells.ts";
 
@@ -18,6 +18,7 @@ export interface MetricsDeps {
 /** Answers `/metrics`; every other path is 404. */
 export function createMetricsApp(deps: MetricsDeps): Hono {
   const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   const pending = new Gauge({
     name: "gateway_outbox_pending",
     help: "Configuration changes that wait for the key-value store or a cell.",
