@@ -1,6 +1,7 @@
 /**
  * The only composition root of the Worker: bindings become ports, once per isolate.
  */
+import { waitUntil } from "cloudflare:workers";
 import { CellAdmission } from "./adapters/cell-admission.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
@@ -38,7 +39,7 @@ function compose(bindings: Bindings): Deps | EnvError {
     const ports: Ports = {
       clock,
       random: { uuid: () => crypto.randomUUID(), fraction: Math.random },
-      directory: new RedisDirectory(client, clock),
+      directory: new RedisDirectory(client, clock, waitUntil),
       admission: cell,
       upstream: upstreamHttp,
       responseCache: new RedisResponseCache(client, consoleLog),

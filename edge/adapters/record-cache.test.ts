@@ -7,7 +7,16 @@ interface Note {
 
 function cacheAt(start: number, maxBytes = 100_000) {
   const time = { nowMs: start };
-  return { time, cache: new RecordCache<Note>(maxBytes, () => time.nowMs) };
+  const kept: Promise<unknown>[] = [];
+  return {
+    time,
+    cache: new RecordCache<Note>(
+      maxBytes,
+      () => time.nowMs,
+      (work) => kept.push(work),
+    ),
+    kept,
+  };
 }
 
 const load = (text: string | null) => async () => (text === null ? null : { text });
@@ -100,5 +109,15 @@ describe("reads at the same time", () => {
     await Promise.all([reading, next]);
     expect(await next).toEqual({ text: "new" });
     expect(cache.fresh("a")).toEqual({ text: "new" });
+  });
+});
+
+describe("a read that never ends", () => {
+  it("because its request was cut off holds up nobody who joined it, nor who comes later", async () => {
+    const { cache, kept } = cacheAt(0);
+    void cache.read("a", async () => await new Promise<never>(() => {}), false);
+    expect(kept).toHaveLength(1);
+    expect(await cache.read("a", load("own"), false)).toEqual({ text: "own" });
+    expect(cache.fresh("a")).toEqual({ text: "own" });
   });
 });

@@ -7,6 +7,8 @@ import type { Clock } from "../ports.ts";
 
 export const FRESH_MS = 5 * 60 * 1000;
 export const STALE_IF_ERROR_MS = 60 * 60 * 1000;
+/** Longer than the store's own deadline. */
+const JOIN_MS = 500;
 
 interface Copy<T> {
   readonly record: T;
@@ -19,9 +21,12 @@ export class RecordCache<T extends object> {
   readonly #copies: LRUCache<string, Copy<T>>;
   readonly #flights = new Map<string, Promise<T | null>>();
   readonly #clock: Clock;
+  readonly #keepAlive: (work: Promise<unknown>) => void;
   #drops = 0;
 
-  constructor(maxBytes: number, clock: Clock) {
+  /** `keepAlive` lets a read outlive the request that began it: others may have joined it. */
+  constructor(maxBytes: number, clock: Clock, keepAlive: (work: Promise<unknown>) => void) {
+    this.#keepAlive = keepAlive;
     this.#copies = new LRUCache({
       maxSize: maxBytes,
       sizeCalculation: (copy) => JSON.stringify(copy.record).length + 64,
@@ -48,13 +53,18 @@ export class RecordCache<T extends object> {
 
   /**
    * Reads through: one read at a time per name; what it finds is kept, absence is not. `anew` joins no read that began
-   * earlier: it might answer what was true before.
+   * earlier: it might answer what was true before. A joined read that does not end is not waited for: the platform may
+   * have cut off the request that began it.
    */
   async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<T | null> {
     const flying = anew ? undefined : this.#flights.get(name);
-    if (flying !== undefined) return await flying;
+    if (flying !== undefined) {
+      const joined = await withinPatience(flying);
+      if (joined !== null) return joined.record;
+    }
     const flight = this.#load(name, load);
     this.#flights.set(name, flight);
+    this.#keepAlive(flight.catch(() => undefined));
     try {
       return await flight;
     } finally {
@@ -95,5 +105,18 @@ export class RecordCache<T extends object> {
   #keep(name: string, record: T): void {
     const readMs = this.#clock();
     this.#copies.set(name, { record, readMs, freshUntilMs: readMs + FRESH_MS });
+  }
+}
+
+/** What a read answers, or null when it takes longer than any read may. Throws what the read throws. */
+async function withinPatience<T>(flight: Promise<T>): Promise<{ readonly record: T } | null> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), JOIN_MS);
+  });
+  try {
+    return await Promise.race([flight.then((record) => ({ record })), patience]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -39,7 +39,11 @@ beforeEach(() => {
 
 function directory(): RedisDirectory {
   const clock = () => nowMs;
-  return new RedisDirectory(new RedisClient({ url, token: "t" }, clock, { event: () => undefined }), clock);
+  return new RedisDirectory(
+    new RedisClient({ url, token: "t" }, clock, { event: () => undefined }),
+    clock,
+    () => undefined,
+  );
 }
 
 describe("the directory", () => {

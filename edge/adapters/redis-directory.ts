@@ -27,10 +27,10 @@ export class RedisDirectory implements Directory {
   readonly #models: RecordCache<ModelRecord>;
   #epoch = 0;
 
-  constructor(client: RedisClient, clock: Clock) {
+  constructor(client: RedisClient, clock: Clock, keepAlive: (work: Promise<unknown>) => void) {
     this.#client = client;
-    this.#keys = new RecordCache(KEY_BYTES, clock);
-    this.#models = new RecordCache(MODEL_BYTES, clock);
+    this.#keys = new RecordCache(KEY_BYTES, clock, keepAlive);
+    this.#models = new RecordCache(MODEL_BYTES, clock, keepAlive);
   }
 
   async key(keyHash: string, options: LookupOptions = {}): Promise<Found<ResolvedKey> | null> {
