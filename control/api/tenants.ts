@@ -2,12 +2,22 @@
  * Tenant routes.
  */
 import { z } from "zod";
-import { createTenantSchema, tenantSchema, tenantStatusSchema } from "../../shared/schema/tenant.ts";
+import {
+  createTenantSchema,
+  tenantGroupSchema,
+  tenantQuotaSchema,
+  tenantSchema,
+  tenantStatusSchema,
+  tenantWeightSchema,
+} from "../../shared/schema/tenant.ts";
 import { createTenant } from "../services/tenants/create-tenant.ts";
 import { deleteTenant } from "../services/tenants/delete-tenant.ts";
 import { getTenant } from "../services/tenants/get-tenant.ts";
 import { listTenants } from "../services/tenants/list-tenants.ts";
+import { setTenantGroup } from "../services/tenants/set-tenant-group.ts";
+import { setTenantQuota } from "../services/tenants/set-tenant-quota.ts";
 import { setTenantStatus } from "../services/tenants/set-tenant-status.ts";
+import { setTenantWeight } from "../services/tenants/set-tenant-weight.ts";
 import { create, endpoint, jsonBody, paged, type RouteContext, written } from "./endpoint.ts";
 import { pageQuerySchema } from "./page-query.ts";
 import type { Api } from "./types.ts";
@@ -60,5 +70,32 @@ export function tenantRoutes(app: Api): void {
     body: tenantStatusSchema,
     answer: tenantSchema,
     handler: async (c) => written(c, await setTenantStatus(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "patch",
+    path: `${one}/weight`,
+    summary: "Set the weight of a tenant in its group",
+    tag,
+    body: tenantWeightSchema,
+    answer: tenantSchema,
+    handler: async (c) => written(c, await setTenantWeight(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${one}/quota`,
+    summary: "Replace the quota of a tenant",
+    tag,
+    body: tenantQuotaSchema,
+    answer: tenantSchema,
+    handler: async (c) => written(c, await setTenantQuota(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "patch",
+    path: `${one}/group`,
+    summary: "Move a tenant to another fairshare group",
+    tag,
+    body: tenantGroupSchema,
+    answer: tenantSchema,
+    handler: async (c) => written(c, await setTenantGroup(c.var.ctx, pathId(c), await jsonBody(c))),
   });
 }

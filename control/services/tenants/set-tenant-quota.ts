@@ -1,0 +1,14 @@
+/**
+ * Replaces a tenant's tokens per minute and its cap of requests in flight; an omitted cap is none (decisions §3.2).
+ */
+import { type Tenant, tenantQuotaSchema } from "../../../shared/schema/tenant.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parse, parseId } from "../parse.ts";
+import { changeTenant } from "./change-tenant.ts";
+
+/** The tenant. Throws 400, 404. */
+export async function setTenantQuota(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {
+  const tenantId = parseId(id);
+  const body = parse(tenantQuotaSchema, input);
+  return await changeTenant(ctx, tenantId, "update_quota", () => body);
+}
