@@ -110,12 +110,10 @@ export class RecordCache<T extends object> {
 
 /** What a read answers, or null when it takes longer than any read may. Throws what the read throws. */
 async function withinPatience<T>(flight: Promise<T>): Promise<{ readonly record: T } | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), JOIN_MS);
-  });
+  const patience = Promise.withResolvers<null>();
+  const timer = setTimeout(() => patience.resolve(null), JOIN_MS);
   try {
-    return await Promise.race([flight.then((record) => ({ record })), patience]);
+    return await Promise.race([flight.then((record) => ({ record })), patience.promise]);
   } finally {
     clearTimeout(timer);
   }
