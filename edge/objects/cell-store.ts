@@ -2,7 +2,18 @@
  * What a Cell keeps on disk: recent revisions, the capacity override and the mark that it was busy. Written when
  * configuration changes or load begins and ends, never per request (design §4).
  */
+import { z } from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../shared/internal.ts";
+import type { SavedCounters } from "../domain/cell/counters.ts";
+
+const histogramSchema = z.object({ hits: z.array(z.number()), sum: z.number() });
+const countersSchema = z.object({
+  requests: z.array(z.tuple([z.string(), z.number()])),
+  input: z.number(),
+  output: z.number(),
+  ttft: histogramSchema,
+  total: histogramSchema,
+});
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS revisions (kind TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seen_at INTEGER NOT NULL, PRIMARY KEY (kind, id));
@@ -69,13 +80,15 @@ export class CellStore {
     this.#write("busy", value ? "1" : null);
   }
 
-  /** What the cell has counted, as it was when load last paused. */
-  get counters(): string | null {
-    return this.#read("counters");
+  /** What the cell has counted, as it was when it was saved last; null when never, or in another form. */
+  get counters(): SavedCounters | null {
+    const text = this.#read("counters");
+    const saved = text === null ? null : countersSchema.safeParse(JSON.parse(text));
+    return saved?.success ? saved.data : null;
   }
 
-  set counters(value: string | null) {
-    this.#write("counters", value);
+  set counters(value: SavedCounters) {
+    this.#write("counters", JSON.stringify(value));
   }
 
   #read(name: string): string | null {

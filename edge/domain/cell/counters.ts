@@ -2,19 +2,9 @@
  * What a cell counts (specification "Metrics", decisions §37): requests by admission and status class,
  * tokens, times. Every label combination of the closed set exists from the start.
  */
-import { z } from "zod";
 import type { MetricFamily } from "../../../shared/internal.ts";
 import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
-import { Histogram } from "./histogram.ts";
-
-const savedHistogramSchema = z.object({ hits: z.array(z.number()), sum: z.number() });
-const savedSchema = z.object({
-  requests: z.array(z.tuple([z.string(), z.number()])),
-  input: z.number(),
-  output: z.number(),
-  ttft: savedHistogramSchema,
-  total: savedHistogramSchema,
-});
+import { Histogram, type SavedHistogram } from "./histogram.ts";
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
 type StatusClass = (typeof STATUS_CLASSES)[number];
@@ -32,6 +22,15 @@ const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000]
 
 /** Completed requests that are remembered, so that a row handed in twice counts once. */
 const RECENT_MAX = 10_000;
+
+/** Counters at rest. `requests`: by `admission/status class`. */
+export interface SavedCounters {
+  readonly requests: readonly (readonly [string, number])[];
+  readonly input: number;
+  readonly output: number;
+  readonly ttft: SavedHistogram;
+  readonly total: SavedHistogram;
+}
 
 export class Counters {
   readonly #recent = new Set<string>();
@@ -60,25 +59,23 @@ export class Counters {
   }
 
   /** What is to be kept over a rest of the object; read back by {@link Counters.restore}. */
-  save(): string {
-    return JSON.stringify({
+  save(): SavedCounters {
+    return {
       requests: [...this.#requests],
       input: this.#inputTokens,
       output: this.#outputTokens,
       ttft: this.#ttft.save(),
       total: this.#total.save(),
-    });
+    };
   }
 
-  /** Goes on from what was saved; text that is not of that form is ignored. */
-  restore(saved: string): void {
-    const parsed = savedSchema.safeParse(JSON.parse(saved));
-    if (!parsed.success) return;
-    for (const [name, value] of parsed.data.requests) this.#requests.set(name, value);
-    this.#inputTokens = parsed.data.input;
-    this.#outputTokens = parsed.data.output;
-    this.#ttft.restore(parsed.data.ttft);
-    this.#total.restore(parsed.data.total);
+  /** Goes on from what was saved. */
+  restore(saved: SavedCounters): void {
+    for (const [name, value] of saved.requests) this.#requests.set(name, value);
+    this.#inputTokens = saved.input;
+    this.#outputTokens = saved.output;
+    this.#ttft.restore(saved.ttft);
+    this.#total.restore(saved.total);
   }
 
   families(): readonly MetricFamily[] {
