@@ -2,11 +2,21 @@
  * Model routes.
  */
 import { z } from "zod";
-import { createModelSchema, modelSchema, updateModelSchema } from "../../shared/schema/model.ts";
+import {
+  createModelSchema,
+  modelCapacityModeSchema,
+  modelCapacitySchema,
+  modelSchema,
+  modelWeightSchema,
+  updateModelSchema,
+} from "../../shared/schema/model.ts";
 import { createModel } from "../services/models/create-model.ts";
 import { deleteModel } from "../services/models/delete-model.ts";
 import { getModel } from "../services/models/get-model.ts";
 import { listModels } from "../services/models/list-models.ts";
+import { setModelCapacity } from "../services/models/set-model-capacity.ts";
+import { setModelCapacityMode } from "../services/models/set-model-capacity-mode.ts";
+import { setModelWeight } from "../services/models/set-model-weight.ts";
 import { updateModel } from "../services/models/update-model.ts";
 import { create, endpoint, jsonBody, paged, written } from "./endpoint.ts";
 import { pageQuerySchema } from "./page-query.ts";
@@ -58,5 +68,32 @@ export function modelRoutes(app: Api): void {
     summary: "Remove a model",
     tag,
     handler: async (c) => written(c, await deleteModel(c.var.ctx, pathId(c))),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${one}/capacity`,
+    summary: "Set or clear the capacity of a model",
+    tag,
+    body: modelCapacitySchema,
+    answer: modelSchema,
+    handler: async (c) => written(c, await setModelCapacity(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${one}/capacity-mode`,
+    summary: "Set the capacity mode of a model",
+    tag,
+    body: modelCapacityModeSchema,
+    answer: modelSchema,
+    handler: async (c) => written(c, await setModelCapacityMode(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${one}/weight`,
+    summary: "Set the admission weight of a model",
+    tag,
+    body: modelWeightSchema,
+    answer: modelSchema,
+    handler: async (c) => written(c, await setModelWeight(c.var.ctx, pathId(c), await jsonBody(c))),
   });
 }

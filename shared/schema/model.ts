@@ -143,5 +143,16 @@ export const updateModelSchema = z
   .extend({ upstream_model: requiredText(300), api_base: apiBase })
   .meta({ id: "UpdateModel" });
 
+/** PUT /models/{id}/capacity: null clears, so the field itself is required. */
+export const modelCapacitySchema = z.object({ max_in_flight: fields.max_in_flight }).meta({ id: "ModelCapacity" });
+
+/** PUT /models/{id}/capacity-mode */
+export const modelCapacityModeSchema = z
+  .object({ capacity_mode: oneOf(CAPACITY_MODES) })
+  .meta({ id: "ModelCapacityMode" });
+
+/** PUT /models/{id}/weight */
+export const modelWeightSchema = z.object({ admission_weight: fields.admission_weight }).meta({ id: "ModelWeight" });
+
 export type CreateModel = z.infer<typeof createModelSchema>;
 export type UpdateModel = z.infer<typeof updateModelSchema>;

@@ -1,0 +1,13 @@
+/**
+ * Says whether a model's capacity is a person's choice or a tuned value (decisions §5.2). The capacity itself stays.
+ */
+import { type Model, modelCapacityModeSchema } from "../../../shared/schema/model.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parse, parseId } from "../parse.ts";
+import { changeModel } from "./change-model.ts";
+
+/** The model. Throws 400, 404. */
+export async function setModelCapacityMode(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
+  const modelId = parseId(id);
+  return await changeModel(ctx, modelId, "set_model_capacity_mode", parse(modelCapacityModeSchema, input));
+}
