@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import { stackEnv } from "./global-setup.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -27,7 +28,7 @@ export interface Starting {
   readonly exited: Promise<number | null>;
 }
 
-/** Starts `npm start`'s program. */
+/** Starts `npm start`'s program within a test, whose end is its own at the latest. */
 export function launch(dataDir: string, more: Readonly<Record<string, string>> = {}): Starting {
   return spawned(process.execPath, [join(ROOT, "infra/local/main.ts")], stackEnv(dataDir, more));
 }
@@ -50,6 +51,11 @@ function spawned(command: string, args: readonly string[], variables: Readonly<R
     });
   }
   const exited = new Promise<number | null>((resolve) => child.on("close", (code) => resolve(code)));
+  // a test that fails leaves no stack behind
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await exited;
+  });
   return { process: child, output: () => output, exited };
 }
 
