@@ -2,11 +2,18 @@
  * API key routes.
  */
 import { z } from "zod";
-import { apiKeySchema, createdKeySchema, createKeySchema, keyDisabledSchema } from "../../shared/schema/api-key.ts";
+import {
+  apiKeySchema,
+  createdKeySchema,
+  createKeySchema,
+  keyDisabledSchema,
+  updateKeySchema,
+} from "../../shared/schema/api-key.ts";
 import { createKey } from "../services/keys/create-key.ts";
 import { deleteKey } from "../services/keys/delete-key.ts";
 import { listKeys } from "../services/keys/list-keys.ts";
 import { setKeyDisabled } from "../services/keys/set-key-disabled.ts";
+import { updateKey } from "../services/keys/update-key.ts";
 import { create, endpoint, jsonBody, paged, written } from "./endpoint.ts";
 import { pageQuerySchema } from "./page-query.ts";
 import { pathId } from "./tenants.ts";
@@ -32,6 +39,15 @@ export function keyRoutes(app: Api): void {
     body: createKeySchema,
     answer: createdKeySchema,
     handler: async (c) => await create(c, async (input) => await createKey(c.var.ctx, pathId(c), input)),
+  });
+  endpoint(app, {
+    method: "put",
+    path: "/api/v1/keys/{id}",
+    summary: "Update name, description and budget of a key",
+    tag,
+    body: updateKeySchema,
+    answer: apiKeySchema,
+    handler: async (c) => written(c, await updateKey(c.var.ctx, pathId(c), await jsonBody(c))),
   });
   endpoint(app, {
     method: "put",

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import {
   createTenantSchema,
+  tenantBudgetSchema,
   tenantGroupSchema,
   tenantQuotaSchema,
   tenantSchema,
@@ -14,6 +15,7 @@ import { createTenant } from "../services/tenants/create-tenant.ts";
 import { deleteTenant } from "../services/tenants/delete-tenant.ts";
 import { getTenant } from "../services/tenants/get-tenant.ts";
 import { listTenants } from "../services/tenants/list-tenants.ts";
+import { setTenantBudget } from "../services/tenants/set-tenant-budget.ts";
 import { setTenantGroup } from "../services/tenants/set-tenant-group.ts";
 import { setTenantQuota } from "../services/tenants/set-tenant-quota.ts";
 import { setTenantStatus } from "../services/tenants/set-tenant-status.ts";
@@ -97,5 +99,14 @@ export function tenantRoutes(app: Api): void {
     body: tenantGroupSchema,
     answer: tenantSchema,
     handler: async (c) => written(c, await setTenantGroup(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "patch",
+    path: `${one}/budget`,
+    summary: "Replace the budget of a tenant",
+    tag,
+    body: tenantBudgetSchema,
+    answer: tenantSchema,
+    handler: async (c) => written(c, await setTenantBudget(c.var.ctx, pathId(c), await jsonBody(c))),
   });
 }

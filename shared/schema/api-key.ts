@@ -30,6 +30,11 @@ export const createKeySchema = z
   .object({ name: freeText(200).default(""), description: descriptionField.default(""), ...budgetFields })
   .meta({ id: "CreateApiKey" });
 
+/** PUT /keys/{id}: what is omitted keeps its value, null clears. */
+export const updateKeySchema = z
+  .object({ name: freeText(200).optional(), description: descriptionField.optional(), ...budgetFields })
+  .meta({ id: "UpdateApiKey" });
+
 /** PUT /keys/{id}/disabled */
 export const keyDisabledSchema = z.object({ disabled: flag }).meta({ id: "ApiKeyDisabled" });
 

@@ -42,13 +42,17 @@ export const amount = z.number({ error: "must be a number of at least 0" }).min(
 
 export const flag = z.boolean({ error: "must be true or false" });
 
-/** ISO 8601 in, ISO 8601 UTC with milliseconds out. */
+/** ISO 8601 in, ISO 8601 UTC with milliseconds out; within the years that a database and four digits can hold. */
 export const timestamp = z
   .string({ error: "must be an ISO 8601 timestamp" })
   .refine(
     (text) => /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)),
     "must be an ISO 8601 timestamp",
   )
+  .refine((text) => {
+    const year = new Date(text).getUTCFullYear();
+    return Number.isNaN(year) || (year >= 1 && year <= 9999);
+  }, "must be within the years 1 to 9999 in UTC")
   .transform((text) => new Date(text).toISOString());
 
 /** One of a closed list; the message names them. */

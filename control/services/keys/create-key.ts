@@ -5,6 +5,7 @@ import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key
 import { GatewayError } from "../../../shared/errors.ts";
 import { type CreatedKey, createKeySchema } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
+import { budgetColumns } from "../budget-columns.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { parse, parseId } from "../parse.ts";
 import { lockTenant } from "../tenants/tenant-record.ts";
@@ -17,7 +18,6 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
   const body = parse(createKeySchema, input);
   const secret = makeKeySecret(ctx.randomBytes(24));
   const hash = await hashKeySecret(secret, ctx.pepper);
-  const capped = (body.budget_tokens ?? null) !== null || (body.budget_cost_usd ?? null) !== null;
   return await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
     const now = ctx.now();
@@ -31,10 +31,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
         key_hash: hash,
         disabled: false,
         tracing_enabled: false,
-        budget_tokens: body.budget_tokens ?? null,
-        budget_cost_usd: body.budget_cost_usd ?? null,
-        budget_period: body.budget_period ?? null,
-        budget_started_at: body.budget_started_at ? new Date(body.budget_started_at) : capped ? now : null,
+        ...budgetColumns(body, null, now),
         created_at: now,
         updated_at: now,
         rev: journal.rev,

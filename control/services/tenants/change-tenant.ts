@@ -12,20 +12,21 @@ import { lockTenant, tenantRecord } from "./tenant-record.ts";
 
 type Fields = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;
 
-/** Sets fields of a tenant; `fields` sees the row as it is. Throws 404, 400 `unknown_fairshare_group`. */
+/** Sets fields of a tenant; `fields` sees the row as it is, and the time of the change. Throws 404, 400 `unknown_fairshare_group`. */
 export async function changeTenant(
   ctx: VerbContext,
   id: string,
   action: string,
-  fields: (row: TenantRow) => Fields,
+  fields: (row: TenantRow, now: Date) => Fields,
 ): Promise<Written<Tenant>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockTenant(tx, id);
-    const wanted = fields(before);
+    const now = ctx.now();
+    const wanted = fields(before, now);
     try {
       const [after] = await tx
         .update(tenants)
-        .set({ ...wanted, rev: journal.rev, updated_at: ctx.now() })
+        .set({ ...wanted, rev: journal.rev, updated_at: now })
         .where(eq(tenants.id, id))
         .returning();
       if (after === undefined) throw new GatewayError("not_found");

@@ -1,0 +1,28 @@
+/**
+ * The budget columns of a tenant or key (decisions §3.2). A budget with a cap always has a start; one without has none,
+ * so that a cap set later does not count from a forgotten day.
+ */
+import type { TenantRow } from "../db/schema/tenancy.ts";
+
+type Columns = Pick<TenantRow, "budget_tokens" | "budget_cost_usd" | "budget_period" | "budget_started_at">;
+
+/** The wanted caps and period; an omitted start keeps the one of before, a null start begins anew. */
+interface Wanted {
+  readonly budget_tokens?: number | null | undefined;
+  readonly budget_cost_usd?: number | null | undefined;
+  readonly budget_period?: string | null | undefined;
+  readonly budget_started_at?: string | null | undefined;
+}
+
+/** Columns that replace the budget; what is omitted of caps and period is null. */
+export function budgetColumns(wanted: Wanted, startedBefore: Date | null, now: Date): Columns {
+  const columns = {
+    budget_tokens: wanted.budget_tokens ?? null,
+    budget_cost_usd: wanted.budget_cost_usd ?? null,
+    budget_period: wanted.budget_period ?? null,
+  };
+  const given = wanted.budget_started_at;
+  const start = given === undefined ? (startedBefore ?? now) : given === null ? now : new Date(given);
+  const capped = columns.budget_tokens !== null || columns.budget_cost_usd !== null;
+  return { ...columns, budget_started_at: capped ? start : null };
+}
