@@ -64,7 +64,7 @@ export interface UpstreamCall {
   readonly url: string;
   readonly method: string;
   readonly headers: Headers;
-  readonly body: BodyInit | null;
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   /** Client gone and deadline in one. */
   readonly signal: AbortSignal;
 }
