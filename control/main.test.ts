@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { connect } from "./db/connect.ts";
 
 let folder: string;
 const children: ChildProcess[] = [];
@@ -110,5 +111,17 @@ describe("the control service", () => {
   it("refuses a variable in one line", async () => {
     const { code, errors } = await start({ GATEWAY_ADMIN_TOKEN: "" }).ended;
     expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining("GATEWAY_ADMIN_TOKEN")]]);
+  });
+
+  it("ends at once when its schema cannot be brought up to date, and quotes no statement", async () => {
+    const connection = await connect(`pglite:${folder}`);
+    await connection.db.execute("CREATE TABLE schema_migrations (odd int)");
+    await connection.close();
+    const { code, errors } = await start().ended;
+    expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([
+      1,
+      'control service cannot start: column "version" does not exist',
+    ]);
+    expect(errors).not.toContain("SELECT");
   });
 });

@@ -71,8 +71,7 @@ async function migrateWithPatience(deps: Deps, log: Logger): Promise<void> {
       if (applied.length > 0) log.info({ event: "migrated", applied });
       return;
     } catch (error) {
-      const unreachable = !(error instanceof Error && error.message.startsWith("migration"));
-      if (!unreachable || attempt >= DATABASE_TRIES) throw error;
+      if (isRefusal(error) || attempt >= DATABASE_TRIES) throw error;
       log.warn({ event: "database_not_ready", attempt, reason: error instanceof Error ? error.name : "unknown" });
       await new Promise((resolve) => setTimeout(resolve, DATABASE_WAIT_MS));
     }
@@ -109,5 +108,20 @@ async function close(server: Server): Promise<void> {
 
 function messageOf(error: unknown): string {
   if (error instanceof EnvError || error instanceof DatabaseLocked) return error.message;
-  return `control service cannot start: ${error instanceof Error ? error.message.split("\n")[0] : "unknown failure"}`;
+  return `control service cannot start: ${innermost(error).message.split("\n")[0]}`;
+}
+
+/** What failed in the end: the layers above it quote the statement that was run, which is nobody's to read. */
+function innermost(error: unknown): Error {
+  let at = error;
+  while (at instanceof Error && at.cause instanceof Error) at = at.cause;
+  return at instanceof Error ? at : new Error("unknown failure");
+}
+
+/** The database answered, and said no: trying again changes nothing. Classes 08, 53 and 57 are of one that comes or goes. */
+function isRefusal(error: unknown): boolean {
+  const cause = innermost(error);
+  const { code } = cause as { code?: unknown };
+  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return !/^(08|53|57)/.test(code);
+  return cause.message.startsWith("migration");
 }
