@@ -4,7 +4,7 @@
  */
 
 import type { RevItem } from "../shared/internal.ts";
-import type { ModelRecord, ResolvedKey } from "../shared/records.ts";
+import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
 import type { Admitted, Ask, PermitHandle } from "./domain/ask.ts";
 
@@ -33,6 +33,8 @@ export interface Found<T> {
 export interface Directory {
   key(keyHash: string, options?: LookupOptions): Promise<Found<ResolvedKey> | null>;
   model(modelName: string, options?: LookupOptions): Promise<Found<ModelRecord> | null>;
+  mcpServer(name: string, options?: LookupOptions): Promise<Found<McpServerRecord> | null>;
+  settings(name: HotSetting, options?: LookupOptions): Promise<Found<SettingsRecord> | null>;
   /** Every registered model, by model_name ascending. */
   models(): Promise<readonly ModelRecord[]>;
   /** Drops the copies that the Cell called stale, for good: stale-if-error no longer applies to them. */

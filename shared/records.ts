@@ -131,10 +131,35 @@ export const modelRecordSchema = z.object({
   rev: z.number().int(),
 });
 
+/** `mcp:{name}` (decisions §32.3). */
+export const mcpServerRecordSchema = z.object({
+  v: z.literal(1),
+  id: z.string(),
+  name: z.string(),
+  upstream_url: z.string(),
+  /** The complete Authorization value as stored: ciphertext when an encryption key is set. Null: none is sent. */
+  auth_header: z.string().nullable(),
+  enabled: z.boolean(),
+  rev: z.number().int(),
+});
+
+/** Settings that the data plane reads; all others stay in the control service (decisions §32.1). */
+export const HOT_SETTINGS = ["boons", "auto_router", "energy"] as const;
+export type HotSetting = (typeof HOT_SETTINGS)[number];
+
+/** `settings:{name}` (decisions §32.1); `value` as stored in app_settings, whose schema is its reader's. */
+export const settingsRecordSchema = z.object({
+  v: z.literal(1),
+  value: z.unknown(),
+  rev: z.number().int(),
+});
+
 export type ResolvedKey = z.infer<typeof resolvedKeySchema>;
 export type ResolvedTenant = z.infer<typeof resolvedTenantSchema>;
 export type ModelRecord = z.infer<typeof modelRecordSchema>;
 export type ResolvedEndpoint = z.infer<typeof resolvedEndpointSchema>;
+export type McpServerRecord = z.infer<typeof mcpServerRecordSchema>;
+export type SettingsRecord = z.infer<typeof settingsRecordSchema>;
 export type ResolvedBudget = z.infer<typeof budgetSchema>;
 
 /** Names in the key-value store (decisions §32.1). */
@@ -142,6 +167,8 @@ export const storeKeys = {
   key: (keyHash: string): string => `key:${keyHash}`,
   model: (modelName: string): string => `model:${modelName}`,
   modelsIndex: "models:index",
+  mcp: (name: string): string => `mcp:${name}`,
+  settings: (name: HotSetting): string => `settings:${name}`,
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
   cells: "cells",
   invalidateChannel: "gateway:invalidate",

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { keyOf, modelOf, tenantOf } from "../pipeline/testing/records.ts";
+import { keyOf, mcpServerOf, modelOf, settingsOf, tenantOf } from "../pipeline/testing/records.ts";
 import { RedisClient } from "./redis-client.ts";
 import { RedisDirectory } from "./redis-directory.ts";
 
@@ -97,6 +97,35 @@ describe("the directory", () => {
     await expect(known.key("hash")).rejects.toMatchObject({ code: "key_store_unavailable" });
     expect(known.epoch()).toBe(kind === "all" ? 2 : 0);
   });
+
+  it.each([
+    ["mcp", "tools", async (known: RedisDirectory) => await known.mcpServer("tools")],
+    ["settings", "boons", async (known: RedisDirectory) => await known.settings("boons")],
+    ["model", "tiny", async (known: RedisDirectory) => await known.model("tiny")],
+  ] as const)(
+    "keeps %s:%s in memory, through an outage, until a newer one or `all` is told",
+    async (kind, id, read) => {
+      const copies = { mcp: mcpServerOf(), settings: settingsOf({ enabled: true }), model: modelOf() };
+      values.set(`${kind}:${id}`, JSON.stringify(copies[kind]));
+      for (const item of [
+        { kind, id, rev: 2 },
+        { kind: "all", id: "*", rev: 2 },
+      ] as const) {
+        const known = directory();
+        expect([(await read(known))?.record, (await read(known))?.source]).toEqual([copies[kind], "memory"]);
+        down = true;
+        nowMs += 10 * 60 * 1000;
+        expect((await read(known))?.record).toEqual(copies[kind]);
+        known.forget([item]);
+        await expect(read(known)).rejects.toMatchObject({ code: "key_store_unavailable" });
+        down = false;
+        nowMs += 10_000;
+        expect(await read(known)).toEqual({ record: copies[kind], source: "store" });
+      }
+      values.clear();
+      expect(await read(directory())).toBeNull();
+    },
+  );
 
   it("lists the registered models by name, without those that went meanwhile", async () => {
     values.set("models:index", ["b", "gone", "a"]);

@@ -6,10 +6,15 @@ import type { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import {
+  type HotSetting,
+  type McpServerRecord,
   type ModelRecord,
+  mcpServerRecordSchema,
   modelRecordSchema,
   type ResolvedKey,
   resolvedKeySchema,
+  type SettingsRecord,
+  settingsRecordSchema,
   storeKeys,
 } from "../../shared/records.ts";
 import type { Clock, Directory, Found, LookupOptions } from "../ports.ts";
@@ -18,6 +23,8 @@ import { type RedisClient, StoreDown } from "./redis-client.ts";
 
 const KEY_BYTES = 16 * 1024 * 1024;
 const MODEL_BYTES = 8 * 1024 * 1024;
+const MCP_BYTES = 1024 * 1024;
+const SETTINGS_BYTES = 1024 * 1024;
 /** Names asked for in one MGET. */
 const MGET_BATCH = 200;
 
@@ -25,12 +32,16 @@ export class RedisDirectory implements Directory {
   readonly #client: RedisClient;
   readonly #keys: RecordCache<ResolvedKey>;
   readonly #models: RecordCache<ModelRecord>;
+  readonly #mcpServers: RecordCache<McpServerRecord>;
+  readonly #settings: RecordCache<SettingsRecord>;
   #epoch = 0;
 
   constructor(client: RedisClient, clock: Clock, keepAlive: (work: Promise<unknown>) => void) {
     this.#client = client;
     this.#keys = new RecordCache(KEY_BYTES, clock, keepAlive);
     this.#models = new RecordCache(MODEL_BYTES, clock, keepAlive);
+    this.#mcpServers = new RecordCache(MCP_BYTES, clock, keepAlive);
+    this.#settings = new RecordCache(SETTINGS_BYTES, clock, keepAlive);
   }
 
   async key(keyHash: string, options: LookupOptions = {}): Promise<Found<ResolvedKey> | null> {
@@ -39,6 +50,14 @@ export class RedisDirectory implements Directory {
 
   async model(modelName: string, options: LookupOptions = {}): Promise<Found<ModelRecord> | null> {
     return await this.#find(this.#models, modelName, storeKeys.model(modelName), modelRecordSchema, options);
+  }
+
+  async mcpServer(name: string, options: LookupOptions = {}): Promise<Found<McpServerRecord> | null> {
+    return await this.#find(this.#mcpServers, name, storeKeys.mcp(name), mcpServerRecordSchema, options);
+  }
+
+  async settings(name: HotSetting, options: LookupOptions = {}): Promise<Found<SettingsRecord> | null> {
+    return await this.#find(this.#settings, name, storeKeys.settings(name), settingsRecordSchema, options);
   }
 
   async models(): Promise<readonly ModelRecord[]> {
@@ -71,13 +90,15 @@ export class RedisDirectory implements Directory {
         case "model":
           this.#models.drop(id);
           break;
-        case "all":
-          this.#keys.clear();
-          this.#models.clear();
-          this.#epoch = Math.max(this.#epoch, rev);
-          break;
         case "mcp":
+          this.#mcpServers.drop(id);
+          break;
         case "settings":
+          this.#settings.drop(id);
+          break;
+        case "all":
+          for (const cache of [this.#keys, this.#models, this.#mcpServers, this.#settings]) cache.clear();
+          this.#epoch = Math.max(this.#epoch, rev);
           break;
         default:
           kind satisfies never;

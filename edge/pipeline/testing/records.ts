@@ -1,7 +1,13 @@
 /**
  * Hot copies for tests of the pipeline: a key whose tenant may do everything, and a model without an upstream of its own.
  */
-import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
+import type {
+  McpServerRecord,
+  ModelRecord,
+  ResolvedKey,
+  ResolvedTenant,
+  SettingsRecord,
+} from "../../../shared/records.ts";
 
 const budget = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
 
@@ -89,4 +95,23 @@ export function modelOf(changes: Partial<ModelRecord> = {}): ModelRecord {
     rev: 1,
     ...changes,
   };
+}
+
+/** An enabled MCP server that wants no credential. */
+export function mcpServerOf(changes: Partial<McpServerRecord> = {}): McpServerRecord {
+  return {
+    v: 1,
+    id: "00000000-0000-4000-8000-00000000000d",
+    name: "tools",
+    upstream_url: "http://mcp.test/mcp",
+    auth_header: null,
+    enabled: true,
+    rev: 1,
+    ...changes,
+  };
+}
+
+/** Settings with this value. */
+export function settingsOf(value: unknown): SettingsRecord {
+  return { v: 1, value, rev: 1 };
 }

@@ -2,7 +2,7 @@
  * A request's world for tests of the pipeline: the ports, each answered from plain values that a test may change while
  * the request runs, and what the pipeline asked of them.
  */
-import type { ModelRecord, ResolvedKey } from "../../../shared/records.ts";
+import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Admitted, Ask, Grant, PermitHandle, Settlement } from "../../domain/ask.ts";
 import type { Admission, CacheEntry, Directory, Ports, RecordSource, UpstreamCall } from "../../ports.ts";
@@ -46,6 +46,8 @@ export class World {
   /** What memory holds while the store has `key`; null: memory knows nothing. */
   keyInMemory: ResolvedKey | null = null;
   model: ModelRecord | null = modelOf();
+  mcpServer: McpServerRecord | null = null;
+  readonly settings = new Map<HotSetting, SettingsRecord>();
   answers: Admitted<PermitHandle>[] = [];
   entry: CacheEntry | null = null;
   upstream: (call: UpstreamCall) => Promise<Response> = async () => Response.json({ choices: [] });
@@ -126,6 +128,8 @@ export class World {
           ? found(this.key, "store")
           : found(this.keyInMemory, "memory"),
       model: async () => found(this.model, "store"),
+      mcpServer: async () => found(this.mcpServer, "store"),
+      settings: async (name) => found(this.settings.get(name) ?? null, "store"),
       models: async () => (this.model === null ? [] : [this.model]),
       forget: (items) => {
         this.keyInMemory = null;
