@@ -14,8 +14,25 @@ export const revItemSchema = z.object({
 });
 export type RevItem = z.infer<typeof revItemSchema>;
 
-/** `POST /internal/invalidate`: body; answered 204 once the cell has stored the revs. */
-export const invalidateBodySchema = z.object({ items: z.array(revItemSchema).min(1).max(10_000) });
+/**
+ * A changed record with what the scheduler needs of it, as it was when it was published: effective on waiting requests at
+ * once (decisions §20.4). Absent: the record is gone, or the scheduler knows nothing of its kind.
+ */
+export const changeSchema = revItemSchema.extend({
+  tenant: z
+    .object({
+      weight: z.number().int(),
+      max_in_flight: z.number().int().nullable(),
+      group: z.object({ name: z.string(), weight: z.number().int() }),
+    })
+    .optional(),
+  group: z.object({ weight: z.number().int() }).optional(),
+  model: z.object({ max_in_flight: z.number().int().nullable(), admission_weight: z.number().int() }).optional(),
+});
+export type Change = z.infer<typeof changeSchema>;
+
+/** `POST /internal/invalidate`: body; answered 204 once the cell has stored the revs and applied the values. */
+export const invalidateBodySchema = z.object({ items: z.array(changeSchema).min(1).max(10_000) });
 
 /** `GET /internal/stats` */
 export const cellStatsSchema = z.object({

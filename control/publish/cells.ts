@@ -6,10 +6,10 @@ import { z } from "zod";
 import {
   type CellMetrics,
   type CellStats,
+  type Change,
   cellMetricsSchema,
   cellStatsSchema,
   INTERNAL_PATHS,
-  type RevItem,
 } from "../../shared/internal.ts";
 import {
   type FairshareLive,
@@ -39,7 +39,7 @@ export class Cells {
    * Tells every cell; answers the names of those that have not confirmed. A cell that failed before is told too, but only
    * waited for when `patient`: a Management write is not held up by a cell that is down.
    */
-  async invalidate(items: readonly RevItem[], patient: boolean): Promise<readonly string[]> {
+  async invalidate(items: readonly Change[], patient: boolean): Promise<readonly string[]> {
     if (items.length === 0) return [];
     const results = await Promise.all(
       this.addresses.map(async ({ cell, url }) => {

@@ -14,6 +14,7 @@ import type { Publisher } from "../services/context.ts";
 import type { Cells } from "./cells.ts";
 import { buildKeys, buildModels } from "./hot-copies.ts";
 import type { HotCopy, KeyStore } from "./key-store.ts";
+import { withValues } from "./live-values.ts";
 
 /** How long a Management write waits for its confirmation. */
 const ANSWER_WITHIN_MS = 1000;
@@ -113,7 +114,7 @@ export class OutboxPublisher implements Publisher {
     );
     const missing: string[] = [];
     for (let at = 0; at < items.length; at += 1000)
-      missing.push(...(await this.#cells.invalidate(items.slice(at, at + 1000), patient)));
+      missing.push(...(await this.#cells.invalidate(await withValues(this.#db, items.slice(at, at + 1000)), patient)));
     const failure = storeError ?? (missing.length > 0 ? `not confirmed by ${[...new Set(missing)].join(", ")}` : null);
     const ids = rows.map((row) => row.id);
     if (failure === null) {

@@ -2,7 +2,7 @@
  * What travels between a request and its Cell (design §4): the ask, its answer, the settlement. Plain data only, so that
  * it survives RPC. The ask carries everything the Cell needs to decide; the Cell reads nothing.
  */
-import type { CellMetrics, CellStats, RevItem } from "../../shared/internal.ts";
+import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { HistorySample } from "./cell/history.ts";
 import type { Arrival, SchedulerSnapshot } from "./fairshare/types.ts";
@@ -82,7 +82,8 @@ export interface CellApi {
   settleOrphan(row: UsageRow): Promise<void>;
   /** The items that the Cell knows to be newer than given (routes that need no admission). */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
-  invalidate(items: readonly RevItem[]): Promise<void>;
+  /** Notes the revisions and applies the values of those that are not older than known. */
+  invalidate(changes: readonly Change[]): Promise<void>;
   /** Null returns to the configured cap (decisions §7.4). */
   setCapacity(maxInFlight: number | null): Promise<CellStats>;
   fairshareLive(): Promise<SchedulerSnapshot>;

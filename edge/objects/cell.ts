@@ -4,13 +4,14 @@
  * recent revisions and the busy mark are on its storage.
  */
 import { DurableObject } from "cloudflare:workers";
-import type { CellMetrics, CellStats, RevItem } from "../../shared/internal.ts";
+import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/internal.ts";
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { reportCell } from "../adapters/cell-report.ts";
 import { consoleLog } from "../adapters/console-log.ts";
 import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
 import { Counters, plain } from "../domain/cell/counters.ts";
 import { History, type HistorySample, SAMPLE_EVERY_MS } from "../domain/cell/history.ts";
+import { schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
@@ -94,9 +95,10 @@ export class Cell extends DurableObject<Bindings> {
     return this.#revisions.staleAmong(items);
   }
 
-  async invalidate(items: readonly RevItem[]): Promise<void> {
+  async invalidate(changes: readonly Change[]): Promise<void> {
     const nowMs = Date.now();
-    this.#store.saveRevisions(this.#revisions.note(items, nowMs), nowMs);
+    this.#store.saveRevisions(this.#revisions.note(changes, nowMs), nowMs);
+    for (const event of schedulerEvents(this.#revisions.current(changes))) this.#desk.apply(event);
     this.#revisions.prune(nowMs);
     this.#store.pruneRevisions(nowMs - REVISION_KEEP_MS);
   }

@@ -18,7 +18,7 @@ import { Resync } from "../../control/publish/resync.ts";
 import type { VerbContext } from "../../control/services/context.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
-import type { RevItem } from "../../shared/internal.ts";
+import { type Change, invalidateBodySchema, type RevItem, revItemSchema } from "../../shared/internal.ts";
 import { importSealKey } from "../../shared/seal.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-a-test";
@@ -30,7 +30,8 @@ export interface TestControl {
   readonly store: KeyStore;
   readonly publisher: OutboxPublisher;
   readonly resync: Resync;
-  readonly cell: { readonly items: RevItem[]; fail: boolean };
+  /** What the cell was told: the changed records, and those that came with values for its scheduler. */
+  readonly cell: { readonly items: RevItem[]; readonly changes: Change[]; fail: boolean };
   /** Sends a request with the admin token and a JSON body. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   /** Stops and starts the key-value store's listener. */
@@ -44,7 +45,7 @@ export async function startControl(): Promise<TestControl> {
   const connection = await connect("pglite:");
   await migrate(connection);
   const bridge = await startRedisBridge({ backend: memoryBackend(), token: "t" });
-  const cell: TestControl["cell"] = { items: [], fail: false };
+  const cell: TestControl["cell"] = { items: [], changes: [], fail: false };
   const sink = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => {
@@ -52,7 +53,9 @@ export async function startControl(): Promise<TestControl> {
     });
     request.on("end", () => {
       if (cell.fail) return void response.writeHead(500).end();
-      cell.items.push(...(JSON.parse(text) as { items: RevItem[] }).items);
+      const { items } = invalidateBodySchema.parse(JSON.parse(text));
+      cell.items.push(...items.map((item) => revItemSchema.parse(item)));
+      cell.changes.push(...items.filter((item) => Object.keys(item).length > 3));
       response.writeHead(204).end();
     });
   });

@@ -34,6 +34,11 @@ export class Revisions {
     });
   }
 
+  /** Those that no newer item is known of: their values may be applied. */
+  current<T extends RevItem>(items: readonly T[]): readonly T[] {
+    return items.filter((item) => (this.#known.get(nameOf(item))?.rev ?? 0) <= item.rev);
+  }
+
   /** Forgets what is older than any copy can be. */
   prune(nowMs: number): void {
     for (const [name, known] of this.#known) {
