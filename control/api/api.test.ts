@@ -27,6 +27,8 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["PATCH", `/api/v1/tenants/${ABSENT}/group`, { fairshare_group: "default" }],
   ["GET", `/api/v1/tenants/${ABSENT}/keys`, null],
   ["POST", `/api/v1/tenants/${ABSENT}/keys`, {}],
+  ["PATCH", `/api/v1/tenants/${ABSENT}/schedule`, {}],
+  ["PATCH", `/api/v1/tenants/${ABSENT}/allowlist`, { allowed_models: null }],
   ["PATCH", `/api/v1/tenants/${ABSENT}/budget`, { budget_tokens: 5 }],
   ["PUT", `/api/v1/keys/${ABSENT}`, { name: "x" }],
   ["PUT", `/api/v1/keys/${ABSENT}/disabled`, { disabled: true }],

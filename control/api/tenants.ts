@@ -4,9 +4,11 @@
 import { z } from "zod";
 import {
   createTenantSchema,
+  tenantAllowlistSchema,
   tenantBudgetSchema,
   tenantGroupSchema,
   tenantQuotaSchema,
+  tenantScheduleSchema,
   tenantSchema,
   tenantStatusSchema,
   tenantWeightSchema,
@@ -15,9 +17,11 @@ import { createTenant } from "../services/tenants/create-tenant.ts";
 import { deleteTenant } from "../services/tenants/delete-tenant.ts";
 import { getTenant } from "../services/tenants/get-tenant.ts";
 import { listTenants } from "../services/tenants/list-tenants.ts";
+import { setTenantAllowlist } from "../services/tenants/set-tenant-allowlist.ts";
 import { setTenantBudget } from "../services/tenants/set-tenant-budget.ts";
 import { setTenantGroup } from "../services/tenants/set-tenant-group.ts";
 import { setTenantQuota } from "../services/tenants/set-tenant-quota.ts";
+import { setTenantSchedule } from "../services/tenants/set-tenant-schedule.ts";
 import { setTenantStatus } from "../services/tenants/set-tenant-status.ts";
 import { setTenantWeight } from "../services/tenants/set-tenant-weight.ts";
 import { create, endpoint, jsonBody, paged, type RouteContext, written } from "./endpoint.ts";
@@ -108,5 +112,23 @@ export function tenantRoutes(app: Api): void {
     body: tenantBudgetSchema,
     answer: tenantSchema,
     handler: async (c) => written(c, await setTenantBudget(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "patch",
+    path: `${one}/schedule`,
+    summary: "Replace when a tenant may be served",
+    tag,
+    body: tenantScheduleSchema,
+    answer: tenantSchema,
+    handler: async (c) => written(c, await setTenantSchedule(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "patch",
+    path: `${one}/allowlist`,
+    summary: "Replace the models that a tenant may use",
+    tag,
+    body: tenantAllowlistSchema,
+    answer: tenantSchema,
+    handler: async (c) => written(c, await setTenantAllowlist(c.var.ctx, pathId(c), await jsonBody(c))),
   });
 }

@@ -2,6 +2,7 @@
  * Step 2: who is asking. Bearer -> hash -> hot copy -> principal, then the gates of key and tenant in the order of
  * decisions §17.3. A refusal that rests on a copy in memory reads it anew first, so that a re-enabled key works at once.
  */
+import { accessRefusal } from "../../shared/access-window.ts";
 import { hashKeySecret, isKeySecret } from "../../shared/api-key.ts";
 import { type ErrorCode, GatewayError } from "../../shared/errors.ts";
 import type { ResolvedKey } from "../../shared/records.ts";
@@ -18,20 +19,20 @@ export async function authenticate(call: Call): Promise<Principal> {
   const found = await call.ports.directory.key(keyHash);
   if (found === null) throw new GatewayError("invalid_api_key");
   let key = found.record;
-  if (gate(key) !== null && found.source === "memory") {
+  if (gate(call, key) !== null && found.source === "memory") {
     const fresh = await call.ports.directory.key(keyHash, { fresh: true });
     if (fresh === null) throw new GatewayError("invalid_api_key");
     key = fresh.record;
   }
   const { tenant } = key;
   if (tenant !== null) call.facts.principal = { key, tenant };
-  const refusal = gate(key);
+  const refusal = gate(call, key);
   if (refusal !== null || tenant === null) throw new GatewayError(refusal ?? "tenant_not_found");
   return { key, tenant };
 }
 
-function gate(key: ResolvedKey): ErrorCode | null {
+function gate(call: Call, key: ResolvedKey): ErrorCode | null {
   if (key.disabled) return "api_key_disabled";
   if (key.tenant === null) return "tenant_not_found";
-  return key.tenant.status === "active" ? null : "tenant_not_active";
+  return accessRefusal(key.tenant, call.ports.clock());
 }

@@ -2,10 +2,12 @@
  * Step 3: what is asked for. Path, body within the cap, the `model` field, then its hot copy and its gates (decisions
  * §17.2, §17.3). A refusal that rests on a copy in memory reads it anew first.
  */
+import { isModelPermitted } from "../../shared/access-window.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { readJson } from "../domain/json-document.ts";
 import { isSafePath } from "../domain/upstream-url.ts";
+import { authenticateNow } from "./authenticate-now.ts";
 import type { Call, ParsedCall } from "./context.ts";
 import { readBody } from "./read-body.ts";
 
@@ -30,7 +32,10 @@ export async function parseCall(call: Call): Promise<ParsedCall> {
   return { bytes, document, modelName: name, stream: document.root["stream"] === true };
 }
 
-/** The enabled record of a model name. Throws 403, 404, or 503 `key_store_unavailable`. */
+/**
+ * The enabled record of a model name, which the principal of the call may use. Throws 403, 404, or 503
+ * `key_store_unavailable`, and whatever a principal that is read anew is refused with.
+ */
 export async function resolveModel(call: Call, modelName: string): Promise<ModelRecord> {
   const found = await call.ports.directory.model(modelName);
   if (found === null) throw new GatewayError("model_not_found", { value: modelName.slice(0, MODEL_TEXT_MAX) });
@@ -42,6 +47,11 @@ export async function resolveModel(call: Call, modelName: string): Promise<Model
   }
   call.facts.model = model;
   if (!model.enabled) throw new GatewayError("model_disabled");
+  const { principal } = call.facts;
+  if (principal !== null && !isModelPermitted(principal.tenant, model.model_name)) {
+    const { tenant } = await authenticateNow(call);
+    if (!isModelPermitted(tenant, model.model_name)) throw new GatewayError("model_not_permitted");
+  }
   return model;
 }
 

@@ -39,6 +39,7 @@ async function steps(call: Call): Promise<Response> {
   if (cached.kind === "stale-key") {
     call.ports.directory.forget([{ kind: "key", id: principal.key.key_hash, rev: principal.key.rev + 1 }]);
     principal = await authenticate(call);
+    await resolveModel(call, parsed.modelName);
     cached = await lookupResponse(call, principal, model, parsed);
   }
   if (cached.kind === "hit") return cached.response;

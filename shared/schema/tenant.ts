@@ -11,6 +11,7 @@ import {
   freeText,
   nameField,
   oneOfLowered,
+  timestamp,
   timezone,
   whole,
 } from "./common.ts";
@@ -86,3 +87,42 @@ export const tenantGroupSchema = z.object({ fairshare_group: nameField }).meta({
 
 /** PATCH /tenants/{id}/budget: replaces; omitted caps are null. */
 export const tenantBudgetSchema = z.object(budgetFields).meta({ id: "TenantBudget" });
+
+const WINDOWS_MAX = 100;
+
+const weeklyWindow = z
+  .object({ day: whole(0, 6), start_min: whole(0, 1439), end_min: whole(1, 1440) })
+  .refine((window) => window.start_min < window.end_min, {
+    path: ["end_min"],
+    message: "must be greater than start_min; a window that passes midnight is two windows",
+  });
+
+/** PATCH /tenants/{id}/schedule: replaces the three fields of the schedule; an omitted time zone is kept. */
+export const tenantScheduleSchema = z
+  .object({
+    timezone: timezone.optional(),
+    active_from: timestamp.nullable().default(null),
+    active_until: timestamp.nullable().default(null),
+    weekly_windows: z
+      .array(weeklyWindow, { error: "must be an array of {day, start_min, end_min}" })
+      .max(WINDOWS_MAX, `must have at most ${WINDOWS_MAX} windows`)
+      .default([]),
+  })
+  .refine((body) => body.active_from === null || body.active_until === null || body.active_from < body.active_until, {
+    path: ["active_until"],
+    message: "must be after active_from",
+  })
+  .meta({ id: "TenantSchedule" });
+
+/** PATCH /tenants/{id}/allowlist: null and an empty list permit every model; names need not exist. */
+export const tenantAllowlistSchema = z
+  .object({
+    allowed_models: z
+      .array(freeText(200), { error: "must be null or an array of model names" })
+      .nullable()
+      .transform((names) => {
+        const kept = [...new Set(names ?? [])].filter((name) => name !== "");
+        return kept.length === 0 ? null : kept;
+      }),
+  })
+  .meta({ id: "TenantAllowlist" });

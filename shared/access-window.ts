@@ -1,0 +1,71 @@
+/**
+ * When a tenant may be served (decisions §3.6) - status, the bounds of its term, weekly windows in its own time zone - and
+ * with which models. Pure: the clock is an argument. What decides is local wall-clock time, so a window keeps its hours when a zone changes its
+ * offset; an hour that a change skips is never open, one that it repeats is open twice.
+ */
+import type { ErrorCode } from "./errors.ts";
+import type { ResolvedTenant } from "./records.ts";
+
+/** Minutes from local midnight; day 0 is Sunday. Start inclusive, end exclusive. */
+export interface WeeklyWindow {
+  readonly day: number;
+  readonly start_min: number;
+  readonly end_min: number;
+}
+
+/** What of a tenant decides. Instants are Unix epoch ms. */
+export type AccessTerms = Pick<
+  ResolvedTenant,
+  "status" | "timezone" | "active_from_ms" | "active_until_ms" | "weekly_windows"
+>;
+
+/** The first gate that refuses a tenant at an instant (order: decisions §3.6), or null when it may be served. */
+export function accessRefusal(tenant: AccessTerms, nowMs: number): ErrorCode | null {
+  if (tenant.status !== "active") return "tenant_not_active";
+  if (tenant.active_from_ms !== null && nowMs < tenant.active_from_ms) return "tenant_not_started";
+  if (tenant.active_until_ms !== null && nowMs >= tenant.active_until_ms) return "tenant_expired";
+  return isWithinWindows(tenant.weekly_windows, tenant.timezone, nowMs) ? null : "outside_access_window";
+}
+
+/** True when some window is open; no windows are always open. A zone that is not valid counts as UTC. */
+export function isWithinWindows(windows: readonly WeeklyWindow[], zone: string, nowMs: number): boolean {
+  if (windows.length === 0) return true;
+  const { day, minute } = localTime(zone, nowMs);
+  return windows.some((window) => window.day === day && window.start_min <= minute && minute < window.end_min);
+}
+
+/** True when a tenant may use a model; no list and an empty one permit every model (specification "Tenant"). */
+export function isModelPermitted(tenant: Pick<ResolvedTenant, "allowed_models">, modelName: string): boolean {
+  const { allowed_models: names } = tenant;
+  return names === null || names.length === 0 || names.includes(modelName);
+}
+
+const DAYS: readonly string[] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+/** More than there are zones: only a hostile sequence of names could fill it. */
+const FORMATS_MAX = 1000;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Weekday and minute of the day in a zone. */
+function localTime(zone: string, nowMs: number): { readonly day: number; readonly minute: number } {
+  const parts = formatOf(zone).formatToParts(nowMs);
+  const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((each) => each.type === type)?.value ?? "";
+  return { day: DAYS.indexOf(part("weekday")), minute: Number(part("hour")) * 60 + Number(part("minute")) };
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known !== undefined) return known;
+  const format = makeFormat(zone);
+  if (formats.size >= FORMATS_MAX) formats.clear();
+  formats.set(zone, format);
+  return format;
+}
+
+function makeFormat(zone: string): Intl.DateTimeFormat {
+  const shape = { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  try {
+    return new Intl.DateTimeFormat("en-US", { ...shape, timeZone: zone });
+  } catch {
+    return new Intl.DateTimeFormat("en-US", { ...shape, timeZone: "UTC" });
+  }
+}
