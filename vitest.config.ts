@@ -2,9 +2,22 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { storeSink } from "./test/objects/store-sink.ts";
 
+/** The control service's suite once more, on a real PostgreSQL: directly, and through the driver for Neon. */
+const onRealDatabase = (name: "postgres" | "neon") => ({
+  test: {
+    name,
+    environment: "node" as const,
+    include: ["control/{api,publish,services,backup}/**/*.test.ts", "test/database/**/*.test.ts"],
+    globalSetup: ["./test/harness/control-database.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
+
 /**
  * Layers, fastest first (design §10). `unit` stands beside the code; `objects` runs inside workerd; `spec` talks to one
- * whole stack over HTTP; `faults` starts and kills stacks of its own, one file at a time.
+ * whole stack over HTTP; `faults` starts and kills stacks of its own, one file at a time. `unit` runs the control service on
+ * PGlite, which is one connection: `postgres` and `neon` repeat that, and `test/database` is about many at once.
  */
 export default defineConfig({
   test: {
@@ -19,6 +32,8 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      onRealDatabase("postgres"),
+      onRealDatabase("neon"),
       {
         plugins: [
           cloudflareTest({ wrangler: { configPath: "./wrangler.toml" }, miniflare: { outboundService: storeSink } }),

