@@ -3,6 +3,7 @@ import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/
 
 let control: TestControl;
 const ABSENT = "00000000-0000-4000-8000-000000000000";
+const ABSENT_TOO = "00000000-0000-4000-8000-000000000001";
 const ABSENT_GROUP = "no-such-group";
 
 beforeAll(async () => {
@@ -41,6 +42,12 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["PUT", `/api/v1/models/${ABSENT}/capacity`, { max_in_flight: 2 }],
   ["PUT", `/api/v1/models/${ABSENT}/capacity-mode`, { capacity_mode: "tuned" }],
   ["PUT", `/api/v1/models/${ABSENT}/weight`, { admission_weight: 50 }],
+  ["PUT", `/api/v1/models/${ABSENT}/cache`, { cache_enabled: true }],
+  ["PUT", `/api/v1/models/${ABSENT}/reliability`, {}],
+  ["GET", `/api/v1/models/${ABSENT}/endpoints`, null],
+  ["POST", `/api/v1/models/${ABSENT}/endpoints`, { name: "e", api_base: "http://127.0.0.1:9/v1" }],
+  ["PUT", `/api/v1/models/${ABSENT}/endpoints/${ABSENT_TOO}`, { weight: 5 }],
+  ["DELETE", `/api/v1/models/${ABSENT}/endpoints/${ABSENT_TOO}`, null],
   ["GET", "/api/v1/fairshare/groups", null],
   ["POST", "/api/v1/fairshare/groups", { name: "x" }],
   ["PATCH", `/api/v1/fairshare/groups/${ABSENT_GROUP}/weight`, { weight: 2 }],
@@ -117,7 +124,8 @@ describe("what no route serves", () => {
     );
     expect(documented.sort()).toEqual(
       ROUTES.map(
-        ([method, path]) => `${method} ${path.replace(ABSENT, "{id}").replace(ABSENT_GROUP, "{name}")}`,
+        ([method, path]) =>
+          `${method} ${path.replace(ABSENT, "{id}").replace(ABSENT_TOO, "{endpoint_id}").replace(ABSENT_GROUP, "{name}")}`,
       ).sort(),
     );
   });

@@ -8,6 +8,7 @@ import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
 import { keyRoutes } from "./keys.ts";
 import { loadRoutes } from "./load.ts";
+import { modelEndpointRoutes } from "./model-endpoints.ts";
 import { modelRoutes } from "./models.ts";
 import { publicRoutes } from "./public.ts";
 import { tenantRoutes } from "./tenants.ts";
@@ -23,6 +24,7 @@ export function createApp(deps: ApiDeps): Api {
   tenantRoutes(app);
   keyRoutes(app);
   modelRoutes(app);
+  modelEndpointRoutes(app);
   fairshareRoutes(app);
   usageRoutes(app, deps);
   loadRoutes(app, deps);

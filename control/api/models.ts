@@ -4,8 +4,10 @@
 import { z } from "zod";
 import {
   createModelSchema,
+  modelCacheSchema,
   modelCapacityModeSchema,
   modelCapacitySchema,
+  modelReliabilitySchema,
   modelSchema,
   modelWeightSchema,
   updateModelSchema,
@@ -14,8 +16,10 @@ import { createModel } from "../services/models/create-model.ts";
 import { deleteModel } from "../services/models/delete-model.ts";
 import { getModel } from "../services/models/get-model.ts";
 import { listModels } from "../services/models/list-models.ts";
+import { setModelCache } from "../services/models/set-model-cache.ts";
 import { setModelCapacity } from "../services/models/set-model-capacity.ts";
 import { setModelCapacityMode } from "../services/models/set-model-capacity-mode.ts";
+import { setModelReliability } from "../services/models/set-model-reliability.ts";
 import { setModelWeight } from "../services/models/set-model-weight.ts";
 import { updateModel } from "../services/models/update-model.ts";
 import { create, endpoint, jsonBody, paged, written } from "./endpoint.ts";
@@ -95,5 +99,23 @@ export function modelRoutes(app: Api): void {
     body: modelWeightSchema,
     answer: modelSchema,
     handler: async (c) => written(c, await setModelWeight(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${one}/cache`,
+    summary: "Configure the response cache of a model",
+    tag,
+    body: modelCacheSchema,
+    answer: modelSchema,
+    handler: async (c) => written(c, await setModelCache(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${one}/reliability`,
+    summary: "Replace timeout, retries and endpoint selection of a model",
+    tag,
+    body: modelReliabilitySchema,
+    answer: modelSchema,
+    handler: async (c) => written(c, await setModelReliability(c.var.ctx, pathId(c), await jsonBody(c))),
   });
 }

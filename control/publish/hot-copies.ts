@@ -1,9 +1,17 @@
 /**
  * Builds hot copies from the rows as they are now (decisions §32). Null: the row is gone and so must be its copy.
  */
-import { eq, inArray } from "drizzle-orm";
-import { type ModelRecord, modelRecordSchema, type ResolvedKey, resolvedKeySchema } from "../../shared/records.ts";
+import { asc, eq, inArray } from "drizzle-orm";
+import {
+  type ModelRecord,
+  modelRecordSchema,
+  type ResolvedEndpoint,
+  type ResolvedKey,
+  resolvedEndpointSchema,
+  resolvedKeySchema,
+} from "../../shared/records.ts";
 import type { Database, Transaction } from "../db/connect.ts";
+import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { modelHealth, models } from "../db/schema/models.ts";
 import {
   type ApiKeyRow,
@@ -40,6 +48,10 @@ export async function buildModels(
     .from(models)
     .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
     .where(inArray(models.model_name, [...names]));
+  const endpoints = await endpointsOf(
+    db,
+    rows.map(({ model }) => model.id),
+  );
   return new Map(
     rows.map(({ model, status }) => [
       model.model_name,
@@ -63,10 +75,29 @@ export async function buildModels(
         health_status: status ?? "unknown",
         maintenance_until_ms: model.health_maintenance_until?.getTime() ?? null,
         created_at_ms: model.created_at.getTime(),
-        endpoints: [],
+        endpoints: endpoints.get(model.id) ?? [],
       }),
     ]),
   );
+}
+
+/** Endpoints by their models' ids, in the order of failover (decisions §22.3). */
+async function endpointsOf(
+  db: Database | Transaction,
+  modelIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly ResolvedEndpoint[]>> {
+  if (modelIds.length === 0) return new Map();
+  const rows = await db
+    .select()
+    .from(modelEndpoints)
+    .where(inArray(modelEndpoints.model_id, [...modelIds]))
+    .orderBy(asc(modelEndpoints.priority), asc(modelEndpoints.name));
+  const byModel = new Map<string, ResolvedEndpoint[]>();
+  for (const row of rows) {
+    const endpoint = resolvedEndpointSchema.parse(row);
+    byModel.set(row.model_id, [...(byModel.get(row.model_id) ?? []), endpoint]);
+  }
+  return byModel;
 }
 
 function resolveKey(key: ApiKeyRow, tenant: TenantRow | null, group: GroupRow | null): ResolvedKey {

@@ -11,9 +11,9 @@ import { type RevItem, revItemSchema } from "../../shared/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { type OutboxRow, outbox } from "../db/schema/journal.ts";
 import type { Publisher } from "../services/context.ts";
+import { buildCopies } from "./build-copies.ts";
 import type { Cells } from "./cells.ts";
-import { buildKeys, buildModels } from "./hot-copies.ts";
-import type { HotCopy, KeyStore } from "./key-store.ts";
+import type { KeyStore } from "./key-store.ts";
 import { withValues } from "./live-values.ts";
 
 /** How long a Management write waits for its confirmation. */
@@ -75,14 +75,8 @@ export class OutboxPublisher implements Publisher {
         await tx.execute(
           sql`SELECT pg_advisory_xact_lock(hashtextextended(k, 0)) FROM jsonb_array_elements_text(${JSON.stringify(batch)}::jsonb) AS k`,
         );
-        const keys = await buildKeys(tx, namesOf(batch, "key:"));
-        const models = await buildModels(tx, namesOf(batch, "model:"));
-        await this.#store.put(
-          batch.map((hotKey): HotCopy => {
-            const record = hotKey.startsWith("key:") ? keys.get(hotKey.slice(4)) : models.get(hotKey.slice(6));
-            return { hotKey, text: record === undefined ? null : JSON.stringify(record) };
-          }),
-        );
+        const texts = await buildCopies(tx, batch);
+        await this.#store.put(batch.map((hotKey) => ({ hotKey, text: texts.get(hotKey) ?? null })));
       });
     }
   }
@@ -142,10 +136,6 @@ export class OutboxPublisher implements Publisher {
       return `key-value store: ${reasonOf(error)}`;
     }
   }
-}
-
-function namesOf(hotKeys: readonly string[], prefix: string): readonly string[] {
-  return hotKeys.filter((hotKey) => hotKey.startsWith(prefix)).map((hotKey) => hotKey.slice(prefix.length));
 }
 
 /** One item per record, the newest. */

@@ -7,8 +7,8 @@ import { storeKeys } from "../../shared/records.ts";
 import type { Database } from "../db/connect.ts";
 import { models } from "../db/schema/models.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
+import { buildCopies, COPY_KINDS } from "./build-copies.ts";
 import type { Cells } from "./cells.ts";
-import { buildKeys, buildModels } from "./hot-copies.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { OutboxPublisher } from "./outbox-publisher.ts";
 
@@ -49,18 +49,8 @@ export class Resync {
   async differing(): Promise<ResyncReport> {
     return await this.#walk(async (hotKeys) => {
       const held = await this.#store.get(hotKeys);
-      const keys = await buildKeys(
-        this.#db,
-        hotKeys.filter((name) => name.startsWith("key:")).map((name) => name.slice(4)),
-      );
-      const records = await buildModels(
-        this.#db,
-        hotKeys.filter((name) => name.startsWith("model:")).map((name) => name.slice(6)),
-      );
-      const stale = hotKeys.filter((name, at) => {
-        const record = name.startsWith("key:") ? keys.get(name.slice(4)) : records.get(name.slice(6));
-        return held[at] !== (record === undefined ? null : JSON.stringify(record));
-      });
+      const texts = await buildCopies(this.#db, hotKeys);
+      const stale = hotKeys.filter((name, at) => held[at] !== (texts.get(name) ?? null));
       await this.#publisher.refresh(stale);
     });
   }
@@ -94,17 +84,10 @@ export class Resync {
   /** Copies that no row stands behind. The refresh under lock removes them, unless a row has come meanwhile. */
   async #removeGone(): Promise<number> {
     let removed = 0;
-    for (const pattern of ["key:*", "model:*"]) {
-      for await (const names of this.#store.scan(pattern)) {
-        const keys = await buildKeys(
-          this.#db,
-          names.filter((name) => name.startsWith("key:")).map((name) => name.slice(4)),
-        );
-        const records = await buildModels(
-          this.#db,
-          names.filter((name) => name.startsWith("model:")).map((name) => name.slice(6)),
-        );
-        const gone = names.filter((name) => !keys.has(name.slice(4)) && !records.has(name.slice(6)));
+    for (const kind of COPY_KINDS) {
+      for await (const names of this.#store.scan(`${kind}:*`)) {
+        const texts = await buildCopies(this.#db, names);
+        const gone = names.filter((name) => !texts.has(name));
         await this.#publisher.refresh(gone);
         removed += gone.length;
       }

@@ -5,6 +5,7 @@
 import { and, asc, gt, or, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import { z } from "zod";
+import { isStorable } from "../../shared/schema/common.ts";
 import type { Page } from "./context.ts";
 import { fieldError, parse } from "./parse.ts";
 
@@ -74,12 +75,13 @@ function writeCursor(parts: readonly string[]): string {
 
 function readCursor(cursor: string): readonly string[] {
   try {
-    return z.array(z.string()).parse(JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")));
+    return z.array(z.string().refine(isStorable)).parse(JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")));
   } catch {
     throw badCursor();
   }
 }
 
-function badCursor(): Error {
+/** What a cursor of another list, or of none, is refused with. */
+export function badCursor(): Error {
   return fieldError("cursor", "is not a cursor of this list");
 }

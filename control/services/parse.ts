@@ -28,3 +28,10 @@ export function parseId(id: string): string {
 export function fieldError(path: string, message: string): GatewayError {
   return new GatewayError("validation_failed", { details: [{ path, message }] });
 }
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** The fields that were given. */
+export function dropUndefined<T extends object>(fields: T): Partial<Defined<T>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Defined<T>>;
+}

@@ -19,7 +19,16 @@ const WRITE_LOCK = 727275;
 
 export interface AuditEntry {
   readonly action: string;
-  readonly entityType: "tenant" | "api_key" | "model" | "fairshare_group" | "settings";
+  readonly entityType:
+    | "tenant"
+    | "api_key"
+    | "model"
+    | "model_endpoint"
+    | "fairshare_group"
+    | "mcp_server"
+    | "settings"
+    | "usage"
+    | "gateway";
   readonly entityId: string;
   readonly detail?: Readonly<Record<string, unknown>>;
 }
@@ -50,6 +59,11 @@ export class Journal {
 
   model(modelName: string): void {
     this.hot.push({ hotKey: storeKeys.model(modelName), item: { kind: "model", id: modelName, rev: this.rev } });
+  }
+
+  /** A setting that the cells know has changed (decisions §32.1). */
+  settings(name: string): void {
+    this.hot.push({ hotKey: `settings:${name}`, item: { kind: "settings", id: name, rev: this.rev } });
   }
 
   /** A tenant has changed: one item covers all its keys, whose copies are all written anew. */

@@ -5,7 +5,7 @@
 import { z } from "zod";
 
 /** False for what a database cannot hold as text: NUL and halves of surrogate pairs. */
-const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 const NOT_STORABLE = "must not contain NUL or half a surrogate pair";
 
 /** Required text of 1..max characters after trimming. */

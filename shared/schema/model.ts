@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { amount, descriptionField, flag, freeText, oneOf, requiredText, timestamp, whole } from "./common.ts";
+import { apiBase, headerSecret } from "./upstream.ts";
 
 export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
 export const CAPACITY_MODES = ["static", "tuned"] as const;
@@ -51,6 +52,7 @@ const fields = {
   tool_servers: nameList(false, 100),
   energy_slots_per_node: whole(0),
   max_in_flight: whole(1).nullable(),
+  capacity_mode: oneOf(CAPACITY_MODES),
   cache_enabled: flag,
   cache_ttl_secs: whole(1, 2_592_000),
   request_timeout_secs: whole(1, 86_400).nullable(),
@@ -113,13 +115,7 @@ export const modelSchema = z
 export type Model = z.infer<typeof modelSchema>;
 
 const modelName = requiredText(200).refine((name) => name !== "auto", "auto is reserved");
-const apiBase = freeText(2000).transform((text) => text.replace(/\/+$/, ""));
-/** Goes into a header as it is, so only what a header can carry. */
-const apiKey = z
-  .string({ error: "must be a text" })
-  .max(4000, "must be at most 4000 characters")
-  .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
-  .nullable();
+const apiKey = headerSecret.nullable();
 const health = z.object(healthFields).partial();
 
 /** POST /models; api_base is checked against the address policy by the verb. */
@@ -148,11 +144,27 @@ export const modelCapacitySchema = z.object({ max_in_flight: fields.max_in_fligh
 
 /** PUT /models/{id}/capacity-mode */
 export const modelCapacityModeSchema = z
-  .object({ capacity_mode: oneOf(CAPACITY_MODES) })
+  .object({ capacity_mode: fields.capacity_mode })
   .meta({ id: "ModelCapacityMode" });
 
 /** PUT /models/{id}/weight */
 export const modelWeightSchema = z.object({ admission_weight: fields.admission_weight }).meta({ id: "ModelWeight" });
+
+/** PUT /models/{id}/cache */
+export const modelCacheSchema = z
+  .object({ cache_enabled: flag, cache_ttl_secs: fields.cache_ttl_secs.default(300) })
+  .meta({ id: "ModelCache" });
+
+/** PUT /models/{id}/reliability: replaces; what is omitted takes its default. */
+export const modelReliabilitySchema = z
+  .object({
+    request_timeout_secs: fields.request_timeout_secs.default(null),
+    max_retries: fields.max_retries.default(0),
+    retry_backoff_ms: fields.retry_backoff_ms.default(200),
+    endpoint_selection_mode: fields.endpoint_selection_mode.default("failover"),
+    debug_diagnostics: fields.debug_diagnostics.default(false),
+  })
+  .meta({ id: "ModelReliability" });
 
 export type CreateModel = z.infer<typeof createModelSchema>;
 export type UpdateModel = z.infer<typeof updateModelSchema>;

@@ -5,8 +5,7 @@ import { asc, gt } from "drizzle-orm";
 import type { FairshareGroup } from "../../../shared/schema/fairshare.ts";
 import { fairshareGroups } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../context.ts";
-import { parsePage, toPage } from "../paging.ts";
-import { fieldError } from "../parse.ts";
+import { badCursor, parsePage, toPage } from "../paging.ts";
 import { inDatabase } from "../write.ts";
 import { groupRecord } from "./group-record.ts";
 
@@ -14,7 +13,7 @@ import { groupRecord } from "./group-record.ts";
 export async function listGroups(ctx: VerbContext, query: unknown): Promise<Page<FairshareGroup>> {
   const page = parsePage(query);
   const after = page.after?.[0];
-  if (page.after !== null && after === undefined) throw fieldError("cursor", "is not a cursor of this list");
+  if (page.after !== null && after === undefined) throw badCursor();
   const rows = await inDatabase(async () =>
     ctx.db
       .select()

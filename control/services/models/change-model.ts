@@ -11,7 +11,21 @@ import { write } from "../write.ts";
 import { lockModel, modelRecord } from "./model-record.ts";
 
 /** Fields that hold no secret, so that the audit may show their values. */
-type Fields = Partial<Pick<ModelRow, "max_in_flight" | "admission_weight" | "capacity_mode">>;
+type Fields = Partial<
+  Pick<
+    ModelRow,
+    | "max_in_flight"
+    | "admission_weight"
+    | "capacity_mode"
+    | "cache_enabled"
+    | "cache_ttl_secs"
+    | "request_timeout_secs"
+    | "max_retries"
+    | "retry_backoff_ms"
+    | "endpoint_selection_mode"
+    | "debug_diagnostics"
+  >
+>;
 
 /** Sets fields of a model. Throws 404. */
 export async function changeModel(

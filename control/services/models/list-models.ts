@@ -5,8 +5,7 @@ import { asc, eq, gt } from "drizzle-orm";
 import type { Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { Page, VerbContext } from "../context.ts";
-import { parsePage, toPage } from "../paging.ts";
-import { fieldError } from "../parse.ts";
+import { badCursor, parsePage, toPage } from "../paging.ts";
 import { inDatabase } from "../write.ts";
 import { modelRecord, modelWithHealth } from "./model-record.ts";
 
@@ -14,7 +13,7 @@ import { modelRecord, modelWithHealth } from "./model-record.ts";
 export async function listModels(ctx: VerbContext, query: unknown): Promise<Page<Model>> {
   const page = parsePage(query);
   const after = page.after?.[0];
-  if (page.after !== null && after === undefined) throw fieldError("cursor", "is not a cursor of this list");
+  if (page.after !== null && after === undefined) throw badCursor();
   const rows = await inDatabase(async () =>
     ctx.db
       .select(modelWithHealth)

@@ -1,11 +1,11 @@
 /**
  * A model body as columns: defaults on creation, kept values on update, the credential sealed (decisions §5.1).
  */
-
 import type { CreateModel, UpdateModel } from "../../../shared/schema/model.ts";
-import { seal } from "../../../shared/seal.ts";
 import type { ModelRow, NewModelRow } from "../../db/schema/models.ts";
 import type { VerbContext } from "../context.ts";
+import { dropUndefined } from "../parse.ts";
+import { sealedSecret } from "../secrets.ts";
 
 type Fields = Omit<NewModelRow, "id" | "rev" | "created_at" | "updated_at" | "model_name">;
 
@@ -56,7 +56,7 @@ export async function fieldsOfNew(ctx: VerbContext, body: CreateModel): Promise<
     ...healthColumns(health),
     upstream_model: upstream_model ?? model_name,
     api_base: api_base ?? "",
-    api_key: api_key === undefined || api_key === null || api_key === "" ? null : await seal(api_key, ctx.sealKey),
+    api_key: await sealedSecret(ctx, api_key, null),
   };
 }
 
@@ -67,12 +67,7 @@ export async function fieldsOfUpdate(ctx: VerbContext, body: UpdateModel, before
     ...dropUndefined(given),
     ...healthColumns(health),
     max_in_flight: max_in_flight ?? before.max_in_flight,
-    api_key:
-      api_key === undefined || api_key === null
-        ? before.api_key
-        : api_key === ""
-          ? null
-          : await seal(api_key, ctx.sealKey),
+    api_key: await sealedSecret(ctx, api_key, before.api_key),
   };
 }
 
@@ -87,10 +82,4 @@ function healthColumns(health: CreateModel["health"]): Partial<Fields> {
     health_maintenance_until: until === undefined || until === null ? until : new Date(until),
     health_maintenance_note: health.maintenance_note,
   });
-}
-
-type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-
-function dropUndefined<T extends object>(fields: T): Partial<Defined<T>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Defined<T>>;
 }

@@ -1,0 +1,52 @@
+/**
+ * Adds an endpoint to a model (decisions §6). It takes traffic at once; its first health check is due.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { createModelEndpointSchema, type ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";
+import { modelEndpoints } from "../../db/schema/endpoints.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { lockModel } from "../models/model-record.ts";
+import { parse, parseId } from "../parse.ts";
+import { sealedSecret } from "../secrets.ts";
+import { checkUpstreamAddress } from "../upstream-address.ts";
+import { isUniqueViolation, write } from "../write.ts";
+import { endpointRecord, touchModel } from "./endpoint-record.ts";
+
+/** The endpoint. Throws 400, 404, 409. */
+export async function createEndpoint(ctx: VerbContext, model: string, input: unknown): Promise<Written<ModelEndpoint>> {
+  const modelId = parseId(model);
+  const { api_key, ...body } = parse(createModelEndpointSchema, input);
+  await checkUpstreamAddress(ctx, "api_base", body.api_base);
+  const sealed = await sealedSecret(ctx, api_key, null);
+  return await write(ctx, async (tx, journal) => {
+    await lockModel(tx, modelId);
+    const now = ctx.now();
+    try {
+      const [row] = await tx
+        .insert(modelEndpoints)
+        .values({
+          ...body,
+          model_id: modelId,
+          api_key: sealed,
+          next_check_at: now,
+          created_at: now,
+          updated_at: now,
+          rev: journal.rev,
+        })
+        .returning();
+      if (row === undefined) throw new GatewayError("internal_error");
+      journal.audit({
+        action: "create_model_endpoint",
+        entityType: "model_endpoint",
+        entityId: row.id,
+        detail: { model_id: modelId, name: row.name, api_base: row.api_base },
+      });
+      await touchModel(tx, journal, modelId);
+      return endpointRecord(row);
+    } catch (error) {
+      if (isUniqueViolation(error))
+        throw new GatewayError("already_exists", { value: `model endpoint '${body.name}'`, param: "name" });
+      throw error;
+    }
+  });
+}

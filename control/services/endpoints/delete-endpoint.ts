@@ -1,0 +1,26 @@
+/**
+ * Removes an endpoint of a model; the next request of that model goes elsewhere.
+ */
+import { eq } from "drizzle-orm";
+import { modelEndpoints } from "../../db/schema/endpoints.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parseId } from "../parse.ts";
+import { write } from "../write.ts";
+import { lockEndpoint, touchModel } from "./endpoint-record.ts";
+
+/** Throws 404. */
+export async function deleteEndpoint(ctx: VerbContext, model: string, id: string): Promise<Written<null>> {
+  const [modelId, endpointId] = [parseId(model), parseId(id)];
+  return await write(ctx, async (tx, journal) => {
+    const { name } = await lockEndpoint(tx, modelId, endpointId);
+    await tx.delete(modelEndpoints).where(eq(modelEndpoints.id, endpointId));
+    journal.audit({
+      action: "delete_model_endpoint",
+      entityType: "model_endpoint",
+      entityId: endpointId,
+      detail: { model_id: modelId, name },
+    });
+    await touchModel(tx, journal, modelId);
+    return null;
+  });
+}

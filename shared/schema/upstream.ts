@@ -1,0 +1,16 @@
+/**
+ * Where a model's calls go and what they are authorised with: fields that models, endpoints and MCP servers share.
+ */
+import { z } from "zod";
+import { isSealed } from "../seal.ts";
+import { freeText } from "./common.ts";
+
+/** An upstream's base without trailing slash, or "" (decisions §5.1). Whether it may be called is the verb's to check. */
+export const apiBase = freeText(2000).transform((text) => text.replace(/\/+$/, ""));
+
+/** Goes into a header as it is, so only what a header can carry; "" clears. */
+export const headerSecret = z
+  .string({ error: "must be a text" })
+  .max(4000, "must be at most 4000 characters")
+  .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
+  .refine((text) => !isSealed(text), "must be the secret itself, not its encrypted form");
