@@ -1,0 +1,188 @@
+/**
+ * A change of a cap, a weight or a group is felt by who waits already, without a new arrival (decisions §20.3, §20.4), and
+ * ends nobody. On a stack of its own: four slots, shared by nobody else.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { FairshareLive } from "../../shared/schema/load.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const ENDLESS = "chunks=100000,pace=20";
+let stack: Stack;
+let upstream: TestUpstream;
+let gateway: Gateway;
+let clients: AbortController[] = [];
+const dataDir = mkdtempSync(join(tmpdir(), "gateway-live-"));
+
+beforeAll(async () => {
+  upstream = await startTestUpstream();
+  stack = await startStack({ env: stackEnv(dataDir, { GATEWAY_GLOBAL_MAX_IN_FLIGHT: "4" }) });
+  gateway = new Gateway(stack);
+});
+afterEach(async () => {
+  for (const client of clients) client.abort();
+  clients = [];
+  await waitFor(
+    async () => await gateway.stats(),
+    ({ in_flight, queued }) => in_flight + queued === 0,
+  );
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** A client whose answer does not end before it leaves. */
+function come(minted: Minted): AbortController {
+  const client = new AbortController();
+  clients.push(client);
+  void gateway.chat(minted, { stream: true, signal: client.signal }).then(
+    async (response) => await response.text().catch(() => ""),
+    () => "",
+  );
+  return client;
+}
+
+type Load = readonly [inFlight: number, queued: number];
+
+async function live(): Promise<FairshareLive> {
+  return await gateway.must<FairshareLive>("GET", "/fairshare/live");
+}
+
+async function tenantIn(minted: Minted): Promise<FairshareLive["tenants"][number] | undefined> {
+  return (await live()).tenants.find((tenant) => tenant.tenant_id === minted.tenant.id);
+}
+
+/** Waits until a tenant holds and waits like this. */
+async function settles(minted: Minted, [inFlight, queued]: Load): Promise<void> {
+  await waitFor(
+    async () => await tenantIn(minted),
+    (tenant) => tenant?.in_flight === inFlight && tenant.queued === queued,
+  );
+}
+
+/** As many clients one after another, until they hold and wait like this. */
+async function comes(minted: Minted, count: number, load: Load): Promise<readonly AbortController[]> {
+  const came = Array.from({ length: count }, () => come(minted));
+  await settles(minted, load);
+  return came;
+}
+
+/** Every stream of a tenant goes on. */
+async function goesOn(minted: Minted): Promise<void> {
+  const seen = upstream.seen(minted.mark);
+  const before = seen.map((request) => request.chunksWritten);
+  await waitFor(
+    () => seen.map((request) => request.chunksWritten),
+    (now) => now.every((count, at) => count > (before[at] ?? 0) + 2),
+  );
+  expect(seen.map((request) => request.cutOff)).toEqual(seen.map(() => false));
+}
+
+describe("a cap", () => {
+  it("of a model: raised and cleared it grants who waits, lowered it ends nobody", async () => {
+    const minted = await gateway.mint(upstream.url, ENDLESS, { max_in_flight: 1 });
+    const path = `/models/${minted.model.id}/capacity`;
+    await comes(minted, 4, [1, 3]);
+    expect((await live()).model_queued).toEqual({ [minted.model.model_name]: 3 });
+    await gateway.must("PUT", path, { max_in_flight: 2 });
+    await settles(minted, [2, 2]);
+    await gateway.must("PUT", path, { max_in_flight: null });
+    await settles(minted, [4, 0]);
+    await gateway.must("PUT", path, { max_in_flight: 1 });
+    expect((await live()).model_in_flight).toEqual({ [minted.model.model_name]: 4 });
+    await goesOn(minted);
+  });
+
+  it("of a tenant: raised and cleared it grants who waits, lowered it ends nobody", async () => {
+    const minted = await gateway.mint(upstream.url, ENDLESS);
+    const quota = async (max_in_flight: number | null): Promise<void> => {
+      await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 0, max_in_flight });
+    };
+    await quota(1);
+    await comes(minted, 4, [1, 3]);
+    await quota(2);
+    await settles(minted, [2, 2]);
+    await quota(null);
+    await settles(minted, [4, 0]);
+    await quota(1);
+    expect(await tenantIn(minted)).toMatchObject({ max_in_flight: 1, in_flight: 4 });
+    await goesOn(minted);
+  });
+
+  it("of the cell: raised it grants who waits, lowered it ends nobody", async () => {
+    await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
+    const minted = await gateway.mint(upstream.url, ENDLESS);
+    await comes(minted, 4, [1, 3]);
+    await gateway.must("PUT", "/capacity", { max_in_flight: 3 });
+    await settles(minted, [3, 1]);
+    await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
+    expect(await live()).toMatchObject({ max_in_flight: 1, global_in_flight: 3, global_queued: 1 });
+    await goesOn(minted);
+    await gateway.must("PUT", "/capacity", { max_in_flight: null });
+    await settles(minted, [4, 0]);
+  });
+});
+
+/** Two tenants that hold two slots each while one more client of each waits, the second's first. */
+async function contention(): Promise<{ first: Minted; second: Minted; leaves: AbortController | undefined }> {
+  const [first, second] = [await gateway.mint(upstream.url, ENDLESS), await gateway.mint(upstream.url, ENDLESS)];
+  await comes(first, 2, [2, 0]);
+  const [leaves] = await comes(second, 2, [2, 0]);
+  await comes(second, 1, [2, 1]);
+  await comes(first, 1, [2, 1]);
+  return { first, second, leaves };
+}
+
+describe("who waits", () => {
+  it("and came first gets the slot that his own tenant gives back, as long as nothing changes", async () => {
+    const { first, second, leaves } = await contention();
+    leaves?.abort();
+    await settles(second, [2, 0]);
+    await settles(first, [2, 1]);
+  });
+
+  it("is passed over for a tenant that has become three times as heavy", async () => {
+    const { first, second, leaves } = await contention();
+    await gateway.must("PATCH", `/tenants/${first.tenant.id}/weight`, { weight: 300 });
+    expect(await tenantIn(first)).toMatchObject({ weight: 300, weight_share: 0.75, expected_slots: 3 });
+    leaves?.abort();
+    await settles(first, [3, 0]);
+    await settles(second, [1, 1]);
+  });
+
+  it("is passed over for a tenant that has moved to a heavier group", async () => {
+    const { first, second, leaves } = await contention();
+    const name = `heavy-${first.mark}`;
+    await gateway.must("POST", "/fairshare/groups", { name, weight: 300 });
+    await gateway.must("PATCH", `/tenants/${first.tenant.id}/group`, { fairshare_group: name });
+    expect(await tenantIn(first)).toMatchObject({ fairshare_group: name, weight_share: 0.75, expected_slots: 3 });
+    expect((await live()).groups.find((group) => group.name === name)).toMatchObject({ queued: 1, slot_cap: 3 });
+    leaves?.abort();
+    await settles(first, [3, 0]);
+    await settles(second, [1, 1]);
+  });
+
+  it("is passed over for a group that has become three times as heavy", async () => {
+    const name = "by-weight";
+    await gateway.must("POST", "/fairshare/groups", { name });
+    const [first, second] = [await gateway.mint(upstream.url, ENDLESS), await gateway.mint(upstream.url, ENDLESS)];
+    await gateway.must("PATCH", `/tenants/${first.tenant.id}/group`, { fairshare_group: name });
+    await comes(first, 2, [2, 0]);
+    const [leaves] = await comes(second, 2, [2, 0]);
+    await comes(second, 1, [2, 1]);
+    await comes(first, 1, [2, 1]);
+    await gateway.must("PATCH", `/fairshare/groups/${name}/weight`, { weight: 300 });
+    expect((await live()).groups.find((group) => group.name === name)).toMatchObject({ weight: 300, slot_cap: 3 });
+    leaves?.abort();
+    await settles(first, [3, 0]);
+    await settles(second, [1, 1]);
+  });
+});
