@@ -5,6 +5,7 @@
 import { z } from "zod";
 import {
   envCellName,
+  envCidrs,
   envComplaints,
   envDatabaseName,
   envEncryptionKey,
@@ -13,7 +14,6 @@ import {
   envText,
   envWebUrl,
 } from "../shared/env-fields.ts";
-import { isCidr } from "../shared/ssrf.ts";
 
 /** Raised by {@link parseEnv}: one line that names every offending variable. */
 export class EnvError extends Error {
@@ -77,14 +77,7 @@ const schema = z.object({
   GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
   GATEWAY_API_KEY_PEPPER: envSecret,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
-  GATEWAY_ALLOWED_PRIVATE_CIDRS: envText("")
-    .transform((value) =>
-      value
-        .split(",")
-        .map((item) => item.trim())
-        .filter((item) => item !== ""),
-    )
-    .refine((items) => items.every(isCidr), "must be a comma-separated list of CIDRs"),
+  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
   GATEWAY_CELL: envText("local").pipe(envCellName),
   GATEWAY_CELLS: envSecret.transform((value, context) => {
     if (value === undefined) return null;

@@ -8,7 +8,9 @@ import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
+import { timerSleep } from "./adapters/timer-sleep.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
+import { EndpointMemory } from "./domain/endpoint-memory.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/context.ts";
 import type { Ports } from "./ports.ts";
@@ -38,6 +40,7 @@ function compose(bindings: Bindings): Deps | EnvError {
     const cell = new CellAdmission(bindings, env.cell, env.ledgerShards, consoleLog);
     const ports: Ports = {
       clock,
+      sleep: timerSleep,
       random: { uuid: () => crypto.randomUUID(), fraction: Math.random },
       directory: new RedisDirectory(client, clock, waitUntil),
       admission: cell,
@@ -46,7 +49,7 @@ function compose(bindings: Bindings): Deps | EnvError {
       secrets: new SealedSecrets(env.encryptionKey),
       log: consoleLog,
     };
-    return { env, ports, memory: { usageOptionRefused: new Map() }, cell };
+    return { env, ports, memory: { usageOptionRefused: new Map(), endpoints: new EndpointMemory() }, cell };
   } catch (error) {
     if (!(error instanceof EnvError)) throw error;
     consoleLog.event("configuration_invalid", { reason: error.message });

@@ -16,6 +16,7 @@ describe("the Worker's configuration", () => {
       apiKeyPepper: undefined,
       encryptionKey: undefined,
       internalToken: undefined,
+      ssrf: { blockPrivate: false, allowedCidrs: [] },
     });
   });
 
@@ -45,6 +46,8 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_LEDGER_SHARDS", "-1"],
     ["GATEWAY_SESSION_ID_DERIVATION", "perhaps"],
     ["GATEWAY_FAIRSHARE_ALGORITHM", "fifo"],
+    ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "2"],
+    ["GATEWAY_ALLOWED_PRIVATE_CIDRS", "10.0.0.0"],
   ])("names %s and not its value when it is %j", (variable, value) => {
     const parse = (): unknown => parseEnv({ [variable]: value });
     expect(parse).toThrow(EnvError);

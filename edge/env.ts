@@ -5,6 +5,7 @@
 import { z } from "zod";
 import {
   envCellName,
+  envCidrs,
   envComplaints,
   envDatabaseName,
   envEncryptionKey,
@@ -14,6 +15,7 @@ import {
   envWebUrl,
   envWhole,
 } from "../shared/env-fields.ts";
+import type { SsrfPolicy } from "../shared/ssrf.ts";
 
 /** What the platform hands to the Worker and its objects: text variables and object namespaces. */
 export interface Bindings {
@@ -59,6 +61,8 @@ const schema = z.object({
   GATEWAY_LEDGER_SHARDS: envWhole(1),
   GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
+  GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
+  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
 });
 
 /** The validated configuration of one isolate. */
@@ -76,6 +80,7 @@ export interface Env {
   readonly ledgerShards: number;
   readonly sessionIdDerivation: boolean;
   readonly fairshareAlgorithm: "weighted" | "hierarchical";
+  readonly ssrf: SsrfPolicy;
 }
 
 /** Where the analytics store answers. */
@@ -117,5 +122,6 @@ export function parseEnv(bindings: object): Env {
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,
     fairshareAlgorithm: value.GATEWAY_FAIRSHARE_ALGORITHM,
+    ssrf: { blockPrivate: value.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: value.GATEWAY_ALLOWED_PRIVATE_CIDRS },
   };
 }

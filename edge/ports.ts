@@ -7,9 +7,13 @@ import type { RevItem } from "../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
 import type { Admitted, Ask, PermitHandle } from "./domain/ask.ts";
+import type { UpstreamOutcomes } from "./domain/upstream-outcomes.ts";
 
 /** Unix epoch ms. */
 export type Clock = () => number;
+
+/** Waiting: resolves after `ms`, or as soon as the signal aborts. Never rejects. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** Chance: identifiers, and fractions in [0, 1). */
 export interface Random {
@@ -55,9 +59,9 @@ export interface Admission {
   /** The slot of a request that outlived its Cell. */
   adopt(ask: Ask): Promise<PermitHandle>;
   /** The row of a request without permit. Falls back to the Ledger when the Cell is beyond reach; never throws. */
-  record(row: UsageRow): Promise<void>;
+  record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The row of a request whose permit failed to settle. Retries on a fresh stub, then hands it to the Ledger. */
-  settleOrphan(row: UsageRow): Promise<void>;
+  settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
 }
 
@@ -111,6 +115,7 @@ export interface Log {
 
 export interface Ports {
   readonly clock: Clock;
+  readonly sleep: Sleep;
   readonly random: Random;
   readonly directory: Directory;
   readonly admission: Admission;

@@ -3,6 +3,7 @@
  * the variable must be, never what it is.
  */
 import { z } from "zod";
+import { isCidr } from "./ssrf.ts";
 
 const TRUTHY = new Set(["1", "true", "yes", "on"]);
 const FALSY = new Set(["0", "false", "no", "off"]);
@@ -50,6 +51,16 @@ export const envWhole = (fallback: number) =>
 /** An http or https URL, or the fallback. */
 export const envWebUrl = (fallback: string) =>
   envText(fallback).refine((value) => URL.canParse(value) && /^https?:/.test(value), "must be an http or https URL");
+
+/** Address ranges, separated by commas. */
+export const envCidrs = envText("")
+  .transform((value) =>
+    value
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== ""),
+  )
+  .refine((items) => items.every(isCidr), "must be a comma-separated list of CIDRs");
 
 /** A cell's name (decisions §0.2). */
 export const envCellName = z.string().regex(/^[a-z0-9-]{1,32}$/, "must match ^[a-z0-9-]{1,32}$");

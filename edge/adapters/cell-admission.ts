@@ -7,6 +7,7 @@ import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Admitted, Ask, CellApi, LedgerApi, PermitHandle } from "../domain/ask.ts";
 import { shardOf } from "../domain/custody/row-line.ts";
+import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Bindings } from "../env.ts";
 import type { Admission, Log } from "../ports.ts";
 
@@ -31,17 +32,17 @@ export class CellAdmission implements Admission {
     return (await this.#call(async (cell) => await cell.adopt(ask))).permit;
   }
 
-  async record(row: UsageRow): Promise<void> {
+  async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     try {
-      await this.#call(async (cell) => await cell.record(row));
+      await this.#call(async (cell) => await cell.record(row, upstream));
     } catch {
       await this.#toLedger(row);
     }
   }
 
-  async settleOrphan(row: UsageRow): Promise<void> {
+  async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     try {
-      await this.#call(async (cell) => await cell.settleOrphan(row));
+      await this.#call(async (cell) => await cell.settleOrphan(row, upstream));
     } catch {
       await this.#toLedger(row);
     }

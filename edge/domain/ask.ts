@@ -6,6 +6,7 @@ import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/inter
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { HistorySample } from "./cell/history.ts";
 import type { Arrival, SchedulerSnapshot } from "./fairshare/types.ts";
+import type { UpstreamOutcomes } from "./upstream-outcomes.ts";
 
 /** A request for one slot: what the scheduler decides about, and what the Cell needs besides. */
 export interface Ask extends Arrival {
@@ -37,6 +38,8 @@ export interface Settlement {
   readonly row: UsageRow;
   /** Tokens to correct the scheduler's charge with: 0 refunds it in full (decisions §20.1). */
   readonly actualTokens: number;
+  /** How its attempts at upstreams ended, to be counted with the row. */
+  readonly upstream?: UpstreamOutcomes;
 }
 
 /**
@@ -77,9 +80,9 @@ export interface CellApi {
   /** After a reset: counts a slot that is already in use, even above the cap. */
   adopt(ask: Ask): Promise<{ readonly permit: PermitHandle }>;
   /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
-  record(row: UsageRow): Promise<void>;
+  record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** For a request whose permit is beyond reach: same effect as record, deduplicated by request id. */
-  settleOrphan(row: UsageRow): Promise<void>;
+  settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The items that the Cell knows to be newer than given (routes that need no admission). */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   /** Notes the revisions and applies the values of those that are not older than known. */

@@ -8,6 +8,7 @@ import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Ask, Grant, Settlement } from "../domain/ask.ts";
 import { orphanedSettlement, settledRow } from "../domain/cell/permit-end.ts";
 import type { Arrival, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
+import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { PermitDesk } from "./permit.ts";
 
 /** One arrival. Only the desk reads it; a permit just hands it back. */
@@ -24,7 +25,7 @@ export interface DeskOptions {
   readonly scheduler: Scheduler;
   readonly now: () => number;
   /** Takes a completed row on its way; resolves when it is durable. `orphan`: its Worker may have sent a row of its own. */
-  readonly complete: (row: UsageRow, orphan: boolean) => Promise<void>;
+  readonly complete: (row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes) => Promise<void>;
   /** Told after every change of what is held or waits. */
   readonly changed: () => void;
 }
@@ -77,7 +78,8 @@ export class AdmissionDesk implements PermitDesk<Seat> {
   async settle(seat: Seat, settlement: Settlement): Promise<void> {
     if (!this.#leave(seat, settlement.actualTokens)) return;
     const queuedMs = Math.max(0, Math.round(this.#options.now() - seat.arrivedMs));
-    await this.#options.complete(settledRow(settlement, seat.grant, this.#options.cell, queuedMs), false);
+    const row = settledRow(settlement, seat.grant, this.#options.cell, queuedMs);
+    await this.#options.complete(row, false, settlement.upstream);
   }
 
   abandon(seat: Seat): void {

@@ -11,6 +11,7 @@ const countersSchema = z.object({
   requests: z.array(z.tuple([z.string(), z.number()])),
   input: z.number(),
   output: z.number(),
+  upstream: z.array(z.tuple([z.string(), z.number()])).default([]),
   ttft: histogramSchema,
   total: histogramSchema,
 });

@@ -16,6 +16,7 @@ import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
+import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk, type Seat } from "./admission-desk.ts";
 import { CellStore } from "./cell-store.ts";
@@ -53,7 +54,7 @@ export class Cell extends DurableObject<Bindings> {
       cell: this.#cell,
       scheduler: this.#scheduler,
       now: Date.now,
-      complete: async (row, orphan) => await this.#complete(row, orphan),
+      complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
     });
     const saved = this.#store.counters;
@@ -77,18 +78,18 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */
-  async record(row: UsageRow): Promise<void> {
+  async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     if (row.tenant_id === NIL_UUID && !this.#refusals.allow(Date.now())) {
       this.#counters.count(row);
       return;
     }
-    await this.#complete({ ...row, cell: this.#cell }, false);
+    await this.#complete({ ...row, cell: this.#cell }, false, upstream);
   }
 
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
-  async settleOrphan(row: UsageRow): Promise<void> {
+  async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     this.#desk.settledElsewhere(row.request_id, row.total_tokens);
-    await this.#complete({ ...row, cell: this.#cell }, true);
+    await this.#complete({ ...row, cell: this.#cell }, true, upstream);
   }
 
   async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
@@ -155,8 +156,8 @@ export class Cell extends DurableObject<Bindings> {
     };
   }
 
-  async #complete(row: UsageRow, orphan: boolean): Promise<void> {
-    this.#counters.count(row);
+  async #complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
+    this.#counters.count(row, upstream);
     this.#wake();
     await this.#courier.deliver(row, orphan);
   }

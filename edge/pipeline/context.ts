@@ -3,7 +3,9 @@
  * write its row. Steps read what earlier steps wrote and never reach around them.
  */
 import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../shared/records.ts";
+import type { SsrfPolicy } from "../../shared/ssrf.ts";
 import type { CacheStatus, RequestType } from "../../shared/usage-row.ts";
+import type { EndpointMemory } from "../domain/endpoint-memory.ts";
 import type { JsonDocument } from "../domain/json-document.ts";
 import type { SessionId } from "../domain/session-id.ts";
 import type { TokenEstimate } from "../domain/token-estimate.ts";
@@ -16,12 +18,16 @@ export interface PipelineConfig {
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
   readonly sessionIdDerivation: boolean;
+  /** What addresses registered by an admin may be called (decisions §16). */
+  readonly ssrf: SsrfPolicy;
 }
 
 /** Memory of an isolate that outlives a request. */
 export interface IsolateMemory {
   /** Model id -> until when its upstream is known to refuse `stream_options` (decisions §22.5), epoch ms. */
   readonly usageOptionRefused: Map<string, number>;
+  /** Endpoints that failed lately. */
+  readonly endpoints: EndpointMemory;
 }
 
 export interface Principal {

@@ -19,6 +19,7 @@ export function received(deps: Deps, request: Request, context: ExecutionContext
       upstreamBaseUrl: env.upstreamBaseUrl,
       upstreamTimeoutMs: env.upstreamTimeoutMs,
       sessionIdDerivation: env.sessionIdDerivation,
+      ssrf: env.ssrf,
     },
     request,
     requestType,

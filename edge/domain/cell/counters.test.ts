@@ -16,9 +16,28 @@ describe("what a cell counts", () => {
       ttft_ms: 7,
       total_ms: 40,
     });
-    before.count({ ...row, request_id: "b", admission: "rejected", status_code: 404 });
+    before.count({ ...row, request_id: "b", admission: "rejected", status_code: 404 }, { retry: 2, exhausted: 1 });
     const after = new Counters();
     after.restore(before.save());
     expect(after.families()).toEqual(before.families());
+  });
+
+  it("shows every outcome of attempts at upstreams from the start, and counts those of one request once", () => {
+    const counters = new Counters();
+    const shown = () =>
+      counters
+        .families()
+        .find(({ name }) => name === "gateway_upstream_attempts_total")
+        ?.samples.map((sample) => [sample.labels["outcome"], sample.value]);
+    expect(shown()?.map(([, value]) => value)).toEqual([0, 0, 0, 0, 0]);
+    const row = zeroUsageRow("a", 0);
+    for (let handedIn = 0; handedIn < 2; handedIn += 1) counters.count(row, { success: 1, retry: 2, failover: 1 });
+    expect(shown()).toEqual([
+      ["success", 1],
+      ["retry", 2],
+      ["timeout", 0],
+      ["failover", 1],
+      ["exhausted", 0],
+    ]);
   });
 });

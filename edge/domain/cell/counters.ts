@@ -4,6 +4,7 @@
  */
 import type { MetricFamily } from "../../../shared/internal.ts";
 import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
+import { UPSTREAM_OUTCOMES, type UpstreamOutcomes } from "../upstream-outcomes.ts";
 import { Histogram, type SavedHistogram } from "./histogram.ts";
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
@@ -23,11 +24,12 @@ const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000]
 /** Completed requests that are remembered, so that a row handed in twice counts once. */
 const RECENT_MAX = 10_000;
 
-/** Counters at rest. `requests`: by `admission/status class`. */
+/** Counters at rest. `requests`: by `admission/status class`; `upstream`: by outcome. */
 export interface SavedCounters {
   readonly requests: readonly (readonly [string, number])[];
   readonly input: number;
   readonly output: number;
+  readonly upstream: readonly (readonly [string, number])[];
   readonly ttft: SavedHistogram;
   readonly total: SavedHistogram;
 }
@@ -35,13 +37,14 @@ export interface SavedCounters {
 export class Counters {
   readonly #recent = new Set<string>();
   readonly #requests = new Map<string, number>();
+  readonly #upstream = new Map<string, number>();
   readonly #ttft = new Histogram(TTFT_BOUNDS);
   readonly #total = new Histogram(TOTAL_BOUNDS);
   #inputTokens = 0;
   #outputTokens = 0;
 
-  /** Counts one completed request; one that was counted lately is not counted again. */
-  count(row: UsageRow): void {
+  /** Counts one completed request and its attempts at upstreams; one that was counted lately is not counted again. */
+  count(row: UsageRow, upstream: UpstreamOutcomes = {}): void {
     if (this.#recent.has(row.request_id)) return;
     this.#recent.add(row.request_id);
     if (this.#recent.size > RECENT_MAX) {
@@ -56,6 +59,8 @@ export class Counters {
     this.#outputTokens += row.output_tokens;
     if (row.upstream_status >= 200 && row.upstream_status < 300) this.#ttft.observe(row.ttft_ms);
     if (row.admission !== "rejected") this.#total.observe(row.total_ms);
+    for (const outcome of UPSTREAM_OUTCOMES)
+      this.#upstream.set(outcome, (this.#upstream.get(outcome) ?? 0) + (upstream[outcome] ?? 0));
   }
 
   /** What is to be kept over a rest of the object; read back by {@link Counters.restore}. */
@@ -64,6 +69,7 @@ export class Counters {
       requests: [...this.#requests],
       input: this.#inputTokens,
       output: this.#outputTokens,
+      upstream: [...this.#upstream],
       ttft: this.#ttft.save(),
       total: this.#total.save(),
     };
@@ -72,6 +78,7 @@ export class Counters {
   /** Goes on from what was saved. */
   restore(saved: SavedCounters): void {
     for (const [name, value] of saved.requests) this.#requests.set(name, value);
+    for (const [outcome, value] of saved.upstream) this.#upstream.set(outcome, value);
     this.#inputTokens = saved.input;
     this.#outputTokens = saved.output;
     this.#ttft.restore(saved.ttft);
@@ -90,6 +97,16 @@ export class Counters {
       { name: "gateway_requests_total", help: "Requests completed, refusals included.", type: "counter", samples },
       plain("gateway_input_tokens_total", "Input tokens of completed requests.", "counter", this.#inputTokens),
       plain("gateway_output_tokens_total", "Output tokens of completed requests.", "counter", this.#outputTokens),
+      {
+        name: "gateway_upstream_attempts_total",
+        help: "Attempts at upstreams by outcome.",
+        type: "counter",
+        samples: UPSTREAM_OUTCOMES.map((outcome) => ({
+          suffix: "",
+          labels: { outcome },
+          value: this.#upstream.get(outcome) ?? 0,
+        })),
+      },
       this.#ttft.family("gateway_ttft_ms", "Milliseconds to the first byte of successful upstream answers."),
       this.#total.family("gateway_total_ms", "Milliseconds from arrival to the last byte, refusals excluded."),
     ];

@@ -5,6 +5,7 @@
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Admitted, Ask, Grant, PermitHandle, Settlement } from "../../domain/ask.ts";
+import { EndpointMemory } from "../../domain/endpoint-memory.ts";
 import type { Admission, CacheEntry, Directory, Ports, RecordSource, UpstreamCall } from "../../ports.ts";
 import type { Call } from "../context.ts";
 import { type Received, receive } from "../receive.ts";
@@ -54,7 +55,13 @@ export class World {
   nowMs = 1_700_000_000_000;
   adopt: () => Promise<PermitHandle> = async () => new TestPermit();
 
+  /** What happens while a request waits. */
+  sleep: (signal: AbortSignal) => Promise<void> = async () => undefined;
+
   readonly permit = new TestPermit();
+  readonly memory = { usageOptionRefused: new Map<string, number>(), endpoints: new EndpointMemory() };
+  /** Waits asked for, ms. */
+  readonly waits: number[] = [];
   readonly asks: Ask[] = [];
   readonly recorded: UsageRow[] = [];
   readonly orphans: UsageRow[] = [];
@@ -78,13 +85,14 @@ export class World {
     });
     return {
       ports: this.#ports(),
-      memory: { usageOptionRefused: new Map() },
+      memory: this.memory,
       config: {
         apiKeyPepper: undefined,
         maxBodyBytes: 1024,
         upstreamBaseUrl: "http://upstream.test",
         upstreamTimeoutMs: 60_000,
         sessionIdDerivation: true,
+        ssrf: { blockPrivate: false, allowedCidrs: [] },
       },
       request,
       requestType: "chat",
@@ -100,6 +108,11 @@ export class World {
   #ports(): Ports {
     return {
       clock: () => this.nowMs,
+      sleep: async (ms, signal) => {
+        this.waits.push(ms);
+        await this.sleep(signal);
+        this.nowMs += ms;
+      },
       random: { uuid: () => "00000000-0000-4000-8000-000000000001", fraction: () => 0.5 },
       directory: this.#directory(),
       admission: this.#admission(),

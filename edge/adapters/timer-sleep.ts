@@ -1,0 +1,15 @@
+/**
+ * Waiting on the platform's timers. A wait that nobody needs any more leaves no timer behind.
+ */
+import type { Sleep } from "../ports.ts";
+
+export const timerSleep: Sleep = async (ms, signal) => {
+  if (signal.aborted) return;
+  const over = Promise.withResolvers<void>();
+  const end = (): void => over.resolve();
+  const timer = setTimeout(end, ms);
+  signal.addEventListener("abort", end, { once: true });
+  await over.promise;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", end);
+};
