@@ -8,6 +8,7 @@ import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
 import { keyRoutes } from "./keys.ts";
 import { loadRoutes } from "./load.ts";
+import { mcpServerRoutes } from "./mcp-servers.ts";
 import { modelEndpointRoutes } from "./model-endpoints.ts";
 import { modelRoutes } from "./models.ts";
 import { publicRoutes } from "./public.ts";
@@ -25,6 +26,7 @@ export function createApp(deps: ApiDeps): Api {
   keyRoutes(app);
   modelRoutes(app);
   modelEndpointRoutes(app);
+  mcpServerRoutes(app);
   fairshareRoutes(app);
   usageRoutes(app, deps);
   loadRoutes(app, deps);

@@ -4,10 +4,11 @@
  */
 import type { Database, Transaction } from "../db/connect.ts";
 import { buildKeys, buildModels } from "./hot-copies.ts";
+import { buildMcpServers } from "./mcp-copies.ts";
 
 type Build = (db: Database | Transaction, ids: readonly string[]) => Promise<ReadonlyMap<string, object>>;
 
-const BUILDERS: Readonly<Record<string, Build>> = { key: buildKeys, model: buildModels };
+const BUILDERS: Readonly<Record<string, Build>> = { key: buildKeys, model: buildModels, mcp: buildMcpServers };
 
 /** What stands before the colon in the names of copies. */
 export const COPY_KINDS: readonly string[] = Object.keys(BUILDERS);

@@ -96,7 +96,7 @@ describe("resync", () => {
       { hotKey: storeKeys.model("m"), text: null },
       { hotKey: storeKeys.key("ghost"), text: "{}" },
     ]);
-    expect(await control.resync.all()).toEqual({ keys: 1, models: 1, removed: 1 });
+    expect(await control.resync.all()).toEqual({ keys: 1, models: 1, mcp_servers: 0, removed: 1 });
     expect(await keyCopy()).toEqual(before);
     expect((await control.store.get([storeKeys.model("m")]))[0]).not.toBeNull();
     expect(control.cell.items.at(-1)).toMatchObject({ kind: "all", id: "*" });

@@ -5,6 +5,7 @@
 import { asc, gt, sql } from "drizzle-orm";
 import { storeKeys } from "../../shared/records.ts";
 import type { Database } from "../db/connect.ts";
+import { mcpServers } from "../db/schema/mcp-servers.ts";
 import { models } from "../db/schema/models.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
 import { buildCopies, COPY_KINDS } from "./build-copies.ts";
@@ -17,6 +18,7 @@ const BATCH = 200;
 export interface ResyncReport {
   readonly keys: number;
   readonly models: number;
+  readonly mcp_servers: number;
   readonly removed: number;
 }
 
@@ -63,7 +65,9 @@ export class Resync {
     }
     const names = (await this.#db.select({ name: models.model_name }).from(models)).map((row) => row.name);
     for (let at = 0; at < names.length; at += BATCH) await visit(names.slice(at, at + BATCH).map(storeKeys.model));
-    return { keys, models: names.length, removed: await this.#removeGone() };
+    const servers = (await this.#db.select({ name: mcpServers.name }).from(mcpServers)).map((row) => row.name);
+    for (let at = 0; at < servers.length; at += BATCH) await visit(servers.slice(at, at + BATCH).map(storeKeys.mcp));
+    return { keys, models: names.length, mcp_servers: servers.length, removed: await this.#removeGone() };
   }
 
   async *#keyHashes(): AsyncGenerator<readonly string[]> {

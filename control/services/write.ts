@@ -61,6 +61,11 @@ export class Journal {
     this.hot.push({ hotKey: storeKeys.model(modelName), item: { kind: "model", id: modelName, rev: this.rev } });
   }
 
+  /** The copy of an MCP server has changed or is gone. */
+  mcpServer(name: string): void {
+    this.hot.push({ hotKey: storeKeys.mcp(name), item: { kind: "mcp", id: name, rev: this.rev } });
+  }
+
   /** A setting that the cells know has changed (decisions §32.1). */
   settings(name: string): void {
     this.hot.push({ hotKey: `settings:${name}`, item: { kind: "settings", id: name, rev: this.rev } });

@@ -1,0 +1,21 @@
+/**
+ * Removes an MCP server; the next call to it is 404. Models that name it keep the name (decisions §8).
+ */
+import { eq } from "drizzle-orm";
+import { mcpServers } from "../../db/schema/mcp-servers.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parseId } from "../parse.ts";
+import { write } from "../write.ts";
+import { lockMcpServer } from "./mcp-server-record.ts";
+
+/** Throws 404. */
+export async function deleteMcpServer(ctx: VerbContext, id: string): Promise<Written<null>> {
+  const serverId = parseId(id);
+  return await write(ctx, async (tx, journal) => {
+    const { name } = await lockMcpServer(tx, serverId);
+    await tx.delete(mcpServers).where(eq(mcpServers.id, serverId));
+    journal.audit({ action: "delete_mcp_server", entityType: "mcp_server", entityId: serverId, detail: { name } });
+    journal.mcpServer(name);
+    return null;
+  });
+}

@@ -1,0 +1,57 @@
+/**
+ * Updates an MCP server; what is omitted keeps its value (decisions §8). A server that gets another name leaves no copy
+ * under its old one.
+ */
+import { eq } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
+import { type McpServer, type UpdateMcpServer, updateMcpServerSchema } from "../../../shared/schema/mcp-server.ts";
+import { seal } from "../../../shared/seal.ts";
+import { type McpServerRow, mcpServers } from "../../db/schema/mcp-servers.ts";
+import { changedFields } from "../changes.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parse, parseId } from "../parse.ts";
+import { checkUpstreamAddress } from "../upstream-address.ts";
+import { isUniqueViolation, write } from "../write.ts";
+import { lockMcpServer, mcpServerRecord, nameTaken } from "./mcp-server-record.ts";
+
+/** The server. Throws 400, 404, 409. */
+export async function updateMcpServer(ctx: VerbContext, id: string, input: unknown): Promise<Written<McpServer>> {
+  const serverId = parseId(id);
+  const body = parse(updateMcpServerSchema, input);
+  await checkUpstreamAddress(ctx, "upstream_url", body.upstream_url ?? "");
+  const credential = await credentialOf(ctx, body);
+  return await write(ctx, async (tx, journal) => {
+    const before = await lockMcpServer(tx, serverId);
+    const fields = {
+      name: body.name ?? before.name,
+      upstream_url: body.upstream_url ?? before.upstream_url,
+      auth_header: credential === undefined ? before.auth_header : credential,
+      enabled: body.enabled ?? before.enabled,
+    } satisfies Partial<McpServerRow>;
+    try {
+      const [row] = await tx
+        .update(mcpServers)
+        .set({ ...fields, rev: journal.rev, updated_at: ctx.now() })
+        .where(eq(mcpServers.id, serverId))
+        .returning();
+      if (row === undefined) throw new GatewayError("not_found");
+      journal.audit({
+        action: "update_mcp_server",
+        entityType: "mcp_server",
+        entityId: serverId,
+        detail: changedFields(before, fields, ["auth_header"]),
+      });
+      for (const name of new Set([before.name, row.name])) journal.mcpServer(name);
+      return mcpServerRecord(row);
+    } catch (error) {
+      if (isUniqueViolation(error)) throw nameTaken(fields.name);
+      throw error;
+    }
+  });
+}
+
+/** The credential as it is to be stored; undefined keeps the one that is there. */
+async function credentialOf(ctx: VerbContext, { auth_header }: UpdateMcpServer): Promise<string | null | undefined> {
+  if (auth_header === undefined || auth_header === null) return undefined;
+  return auth_header === "" ? null : await seal(auth_header, ctx.sealKey);
+}

@@ -1,0 +1,55 @@
+/**
+ * MCP servers on the Management API: record and bodies (specification "MCP server", decisions §8). The stored
+ * Authorization value is never in a record.
+ */
+import { z } from "zod";
+import { flag, requiredText } from "./common.ts";
+
+export const mcpServerSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    upstream_url: z.string(),
+    auth_header_set: z.boolean(),
+    enabled: z.boolean(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
+  .meta({ id: "McpServer" });
+
+export type McpServer = z.infer<typeof mcpServerSchema>;
+
+/** Part of the path `/mcp/{name}`, so only what a path can carry as it is; `.` and `..` are path segments already. */
+const name = z
+  .string({ error: "must be a text" })
+  .trim()
+  .regex(/^[A-Za-z0-9._-]{1,100}$/, "must be 1 to 100 characters of A-Z a-z 0-9 . _ -")
+  .refine((text) => text !== "." && text !== "..", "must not be a path segment of its own");
+
+const upstreamUrl = requiredText(2000);
+
+/** The complete Authorization value, scheme and token; it goes into a header as it is. */
+const authHeader = z
+  .string({ error: "must be a text" })
+  .trim()
+  .max(4000, "must be at most 4000 characters")
+  .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
+  .nullable();
+
+/** POST /mcp-servers; upstream_url is checked against the address policy by the verb. */
+export const createMcpServerSchema = z
+  .object({
+    name,
+    upstream_url: upstreamUrl,
+    auth_header: authHeader.default(null),
+    enabled: flag.default(true),
+  })
+  .meta({ id: "CreateMcpServer" });
+
+/** PUT /mcp-servers/{id}: what is omitted keeps its value; so does a null auth_header, an empty one clears it. */
+export const updateMcpServerSchema = z
+  .object({ name, upstream_url: upstreamUrl, auth_header: authHeader, enabled: flag })
+  .partial()
+  .meta({ id: "UpdateMcpServer" });
+
+export type UpdateMcpServer = z.infer<typeof updateMcpServerSchema>;
