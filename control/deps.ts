@@ -8,6 +8,8 @@ import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
 import { importSealKey } from "../shared/seal.ts";
+import { AlertPull } from "./alerts/alert-pull.ts";
+import { logSink } from "./alerts/alert-sink.ts";
 import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
 import type { Api } from "./api/types.ts";
@@ -35,6 +37,7 @@ const OUTBOX_EVERY_MS = 1000;
 const COMPARE_EVERY_MS = 300_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
+const ALERTS_EVERY_MS = 3000;
 
 /** Opens the database and composes the rest. Throws DatabaseLocked. */
 export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
@@ -45,6 +48,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const cells = new Cells(env.cells, env.internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
   const resync = new Resync(db, store, cells, publisher);
+  const alerts = new AlertPull(cells, logSink(log), log);
   const analytics = new AnalyticsStore(env.clickhouse, log);
   const context = (actor: string): VerbContext => ({
     db,
@@ -68,6 +72,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     { name: "analytics_schema", everyMs: ANALYTICS_EVERY_MS, run: async () => await analytics.migrate() },
     { name: "resync_at_start", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
     { name: "outbox_prune", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
+    { name: "alerts", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
     { name: "compare", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
   ];
   const app = createApp({

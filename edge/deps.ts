@@ -4,12 +4,14 @@
 import { waitUntil } from "cloudflare:workers";
 import { CellAdmission } from "./adapters/cell-admission.ts";
 import { consoleLog } from "./adapters/console-log.ts";
+import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
+import type { LedgerApi } from "./domain/ask.ts";
 import { EndpointMemory } from "./domain/endpoint-memory.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import type { IsolateMemory } from "./pipeline/context.ts";
@@ -21,6 +23,8 @@ export interface Deps {
   readonly ports: Ports;
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
+  /** The Ledger that keeps the cell's alerts, on a fresh stub. */
+  readonly alertLedger: () => LedgerApi;
 }
 
 let composed: Deps | EnvError | null = null;
@@ -37,19 +41,24 @@ function compose(bindings: Bindings): Deps | EnvError {
     const env = parseEnv(bindings);
     const clock = Date.now;
     const client = new RedisClient(env.redis, clock, consoleLog);
-    const cell = new CellAdmission(bindings, env.cell, env.ledgerShards, consoleLog);
+    const alertLedger = () => bindings.LEDGER.getByName(alertLedgerOf(env.cell)) as unknown as LedgerApi;
+    const uuid = () => crypto.randomUUID();
+    const alerts = new LedgerAlerts({ ledger: alertLedger, clock, uuid, keepAlive: waitUntil, log: consoleLog });
+    const cell = new CellAdmission(bindings, env.cell, env.ledgerShards, alerts, consoleLog);
     const ports: Ports = {
       clock,
       sleep: timerSleep,
-      random: { uuid: () => crypto.randomUUID(), fraction: Math.random },
-      directory: new RedisDirectory(client, clock, waitUntil),
+      random: { uuid, fraction: Math.random },
+      directory: new RedisDirectory(client, clock, waitUntil, alerts),
       admission: cell,
       upstream: upstreamHttp,
-      responseCache: new RedisResponseCache(client, consoleLog),
+      responseCache: new RedisResponseCache(client, alerts),
       secrets: new SealedSecrets(env.encryptionKey),
+      alerts,
       log: consoleLog,
     };
-    return { env, ports, memory: { usageOptionRefused: new Map(), endpoints: new EndpointMemory() }, cell };
+    const memory = { usageOptionRefused: new Map(), endpoints: new EndpointMemory() };
+    return { env, ports, memory, cell, alertLedger };
   } catch (error) {
     if (!(error instanceof EnvError)) throw error;
     consoleLog.event("configuration_invalid", { reason: error.message });

@@ -3,6 +3,7 @@
  * them, tests hand in their own. Nothing here imports a platform.
  */
 
+import type { Issue } from "../shared/alerts.ts";
 import type { RevItem } from "../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
@@ -113,6 +114,11 @@ export interface Log {
   event(name: string, fields: Readonly<Record<string, string | number | boolean | null>>): void;
 }
 
+/** Operational alerts (decisions §35). Never throws and never delays; an issue that repeats at once is told once. */
+export interface Alerts {
+  raise(issue: Issue): void;
+}
+
 export interface Ports {
   readonly clock: Clock;
   readonly sleep: Sleep;
@@ -122,5 +128,6 @@ export interface Ports {
   readonly upstream: Upstream;
   readonly responseCache: ResponseCache;
   readonly secrets: SecretOpener;
+  readonly alerts: Alerts;
   readonly log: Log;
 }

@@ -3,6 +3,7 @@
  * `Authorization: Bearer <GATEWAY_INTERNAL_TOKEN>`; without it the answer is 404 `unknown endpoint`.
  */
 import { z } from "zod";
+import { alertEventSchema } from "./alerts.ts";
 
 export const INVALIDATION_KINDS = ["key", "tenant", "group", "model", "mcp", "settings", "all"] as const;
 
@@ -62,6 +63,26 @@ export type MetricFamily = z.infer<typeof metricFamilySchema>;
 export const cellMetricsSchema = z.object({ cell: z.string(), families: z.array(metricFamilySchema) });
 export type CellMetrics = z.infer<typeof cellMetricsSchema>;
 
+/**
+ * `POST /internal/alerts`: what the control service has of the cell's alerts, from the answer before; null at first. They
+ * leave the cell with this, and the next are answered.
+ */
+export const alertPullSchema = z.object({
+  ack: z.object({ ledger: z.string(), through: z.number().int() }).nullable(),
+});
+export type AlertAck = NonNullable<z.infer<typeof alertPullSchema>["ack"]>;
+
+/** The answer: the oldest that wait, in order. `ledger` and `through` say so when they have arrived. */
+export const alertBatchSchema = z.object({
+  /** Sets this storage apart from any earlier one of the cell, whose sequence numbers mean nothing here. */
+  ledger: z.string(),
+  through: z.number().int(),
+  alerts: z.array(alertEventSchema),
+  /** Alerts lost for want of room, since ever. */
+  dropped: z.number().int(),
+});
+export type AlertBatch = z.infer<typeof alertBatchSchema>;
+
 export const INTERNAL_PATHS = {
   invalidate: "/internal/invalidate",
   stats: "/internal/stats",
@@ -72,4 +93,5 @@ export const INTERNAL_PATHS = {
   live: "/internal/fairshare/live",
   /** `GET ?since_ms=`; answers an array of FairshareSample. */
   history: "/internal/fairshare/history",
+  alerts: "/internal/alerts",
 } as const;

@@ -4,6 +4,9 @@
  */
 import { z } from "zod";
 import {
+  type AlertAck,
+  type AlertBatch,
+  alertBatchSchema,
   type CellMetrics,
   type CellStats,
   type Change,
@@ -79,30 +82,42 @@ export class Cells {
     return z.array(fairshareSampleSchema).parse(await response.json());
   }
 
+  /**
+   * The alerts that wait at a cell, after those that `ack` names have left it. Throws when it does not answer. It is the
+   * cell's Ledger that answers: this says nothing about whether the Cell takes configuration.
+   */
+  async alerts(address: CellAddress, ack: AlertAck | null): Promise<AlertBatch> {
+    const response = await this.#fetch(address, INTERNAL_PATHS.alerts, { ack }, "POST");
+    return alertBatchSchema.parse(await response.json());
+  }
+
   /** Throws when the cell does not answer, or not well; whether it does is remembered. */
   async #call(
-    { cell, url }: CellAddress,
+    address: CellAddress,
     path: string,
     body?: unknown,
     method = body === undefined ? "GET" : "POST",
   ): Promise<Response> {
     try {
-      const response = await fetch(new URL(path, url), {
-        method,
-        headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-        body: body === undefined ? null : JSON.stringify(body),
-        signal: AbortSignal.timeout(DEADLINE_MS),
-        redirect: "manual",
-      });
-      if (!response.ok) {
-        await response.body?.cancel();
-        throw new Error(`cell answered ${response.status}`);
-      }
-      this.#failed.delete(cell);
+      const response = await this.#fetch(address, path, body, method);
+      this.#failed.delete(address.cell);
       return response;
     } catch (error) {
-      this.#failed.add(cell);
+      this.#failed.add(address.cell);
       throw error;
     }
+  }
+
+  async #fetch({ url }: CellAddress, path: string, body: unknown, method: string): Promise<Response> {
+    const response = await fetch(new URL(path, url), {
+      method,
+      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(DEADLINE_MS),
+      redirect: "manual",
+    });
+    if (response.ok) return response;
+    await response.body?.cancel();
+    throw new Error(`cell answered ${response.status}`);
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Issue } from "../../shared/alerts.ts";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { CellApi, LedgerApi } from "../domain/ask.ts";
 import type { Bindings } from "../env.ts";
@@ -35,8 +36,10 @@ function admissionOf(...failures: object[]) {
     LEDGER: namespace(names, ledger),
     TENANT_BUDGET: namespace([], {}),
   };
+  const raised: Issue[] = [];
+  const alerts = { raise: (issue: Issue) => void raised.push(issue) };
   const log = { event: (name: string) => void events.push(name) };
-  return { admission: new CellAdmission(bindings, "fra", 1, log), stubs, names, ledgers, events };
+  return { admission: new CellAdmission(bindings, "fra", 1, alerts, log), stubs, names, ledgers, events, raised };
 }
 
 describe("the Cell from afar", () => {
@@ -56,11 +59,14 @@ describe("the Cell from afar", () => {
   );
 
   it("is unavailable when it fails twice", async () => {
-    const { admission, events } = admissionOf({ retryable: true }, { retryable: true });
+    const { admission, events, raised } = admissionOf({ retryable: true }, { retryable: true });
     await expect(admission.withCell(async (cell) => await cell.record(row))).rejects.toMatchObject({
       code: "scheduler_unavailable",
       status: 503,
     });
     expect(events).toEqual(["scheduler_unavailable"]);
+    expect(raised).toMatchObject([
+      { issueKey: "scheduler_unavailable", detail: "cell fra: no answer; requests are rejected" },
+    ]);
   });
 });

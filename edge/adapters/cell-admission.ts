@@ -2,6 +2,7 @@
  * Admission over the Cell object (design §4). A failed call is tried once more on a fresh stub when that can help, then it
  * is 503 `scheduler unavailable` (decisions §20.6). A row that its Cell cannot take goes to the Ledger directly.
  */
+import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
@@ -9,18 +10,20 @@ import type { Admitted, Ask, CellApi, LedgerApi, PermitHandle } from "../domain/
 import { shardOf } from "../domain/custody/row-line.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Bindings } from "../env.ts";
-import type { Admission, Log } from "../ports.ts";
+import type { Admission, Alerts, Log } from "../ports.ts";
 
 export class CellAdmission implements Admission {
   readonly cell: string;
   readonly #bindings: Bindings;
   readonly #shards: number;
+  readonly #alerts: Alerts;
   readonly #log: Log;
 
-  constructor(bindings: Bindings, cell: string, shards: number, log: Log) {
+  constructor(bindings: Bindings, cell: string, shards: number, alerts: Alerts, log: Log) {
     this.#bindings = bindings;
     this.cell = cell;
     this.#shards = shards;
+    this.#alerts = alerts;
     this.#log = log;
   }
 
@@ -79,6 +82,7 @@ export class CellAdmission implements Admission {
       cell: this.cell,
       reason: error instanceof Error ? error.name : "unknown",
     });
+    this.#alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
     return new GatewayError("scheduler_unavailable", { cause: error });
   }
 
@@ -95,6 +99,9 @@ export class CellAdmission implements Admission {
 /** Classified by what the caller may do, as the platform marks its errors. */
 function mayRetry(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
-  const { retryable, overloaded } = error as { retryable?: unknown; overloaded?: unknown };
-  return retryable === true && overloaded !== true;
+  return (error as { retryable?: unknown }).retryable === true && !isOverloaded(error);
+}
+
+function isOverloaded(error: unknown): boolean {
+  return typeof error === "object" && error !== null && (error as { overloaded?: unknown }).overloaded === true;
 }

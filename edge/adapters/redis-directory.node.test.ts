@@ -22,6 +22,7 @@ const server = createServer((request, response) => {
     response.end(JSON.stringify(down ? { error: "down" } : { result: verb === "mget" ? found : found[0] }));
   });
 });
+let raised: string[] = [];
 let nowMs = 0;
 let url = "";
 
@@ -35,6 +36,7 @@ beforeEach(() => {
   values.clear();
   commands = [];
   down = false;
+  raised = [];
 });
 
 function directory(): RedisDirectory {
@@ -43,6 +45,7 @@ function directory(): RedisDirectory {
     new RedisClient({ url, token: "t" }, clock, { event: () => undefined }),
     clock,
     () => undefined,
+    { raise: ({ issueKey }) => void raised.push(issueKey) },
   );
 }
 

@@ -3,6 +3,7 @@
  * While the store is down a copy in memory keeps serving, unless the Cell has called it stale.
  */
 import type { z } from "zod";
+import { issues, type LookupKind } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import {
@@ -17,7 +18,7 @@ import {
   settingsRecordSchema,
   storeKeys,
 } from "../../shared/records.ts";
-import type { Clock, Directory, Found, LookupOptions } from "../ports.ts";
+import type { Alerts, Clock, Directory, Found, LookupOptions } from "../ports.ts";
 import { RecordCache } from "./record-cache.ts";
 import { type RedisClient, StoreDown } from "./redis-client.ts";
 
@@ -34,9 +35,11 @@ export class RedisDirectory implements Directory {
   readonly #models: RecordCache<ModelRecord>;
   readonly #mcpServers: RecordCache<McpServerRecord>;
   readonly #settings: RecordCache<SettingsRecord>;
+  readonly #alerts: Alerts;
   #epoch = 0;
 
-  constructor(client: RedisClient, clock: Clock, keepAlive: (work: Promise<unknown>) => void) {
+  constructor(client: RedisClient, clock: Clock, keepAlive: (work: Promise<unknown>) => void, alerts: Alerts) {
+    this.#alerts = alerts;
     this.#client = client;
     this.#keys = new RecordCache(KEY_BYTES, clock, keepAlive);
     this.#models = new RecordCache(MODEL_BYTES, clock, keepAlive);
@@ -45,19 +48,19 @@ export class RedisDirectory implements Directory {
   }
 
   async key(keyHash: string, options: LookupOptions = {}): Promise<Found<ResolvedKey> | null> {
-    return await this.#find(this.#keys, keyHash, storeKeys.key(keyHash), resolvedKeySchema, options);
+    return await this.#find("key", this.#keys, keyHash, storeKeys.key(keyHash), resolvedKeySchema, options);
   }
 
   async model(modelName: string, options: LookupOptions = {}): Promise<Found<ModelRecord> | null> {
-    return await this.#find(this.#models, modelName, storeKeys.model(modelName), modelRecordSchema, options);
+    return await this.#find("model", this.#models, modelName, storeKeys.model(modelName), modelRecordSchema, options);
   }
 
   async mcpServer(name: string, options: LookupOptions = {}): Promise<Found<McpServerRecord> | null> {
-    return await this.#find(this.#mcpServers, name, storeKeys.mcp(name), mcpServerRecordSchema, options);
+    return await this.#find("mcp", this.#mcpServers, name, storeKeys.mcp(name), mcpServerRecordSchema, options);
   }
 
   async settings(name: HotSetting, options: LookupOptions = {}): Promise<Found<SettingsRecord> | null> {
-    return await this.#find(this.#settings, name, storeKeys.settings(name), settingsRecordSchema, options);
+    return await this.#find(null, this.#settings, name, storeKeys.settings(name), settingsRecordSchema, options);
   }
 
   async models(): Promise<readonly ModelRecord[]> {
@@ -71,6 +74,7 @@ export class RedisDirectory implements Directory {
       }
       return records.sort((a, b) => (a.model_name < b.model_name ? -1 : 1));
     } catch (error) {
+      this.#failed("model", error);
       throw new GatewayError("key_store_unavailable", { cause: error });
     }
   }
@@ -111,6 +115,7 @@ export class RedisDirectory implements Directory {
   }
 
   async #find<T extends object>(
+    kind: LookupKind | null,
     cache: RecordCache<T>,
     name: string,
     storeKey: string,
@@ -130,9 +135,16 @@ export class RedisDirectory implements Directory {
       );
       return record === null ? null : { record, source: "store" };
     } catch (error) {
+      this.#failed(kind, error);
       const old = error instanceof StoreDown ? cache.whenDown(name) : null;
       if (old !== null) return { record: old, source: "store" };
       throw new GatewayError("key_store_unavailable", { cause: error });
     }
+  }
+
+  /** Settings have no alert of their own: whoever reads them reads keys and models too. */
+  #failed(kind: LookupKind | null, error: unknown): void {
+    if (kind === null) return;
+    this.#alerts.raise(issues.lookupFailed(kind, error instanceof StoreDown ? error.message : "unreadable record"));
   }
 }

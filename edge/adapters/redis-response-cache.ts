@@ -1,11 +1,12 @@
 /**
  * The response cache in the key-value store (decisions §21). Key revision and entry come in one round trip. A store that
- * fails is a miss, and an answer that cannot be stored is only logged.
+ * fails is a miss, and an answer that cannot be stored is only told to the operators.
  */
 import { z } from "zod";
+import { issues } from "../../shared/alerts.ts";
 import { type ResolvedKey, resolvedKeySchema, storeKeys } from "../../shared/records.ts";
-import type { CacheEntry, Log, ResponseCache } from "../ports.ts";
-import type { RedisClient } from "./redis-client.ts";
+import type { Alerts, CacheEntry, ResponseCache } from "../ports.ts";
+import { type RedisClient, StoreDown } from "./redis-client.ts";
 
 const entrySchema = z.object({
   v: z.literal(1),
@@ -20,11 +21,11 @@ const entrySchema = z.object({
 
 export class RedisResponseCache implements ResponseCache {
   readonly #client: RedisClient;
-  readonly #log: Log;
+  readonly #alerts: Alerts;
 
-  constructor(client: RedisClient, log: Log) {
+  constructor(client: RedisClient, alerts: Alerts) {
     this.#client = client;
-    this.#log = log;
+    this.#alerts = alerts;
   }
 
   async lookup(
@@ -36,8 +37,8 @@ export class RedisResponseCache implements ResponseCache {
       const names = [storeKeys.cache(tenantId, digest), storeKeys.key(keyHash)];
       const [entry, key] = await this.#client.run(async (redis) => await redis.mget<(string | null)[]>(...names));
       return { entry: read(entrySchema, entry), key: read(resolvedKeySchema, key) };
-    } catch {
-      this.#log.event("response_cache_lookup_failed", { tenant_id: tenantId });
+    } catch (error) {
+      this.#failed("lookup", error);
       return { entry: null, key: null };
     }
   }
@@ -47,9 +48,15 @@ export class RedisResponseCache implements ResponseCache {
       await this.#client.run(
         async (redis) => await redis.set(storeKeys.cache(tenantId, digest), JSON.stringify(entry), { ex: ttlSecs }),
       );
-    } catch {
-      this.#log.event("response_cache_store_failed", { tenant_id: tenantId });
+    } catch (error) {
+      this.#failed("store", error);
     }
+  }
+
+  #failed(work: "lookup" | "store", error: unknown): void {
+    this.#alerts.raise(
+      issues.responseCacheFailed(work, error instanceof StoreDown ? error.message : "unreadable entry"),
+    );
   }
 }
 

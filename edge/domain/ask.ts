@@ -2,7 +2,8 @@
  * What travels between a request and its Cell (design §4): the ask, its answer, the settlement. Plain data only, so that
  * it survives RPC. The ask carries everything the Cell needs to decide; the Cell reads nothing.
  */
-import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/internal.ts";
+import type { AlertEvent } from "../../shared/alerts.ts";
+import type { AlertAck, AlertBatch, CellMetrics, CellStats, Change, RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { HistorySample } from "./cell/history.ts";
 import type { Arrival, SchedulerSnapshot } from "./fairshare/types.ts";
@@ -104,4 +105,8 @@ export interface LedgerApi {
   appendOrphan(row: UsageRow): Promise<void>;
   /** Waiting segments and bytes, rows dropped for want of room since ever. */
   status(): Promise<{ readonly segments: number; readonly bytes: number; readonly dropped: number }>;
+  /** Keeps alerts for the control service, each id once. Resolves when they are durable. */
+  alert(events: readonly AlertEvent[]): Promise<void>;
+  /** Lets go of what the control service has, and answers the next. */
+  alerts(ack: AlertAck | null): Promise<AlertBatch>;
 }

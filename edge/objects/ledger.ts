@@ -4,10 +4,14 @@
  * catches everything and arms itself again; it is set only when none is pending.
  */
 import { DurableObject } from "cloudflare:workers";
+import { type AlertEvent, issues } from "../../shared/alerts.ts";
+import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { findRequests, insertLines } from "../adapters/clickhouse-insert.ts";
 import { consoleLog } from "../adapters/console-log.ts";
-import type { LedgerBatch } from "../domain/ask.ts";
+import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
+import type { LedgerApi, LedgerBatch } from "../domain/ask.ts";
+import { type AlertIndex, type AlertStep, alertBatch, appendAlerts, tellAlerts } from "../domain/custody/alert-log.ts";
 import {
   appendBatch,
   appendLines,
@@ -24,6 +28,7 @@ import {
 } from "../domain/custody/ledger-log.ts";
 import { toLine } from "../domain/custody/row-line.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
+import { AlertStore } from "./alert-store.ts";
 import { LedgerStore } from "./ledger-store.ts";
 
 /** Rows wait at most this long for company before they are sent. */
@@ -33,6 +38,10 @@ export class Ledger extends DurableObject<Bindings> {
   readonly #config: Env;
   readonly #store: LedgerStore;
   readonly #limits: LogLimits;
+  readonly #alertStore: AlertStore;
+  /** Alerts of this object's own. */
+  readonly #own: LedgerAlerts;
+  #alerts: AlertIndex;
   #index: LogIndex;
   /** Requests of the orphan rows in the log. */
   #orphans: Set<string>;
@@ -44,6 +53,15 @@ export class Ledger extends DurableObject<Bindings> {
     this.#config = parseEnv(bindings);
     this.#limits = limitsPerShard(this.#config.ledgerShards);
     this.#store = new LedgerStore(state.storage);
+    this.#alertStore = new AlertStore(state.storage);
+    this.#alerts = this.#alertStore.load();
+    this.#own = new LedgerAlerts({
+      ledger: () => this.#alertLedger(),
+      clock: Date.now,
+      uuid: () => crypto.randomUUID(),
+      keepAlive: (work) => state.waitUntil(work),
+      log: consoleLog,
+    });
     this.#index = this.#store.loadIndex();
     this.#orphans = this.#orphanIds();
     // Whatever ended the last life of this object, rows that wait have an alarm.
@@ -75,6 +93,18 @@ export class Ledger extends DurableObject<Bindings> {
   async status(): Promise<{ segments: number; bytes: number; dropped: number }> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
     return { segments: this.#index.pending.length, bytes, dropped: this.#index.dropped };
+  }
+
+  /** Keeps alerts until the control service has them; an id that is known changes nothing. */
+  async alert(events: readonly AlertEvent[]): Promise<void> {
+    this.#takeAlerts(appendAlerts(this.#alerts, events));
+  }
+
+  /** Lets go of what the control service has, and answers the next. An ack of another storage's numbers means nothing. */
+  async alerts(ack: AlertAck | null): Promise<AlertBatch> {
+    const ledger = this.#store.instance;
+    if (ack?.ledger === ledger) this.#takeAlerts(tellAlerts(this.#alerts, ack.through));
+    return { ledger, ...alertBatch(this.#alerts), dropped: this.#alerts.dropped };
   }
 
   override async alarm(): Promise<void> {
@@ -138,6 +168,20 @@ export class Ledger extends DurableObject<Bindings> {
   #take(step: LogStep): void {
     if (step.effects.length > 0) this.#store.apply(step.effects, Date.now());
     this.#index = step.index;
+    const dropped = step.effects.findLast((effect) => effect.type === "dropped");
+    if (dropped !== undefined) this.#own.raise(issues.usageSpillRefused(dropped.total));
+  }
+
+  #takeAlerts(step: AlertStep): void {
+    this.#alertStore.apply(step.effects);
+    this.#alerts = step.index;
+  }
+
+  /** The first shard keeps the alerts of all. */
+  #alertLedger(): Pick<LedgerApi, "alert"> {
+    const own = this.ctx.id.name ?? "";
+    const first = alertLedgerOf(own.slice(0, own.lastIndexOf(":")));
+    return own === first ? this : (this.env.LEDGER.getByName(first) as unknown as LedgerApi);
   }
 
   #orphanIds(): Set<string> {

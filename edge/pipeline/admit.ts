@@ -2,6 +2,7 @@
  * Step 6: a slot by fairshare, in one call to the Cell (design §4, §5). The answer comes at once; a queued request waits on
  * its permit, and lets go of it when its client leaves. An ask that the Cell calls stale is built anew once.
  */
+import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
@@ -47,7 +48,10 @@ export async function admit(
     const again = await admission.admit(ask);
     held = again.verdict === "stale" ? null : await waitForSlot(call, again);
   }
-  if (held === null) throw new GatewayError("scheduler_unavailable");
+  if (held === null) {
+    call.ports.alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again while a request waited"));
+    throw new GatewayError("scheduler_unavailable");
+  }
   call.facts.queueWaitMs = held.grant.queueWaitMs;
   return { ...current, ask, ...held };
 }

@@ -2,7 +2,7 @@
  * The routes between the planes (shared/internal.ts). Without the token they do not exist: 404 `unknown endpoint`.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
+import { alertPullSchema, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
 import type { Deps } from "../deps.ts";
 import { liveView } from "../domain/fairshare/live-view.ts";
@@ -45,6 +45,11 @@ async function route(deps: Deps, request: Request): Promise<Response> {
         async (cell) => await cell.fairshareHistory(Number.isFinite(sinceMs) ? sinceMs : 0),
       );
       return Response.json(samples);
+    }
+    case `POST ${INTERNAL_PATHS.alerts}`: {
+      const body = alertPullSchema.safeParse(await request.json().catch(() => null));
+      if (!body.success) throw new GatewayError("validation_failed", { param: "ack" });
+      return Response.json(await deps.alertLedger().alerts(body.data.ack));
     }
     default:
       throw new GatewayError("unknown_endpoint");

@@ -63,6 +63,21 @@ describe("internal routes", () => {
   );
 });
 
+describe("the internal route of alerts", () => {
+  const pull = async (authorization: string, body: string): Promise<Response> =>
+    await fetch(`${fixture.gateway.proxyUrl}/internal/alerts`, { method: "POST", headers: { authorization }, body });
+
+  it("answers who has its token, and says what is wrong with a body", async () => {
+    const token = `Bearer ${inject("internalToken")}`;
+    const unknown = await pull("Bearer wrong", '{"ack":null}');
+    expect([unknown.status, await unknown.json()]).toMatchObject([404, { error: { code: "unknown_endpoint" } }]);
+    const malformed = await pull(token, '{"ack":7}');
+    expect([malformed.status, await malformed.json()]).toMatchObject([400, { error: { param: "ack" } }]);
+    const batch = await pull(token, '{"ack":null}');
+    expect([batch.status, await batch.json()]).toMatchObject([200, { alerts: expect.any(Array), dropped: 0 }]);
+  });
+});
+
 describe("the request log", () => {
   it("filters and goes on from its cursor without losing or doubling a row", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);

@@ -2,6 +2,7 @@
  * A request's world for tests of the pipeline: the ports, each answered from plain values that a test may change while
  * the request runs, and what the pipeline asked of them.
  */
+import type { Issue } from "../../../shared/alerts.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Admitted, Ask, Grant, PermitHandle, Settlement } from "../../domain/ask.ts";
@@ -68,6 +69,7 @@ export class World {
   readonly forgotten: string[] = [];
   readonly upstreamCalls: UpstreamCall[] = [];
   readonly stored: CacheEntry[] = [];
+  readonly alerts: Issue[] = [];
   readonly pending: Promise<unknown>[] = [];
 
   /** A call as step 1 leaves it. */
@@ -129,6 +131,7 @@ export class World {
         },
       },
       secrets: { open: async (stored) => `opened ${stored}` },
+      alerts: { raise: (issue) => void this.alerts.push(issue) },
       log: { event: () => undefined },
     };
   }

@@ -1,0 +1,135 @@
+/** Alerts on their way from the cells to the sink: in order, none lost, whatever fails (decisions §0.4, §35). */
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import type { AlertEvent } from "../../shared/alerts.ts";
+import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
+import type { CellAddress } from "../publish/cells.ts";
+import { AlertPull, type AlertSource } from "./alert-pull.ts";
+import type { AlertSink, RaisedAlert } from "./alert-sink.ts";
+
+const log = pino({ level: "silent" });
+
+function event(id: string): AlertEvent {
+  return { id, issueKey: id, title: "t", detail: "d", atMs: 0 };
+}
+
+/** Cells that hold alerts as a Ledger does, two to an answer. */
+class TestCells implements AlertSource {
+  readonly addresses: readonly CellAddress[];
+  readonly waiting = new Map<string, { sequence: number; event: AlertEvent }[]>();
+  readonly asked: (AlertAck | null)[] = [];
+  down = new Set<string>();
+  loseAnswers = 0;
+  ledger = "l1";
+  #sequence = 0;
+
+  constructor(...names: string[]) {
+    this.addresses = names.map((cell) => ({ cell, url: `http://${cell}.test` }));
+    for (const name of names) this.waiting.set(name, []);
+  }
+
+  raise(cell: string, ...ids: string[]): void {
+    for (const id of ids) {
+      this.#sequence += 1;
+      this.waiting.get(cell)?.push({ sequence: this.#sequence, event: event(id) });
+    }
+  }
+
+  async alerts({ cell }: CellAddress, ack: AlertAck | null): Promise<AlertBatch> {
+    this.asked.push(ack);
+    if (this.down.has(cell)) throw new Error("down");
+    const held = this.waiting.get(cell) ?? [];
+    const left = ack?.ledger === this.ledger ? held.filter((entry) => entry.sequence > ack.through) : held;
+    this.waiting.set(cell, left);
+    if (this.loseAnswers > 0) {
+      this.loseAnswers -= 1;
+      throw new Error("the answer was lost");
+    }
+    const batch = left.slice(0, 2);
+    return {
+      ledger: this.ledger,
+      through: batch.at(-1)?.sequence ?? 0,
+      alerts: batch.map((entry) => entry.event),
+      dropped: 0,
+    };
+  }
+}
+
+function sinkOf(): AlertSink & { readonly taken: string[]; failAt: string | null } {
+  const taken: string[] = [];
+  return {
+    taken,
+    failAt: null,
+    async take({ cell, id }: RaisedAlert) {
+      if (this.failAt === id) throw new Error("full");
+      taken.push(`${cell} ${id}`);
+    },
+  };
+}
+
+describe("the pull of alerts", () => {
+  it("empties every cell in order and leaves nothing behind", async () => {
+    const cells = new TestCells("a", "b");
+    const sink = sinkOf();
+    cells.raise("a", "1", "2", "3", "4", "5");
+    cells.raise("b", "6");
+    await new AlertPull(cells, sink, log).run();
+    expect(sink.taken.filter((entry) => entry.startsWith("a"))).toEqual(["a 1", "a 2", "a 3", "a 4", "a 5"]);
+    expect(sink.taken).toContain("b 6");
+    expect([...cells.waiting.values()]).toEqual([[], []]);
+  });
+
+  it("is not held up by a cell that is down, and has its alerts when it is back", async () => {
+    const cells = new TestCells("a", "b");
+    const sink = sinkOf();
+    cells.raise("a", "1");
+    cells.raise("b", "2");
+    cells.down.add("a");
+    const pull = new AlertPull(cells, sink, log);
+    await expect(pull.run()).rejects.toThrow("down");
+    expect(sink.taken).toEqual(["b 2"]);
+    cells.down.clear();
+    await pull.run();
+    expect(sink.taken).toEqual(["b 2", "a 1"]);
+  });
+
+  it("hands nothing over twice when a confirmation is lost", async () => {
+    const cells = new TestCells("a");
+    const sink = sinkOf();
+    cells.raise("a", "1", "2");
+    const pull = new AlertPull(cells, sink, log);
+    cells.alerts = async (address, ack) => {
+      if (ack !== null) cells.loseAnswers = cells.asked.length === 1 ? 1 : 0;
+      return await TestCells.prototype.alerts.call(cells, address, ack);
+    };
+    await expect(pull.run()).rejects.toThrow("lost");
+    cells.raise("a", "3");
+    await pull.run();
+    expect(sink.taken).toEqual(["a 1", "a 2", "a 3"]);
+  });
+
+  it("hands over again what the sink refused and everything after it, but nothing before", async () => {
+    const cells = new TestCells("a");
+    const sink = sinkOf();
+    cells.raise("a", "1", "2", "3");
+    sink.failAt = "2";
+    const pull = new AlertPull(cells, sink, log);
+    await expect(pull.run()).rejects.toThrow("full");
+    sink.failAt = null;
+    cells.raise("a", "4");
+    await pull.run();
+    expect(sink.taken).toEqual(["a 1", "a 2", "a 3", "a 4"]);
+  });
+
+  it("confirms nothing of one storage to another", async () => {
+    const cells = new TestCells("a");
+    const sink = sinkOf();
+    cells.raise("a", "1");
+    const pull = new AlertPull(cells, sink, log);
+    await pull.run();
+    cells.ledger = "l2";
+    cells.waiting.set("a", [{ sequence: 1, event: event("2") }]);
+    await pull.run();
+    expect([sink.taken, cells.waiting.get("a")]).toEqual([["a 1", "a 2"], []]);
+  });
+});

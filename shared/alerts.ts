@@ -1,0 +1,92 @@
+/**
+ * Operational alerts as both planes raise them: the keys, titles and details of decisions §35. An issue is what is wrong;
+ * an event is one time that it was told. A detail is one line of at most 500 characters and never holds a secret, a
+ * credential or a prompt: callers pass names, counts, statuses and reasons of their own words.
+ */
+import { z } from "zod";
+
+const DETAIL_MAX = 500;
+
+/** What is wrong. `issueKey` is what repeats are recognised and suppressed by. */
+export interface Issue {
+  readonly issueKey: string;
+  readonly title: string;
+  readonly detail: string;
+}
+
+/** One alert on its way to the control service. The same `id` again is the same event, handed over twice. */
+export const alertEventSchema = z.object({
+  id: z.string(),
+  issueKey: z.string(),
+  title: z.string(),
+  detail: z.string(),
+  /** When it was raised, epoch ms. */
+  atMs: z.number().int(),
+});
+export type AlertEvent = z.infer<typeof alertEventSchema>;
+
+/** An issue whose detail is one line within its bound, whatever the names in it are. */
+export function issueOf(issueKey: string, title: string, detail: string): Issue {
+  const line = detail.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+  return { issueKey, title, detail: line.length <= DETAIL_MAX ? line : `${line.slice(0, DETAIL_MAX - 3)}...` };
+}
+
+/** What a lookup in the key-value store was for. */
+export type LookupKind = "key" | "model" | "mcp";
+
+const LOOKUP_NAMES: Readonly<Record<LookupKind, string>> = { key: "api key", model: "model", mcp: "mcp server" };
+
+/** Whose budget could not be asked, or settled: the tenant's (with or without the key's), or only the key's. */
+export type BudgetOwner = "tenant" | "key";
+
+/** The issues of the data plane. `reason` is text of the gateway's own, never a message of another party. */
+export const issues = {
+  schedulerUnavailable: (cell: string, reason: string): Issue =>
+    issueOf("scheduler_unavailable", "Scheduler unavailable", `cell ${cell}: ${reason}; requests are rejected`),
+
+  lookupFailed: (kind: LookupKind, reason: string): Issue =>
+    issueOf(
+      `redis_${kind}_lookup_failed`,
+      "Key-value store lookup failed",
+      `${LOOKUP_NAMES[kind]}: ${reason}; served from memory where possible, else rejected`,
+    ),
+
+  responseCacheFailed: (work: "lookup" | "store", reason: string): Issue =>
+    issueOf(`redis_cache_${work}_failed`, "Response cache failed", `${reason}; request admitted (fail-open)`),
+
+  /** `open`: the request was admitted unchecked; else it was rejected (decisions §19.5). */
+  budgetCheckFailed: (owner: BudgetOwner, open: boolean, reason: string): Issue =>
+    issueOf(
+      `redis_${owner === "key" ? "key_" : ""}budget_reserve_failed_${open ? "open" : "closed"}`,
+      "Budget check failed",
+      `${reason}; request ${open ? "admitted (fail-open)" : "rejected (fail-closed)"}`,
+    ),
+
+  /** `bucket`: the per-minute part; otherwise the term part of tenant or key (decisions §19.5). */
+  budgetSettlementFailed: (part: "bucket" | BudgetOwner, reason: string): Issue => {
+    const key = { bucket: "redis_budget_reconcile", tenant: "redis_term_usage", key: "redis_key_term_usage" }[part];
+    return issueOf(`${key}_failed`, "Budget settlement failed", `${reason}; request was already served`);
+  },
+
+  upstreamRequestFailed: (model: string, reason: string, attempts: number, endpoints: number): Issue =>
+    issueOf(
+      "upstream_request_failed",
+      "Upstream request failed",
+      `${model}: ${reason} after ${attempts} attempts on ${endpoints} endpoints`,
+    ),
+
+  upstream5xxResponse: (model: string, status: number): Issue =>
+    issueOf("upstream_5xx_response", "Upstream error response", `${model}: upstream answered ${status}`),
+
+  upstreamStreamError: (model: string, reason: string, bytes: number): Issue =>
+    issueOf("upstream_stream_error", "Upstream stream interrupted", `${model}: ${reason} after ${bytes} bytes`),
+
+  mcpServerFailed: (
+    key: "mcp_upstream_request_failed" | "mcp_upstream_5xx_response" | "mcp_tool_discovery_failed",
+    server: string,
+    reason: string,
+  ): Issue => issueOf(key, "MCP server failed", `${server}: ${reason}`),
+
+  usageSpillRefused: (droppedRecords: number): Issue =>
+    issueOf("usage_spill_refused", "Usage records are being lost", `spill log full; ${droppedRecords} records dropped`),
+} as const;

@@ -1,0 +1,54 @@
+/** Alerts from where something fails to the control service, whatever is down on the way (decisions §0.4, §35). */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { startStack } from "../../infra/local/stack.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+it("a store that fails is told once while it fails, also when the control service was away", async () => {
+  const upstream = await startTestUpstream();
+  const folder = mkdtempSync(join(tmpdir(), "gateway-alerts-"));
+  const bridge = await startRedisBridge({ backend: memoryBackend(), token: "token" });
+  const lines: string[] = [];
+  const stack = await startStack({
+    env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
+    log: (line) => lines.push(line),
+  });
+  const told = (): Record<string, unknown>[] =>
+    lines
+      .filter((line) => line.startsWith("control | ") && line.includes('"event":"alert"'))
+      .map((line) => JSON.parse(line.slice("control | ".length)) as Record<string, unknown>);
+  try {
+    const gateway = new Gateway(stack);
+    const minted = await gateway.mint(upstream.url);
+    await bridge.close();
+    const control = stack.parts.get("control")?.pid ?? 0;
+    process.kill(control, "SIGKILL");
+    for (let count = 0; count < 20; count += 1) {
+      const refused = await gateway.chat(minted);
+      await refused.text();
+      expect(refused.status).toBe(503);
+    }
+    const alerts = await waitFor(told, (found) => found.length > 0);
+    expect(stack.parts.get("control")?.pid).not.toBe(control);
+    expect(alerts[0]).toMatchObject({
+      event: "alert",
+      key: "redis_key_lookup_failed",
+      title: "Key-value store lookup failed",
+      detail: "api key: the store did not answer; served from memory where possible, else rejected",
+      cell: "local",
+    });
+    expect(alerts.length).toBeLessThan(20);
+  } finally {
+    await stack.stop();
+    await bridge.close();
+    await upstream.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,92 @@
+/** Alerts in the Ledger object: kept through a restart, told once, let go only when the control service has them. */
+import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { AlertEvent } from "../../shared/alerts.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { rowFor } from "./asks.ts";
+
+const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> }).LEDGER;
+
+let nextCell = 1;
+const nameCell = (): string => `alerting-${nextCell++}`;
+
+const event = (id: number): AlertEvent => ({ id: `a${id}`, issueKey: "k", title: "t", detail: "d", atMs: id });
+const events = (count: number, from = 0): AlertEvent[] => Array.from({ length: count }, (_, at) => event(from + at));
+
+/** Leaves no room for another segment. */
+async function fill(stub: DurableObjectStub<Ledger>): Promise<void> {
+  await stub.status();
+  await runInDurableObject(stub, (_ledger, state) => {
+    state.storage.sql.exec(
+      "WITH RECURSIVE n(at) AS (SELECT 2 UNION ALL SELECT at + 1 FROM n WHERE at < 1025) INSERT INTO commits (segment, bytes, orphan, lines) SELECT at, 1, 0, '{}' FROM n",
+    );
+    state.storage.sql.exec("INSERT INTO meta (name, value) VALUES ('open_segment', '1026')");
+  });
+  await evictDurableObject(stub);
+}
+
+describe("the alerts of a Ledger", () => {
+  it("survive a restart, leave in order and in batches, and only when they were confirmed", async () => {
+    const stub = namespace.getByName(`${nameCell()}:0`);
+    await stub.alert(events(150));
+    await evictDurableObject(stub);
+    const first = await stub.alerts(null);
+    expect(first.alerts).toEqual(events(100));
+    expect((await stub.alerts(null)).alerts).toEqual(events(100));
+    const second = await stub.alerts({ ledger: first.ledger, through: first.through });
+    expect(second.alerts).toEqual(events(50, 100));
+    await evictDurableObject(stub);
+    expect((await stub.alerts({ ledger: "of another storage", through: second.through })).alerts).toHaveLength(50);
+    const last = await stub.alerts({ ledger: second.ledger, through: second.through });
+    expect(last).toEqual({ ledger: first.ledger, through: 0, alerts: [], dropped: 0 });
+  });
+
+  it("are taken once per id, also after they were told and after a restart", async () => {
+    const stub = namespace.getByName(`${nameCell()}:0`);
+    await stub.alert([event(1), event(1)]);
+    const { ledger, through } = await stub.alerts(null);
+    await stub.alert([event(1), event(2)]);
+    expect((await stub.alerts({ ledger, through })).alerts).toEqual([event(2)]);
+    await evictDurableObject(stub);
+    await stub.alert([event(1), event(2), event(3)]);
+    expect((await stub.alerts(null)).alerts).toEqual([event(2), event(3)]);
+  });
+
+  it("drop the oldest beyond a thousand and count them for good", async () => {
+    const stub = namespace.getByName(`${nameCell()}:0`);
+    await stub.alert(events(1004));
+    await evictDurableObject(stub);
+    const { alerts, dropped } = await stub.alerts(null);
+    expect([alerts[0]?.id, dropped]).toEqual(["a4", 4]);
+  });
+
+  it("tell that rows are being lost, from whichever shard, once while it goes on", async () => {
+    const cell = nameCell();
+    const [first, second] = [namespace.getByName(`${cell}:0`), namespace.getByName(`${cell}:1`)];
+    await fill(second);
+    for (let sequence = 1; sequence <= 3; sequence += 1) {
+      const row = rowFor(crypto.randomUUID());
+      await second.append({ cell, epoch: "e", sequence, orphan: false, rows: [row] });
+    }
+    expect((await second.status()).dropped).toBe(3);
+    const { alerts } = await waitFor(
+      async () => await first.alerts(null),
+      (batch) => batch.alerts.length > 0,
+    );
+    expect(alerts).toMatchObject([
+      {
+        issueKey: "usage_spill_refused",
+        title: "Usage records are being lost",
+        detail: "spill log full; 1 records dropped",
+      },
+    ]);
+    await fill(first);
+    await first.append({ cell, epoch: "e", sequence: 1, orphan: false, rows: [rowFor(crypto.randomUUID())] });
+    const both = await waitFor(
+      async () => await first.alerts(null),
+      (batch) => batch.alerts.length > 1,
+    );
+    expect(both.alerts.map((alert) => alert.issueKey)).toEqual(["usage_spill_refused", "usage_spill_refused"]);
+  });
+});
