@@ -63,6 +63,7 @@ const schema = z.object({
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
   GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
+  GATEWAY_FAIL_OPEN: envFlag(true),
 });
 
 /** The validated configuration of one isolate. */
@@ -81,6 +82,8 @@ export interface Env {
   readonly sessionIdDerivation: boolean;
   readonly fairshareAlgorithm: "weighted" | "hierarchical";
   readonly ssrf: SsrfPolicy;
+  /** Whether requests go on unchecked while the budget object is beyond reach (decisions §19.5). */
+  readonly failOpen: boolean;
 }
 
 /** Where the analytics store answers. */
@@ -123,5 +126,6 @@ export function parseEnv(bindings: object): Env {
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,
     fairshareAlgorithm: value.GATEWAY_FAIRSHARE_ALGORITHM,
     ssrf: { blockPrivate: value.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: value.GATEWAY_ALLOWED_PRIVATE_CIDRS },
+    failOpen: value.GATEWAY_FAIL_OPEN,
   };
 }

@@ -8,6 +8,8 @@ import type { RevItem } from "../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
 import type { Admitted, Ask, PermitHandle } from "./domain/ask.ts";
+import type { BudgetLimits } from "./domain/budget/limits.ts";
+import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { UpstreamOutcomes } from "./domain/upstream-outcomes.ts";
 
 /** Unix epoch ms. */
@@ -64,6 +66,8 @@ export interface Admission {
   /** The row of a request whose permit failed to settle. Retries on a fresh stub, then hands it to the Ledger. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
+  /** The level of a tenant's bucket where nothing was reserved; null without a cap, or unknown. Never throws. */
+  level(limits: BudgetLimits): Promise<BucketLevel | null>;
 }
 
 /** One call to an upstream. */

@@ -7,6 +7,8 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Admitted, Ask, CellApi, LedgerApi, PermitHandle } from "../domain/ask.ts";
+import type { BudgetLimits } from "../domain/budget/limits.ts";
+import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { shardOf } from "../domain/custody/row-line.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Bindings } from "../env.ts";
@@ -53,6 +55,14 @@ export class CellAdmission implements Admission {
 
   async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
     return await this.#call(async (cell) => await cell.staleAmong(items));
+  }
+
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    try {
+      return await this.#call(async (cell) => await cell.level(limits));
+    } catch {
+      return null;
+    }
   }
 
   /** The Cell itself, for the internal routes. Throws `scheduler_unavailable`. */

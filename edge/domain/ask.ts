@@ -5,6 +5,10 @@
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { AlertAck, AlertBatch, CellMetrics, CellStats, Change, RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
+import type { Amounts } from "./budget/amounts.ts";
+import type { BudgetLimits } from "./budget/limits.ts";
+import type { BucketLevel } from "./budget/token-bucket.ts";
+import type { RefusalCode } from "./budget/wallet.ts";
 import type { HistorySample } from "./cell/history.ts";
 import type { Arrival, SchedulerSnapshot } from "./fairshare/types.ts";
 import type { UpstreamOutcomes } from "./upstream-outcomes.ts";
@@ -18,6 +22,9 @@ export interface Ask extends Arrival {
    * status, tokens and times when a permit dies unsettled.
    */
   readonly row: UsageRow;
+  /** The budgets that bind the request, and what it reserves of them (decisions §19). */
+  readonly limits: BudgetLimits;
+  readonly need: Amounts;
   /** What the row is billed at when the permit dies after the upstream was called (decisions §19.2). */
   readonly estimate: {
     readonly inputTokens: number;
@@ -26,12 +33,27 @@ export interface Ask extends Arrival {
   };
 }
 
-/** Told to a waiting request when its slot is granted. */
+/** A slot by fairshare, with everything that the budgets reserve for it. */
 export interface Grant {
   readonly admission: "fast" | "queued";
   /** 0 when fast. */
   readonly queueWaitMs: number;
+  /** The bucket after this request's reserve; null without a per-minute cap, or when its level is not known. */
+  readonly level: BucketLevel | null;
 }
+
+/** Why a request whose turn had come was not let through (decisions §19.3, §19.5). Its slot is free again. */
+export interface BudgetRefusal {
+  readonly code: RefusalCode | "budget_check_failed" | "key_budget_check_failed";
+  /** Of a 429 only: whole ms until the bucket may hold the estimate, at least 1. */
+  readonly retryAfterMs: number | null;
+  readonly level: BucketLevel | null;
+}
+
+/** What the Cell decided about one request. */
+export type Decision =
+  | { readonly verdict: "granted"; readonly grant: Grant }
+  | { readonly verdict: "refused"; readonly refusal: BudgetRefusal };
 
 /** The end of a request that held (or waited for) a permit. */
 export interface Settlement {
@@ -48,8 +70,8 @@ export interface Settlement {
  * back. Over RPC every method returns a promise.
  */
 export interface PermitHandle extends Disposable {
-  /** Resolves when the slot is granted (at once when `admit` answered `granted`). */
-  granted(): Promise<Grant>;
+  /** Resolves when the request is granted or refused (at once when `admit` said so already). */
+  decision(): Promise<Decision>;
   /** Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. */
   upstreamCalled(): Promise<void>;
   /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
@@ -58,10 +80,13 @@ export interface PermitHandle extends Disposable {
   settle(settlement: Settlement): Promise<void>;
 }
 
-/** The Cell's answer to an ask; it comes at once, also when the request has to wait. */
+/**
+ * The Cell's answer to an ask; it comes at once, also when the request has to wait for a slot or for its tokens. The
+ * permit of a refused request holds nothing but its place in the books: it is settled like any other.
+ */
 export type Admitted<Permit> =
-  | { readonly verdict: "granted"; readonly grant: Grant; readonly permit: Permit }
-  | { readonly verdict: "queued"; readonly permit: Permit }
+  | (Decision & { readonly permit: Permit })
+  | { readonly verdict: "waiting"; readonly permit: Permit }
   /** Some record is older than the Cell knows: drop these, read again, ask once more (design §5). */
   | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
 
@@ -86,6 +111,8 @@ export interface CellApi {
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The items that the Cell knows to be newer than given (routes that need no admission). */
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
+  /** The bucket's level for a response that reserved nothing; null without a cap, or when it cannot be read. */
+  level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** Notes the revisions and applies the values of those that are not older than known. */
   invalidate(changes: readonly Change[]): Promise<void>;
   /** Null returns to the configured cap (decisions §7.4). */

@@ -1,12 +1,15 @@
 /**
- * The Cell's front desk: who holds a slot, who waits, and what happens at the end of each. Decisions are the scheduler's;
- * this file keeps the people it decides about. Invariant: every request is in `#seats` from its arrival until its one
- * settlement, and its slot is released in the same turn as the seat is given up - before any await. A request that asks
- * again (its first answer was lost) takes the place of its earlier seat, whose permit then means nothing.
+ * The Cell's front desk: who holds a slot, who waits for a slot or for tokens, and what happens at the end of each. Slots
+ * are the scheduler's decision, tokens the budget's; this file keeps the people they decide about. Invariant: every request
+ * is in `#seats` from its arrival until its one settlement, and what it holds is given back in the same turn as the seat is
+ * given up - before any await. A request that asks again (its first answer was lost) takes the place of its earlier seat,
+ * whose permit then means nothing.
  */
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Ask, Grant, Settlement } from "../domain/ask.ts";
-import { orphanedSettlement, settledRow } from "../domain/cell/permit-end.ts";
+import type { Ask, BudgetRefusal, Decision, Settlement } from "../domain/ask.ts";
+import { type Actual, nanoUsdOf } from "../domain/budget/amounts.ts";
+import type { BucketLevel } from "../domain/budget/token-bucket.ts";
+import { orphanedSettlement, type SlotTaken, settledRow } from "../domain/cell/permit-end.ts";
 import type { Arrival, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { PermitDesk } from "./permit.ts";
@@ -15,14 +18,36 @@ import type { PermitDesk } from "./permit.ts";
 export interface Seat {
   readonly ask: Ask;
   readonly arrivedMs: number;
-  grant: Grant | null;
+  /** Null while the scheduler has not granted one. */
+  slot: SlotTaken | null;
+  decision: Decision | null;
   upstreamCalled: boolean;
-  readonly waiters: { resolve(grant: Grant): void; reject(error: Error): void }[];
+  readonly waiters: { resolve(decision: Decision): void; reject(error: Error): void }[];
+}
+
+/** What the budgets say to a request whose turn has come. */
+export type BudgetVerdict =
+  | { readonly kind: "ok"; readonly level: BucketLevel | null }
+  | { readonly kind: "refused"; readonly refusal: BudgetRefusal };
+
+/** The budgets, as the desk sees them (design §7). Calls return at once; verdicts come by {@link AdmissionDesk.judged}. */
+export interface BudgetGate {
+  /** The request waits for a slot; its tokens may be fetched meanwhile. */
+  expect(ask: Ask): void;
+  /** The request has its slot: draw, all or nothing. The verdict may come before this returns. */
+  reserve(ask: Ask): void;
+  /** The request left before a verdict. */
+  withdraw(ask: Ask): void;
+  /** The request ended after it was let through. */
+  settle(ask: Ask, used: Actual): void;
+  /** The request was let through by an earlier life of this Cell. */
+  adopt(ask: Ask): void;
 }
 
 export interface DeskOptions {
   readonly cell: string;
   readonly scheduler: Scheduler;
+  readonly budget: BudgetGate;
   readonly now: () => number;
   /** Takes a completed row on its way; resolves when it is durable. `orphan`: its Worker may have sent a row of its own. */
   readonly complete: (row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes) => Promise<void>;
@@ -30,45 +55,75 @@ export interface DeskOptions {
   readonly changed: () => void;
 }
 
+const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
+
 export class AdmissionDesk implements PermitDesk<Seat> {
   readonly #options: DeskOptions;
   readonly #seats = new Map<string, Seat>();
+  readonly #events: SchedulerEvent[] = [];
+  #applying = false;
 
   constructor(options: DeskOptions) {
     this.#options = options;
   }
 
-  /** Seats a request; its seat has a grant when it was granted in this turn, else it waits. */
+  /** Seats a request; its seat has a decision when one was made in this turn, else it waits. */
   arrive(ask: Ask): Seat {
     const seat = this.#take(ask, null);
     this.apply({ type: "arrive", arrival: arrivalOf(ask) });
+    if (seat.slot === null) this.#options.budget.expect(ask);
     return seat;
   }
 
   /** Counts a slot that was in use before this Cell started. */
   adopt(ask: Ask): Seat {
     const admission = ask.row.admission === "queued" ? "queued" : "fast";
-    const seat = this.#take(ask, { admission, queueWaitMs: ask.row.queue_wait_ms });
+    const slot = { admission, queueWaitMs: ask.row.queue_wait_ms } as const;
+    const seat = this.#take(ask, slot);
+    seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
     seat.upstreamCalled = true;
+    this.#options.budget.adopt(ask);
     this.apply({ type: "adopt", arrival: arrivalOf(ask) });
     return seat;
   }
 
-  /** Applies an event and tells those whom it grants. */
+  /** Applies an event and asks the budgets of those whom it grants; a refusal frees its slot for the next in turn. */
   apply(event: SchedulerEvent): void {
-    for (const { requestId, admission, queueWaitMs } of this.#options.scheduler.apply(event, this.#options.now())) {
-      const seat = this.#seats.get(requestId);
-      if (seat === undefined) continue;
-      seat.grant = { admission, queueWaitMs: Math.round(queueWaitMs) };
-      for (const waiter of seat.waiters.splice(0)) waiter.resolve(seat.grant);
+    this.#events.push(event);
+    if (this.#applying) return;
+    this.#applying = true;
+    try {
+      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
+        for (const { requestId, admission, queueWaitMs } of this.#options.scheduler.apply(next, this.#options.now())) {
+          const seat = this.#seats.get(requestId);
+          if (seat === undefined) continue;
+          seat.slot = { admission, queueWaitMs: Math.round(queueWaitMs) };
+          this.#options.budget.reserve(seat.ask);
+        }
+      }
+    } finally {
+      this.#applying = false;
     }
     this.#options.changed();
   }
 
-  async granted(seat: Seat): Promise<Grant> {
+  /** Takes the budgets' verdict on a request that holds its slot. One that left meanwhile is not told. */
+  judged(requestId: string, verdict: BudgetVerdict): void {
+    const seat = this.#seats.get(requestId);
+    if (seat === undefined || seat.slot === null || seat.decision !== null) return;
+    const decision: Decision =
+      verdict.kind === "ok"
+        ? { verdict: "granted", grant: { ...seat.slot, level: verdict.level } }
+        : { verdict: "refused", refusal: verdict.refusal };
+    seat.decision = decision;
+    for (const waiter of seat.waiters.splice(0)) waiter.resolve(decision);
+    if (decision.verdict === "refused") this.apply({ type: "release", requestId, actualTokens: 0 });
+  }
+
+  async decision(seat: Seat): Promise<Decision> {
     if (!this.#isSeated(seat)) throw new Error("the permit has ended");
-    if (seat.grant !== null) return seat.grant;
-    return await new Promise<Grant>((resolve, reject) => seat.waiters.push({ resolve, reject }));
+    if (seat.decision !== null) return seat.decision;
+    return await new Promise<Decision>((resolve, reject) => seat.waiters.push({ resolve, reject }));
   }
 
   upstreamCalled(seat: Seat): void {
@@ -76,36 +131,44 @@ export class AdmissionDesk implements PermitDesk<Seat> {
   }
 
   async settle(seat: Seat, settlement: Settlement): Promise<void> {
-    if (!this.#leave(seat, settlement.actualTokens)) return;
+    if (!this.#leave(seat, usedBy(settlement))) return;
     const queuedMs = Math.max(0, Math.round(this.#options.now() - seat.arrivedMs));
-    const row = settledRow(settlement, seat.grant, this.#options.cell, queuedMs);
+    const row = settledRow(settlement, seat.slot, this.#options.cell, queuedMs);
     await this.#options.complete(row, false, settlement.upstream);
   }
 
   abandon(seat: Seat): void {
     const nowMs = this.#options.now();
-    const state = { granted: seat.grant !== null, upstreamCalled: seat.upstreamCalled, arrivedMs: seat.arrivedMs };
+    const granted = seat.decision?.verdict === "granted";
+    const state = { granted, upstreamCalled: seat.upstreamCalled, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
-    if (!this.#leave(seat, settlement.actualTokens)) return;
-    const row = settledRow(settlement, seat.grant, this.#options.cell, Math.max(0, Math.round(nowMs - seat.arrivedMs)));
-    // Whoever only waited has nothing to settle; a holder may have handed its row in by another way.
-    void this.#options.complete(row, state.granted).catch(() => undefined);
+    if (!this.#leave(seat, usedBy(settlement))) return;
+    const row = settledRow(settlement, seat.slot, this.#options.cell, Math.max(0, Math.round(nowMs - seat.arrivedMs)));
+    // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
+    void this.#options.complete(row, seat.decision !== null).catch(() => undefined);
   }
 
-  /** The request was settled by another way than its permit: its slot comes back, its permit writes no row. */
-  settledElsewhere(requestId: string, actualTokens: number): void {
-    const seat = this.#seats.get(requestId);
-    if (seat !== undefined) this.#leave(seat, actualTokens);
+  /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
+  settledElsewhere(row: UsageRow): void {
+    const seat = this.#seats.get(row.request_id);
+    if (seat !== undefined) this.#leave(seat, usedBy({ row, actualTokens: row.total_tokens }));
   }
 
   get seated(): number {
     return this.#seats.size;
   }
 
-  #take(ask: Ask, grant: Grant | null): Seat {
+  #take(ask: Ask, slot: SlotTaken | null): Seat {
     const earlier = this.#seats.get(ask.requestId);
-    if (earlier !== undefined) this.#leave(earlier, 0);
-    const seat: Seat = { ask, arrivedMs: this.#options.now(), grant, upstreamCalled: false, waiters: [] };
+    if (earlier !== undefined) this.#leave(earlier, NOTHING_USED);
+    const seat: Seat = {
+      ask,
+      arrivedMs: this.#options.now(),
+      slot,
+      decision: null,
+      upstreamCalled: false,
+      waiters: [],
+    };
     this.#seats.set(ask.requestId, seat);
     return seat;
   }
@@ -115,14 +178,24 @@ export class AdmissionDesk implements PermitDesk<Seat> {
   }
 
   /** True for the one caller that ends the seat. */
-  #leave(seat: Seat, actualTokens: number): boolean {
+  #leave(seat: Seat, used: Actual): boolean {
     const { requestId } = seat.ask;
     if (!this.#isSeated(seat)) return false;
     this.#seats.delete(requestId);
     for (const waiter of seat.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
-    this.apply(seat.grant === null ? { type: "leave", requestId } : { type: "release", requestId, actualTokens });
+    const { budget } = this.#options;
+    if (seat.decision === null) budget.withdraw(seat.ask);
+    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, used);
+    if (seat.slot === null) this.apply({ type: "leave", requestId });
+    else if (seat.decision?.verdict !== "refused")
+      this.apply({ type: "release", requestId, actualTokens: used.tokens });
+    else this.#options.changed();
     return true;
   }
+}
+
+function usedBy({ row, actualTokens }: Settlement): Actual {
+  return { tokens: actualTokens, nanoUsd: nanoUsdOf(row.cost_usd) };
 }
 
 function arrivalOf(ask: Ask): Arrival {

@@ -8,7 +8,12 @@ import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/inter
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { reportCell } from "../adapters/cell-report.ts";
 import { consoleLog } from "../adapters/console-log.ts";
+import { monthOf } from "../adapters/zone-months.ts";
 import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
+import type { BudgetAlert } from "../domain/budget/alerts.ts";
+import type { TenantBudgetApi } from "../domain/budget/api.ts";
+import type { BudgetLimits } from "../domain/budget/limits.ts";
+import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters, plain } from "../domain/cell/counters.ts";
 import { History, type HistorySample, SAMPLE_EVERY_MS } from "../domain/cell/history.ts";
 import { schedulerEvents } from "../domain/cell/live-values.ts";
@@ -19,6 +24,7 @@ import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts"
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk, type Seat } from "./admission-desk.ts";
+import { BudgetDesk } from "./budget-desk.ts";
 import { CellStore } from "./cell-store.ts";
 import { Permit } from "./permit.ts";
 import { RowCourier } from "./row-courier.ts";
@@ -33,6 +39,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #store: CellStore;
   readonly #scheduler: Scheduler;
   readonly #desk: AdmissionDesk;
+  readonly #budget: BudgetDesk;
   readonly #courier: RowCourier;
   readonly #revisions = new Revisions();
   readonly #counters = new Counters();
@@ -50,9 +57,19 @@ export class Cell extends DurableObject<Bindings> {
     for (const { item, seenMs } of this.#store.loadRevisions()) this.#revisions.note([item], seenMs);
     this.#scheduler = createScheduler({ algorithm: this.#config.fairshareAlgorithm, maxInFlight: this.#capacity() });
     this.#courier = new RowCourier(this.#cell, this.#config.ledgerShards, (shard) => this.#ledger(shard));
+    this.#budget = new BudgetDesk({
+      cell: this.#cell,
+      failOpen: this.#config.failOpen,
+      now: Date.now,
+      monthOf,
+      budgetOf: (tenantId) => this.env.TENANT_BUDGET.getByName(tenantId) as unknown as TenantBudgetApi,
+      judged: (requestId, verdict) => this.#desk.judged(requestId, verdict),
+      alert: (alert) => this.#alert(alert),
+    });
     this.#desk = new AdmissionDesk({
       cell: this.#cell,
       scheduler: this.#scheduler,
+      budget: this.#budget,
       now: Date.now,
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
@@ -63,13 +80,13 @@ export class Cell extends DurableObject<Bindings> {
     if (this.#busy) this.#holdForAdoptions();
   }
 
-  /** Answers at once: stale, granted, or queued with a place that the permit holds. */
+  /** Answers at once: stale, granted, refused, or waiting with a place that the permit holds. */
   async admit(ask: Ask): Promise<Admitted<Permit<Seat>>> {
     const items = this.#revisions.staleAmong(ask.revs);
     if (items.length > 0) return { verdict: "stale", items };
     const seat = this.#desk.arrive(ask);
     const permit = new Permit(this.#desk, seat);
-    return seat.grant === null ? { verdict: "queued", permit } : { verdict: "granted", grant: seat.grant, permit };
+    return seat.decision === null ? { verdict: "waiting", permit } : { ...seat.decision, permit };
   }
 
   /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
@@ -88,12 +105,16 @@ export class Cell extends DurableObject<Bindings> {
 
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
-    this.#desk.settledElsewhere(row.request_id, row.total_tokens);
+    this.#desk.settledElsewhere(row);
     await this.#complete({ ...row, cell: this.#cell }, true, upstream);
   }
 
   async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
     return this.#revisions.staleAmong(items);
+  }
+
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    return await this.#budget.level(limits);
   }
 
   async invalidate(changes: readonly Change[]): Promise<void> {
@@ -139,6 +160,12 @@ export class Cell extends DurableObject<Bindings> {
       families: [
         ...this.#counters.families(),
         plain("gateway_in_flight", "Requests that hold a slot.", "gauge", this.#scheduler.inFlight),
+        plain(
+          "gateway_budget_unchecked_total",
+          "Requests let through without a budget check, since the cell started.",
+          "counter",
+          this.#budget.unchecked,
+        ),
         plain("gateway_queue_depth", "Requests that wait for a slot.", "gauge", this.#scheduler.queued),
         plain(
           "gateway_telemetry_dropped",

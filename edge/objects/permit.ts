@@ -4,11 +4,11 @@
  * every decision is the desk's.
  */
 import { RpcTarget } from "cloudflare:workers";
-import type { Grant, PermitHandle, Settlement } from "../domain/ask.ts";
+import type { Decision, PermitHandle, Settlement } from "../domain/ask.ts";
 
 /** What a permit asks of its Cell. `Seat` is the desk's own record of one arrival; nobody else looks inside. */
 export interface PermitDesk<Seat> {
-  granted(seat: Seat): Promise<Grant>;
+  decision(seat: Seat): Promise<Decision>;
   upstreamCalled(seat: Seat): void;
   settle(seat: Seat, settlement: Settlement): Promise<void>;
   /** The holder is gone. A no-op for a permit that was settled or replaced. */
@@ -25,8 +25,8 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
     this.#seat = seat;
   }
 
-  async granted(): Promise<Grant> {
-    return await this.#desk.granted(this.#seat);
+  async decision(): Promise<Decision> {
+    return await this.#desk.decision(this.#seat);
   }
 
   async upstreamCalled(): Promise<void> {

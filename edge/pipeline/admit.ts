@@ -1,14 +1,19 @@
 /**
- * Step 6: a slot by fairshare, in one call to the Cell (design §4, §5). The answer comes at once; a queued request waits on
- * its permit, and lets go of it when its client leaves. An ask that the Cell calls stale is built anew once.
+ * Step 6: a slot by fairshare, then tokens and money, in one call to the Cell (design §4, §5, §7). The answer comes at once;
+ * a request that has to wait does so on its permit, and lets go of it when its client leaves. An ask that the Cell calls
+ * stale is built anew once. A refusal holds nothing, and its row travels by the permit.
  */
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import type { Admitted, Ask, Grant, PermitHandle } from "../domain/ask.ts";
+import type { Admitted, Ask, Decision, Grant, PermitHandle } from "../domain/ask.ts";
+import { nanoUsdOf } from "../domain/budget/amounts.ts";
+import { limitsOf } from "../domain/budget/limits.ts";
 import { billTokens } from "../domain/outcome.ts";
-import { type Call, ClientGone, type Prepared, type Principal } from "./context.ts";
+import { type Call, ClientGone, type Prepared, type Principal, Settled } from "./context.ts";
+import { refusalHeaders } from "./rate-limit.ts";
+import { settleRefused } from "./settle-refused.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** What a request is admitted with. */
@@ -24,7 +29,10 @@ export interface Slot extends Subject {
   readonly grant: Grant;
 }
 
-/** A slot. `reload` reads key and model anew after stale copies were dropped. Throws 503, or ClientGone. */
+/**
+ * A slot. `reload` reads key and model anew after stale copies were dropped. Throws 503, ClientGone, or Settled with the
+ * budgets' 429, 403 or 503.
+ */
 export async function admit(
   call: Call,
   subject: Subject,
@@ -42,44 +50,56 @@ export async function admit(
     admitted = await admission.admit(ask);
   }
   if (admitted.verdict === "stale") throw new GatewayError("key_store_unavailable");
-  let held = await waitForSlot(call, admitted);
-  if (held === null) {
+  let decided = await decisionOf(call, admitted);
+  if (decided === null) {
     // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew.
     const again = await admission.admit(ask);
-    held = again.verdict === "stale" ? null : await waitForSlot(call, again);
+    decided = again.verdict === "stale" ? null : await decisionOf(call, again);
   }
-  if (held === null) {
+  if (decided === null) {
     call.ports.alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again while a request waited"));
     throw new GatewayError("scheduler_unavailable");
   }
-  call.facts.queueWaitMs = held.grant.queueWaitMs;
-  return { ...current, ask, ...held };
+  const { permit } = decided;
+  if (decided.verdict === "refused") {
+    const { refusal } = decided;
+    call.facts.level = refusal.level;
+    const error = new GatewayError(refusal.code, {
+      headers: refusalHeaders(refusal, ask.costTokens, current.principal.tenant.tokens_per_minute),
+    });
+    settleRefused(call, permit, error.status);
+    throw new Settled(error);
+  }
+  const { grant } = decided;
+  call.facts.queueWaitMs = grant.queueWaitMs;
+  call.facts.level = grant.level;
+  return { ...current, ask, permit, grant };
 }
 
-type Held = Pick<Slot, "permit" | "grant">;
+type Decided = Decision & { readonly permit: PermitHandle };
 
-/** The slot once it is granted; null when the Cell is gone. Throws ClientGone. */
-async function waitForSlot(
+/** The Cell's decision once it is made; null when the Cell is gone. Throws ClientGone. */
+async function decisionOf(
   call: Call,
   admitted: Exclude<Admitted<PermitHandle>, { verdict: "stale" }>,
-): Promise<Held | null> {
+): Promise<Decided | null> {
+  if (admitted.verdict !== "waiting") return admitted;
   const { permit } = admitted;
-  if (admitted.verdict === "granted") return { permit, grant: admitted.grant };
-  const grant = await waitForGrant(call, permit);
-  return grant === null ? null : { permit, grant };
+  const decision = await waitForDecision(call, permit);
+  return decision === null ? null : { ...decision, permit };
 }
 
-async function waitForGrant(call: Call, permit: PermitHandle): Promise<Grant | null> {
+async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decision | null> {
   const gone = new Promise<never>((_, reject) => {
     const leave = () => reject(new ClientGone());
     if (call.request.signal.aborted) leave();
     else call.request.signal.addEventListener("abort", leave, { once: true });
   });
-  const granted = permit.granted();
+  const decision = permit.decision();
   try {
-    return await Promise.race([granted, gone]);
+    return await Promise.race([decision, gone]);
   } catch (error) {
-    granted.catch(() => undefined);
+    decision.catch(() => undefined);
     permit[Symbol.dispose]();
     if (error instanceof ClientGone) throw error;
     return null;
@@ -90,7 +110,10 @@ async function waitForGrant(call: Call, permit: PermitHandle): Promise<Grant | n
 
 function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): Ask {
   const { key, tenant } = principal;
-  const billed = billTokens(model, prepared.estimate, null);
+  const { estimate } = prepared;
+  const billed = billTokens(model, estimate, null);
+  // Term budgets reserve what the client states, so that a client that states it cannot overrun (decisions §19.2).
+  const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
   const revs: readonly RevItem[] = [
     { kind: "key", id: key.key_hash, rev: key.rev },
     { kind: "tenant", id: tenant.id, rev: tenant.rev },
@@ -103,8 +126,14 @@ function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): A
     tenant: { id: tenant.id, name: tenant.name, weight: tenant.weight, maxInFlight: tenant.max_in_flight },
     group: { name: tenant.fairshare_group, weight: tenant.group_weight },
     model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
-    costTokens: prepared.estimate.totalTokens,
+    costTokens: estimate.totalTokens,
     revs,
+    limits: limitsOf(key, tenant),
+    need: {
+      bucketTokens: estimate.totalTokens,
+      termTokens: Math.max(stated.inputTokens + stated.outputTokens, 1),
+      nanoUsd: nanoUsdOf(billTokens(model, stated, null).costUsd),
+    },
     row: rowOf(call, { statusCode: 499, admission: "queued" }),
     estimate: billed,
   };

@@ -5,6 +5,7 @@
 import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../shared/records.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
 import type { CacheStatus, RequestType } from "../../shared/usage-row.ts";
+import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import type { EndpointMemory } from "../domain/endpoint-memory.ts";
 import type { JsonDocument } from "../domain/json-document.ts";
 import type { SessionId } from "../domain/session-id.ts";
@@ -70,6 +71,8 @@ export interface Call {
     /** When the upstream was called, epoch ms. */
     upstreamCalledMs: number | null;
     upstreamStatus: number;
+    /** The tenant's bucket, once it was looked at; null: without a cap, or not known. */
+    level: BucketLevel | null | undefined;
   };
 }
 

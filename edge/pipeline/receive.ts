@@ -30,6 +30,7 @@ export function receive(received: Received): Call {
       queueWaitMs: 0,
       upstreamCalledMs: null,
       upstreamStatus: 0,
+      level: undefined,
     },
   };
 }

@@ -4,11 +4,12 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { type Call, ClientGone, Settled } from "./context.ts";
+import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Answers an error. Never throws. */
-export function refuse(call: Call, thrown: unknown): Response {
+export async function refuse(call: Call, thrown: unknown): Promise<Response> {
   const settled = thrown instanceof Settled;
   const error = thrown instanceof Settled ? thrown.cause : thrown;
   if (error instanceof ClientGone) return new Response(null, { status: 499 });
@@ -24,5 +25,6 @@ export function refuse(call: Call, thrown: unknown): Response {
   }
   if (!settled)
     call.waitUntil(call.ports.admission.record(rowOf(call, { statusCode: known.status, admission: "rejected" })));
+  await readLevel(call);
   return Response.json(known.body, { status: known.status, headers: { ...gatewayHeaders(call), ...known.headers } });
 }

@@ -5,6 +5,7 @@
 import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
 import type { CacheEntry } from "../ports.ts";
 import type { Call, ParsedCall, Principal } from "./context.ts";
+import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import { rowOf } from "./usage-record.ts";
 
@@ -43,6 +44,7 @@ export async function lookupResponse(
     return { kind: "miss", miss: { tenantId: principal.tenant.id, digest, ttlSecs: model.cache_ttl_secs, path } };
   }
   call.facts.cacheStatus = "hit";
+  await readLevel(call);
   return { kind: "hit", response: replay(call, entry) };
 }
 

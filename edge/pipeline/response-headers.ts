@@ -2,6 +2,7 @@
  * The gateway's own response headers (decisions §17.5).
  */
 import type { Call } from "./context.ts";
+import { rateLimitHeaders } from "./rate-limit.ts";
 
 /** Headers of every answer to a call, own errors included. */
 export function gatewayHeaders(call: Call): Record<string, string> {
@@ -13,6 +14,7 @@ export function gatewayHeaders(call: Call): Record<string, string> {
     "x-request-id": call.requestId,
     "x-gateway-overhead-ms": String(overheadMs),
     ...(facts.upstreamStatus === 0 ? {} : { "x-gateway-upstream-status": String(facts.upstreamStatus) }),
+    ...rateLimitHeaders(facts.level),
     ...(facts.cacheStatus === "off" ? {} : { "x-gateway-cache": facts.cacheStatus }),
   };
 }

@@ -22,7 +22,7 @@ export async function run(received: Received): Promise<Response> {
   try {
     return await steps(call);
   } catch (error) {
-    return refuse(call, error);
+    return await refuse(call, error);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { authenticateNow } from "./authenticate-now.ts";
+import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
 import { refuse } from "./refuse.ts";
 import { checkPath } from "./resolve-model.ts";
@@ -14,7 +15,7 @@ export async function listModels(received: Received): Promise<Response> {
   const call = receive(received);
   try {
     await authenticateNow(call);
-    const models = await call.ports.directory.models();
+    const [models] = await Promise.all([call.ports.directory.models(), readLevel(call)]);
     const data = models.map((model) => ({
       id: model.model_name,
       object: "model",
@@ -25,7 +26,7 @@ export async function listModels(received: Received): Promise<Response> {
     }));
     return Response.json({ object: "list", data }, { headers: gatewayHeaders(call) });
   } catch (error) {
-    return refuse(call, error);
+    return await refuse(call, error);
   }
 }
 
@@ -36,8 +37,9 @@ export async function unknownEndpoint(received: Received): Promise<Response> {
     await authenticateNow(call);
     checkPath(call);
   } catch (error) {
-    return refuse(call, error);
+    return await refuse(call, error);
   }
+  await readLevel(call);
   const error = new GatewayError("unknown_endpoint");
   return Response.json(error.body, { status: error.status, headers: { ...gatewayHeaders(call), ...error.headers } });
 }

@@ -1,5 +1,6 @@
 /** Asks, settlements and rows as the pipeline would send them. */
 import type { Ask, Settlement } from "../../edge/domain/ask.ts";
+import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 
 /** A row of a request that has just begun. */
@@ -17,6 +18,8 @@ export function askFor(requestId: string, over: Partial<Ask> = {}): Ask {
     costTokens: 10,
     revs: [{ kind: "key", id: "k1", rev: 5 }],
     row: rowFor(requestId, { status_code: 499 }),
+    limits: limitsWith({}),
+    need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
     estimate: { inputTokens: 4, outputTokens: 6, costUsd: 0.5 },
     ...over,
   };

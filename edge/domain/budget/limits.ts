@@ -2,7 +2,7 @@
  * The limits that bind one request, as its own records state them (decisions §32.2). Every message carries them, so
  * neither a Cell nor the budget object ever looks one up; the higher `rev` wins.
  */
-import type { ResolvedBudget, ResolvedKey } from "../../../shared/records.ts";
+import type { ResolvedBudget, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
 import { nanoUsdOf } from "./amounts.ts";
 
 /** One term budget (decisions §3.1); null caps are none, period null is a lifetime. */
@@ -45,17 +45,16 @@ function termLimits(budget: ResolvedBudget): TermLimits {
   };
 }
 
-/** The limits of a key's hot copy; null when its tenant is gone. */
-export function limitsOf(key: ResolvedKey): BudgetLimits | null {
-  if (key.tenant === null) return null;
+/** The limits of a key's hot copy and of its tenant. */
+export function limitsOf(key: ResolvedKey, tenant: ResolvedTenant): BudgetLimits {
   return {
     tenant: {
-      id: key.tenant.id,
-      name: key.tenant.name,
-      rev: key.tenant.rev,
-      timezone: key.tenant.timezone,
-      tokensPerMinute: key.tenant.tokens_per_minute,
-      term: termLimits(key.tenant.budget),
+      id: tenant.id,
+      name: tenant.name,
+      rev: tenant.rev,
+      timezone: tenant.timezone,
+      tokensPerMinute: tenant.tokens_per_minute,
+      term: termLimits(tenant.budget),
     },
     key: {
       id: key.key_id,

@@ -3,16 +3,23 @@
  * (design §4, decisions §19.2, §23.4). The Cell owns cell, admission and queue wait; the Worker owns the rest.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { Ask, Grant, Settlement } from "../ask.ts";
+import type { Ask, Settlement } from "../ask.ts";
 
-/** A settled row with what only the Cell knows. A refusal stays `rejected`. */
-export function settledRow(settlement: Settlement, grant: Grant | null, cell: string, queuedMs: number): UsageRow {
+/** The slot that a request got by fairshare. */
+export interface SlotTaken {
+  readonly admission: "fast" | "queued";
+  /** Whole ms; 0 when fast. */
+  readonly queueWaitMs: number;
+}
+
+/** A settled row with what only the Cell knows; `slot` null: it left while it waited. A refusal stays `rejected`. */
+export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell: string, queuedMs: number): UsageRow {
   const { row } = settlement;
   return {
     ...row,
     cell,
-    admission: row.admission === "rejected" ? "rejected" : (grant?.admission ?? "queued"),
-    queue_wait_ms: grant === null ? queuedMs : grant.queueWaitMs,
+    admission: row.admission === "rejected" ? "rejected" : (slot?.admission ?? "queued"),
+    queue_wait_ms: slot === null ? queuedMs : slot.queueWaitMs,
   };
 }
 

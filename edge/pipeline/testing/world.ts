@@ -5,7 +5,8 @@
 import type { Issue } from "../../../shared/alerts.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { Admitted, Ask, Grant, PermitHandle, Settlement } from "../../domain/ask.ts";
+import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../domain/ask.ts";
+import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
 import type { Admission, CacheEntry, Directory, Ports, RecordSource, UpstreamCall } from "../../ports.ts";
 import type { Call } from "../context.ts";
@@ -16,14 +17,14 @@ export const SECRET = `sk_${"ab".repeat(24)}`;
 
 /** A permit that remembers how it ended. */
 export class TestPermit implements PermitHandle {
-  readonly grant = Promise.withResolvers<Grant>();
+  readonly decided = Promise.withResolvers<Decision>();
   readonly reset = Promise.withResolvers<never>();
   settlement: Settlement | null = null;
   disposed = false;
   settleFails = false;
 
-  async granted(): Promise<Grant> {
-    return await this.grant.promise;
+  async decision(): Promise<Decision> {
+    return await this.decided.promise;
   }
 
   async upstreamCalled(): Promise<void> {}
@@ -54,6 +55,7 @@ export class World {
   entry: CacheEntry | null = null;
   upstream: (call: UpstreamCall) => Promise<Response> = async () => Response.json({ choices: [] });
   nowMs = 1_700_000_000_000;
+  level: BucketLevel | null = null;
   adopt: () => Promise<PermitHandle> = async () => new TestPermit();
 
   /** What happens while a request waits. */
@@ -163,7 +165,7 @@ export class World {
         return (
           this.answers.shift() ?? {
             verdict: "granted",
-            grant: { admission: "fast", queueWaitMs: 0 },
+            grant: { admission: "fast", queueWaitMs: 0, level: null },
             permit: this.permit,
           }
         );
@@ -176,6 +178,7 @@ export class World {
         this.orphans.push(row);
       },
       staleAmong: async () => [],
+      level: async () => this.level,
     };
   }
 }

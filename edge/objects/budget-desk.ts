@@ -1,0 +1,228 @@
+/**
+ * The Cell's budgets: one Wallet per tenant that is or was just active, and the calls that its wallets ask for
+ * (design §7). What may be spent is decided by wallets and by the TenantBudget object; this file carries messages, keeps
+ * their deadlines and timers, and says what happens when the object is beyond reach (decisions §19.5).
+ * Invariant: after every call into a wallet its effects are run and its timer is set anew.
+ */
+import type { Ask, BudgetRefusal } from "../domain/ask.ts";
+import type { BudgetAlert } from "../domain/budget/alerts.ts";
+import type { Actual } from "../domain/budget/amounts.ts";
+import type { TenantBudgetApi } from "../domain/budget/api.ts";
+import { settlementAlerts, uncheckedAlert } from "../domain/budget/failure-alerts.ts";
+import type { BudgetLimits } from "../domain/budget/limits.ts";
+import type { MonthOf } from "../domain/budget/term-budget.ts";
+import type { BucketLevel } from "../domain/budget/token-bucket.ts";
+import { type Verdict, Wallet, type WalletEffect } from "../domain/budget/wallet.ts";
+import type { BudgetGate, BudgetVerdict } from "./admission-desk.ts";
+
+/** A call to the budget object, its retry included, is given up after this long (decisions §19.5). */
+const DEADLINE_MS = 1_000;
+/** Settlements that cannot be delivered for this long are worth an alert (decisions §19.5). */
+const UNDELIVERED_MS = 30_000;
+
+export interface BudgetDeskOptions {
+  readonly cell: string;
+  /** GATEWAY_FAIL_OPEN. */
+  readonly failOpen: boolean;
+  readonly now: () => number;
+  readonly monthOf: MonthOf;
+  /** A fresh stub of a tenant's budget object. */
+  readonly budgetOf: (tenantId: string) => TenantBudgetApi;
+  readonly judged: (requestId: string, verdict: BudgetVerdict) => void;
+  readonly alert: (alert: BudgetAlert) => void;
+}
+
+interface Account {
+  readonly tenantId: string;
+  readonly wallet: Wallet;
+  /** As the newest request stated them. */
+  limits: BudgetLimits;
+  timer: ReturnType<typeof setTimeout> | null;
+  timerAtMs: number;
+  /** The outage of settlements that has been told. */
+  toldSinceMs: number | null;
+}
+
+export class BudgetDesk implements BudgetGate {
+  readonly #options: BudgetDeskOptions;
+  readonly #accounts = new Map<string, Account>();
+  /** Requests without a verdict. */
+  readonly #reserving = new Map<string, Ask>();
+  #epoch = 0;
+  #unchecked = 0;
+
+  constructor(options: BudgetDeskOptions) {
+    this.#options = options;
+  }
+
+  /** Requests that were let through without a check, in this life. */
+  get unchecked(): number {
+    return this.#unchecked;
+  }
+
+  expect(ask: Ask): void {
+    const account = this.#account(ask.limits);
+    this.#run(account, account.wallet.expect(ask.requestId, ask.limits, ask.need, this.#options.now()));
+  }
+
+  reserve(ask: Ask): void {
+    const account = this.#account(ask.limits);
+    this.#reserving.set(ask.requestId, ask);
+    this.#run(account, account.wallet.reserve(ask.requestId, ask.limits, ask.need, this.#options.now()));
+  }
+
+  withdraw(ask: Ask): void {
+    this.#reserving.delete(ask.requestId);
+    const account = this.#accounts.get(ask.limits.tenant.id);
+    if (account !== undefined) this.#run(account, account.wallet.withdraw(ask.requestId, this.#options.now()));
+  }
+
+  settle(ask: Ask, used: Actual): void {
+    const account = this.#account(ask.limits);
+    account.wallet.settle(ask.requestId, used, this.#options.now());
+    this.#run(account, []);
+  }
+
+  adopt(ask: Ask): void {
+    const account = this.#account(ask.limits);
+    account.wallet.adopt(ask.requestId, ask.limits, ask.need, this.#options.now());
+    this.#run(account, []);
+  }
+
+  /** The level as this cell knows it, else as the object does; null without a cap, or when neither answers. */
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    const known = this.#accounts.get(limits.tenant.id)?.wallet.level(limits, this.#options.now());
+    if (known !== undefined) return known;
+    return await this.#call(limits.tenant.id, async (budget) => await budget.level(limits));
+  }
+
+  #account(limits: BudgetLimits): Account {
+    const tenantId = limits.tenant.id;
+    const known = this.#accounts.get(tenantId);
+    if (known !== undefined) {
+      known.limits = limits;
+      return known;
+    }
+    this.#epoch = Math.max(this.#options.now(), this.#epoch + 1);
+    const wallet = new Wallet(this.#options.cell, this.#epoch, this.#options.monthOf);
+    const account: Account = { tenantId, wallet, limits, timer: null, timerAtMs: 0, toldSinceMs: null };
+    this.#accounts.set(tenantId, account);
+    return account;
+  }
+
+  #run(account: Account, effects: readonly WalletEffect[]): void {
+    for (const effect of effects) {
+      switch (effect.type) {
+        case "decided":
+          this.#decided(account, effect.requestId, effect.verdict);
+          break;
+        case "ask":
+          void this.#ask(account, effect.request);
+          break;
+        case "report":
+          void this.#report(account, effect.report);
+          break;
+        case "alert":
+          this.#options.alert(effect.alert);
+          break;
+        default:
+          effect satisfies never;
+      }
+    }
+    this.#arm(account);
+  }
+
+  #decided(account: Account, requestId: string, verdict: Verdict): void {
+    const ask = this.#reserving.get(requestId);
+    this.#reserving.delete(requestId);
+    switch (verdict.kind) {
+      case "ok":
+        this.#options.judged(requestId, verdict);
+        return;
+      case "refused": {
+        const { code, retryAfterMs, level } = verdict;
+        this.#options.judged(requestId, { kind: "refused", refusal: { code, retryAfterMs, level } });
+        return;
+      }
+      case "unavailable": {
+        if (ask === undefined) return;
+        const nowMs = this.#options.now();
+        this.#options.alert(uncheckedAlert(verdict.code, this.#options.failOpen, nowMs));
+        if (this.#options.failOpen) {
+          this.#unchecked += 1;
+          account.wallet.admitUnchecked(requestId, ask.limits, nowMs);
+          this.#options.judged(requestId, { kind: "ok", level: null });
+        } else {
+          const refusal: BudgetRefusal = { code: verdict.code, retryAfterMs: null, level: null };
+          this.#options.judged(requestId, { kind: "refused", refusal });
+        }
+        return;
+      }
+      default:
+        verdict satisfies never;
+    }
+  }
+
+  async #ask(account: Account, request: Extract<WalletEffect, { type: "ask" }>["request"]): Promise<void> {
+    const answer = await this.#call(account.tenantId, async (budget) => await budget.lease(request));
+    const nowMs = this.#options.now();
+    const { wallet } = account;
+    this.#run(account, answer === null ? wallet.failed(request, nowMs) : wallet.answered(request, answer, nowMs));
+    this.#tellOutage(account);
+  }
+
+  async #report(account: Account, report: Extract<WalletEffect, { type: "report" }>["report"]): Promise<void> {
+    const answer = await this.#call(account.tenantId, async (budget) => await budget.settleBatch(report));
+    const nowMs = this.#options.now();
+    if (answer === null) account.wallet.reportFailed(nowMs);
+    this.#run(account, answer === null ? [] : account.wallet.reported(report, answer, nowMs));
+    this.#tellOutage(account);
+  }
+
+  /** The same message twice at most, each time on a fresh stub, within one deadline; null: no answer. */
+  async #call<T>(tenantId: string, message: (budget: TenantBudgetApi) => Promise<T>): Promise<T | null> {
+    const { promise: late, resolve } = Promise.withResolvers<null>();
+    const timer = setTimeout(() => resolve(null), DEADLINE_MS);
+    try {
+      return await Promise.race([late, message(this.#options.budgetOf(tenantId))]);
+    } catch {
+      try {
+        return await Promise.race([late, message(this.#options.budgetOf(tenantId))]);
+      } catch {
+        return null;
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** One alert per outage, for each kind of limit that is settled blindly. */
+  #tellOutage(account: Account): void {
+    const sinceMs = account.wallet.undeliveredSinceMs;
+    if (sinceMs === null || sinceMs === account.toldSinceMs) return;
+    if (this.#options.now() - sinceMs < UNDELIVERED_MS) return;
+    account.toldSinceMs = sinceMs;
+    for (const alert of settlementAlerts(account.limits, sinceMs)) this.#options.alert(alert);
+  }
+
+  /** One timer per wallet, set to its next business; a wallet without any is forgotten. */
+  #arm(account: Account): void {
+    if (this.#accounts.get(account.tenantId) !== account) return;
+    const wakeMs = account.wallet.nextWakeMs();
+    if (account.timer !== null) {
+      // An early timer just looks again; setting one anew for each request would cost more.
+      if (wakeMs !== null && account.timerAtMs <= wakeMs) return;
+      clearTimeout(account.timer);
+    }
+    account.timer = null;
+    if (wakeMs !== null) {
+      account.timerAtMs = wakeMs;
+      account.timer = setTimeout(() => this.#tick(account), Math.max(0, wakeMs - this.#options.now()));
+    } else if (account.wallet.idle) this.#accounts.delete(account.tenantId);
+  }
+
+  #tick(account: Account): void {
+    account.timer = null;
+    this.#run(account, account.wallet.tick(this.#options.now()));
+  }
+}

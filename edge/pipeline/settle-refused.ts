@@ -1,0 +1,22 @@
+/**
+ * The end of a request that its budgets refused: its row travels by its permit, so that it is written once whatever
+ * happens to this Worker (design §4). It holds no slot and no tokens any more.
+ */
+import type { PermitHandle } from "../domain/ask.ts";
+import type { Call } from "./context.ts";
+import { rowOf } from "./usage-record.ts";
+
+/** Hands the row in without holding the answer up. */
+export function settleRefused(call: Call, permit: PermitHandle, statusCode: number): void {
+  const row = rowOf(call, { statusCode, admission: "rejected" });
+  const deliver = async (): Promise<void> => {
+    try {
+      await permit.settle({ row, actualTokens: 0 });
+    } catch {
+      await call.ports.admission.settleOrphan(row);
+    } finally {
+      permit[Symbol.dispose]();
+    }
+  };
+  call.waitUntil(deliver());
+}
