@@ -1,10 +1,64 @@
-/** The front desk under any order of arrivals, repeats, settlements, departures, adoptions and capacity changes. */
+/**
+ * The front desk with the real scheduler and the real budgets, under any order of arrivals, repeats, settlements,
+ * departures, adoptions, capacity changes and late answers of the budget object.
+ */
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
+import type { BudgetLimits } from "../domain/budget/limits.ts";
+import { limitsWith, monthOf } from "../domain/budget/testing/world.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
+import type { Scheduler } from "../domain/fairshare/types.ts";
 import { AdmissionDesk, type Seat } from "./admission-desk.ts";
+import { BudgetDesk } from "./budget-desk.ts";
+import { TestBudgets } from "./testing/budgets.ts";
+
+/** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
+function limitsOfTenant(tenant: number): BudgetLimits {
+  const caps = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }][tenant];
+  const limits = limitsWith(caps ?? {});
+  return { ...limits, tenant: { ...limits.tenant, id: `t${tenant}` } };
+}
+
+interface Desk {
+  readonly desk: AdmissionDesk;
+  readonly scheduler: Scheduler;
+  readonly budgets: TestBudgets;
+  readonly rows: UsageRow[];
+  nowMs: number;
+}
+
+function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number): Desk {
+  const rows: UsageRow[] = [];
+  const now = () => world.nowMs;
+  const budgets = new TestBudgets(now);
+  const scheduler = createScheduler({ algorithm, maxInFlight });
+  const budget = new BudgetDesk({
+    cell: "c",
+    failOpen: false,
+    now,
+    monthOf,
+    budgetOf: (tenantId) => budgets.budgetOf(tenantId),
+    judged: (requestId, verdict) => desk.judged(requestId, verdict),
+    alert: () => undefined,
+  });
+  const desk: AdmissionDesk = new AdmissionDesk({
+    cell: "c",
+    scheduler,
+    budget,
+    now,
+    complete: async (row) => {
+      rows.push(row);
+    },
+    changed: () => undefined,
+  });
+  const world: Desk = { desk, scheduler, budgets, rows, nowMs: 0 };
+  return world;
+}
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
 
 function askOf(number: number, tenant: number): Ask {
   return {
@@ -15,6 +69,8 @@ function askOf(number: number, tenant: number): Ask {
     costTokens: 10,
     revs: [],
     row: zeroUsageRow(`r${number}`, 0),
+    limits: limitsOfTenant(tenant),
+    need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
     estimate: { inputTokens: 4, outputTokens: 6, costUsd: 1 },
   };
 }
@@ -30,36 +86,36 @@ const event = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("capacity" as const), max: fc.integer({ min: 1, max: 6 }) }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("adopt" as const), tenant: fc.nat(2) }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant("turn" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("reach" as const),
+      reach: fc.constantFrom("up" as const, "down" as const),
+    }),
+  },
 );
 
 describe("the Cell's front desk", () => {
-  it("never holds more than its cap by granting, and ends every seat once", () => {
-    fc.assert(
-      fc.property(
+  it("never holds more than its cap by granting, ends every seat once, and gives every token back", async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.constantFrom("weighted" as const, "hierarchical" as const),
         fc.array(event, { maxLength: 80 }),
-        (algorithm, events) => {
-          const scheduler = createScheduler({ algorithm, maxInFlight: 2 });
-          const rows: UsageRow[] = [];
-          let now = 0;
-          const desk = new AdmissionDesk({
-            cell: "c",
-            scheduler,
-            now: () => now,
-            complete: async (row) => {
-              rows.push(row);
-            },
-            changed: () => undefined,
-          });
+        async (algorithm, events) => {
+          const world = deskOf(algorithm, 2);
+          const { desk, scheduler, rows, budgets } = world;
           const seats: Seat[] = [];
           const elsewhere = new Set<string>();
+          let refused = 0;
           for (const step of events) {
-            now += 1;
+            world.nowMs += 1;
             const before = scheduler.inFlight;
             if (step.type === "arrive") seats.push(desk.arrive(askOf(seats.length, step.tenant)));
-            else if (step.type === "adopt") {
-              seats.push(desk.adopt(askOf(seats.length, step.tenant)));
-            } else if (step.type === "capacity") desk.apply({ type: "capacity", maxInFlight: step.max });
+            else if (step.type === "adopt") seats.push(desk.adopt(askOf(seats.length, step.tenant)));
+            else if (step.type === "capacity") desk.apply({ type: "capacity", maxInFlight: step.max });
+            else if (step.type === "turn") await vi.advanceTimersByTimeAsync(0);
+            else if (step.type === "reach") budgets.reach = step.reach;
             else {
               const seat = seats[step.who % Math.max(1, seats.length)];
               if (seat === undefined) continue;
@@ -70,34 +126,81 @@ describe("the Cell's front desk", () => {
               else if (step.type === "again" && !ended) seats[seats.indexOf(seat)] = desk.arrive(seat.ask);
               else if (step.type === "elsewhere" && !ended) {
                 elsewhere.add(requestId);
-                desk.settledElsewhere(requestId, 5);
+                desk.settledElsewhere(row);
               }
               // The replaced permit dies later; it must not touch its successor.
               desk.settle({ ...seat }, { row, actualTokens: 5 }).catch(() => undefined);
             }
             if (step.type !== "adopt")
               expect(scheduler.inFlight).toBeLessThanOrEqual(Math.max(before, scheduler.maxInFlight));
-            expect(desk.seated).toBe(scheduler.inFlight + scheduler.queued);
+            refused = seats.filter((seat) => isOpen(seat) && seat.decision?.verdict === "refused").length;
+            expect(desk.seated).toBe(scheduler.inFlight + scheduler.queued + refused);
           }
           for (const seat of seats) desk.abandon(seat);
           expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([0, 0, 0]);
           const told = [...rows.map((row) => row.request_id), ...elsewhere].sort();
           expect(told).toEqual(seats.map((seat) => seat.ask.requestId).sort());
+          budgets.reach = "up";
+          await drain(world);
+          for (const tenant of [1, 2]) {
+            const { reserved } = budgets.core(`t${tenant}`).read("tenant", limitsOfTenant(tenant), world.nowMs);
+            expect(reserved).toEqual({ bucketTokens: 0, termTokens: 0, nanoUsd: 0 });
+          }
+
+          function isOpen(seat: Seat): boolean {
+            const { requestId } = seat.ask;
+            return !elsewhere.has(requestId) && !rows.some((row) => row.request_id === requestId);
+          }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
-  it("rejects those who wait for the grant of a seat that ends", async () => {
-    const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
-    const options = { cell: "c", scheduler, now: () => 0, complete: async () => undefined, changed: () => undefined };
-    const desk = new AdmissionDesk(options);
+  it("rejects those who wait for the decision on a seat that ends", async () => {
+    const { desk } = deskOf("weighted", 1);
     desk.arrive(askOf(0, 0));
     const waiting = desk.arrive(askOf(1, 0));
-    const granted = desk.granted(waiting);
+    const decision = desk.decision(waiting);
     desk.abandon(waiting);
-    await expect(granted).rejects.toThrow("the permit has ended");
-    await expect(desk.granted(waiting)).rejects.toThrow("the permit has ended");
+    await expect(decision).rejects.toThrow("the permit has ended");
+    await expect(desk.decision(waiting)).rejects.toThrow("the permit has ended");
+  });
+
+  it("holds the slot while the budget object is asked, and frees it in the turn of a refusal", async () => {
+    const { desk, scheduler } = deskOf("weighted", 1);
+    const first = desk.arrive({ ...askOf(0, 1), need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 } });
+    const next = desk.arrive(askOf(1, 0));
+    expect([first.decision, next.decision, scheduler.inFlight, scheduler.queued]).toEqual([null, null, 1, 1]);
+    expect(await desk.decision(first)).toMatchObject({
+      verdict: "refused",
+      refusal: { code: "token_budget_exceeded", retryAfterMs: 1 },
+    });
+    expect(await desk.decision(next)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+    expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([1, 0, 2]);
+    expect(scheduler.snapshot(0).tenants.find((tenant) => tenant.tenantId === "t1")?.servedTokens).toBe(0);
+  });
+
+  it("refuses thousands who wait in one turn", async () => {
+    const { desk, scheduler } = deskOf("weighted", 1);
+    const holder = desk.arrive(askOf(0, 0));
+    const waiting = Array.from({ length: 5_000 }, (_, index) => desk.arrive(askOf(index + 1, 2)));
+    await vi.advanceTimersByTimeAsync(0);
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 1 });
+    for (const seat of waiting.slice(0, 7)) {
+      const decision = await desk.decision(seat);
+      if (decision.verdict === "granted") await desk.settle(seat, { row: seat.ask.row, actualTokens: 10 });
+    }
+    const told = await Promise.all(waiting.slice(7).map(async (seat) => (await desk.decision(seat)).verdict));
+    expect(new Set(told)).toEqual(new Set(["refused"]));
+    expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
   });
 });
+
+/** Lets every wallet tell what it has to tell. */
+async function drain(world: Desk): Promise<void> {
+  for (let second = 0; second < 30; second += 1) {
+    world.nowMs += 1_000;
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+}

@@ -20,6 +20,9 @@ const DEADLINE_MS = 1_000;
 /** Settlements that cannot be delivered for this long are worth an alert (decisions §19.5). */
 const UNDELIVERED_MS = 30_000;
 
+/** What a Cell asks of a tenant's budget object. */
+export type BudgetCalls = Pick<TenantBudgetApi, "lease" | "settleBatch" | "level">;
+
 export interface BudgetDeskOptions {
   readonly cell: string;
   /** GATEWAY_FAIL_OPEN. */
@@ -27,7 +30,7 @@ export interface BudgetDeskOptions {
   readonly now: () => number;
   readonly monthOf: MonthOf;
   /** A fresh stub of a tenant's budget object. */
-  readonly budgetOf: (tenantId: string) => TenantBudgetApi;
+  readonly budgetOf: (tenantId: string) => BudgetCalls;
   readonly judged: (requestId: string, verdict: BudgetVerdict) => void;
   readonly alert: (alert: BudgetAlert) => void;
 }
@@ -180,7 +183,7 @@ export class BudgetDesk implements BudgetGate {
   }
 
   /** The same message twice at most, each time on a fresh stub, within one deadline; null: no answer. */
-  async #call<T>(tenantId: string, message: (budget: TenantBudgetApi) => Promise<T>): Promise<T | null> {
+  async #call<T>(tenantId: string, message: (budget: BudgetCalls) => Promise<T>): Promise<T | null> {
     const { promise: late, resolve } = Promise.withResolvers<null>();
     const timer = setTimeout(() => resolve(null), DEADLINE_MS);
     try {

@@ -189,6 +189,10 @@ export class Cell extends DurableObject<Bindings> {
     await this.#courier.deliver(row, orphan);
   }
 
+  #alert({ issueKey, detail }: BudgetAlert): void {
+    consoleLog.event("alert", { cell: this.#cell, key: issueKey, detail });
+  }
+
   #capacity(): number {
     return this.#store.capacity ?? this.#config.globalMaxInFlight;
   }

@@ -45,6 +45,8 @@ describe("a refusal", () => {
   });
 });
 
+const RATE_LIMIT = ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"];
+
 describe("admission", () => {
   it("is asked once more after a stale answer, then the store is to blame", async () => {
     const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
@@ -56,8 +58,8 @@ describe("admission", () => {
 
   it("queues anew when the Cell is reset while the request waits", async () => {
     const world = new World();
-    const lost = Object.assign(new TestPermit(), { granted: async () => await Promise.reject(new Error("reset")) });
-    world.answers = [{ verdict: "queued", permit: lost }];
+    const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
+    world.answers = [{ verdict: "waiting", permit: lost }];
     world.upstream = async () => new Response(null, { status: 404 });
     expect((await answer(world)).status).toBe(404);
     expect([lost.disposed, world.asks.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
@@ -65,12 +67,87 @@ describe("admission", () => {
 
   it("lets go of its place when the client leaves, and writes no row of its own", async () => {
     const world = new World();
-    world.answers = [{ verdict: "queued", permit: world.permit }];
+    world.answers = [{ verdict: "waiting", permit: world.permit }];
     const client = new AbortController();
     const answered = answer(world, { signal: client.signal });
     client.abort();
     await answered;
     expect([world.permit.disposed, world.permit.settlement, world.recorded]).toEqual([true, null, []]);
+  });
+});
+
+describe("a refusal by the budgets", () => {
+  const refused = (
+    permit: TestPermit,
+    code: "token_budget_exceeded" | "tenant_budget_exhausted",
+    waitMs: number | null,
+  ) =>
+    ({
+      verdict: "refused",
+      refusal: { code, retryAfterMs: waitMs, level: { limitTokens: 600, remainingTokens: 3, resetMs: 59_700.5 } },
+      permit,
+    }) as const;
+
+  it("is 429 with the wait, the level, and one row that travels by the permit", async () => {
+    const world = new World();
+    world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });
+    world.answers = [refused(world.permit, "token_budget_exceeded", 1_201)];
+    const response = await run(world.received());
+    await world.settled();
+    const told = ["retry-after", "retry-after-ms", "x-should-retry", ...RATE_LIMIT].map((name) => [
+      name,
+      response.headers.get(name),
+    ]);
+    expect([response.status, Object.fromEntries(told)]).toEqual([
+      429,
+      {
+        "retry-after": "2",
+        "retry-after-ms": "1201",
+        "x-should-retry": null,
+        "x-ratelimit-limit-tokens": "600",
+        "x-ratelimit-remaining-tokens": "3",
+        "x-ratelimit-reset-tokens": "59.7s",
+      },
+    ]);
+    expect(world.permit.settlement).toMatchObject({
+      actualTokens: 0,
+      row: { status_code: 429, admission: "rejected", cost_usd: 0 },
+    });
+    expect([world.permit.disposed, world.recorded, world.upstreamCalls]).toEqual([true, [], []]);
+  });
+
+  it("tells a client whose estimate can never fit not to try again", async () => {
+    const world = new World();
+    world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 6 }) });
+    world.answers = [refused(world.permit, "token_budget_exceeded", 60_000)];
+    expect((await run(world.received())).headers.get("x-should-retry")).toBe("false");
+  });
+
+  it("is 403 when a term budget is used up, and hands its row to the Cell when the permit cannot take it", async () => {
+    const world = new World();
+    world.permit.settleFails = true;
+    world.answers = [{ verdict: "waiting", permit: world.permit }];
+    world.permit.decided.resolve(refused(world.permit, "tenant_budget_exhausted", null));
+    const response = await run(world.received());
+    await world.settled();
+    expect([response.status, response.headers.get("x-should-retry"), response.headers.get("retry-after")]).toEqual([
+      403,
+      "false",
+      null,
+    ]);
+    expect(world.orphans).toMatchObject([{ status_code: 403, admission: "rejected" }]);
+  });
+});
+
+describe("x-ratelimit headers", () => {
+  it("are on answers that reserved nothing as well, read from the Cell, and only with a cap", async () => {
+    const world = new World();
+    world.level = { limitTokens: 600, remainingTokens: 600, resetMs: 0 };
+    world.model = null;
+    expect((await run(world.received())).headers.get("x-ratelimit-limit-tokens")).toBeNull();
+    world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });
+    const response = await run(world.received());
+    expect(RATE_LIMIT.map((name) => response.headers.get(name))).toEqual(["600", "600", "0s"]);
   });
 });
 

@@ -48,11 +48,11 @@ describe("Cell", () => {
     const [first, second] = [id(), id()];
     const one = await admit(stub, askFor(first));
     const two = await admit(stub, askFor(second));
-    expect([one.verdict, two.verdict]).toEqual(["granted", "queued"]);
+    expect([one.verdict, two.verdict]).toEqual(["granted", "waiting"]);
     expect(await stub.stats()).toEqual({ cell: name, in_flight: 1, queued: 1, max_in_flight: 1 });
-    const granted = two.permit.granted();
+    const granted = two.permit.decision();
     await one.permit.settle(settlementFor(first));
-    expect(await granted).toMatchObject({ admission: "queued" });
+    expect(await granted).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
     await two.permit.settle(settlementFor(second));
     expect(await stub.stats()).toMatchObject({ in_flight: 0, queued: 0 });
     expect((await rowsOf(name)).map((row) => [row["request_id"], row["admission"], row["cell"]])).toEqual([
@@ -107,9 +107,9 @@ describe("Cell", () => {
       () => stub.stats(),
       (stats) => stats.queued === 1,
     );
-    const granted = three.permit.granted();
+    const granted = three.permit.decision();
     await one.permit.settle(settlementFor(first));
-    expect(await granted).toMatchObject({ admission: "queued" });
+    expect(await granted).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
     await three.permit.settle(settlementFor(last));
   });
 

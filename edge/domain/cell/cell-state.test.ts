@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { Ask } from "../ask.ts";
+import { limitsWith } from "../budget/testing/world.ts";
 import { Counters } from "./counters.ts";
 import { orphanedSettlement, settledRow } from "./permit-end.ts";
 import { RefusalBound, UNAUTHENTICATED_ROWS_PER_SECOND } from "./refusal-bound.ts";
@@ -17,6 +18,8 @@ const ask: Ask = {
   costTokens: 30,
   revs: [],
   row: { ...zeroUsageRow("r", 0), status_code: 499, estimated_tokens: 30 },
+  limits: limitsWith({}),
+  need: { bucketTokens: 30, termTokens: 30, nanoUsd: 250_000_000 },
   estimate: { inputTokens: 10, outputTokens: 20, costUsd: 0.25 },
 };
 

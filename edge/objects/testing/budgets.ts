@@ -1,0 +1,57 @@
+/**
+ * Budget objects for tests of a Cell's parts: the real authority in memory, behind calls that a test can make fail or
+ * never answer.
+ */
+import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer, TenantBudgetApi } from "../../domain/budget/api.ts";
+import type { BudgetLimits } from "../../domain/budget/limits.ts";
+import { NOTHING_STORED } from "../../domain/budget/stored.ts";
+import { TenantBudgetCore } from "../../domain/budget/tenant-budget.ts";
+import { monthOf } from "../../domain/budget/testing/world.ts";
+import { type BucketLevel, bucketLevel } from "../../domain/budget/token-bucket.ts";
+
+export type Reach = "up" | "down" | "silent";
+
+export class TestBudgets {
+  reach: Reach = "up";
+  /** Calls that fail before the next one is heard, while up. */
+  failNext = 0;
+  calls = 0;
+  readonly #now: () => number;
+  readonly #cores = new Map<string, TenantBudgetCore>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  core(tenantId: string): TenantBudgetCore {
+    const known = this.#cores.get(tenantId) ?? new TenantBudgetCore(NOTHING_STORED, monthOf, this.#now());
+    this.#cores.set(tenantId, known);
+    return known;
+  }
+
+  budgetOf(tenantId: string): Pick<TenantBudgetApi, "lease" | "settleBatch" | "level"> {
+    const core = this.core(tenantId);
+    return {
+      lease: async (request: LeaseRequest): Promise<LeaseAnswer> =>
+        await this.#answer(() => core.lease(request, this.#now()).answer),
+      settleBatch: async (report: Report): Promise<ReportAnswer> =>
+        await this.#answer(() => {
+          const answer = core.settle(report, this.#now());
+          core.stored(core.checkpoint());
+          return answer;
+        }),
+      level: async (limits: BudgetLimits): Promise<BucketLevel | null> =>
+        await this.#answer(() => bucketLevel(core.bucket(limits, this.#now()))),
+    };
+  }
+
+  async #answer<T>(work: () => T): Promise<T> {
+    this.calls += 1;
+    if (this.reach === "silent") return await new Promise<T>(() => {});
+    if (this.failNext > 0 || this.reach === "down") {
+      this.failNext -= 1;
+      throw new Error("beyond reach");
+    }
+    return work();
+  }
+}
