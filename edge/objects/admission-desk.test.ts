@@ -41,7 +41,8 @@ function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number): De
     monthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
     judged: (requestId, verdict) => desk.judged(requestId, verdict),
-    alert: () => undefined,
+    tell: () => undefined,
+    raise: () => undefined,
   });
   const desk: AdmissionDesk = new AdmissionDesk({
     cell: "c",

@@ -36,7 +36,8 @@ function world(failOpen: boolean) {
     monthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
     judged: (requestId, verdict) => verdicts.set(requestId, verdict),
-    alert: (alert) => alerts.push(alert.issueKey),
+    tell: (alert) => alerts.push(alert.issueKey),
+    raise: (issue) => alerts.push(issue.issueKey),
   });
   return { budgets, verdicts, alerts, desk };
 }
@@ -144,7 +145,7 @@ describe("a Cell's budgets", () => {
     await vi.advanceTimersByTimeAsync(29_000);
     expect(alerts).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(alerts).toEqual(["redis_budget_reconcile_failed", "redis_term_usage_failed", "redis_key_term_usage_failed"]);
+    expect(alerts).toEqual(["redis_budget_reconcile_failed", "redis_key_term_usage_failed", "redis_term_usage_failed"]);
   });
 
   it("hand over the alerts of a budget once per period and level", async () => {

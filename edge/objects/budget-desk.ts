@@ -4,12 +4,12 @@
  * their deadlines and timers, and says what happens when the object is beyond reach (decisions §19.5).
  * Invariant: after every call into a wallet its effects are run and its timer is set anew.
  */
+import { type Issue, issues } from "../../shared/alerts.ts";
 import type { Ask, BudgetRefusal } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 import type { Actual } from "../domain/budget/amounts.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
-import { settlementAlerts, uncheckedAlert } from "../domain/budget/failure-alerts.ts";
-import type { BudgetLimits } from "../domain/budget/limits.ts";
+import { type BudgetLimits, isCapped } from "../domain/budget/limits.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { type Verdict, Wallet, type WalletEffect } from "../domain/budget/wallet.ts";
@@ -19,6 +19,8 @@ import type { BudgetGate, BudgetVerdict } from "./admission-desk.ts";
 const DEADLINE_MS = 1_000;
 /** Settlements that cannot be delivered for this long are worth an alert (decisions §19.5). */
 const UNDELIVERED_MS = 30_000;
+
+const SILENT = "the budget object does not answer";
 
 /** What a Cell asks of a tenant's budget object. */
 export type BudgetCalls = Pick<TenantBudgetApi, "lease" | "settleBatch" | "level">;
@@ -32,7 +34,10 @@ export interface BudgetDeskOptions {
   /** A fresh stub of a tenant's budget object. */
   readonly budgetOf: (tenantId: string) => BudgetCalls;
   readonly judged: (requestId: string, verdict: BudgetVerdict) => void;
-  readonly alert: (alert: BudgetAlert) => void;
+  /** Takes an alert that has to arrive once. */
+  readonly tell: (alert: BudgetAlert) => void;
+  /** Takes a failure, however often it repeats. */
+  readonly raise: (issue: Issue) => void;
 }
 
 interface Account {
@@ -126,7 +131,7 @@ export class BudgetDesk implements BudgetGate {
           void this.#report(account, effect.report);
           break;
         case "alert":
-          this.#options.alert(effect.alert);
+          this.#options.tell(effect.alert);
           break;
         default:
           effect satisfies never;
@@ -150,8 +155,10 @@ export class BudgetDesk implements BudgetGate {
       case "unavailable": {
         if (ask === undefined) return;
         const nowMs = this.#options.now();
-        this.#options.alert(uncheckedAlert(verdict.code, this.#options.failOpen, nowMs));
-        if (this.#options.failOpen) {
+        const { failOpen, raise } = this.#options;
+        const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
+        raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
+        if (failOpen) {
           this.#unchecked += 1;
           account.wallet.admitUnchecked(requestId, ask.limits, nowMs);
           this.#options.judged(requestId, { kind: "ok", level: null });
@@ -205,7 +212,12 @@ export class BudgetDesk implements BudgetGate {
     if (sinceMs === null || sinceMs === account.toldSinceMs) return;
     if (this.#options.now() - sinceMs < UNDELIVERED_MS) return;
     account.toldSinceMs = sinceMs;
-    for (const alert of settlementAlerts(account.limits, sinceMs)) this.#options.alert(alert);
+    const { tenant, key } = account.limits;
+    const rate = tenant.tokensPerMinute > 0;
+    const { raise } = this.#options;
+    if (rate) raise(issues.budgetSettlementFailed("bucket", SILENT));
+    if (isCapped(key.term)) raise(issues.budgetSettlementFailed("key", SILENT));
+    if (isCapped(tenant.term) || !(rate || isCapped(key.term))) raise(issues.budgetSettlementFailed("tenant", SILENT));
   }
 
   /** One timer per wallet, set to its next business; a wallet without any is forgotten. */

@@ -8,9 +8,9 @@ import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/inter
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { reportCell } from "../adapters/cell-report.ts";
 import { consoleLog } from "../adapters/console-log.ts";
+import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { monthOf } from "../adapters/zone-months.ts";
 import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
-import type { BudgetAlert } from "../domain/budget/alerts.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
@@ -24,6 +24,7 @@ import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts"
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk, type Seat } from "./admission-desk.ts";
+import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { CellStore } from "./cell-store.ts";
 import { Permit } from "./permit.ts";
@@ -57,6 +58,7 @@ export class Cell extends DurableObject<Bindings> {
     for (const { item, seenMs } of this.#store.loadRevisions()) this.#revisions.note([item], seenMs);
     this.#scheduler = createScheduler({ algorithm: this.#config.fairshareAlgorithm, maxInFlight: this.#capacity() });
     this.#courier = new RowCourier(this.#cell, this.#config.ledgerShards, (shard) => this.#ledger(shard));
+    const alerts = this.#alertCourier();
     this.#budget = new BudgetDesk({
       cell: this.#cell,
       failOpen: this.#config.failOpen,
@@ -64,7 +66,8 @@ export class Cell extends DurableObject<Bindings> {
       monthOf,
       budgetOf: (tenantId) => this.env.TENANT_BUDGET.getByName(tenantId) as unknown as TenantBudgetApi,
       judged: (requestId, verdict) => this.#desk.judged(requestId, verdict),
-      alert: (alert) => this.#alert(alert),
+      tell: (alert) => alerts.tell(alert),
+      raise: (issue) => alerts.raise(issue),
     });
     this.#desk = new AdmissionDesk({
       cell: this.#cell,
@@ -189,8 +192,11 @@ export class Cell extends DurableObject<Bindings> {
     await this.#courier.deliver(row, orphan);
   }
 
-  #alert({ issueKey, detail }: BudgetAlert): void {
-    consoleLog.event("alert", { cell: this.#cell, key: issueKey, detail });
+  #alertCourier(): AlertCourier {
+    const ledger = () => this.env.LEDGER.getByName(alertLedgerOf(this.#cell)) as unknown as LedgerApi;
+    const uuid = () => crypto.randomUUID();
+    const keepAlive = (work: Promise<unknown>) => this.ctx.waitUntil(work);
+    return new AlertCourier(new LedgerAlerts({ ledger, clock: Date.now, uuid, keepAlive, log: consoleLog }), Date.now);
   }
 
   #capacity(): number {
