@@ -4,6 +4,7 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
+import { auditRoutes } from "./audit.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
 import { keyRoutes } from "./keys.ts";
@@ -12,6 +13,7 @@ import { mcpServerRoutes } from "./mcp-servers.ts";
 import { modelEndpointRoutes } from "./model-endpoints.ts";
 import { modelRoutes } from "./models.ts";
 import { publicRoutes } from "./public.ts";
+import { tenantPolicyRoutes } from "./tenant-policies.ts";
 import { tenantRoutes } from "./tenants.ts";
 import type { Api, ApiDeps, ApiTypes } from "./types.ts";
 import { usageRoutes } from "./usage.ts";
@@ -23,6 +25,7 @@ export function createApp(deps: ApiDeps): Api {
   publicRoutes(app, deps);
   app.use("/api/v1/*", authenticate(deps), limitBody);
   tenantRoutes(app);
+  tenantPolicyRoutes(app);
   keyRoutes(app);
   modelRoutes(app);
   modelEndpointRoutes(app);
@@ -30,6 +33,7 @@ export function createApp(deps: ApiDeps): Api {
   fairshareRoutes(app);
   usageRoutes(app, deps);
   loadRoutes(app, deps);
+  auditRoutes(app);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
     const error =

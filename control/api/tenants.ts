@@ -12,6 +12,7 @@ import {
   tenantSchema,
   tenantStatusSchema,
   tenantWeightSchema,
+  updateTenantSchema,
 } from "../../shared/schema/tenant.ts";
 import { createTenant } from "../services/tenants/create-tenant.ts";
 import { deleteTenant } from "../services/tenants/delete-tenant.ts";
@@ -24,6 +25,7 @@ import { setTenantQuota } from "../services/tenants/set-tenant-quota.ts";
 import { setTenantSchedule } from "../services/tenants/set-tenant-schedule.ts";
 import { setTenantStatus } from "../services/tenants/set-tenant-status.ts";
 import { setTenantWeight } from "../services/tenants/set-tenant-weight.ts";
+import { updateTenant } from "../services/tenants/update-tenant.ts";
 import { create, endpoint, jsonBody, paged, type RouteContext, written } from "./endpoint.ts";
 import { pageQuerySchema } from "./page-query.ts";
 import type { Api } from "./types.ts";
@@ -60,6 +62,15 @@ export function tenantRoutes(app: Api): void {
     tag,
     answer: tenantSchema,
     handler: async (c) => c.json(await getTenant(c.var.ctx, pathId(c))),
+  });
+  endpoint(app, {
+    method: "put",
+    path: one,
+    summary: "Update name, description and contact of a tenant",
+    tag,
+    body: updateTenantSchema,
+    answer: tenantSchema,
+    handler: async (c) => written(c, await updateTenant(c.var.ctx, pathId(c), await jsonBody(c))),
   });
   endpoint(app, {
     method: "delete",

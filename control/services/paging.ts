@@ -2,12 +2,12 @@
  * Keyset paging of lists (decisions §2.4). A cursor is base64url of the last row's sort key; it says where to go on, not
  * how many rows to pass over, so that page 1,000 costs what page 1 costs.
  */
-import { and, asc, gt, or, type SQL, sql } from "drizzle-orm";
+import { asc, desc, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { isStorable } from "../../shared/schema/common.ts";
 import type { Page } from "./context.ts";
-import { fieldError, parse } from "./parse.ts";
+import { fieldError, parse, UUID } from "./parse.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
@@ -35,22 +35,35 @@ export function parsePage(query: unknown): PageQuery {
   return { limit: limit ?? DEFAULT_LIMIT, after: cursor === undefined ? null : readCursor(cursor) };
 }
 
-/** Rows after (created_at, id), in that order. The time is compared in microseconds, as the database keeps it. */
-export function afterCreated(
-  columns: { readonly created_at: PgColumn; readonly id: PgColumn },
-  page: PageQuery,
-): SQL | undefined {
-  if (page.after === null) return undefined;
-  const [at, id] = page.after;
-  if (at === undefined || id === undefined || !/^\d{1,17}$/.test(at) || !/^[0-9a-f-]{36}$/.test(id)) throw badCursor();
-  const time = sql`to_timestamp(0) + ${at}::bigint * interval '1 microsecond'`;
-  return or(sql`${columns.created_at} > ${time}`, and(sql`${columns.created_at} = ${time}`, gt(columns.id, id)));
+interface Created {
+  readonly created_at: PgColumn;
+  readonly id: PgColumn;
 }
 
-export const byCreated = (columns: { readonly created_at: PgColumn; readonly id: PgColumn }): SQL[] => [
-  asc(columns.created_at),
-  asc(columns.id),
-];
+/** Rows after (created_at, id), in that order. The time is compared in microseconds, as the database keeps it. */
+export function afterCreated(columns: Created, page: PageQuery): SQL | undefined {
+  const after = lastCreated(page);
+  return after === null ? undefined : sql`(${columns.created_at}, ${columns.id}) > (${after.time}, ${after.id}::uuid)`;
+}
+
+/** Rows before (created_at, id): the pages of a list that begins with the newest. */
+export function beforeCreated(columns: Created, page: PageQuery): SQL | undefined {
+  const after = lastCreated(page);
+  return after === null ? undefined : sql`(${columns.created_at}, ${columns.id}) < (${after.time}, ${after.id}::uuid)`;
+}
+
+function lastCreated(page: PageQuery): { readonly time: SQL; readonly id: string } | null {
+  if (page.after === null) return null;
+  const [at, id] = page.after;
+  if (at === undefined || id === undefined || !/^\d{1,17}$/.test(at) || !UUID.test(id)) throw badCursor();
+  return { time: timeOf(at), id };
+}
+
+/** The time of a cursor, in microseconds since the epoch. */
+export const timeOf = (micros: string): SQL => sql`to_timestamp(0) + ${micros}::bigint * interval '1 microsecond'`;
+
+export const byCreated = (columns: Created): SQL[] => [asc(columns.created_at), asc(columns.id)];
+export const byNewest = (columns: Created): SQL[] => [desc(columns.created_at), desc(columns.id)];
 
 /** Microseconds since the epoch, as text, for the cursor. */
 export const createdMicros = (column: PgColumn): SQL<string> =>

@@ -4,7 +4,7 @@
 import type { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The parsed input. Throws 400 `validation_failed` with one detail per offending field. */
 export function parse<T>(schema: z.ZodType<T>, input: unknown): T {

@@ -3,7 +3,16 @@
  * answer of the creation and nowhere else.
  */
 import { z } from "zod";
-import { BUDGET_PERIODS, budgetFields, descriptionField, flag, freeText } from "./common.ts";
+import {
+  BUDGET_PERIODS,
+  budgetFields,
+  descriptionField,
+  flag,
+  freeText,
+  isStorable,
+  oneOf,
+  uuidQuery,
+} from "./common.ts";
 
 export const apiKeySchema = z
   .object({
@@ -22,6 +31,17 @@ export const apiKeySchema = z
     updated_at: z.string(),
   })
   .meta({ id: "ApiKey" });
+
+/** A row of GET /keys. */
+export const listedKeySchema = apiKeySchema.extend({ tenant_name: z.string() }).meta({ id: "ListedApiKey" });
+export type ListedKey = z.infer<typeof listedKeySchema>;
+
+/** Filters of GET /keys besides paging (decisions §4.2). */
+export const allKeysFilterSchema = z.object({
+  tenant_id: uuidQuery.optional(),
+  disabled: oneOf(["true", "false"]).optional(),
+  q: z.string().refine(isStorable).meta({ description: "Substring of name or key_prefix, in any case" }).optional(),
+});
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 

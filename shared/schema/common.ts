@@ -90,3 +90,12 @@ function isZone(name: string): boolean {
     return false;
   }
 }
+
+/** A UUID in a query, lower-cased. */
+export const uuidQuery = z.uuid("must be a UUID").transform((value) => value.toLowerCase());
+
+/** Unix epoch milliseconds in a query. */
+export const epochMsQuery = z
+  .string()
+  .regex(/^\d{1,15}$/, "must be Unix epoch milliseconds")
+  .transform(Number);

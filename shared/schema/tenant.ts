@@ -71,6 +71,18 @@ export const createTenantSchema = z
   })
   .meta({ id: "CreateTenant" });
 
+/** PUT /tenants/{id}: what is omitted keeps its value. */
+export const updateTenantSchema = z
+  .object({
+    name: nameField,
+    description: descriptionField,
+    organization: freeText(200),
+    contact: freeText(320),
+    timezone,
+  })
+  .partial()
+  .meta({ id: "UpdateTenant" });
+
 /** PATCH /tenants/{id}/status */
 export const tenantStatusSchema = z.object({ status: oneOfLowered(TENANT_STATUSES) }).meta({ id: "TenantStatus" });
 

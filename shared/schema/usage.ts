@@ -3,13 +3,7 @@
  */
 import { z } from "zod";
 import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
-import { oneOf } from "./common.ts";
-
-const epochMs = z
-  .string()
-  .regex(/^\d{1,15}$/, "must be Unix epoch milliseconds")
-  .transform(Number);
-const uuid = z.uuid("must be a UUID").transform((value) => value.toLowerCase());
+import { epochMsQuery as epochMs, oneOf, uuidQuery as uuid } from "./common.ts";
 
 /** Fields that every usage read takes. */
 const common = {

@@ -7,12 +7,12 @@ import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
-import { isForeignKeyViolation, write } from "../write.ts";
+import { isForeignKeyViolation, isUniqueViolation, write } from "../write.ts";
 import { lockTenant, tenantRecord } from "./tenant-record.ts";
 
 type Fields = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;
 
-/** Sets fields of a tenant; `fields` sees the row as it is, and the time of the change. Throws 404, 400 `unknown_fairshare_group`. */
+/** Sets fields of a tenant; `fields` sees the row as it is, and the time of the change. Throws 404, 409, 400 `unknown_fairshare_group`. */
 export async function changeTenant(
   ctx: VerbContext,
   id: string,
@@ -34,6 +34,8 @@ export async function changeTenant(
       journal.tenant(id);
       return tenantRecord(after);
     } catch (error) {
+      if (isUniqueViolation(error))
+        throw new GatewayError("already_exists", { value: `tenant '${wanted.name ?? ""}'`, param: "name" });
       if (isForeignKeyViolation(error))
         throw new GatewayError("unknown_fairshare_group", { value: wanted.fairshare_group ?? "" });
       throw error;

@@ -1,0 +1,42 @@
+/**
+ * Lists the audit log, the newest entry first (decisions §14).
+ */
+import { and, desc, eq, getTableColumns, gte, inArray, lte, sql } from "drizzle-orm";
+import { type AuditEntry, auditEntrySchema, auditFilterSchema } from "../../../shared/schema/audit.ts";
+import { auditLog } from "../../db/schema/journal.ts";
+import type { Page, VerbContext } from "../context.ts";
+import { badCursor, createdMicros, parsePage, timeOf, toPage } from "../paging.ts";
+import { parse } from "../parse.ts";
+import { inDatabase } from "../write.ts";
+
+/** One page. Throws 400. */
+export async function listAudit(ctx: VerbContext, query: unknown): Promise<Page<AuditEntry>> {
+  const page = parsePage(query);
+  const { actor, action, entity_type, entity_id, since_ms, until_ms } = parse(auditFilterSchema, query);
+  const [at, id] = page.after ?? [];
+  if (page.after !== null && !(/^\d{1,17}$/.test(at ?? "") && /^\d{1,18}$/.test(id ?? ""))) throw badCursor();
+  const rows = await inDatabase(async () =>
+    ctx.db
+      .select({ ...getTableColumns(auditLog), micros: createdMicros(auditLog.ts) })
+      .from(auditLog)
+      .where(
+        and(
+          actor === undefined ? undefined : eq(auditLog.actor, actor),
+          action === undefined ? undefined : inArray(auditLog.action, action),
+          entity_type === undefined ? undefined : eq(auditLog.entity_type, entity_type),
+          entity_id === undefined ? undefined : eq(auditLog.entity_id, entity_id),
+          since_ms === undefined ? undefined : gte(auditLog.ts, new Date(since_ms)),
+          until_ms === undefined ? undefined : lte(auditLog.ts, new Date(until_ms)),
+          at === undefined ? undefined : sql`(${auditLog.ts}, ${auditLog.id}) < (${timeOf(at)}, ${id}::bigint)`,
+        ),
+      )
+      .orderBy(desc(auditLog.ts), desc(auditLog.id))
+      .limit(page.limit + 1),
+  );
+  return toPage(
+    rows,
+    page,
+    (row) => [row.micros, String(row.id)],
+    (row) => auditEntrySchema.parse({ ...row, ts: row.ts.toISOString() }),
+  );
+}

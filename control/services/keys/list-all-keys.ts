@@ -1,0 +1,48 @@
+/**
+ * Lists keys of all tenants, the newest first, by tenant, state and a part of name or prefix (decisions §4.2).
+ */
+import { and, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { allKeysFilterSchema, type ListedKey } from "../../../shared/schema/api-key.ts";
+import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import type { Page, VerbContext } from "../context.ts";
+import { beforeCreated, byNewest, createdMicros, parsePage, toPage } from "../paging.ts";
+import { parse } from "../parse.ts";
+import { inDatabase } from "../write.ts";
+import { keyRecord } from "./key-record.ts";
+
+/** One page. Throws 400. */
+export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Page<ListedKey>> {
+  const page = parsePage(query);
+  const { tenant_id, disabled, q } = parse(allKeysFilterSchema, query);
+  const rows = await inDatabase(async () =>
+    ctx.db
+      .select({
+        ...getTableColumns(apiKeys),
+        tenant_name: tenants.name,
+        micros: createdMicros(apiKeys.created_at),
+      })
+      .from(apiKeys)
+      .innerJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
+      .where(
+        and(
+          tenant_id === undefined ? undefined : eq(apiKeys.tenant_id, tenant_id),
+          disabled === undefined ? undefined : eq(apiKeys.disabled, disabled === "true"),
+          q === undefined ? undefined : matches(q),
+          beforeCreated(apiKeys, page),
+        ),
+      )
+      .orderBy(...byNewest(apiKeys))
+      .limit(page.limit + 1),
+  );
+  return toPage(
+    rows,
+    page,
+    (row) => [row.micros, row.id],
+    (row) => ({ ...keyRecord(row), tenant_name: row.tenant_name }),
+  );
+}
+
+/** Whatever is typed is searched for as it is: a position in the text, no pattern. */
+function matches(part: string): SQL {
+  return sql`(position(lower(${part}) in lower(${apiKeys.name})) > 0 OR position(lower(${part}) in lower(${apiKeys.key_prefix})) > 0)`;
+}

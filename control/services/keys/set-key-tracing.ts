@@ -1,0 +1,36 @@
+/**
+ * Turns span tracing of a key's requests on or off; the very next request sees it (decisions §38).
+ */
+import { eq } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { ApiKey } from "../../../shared/schema/api-key.ts";
+import { tracingSchema } from "../../../shared/schema/tenant-policy.ts";
+import { apiKeys } from "../../db/schema/tenancy.ts";
+import { changedFields } from "../changes.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parse, parseId } from "../parse.ts";
+import { write } from "../write.ts";
+import { keyRecord, lockKey } from "./key-record.ts";
+
+/** The key. Throws 400, 404. */
+export async function setKeyTracing(ctx: VerbContext, id: string, input: unknown): Promise<Written<ApiKey>> {
+  const keyId = parseId(id);
+  const { tracing_enabled } = parse(tracingSchema, input);
+  return await write(ctx, async (tx, journal) => {
+    const before = await lockKey(tx, keyId);
+    const [row] = await tx
+      .update(apiKeys)
+      .set({ tracing_enabled, rev: journal.rev, updated_at: ctx.now() })
+      .where(eq(apiKeys.id, keyId))
+      .returning();
+    if (row === undefined) throw new GatewayError("not_found");
+    journal.audit({
+      action: tracing_enabled ? "enable_key_tracing" : "disable_key_tracing",
+      entityType: "api_key",
+      entityId: keyId,
+      detail: changedFields(before, { tracing_enabled }),
+    });
+    journal.key(row.key_hash);
+    return keyRecord(row);
+  });
+}

@@ -1,0 +1,36 @@
+/**
+ * The audit log as admins read it (decisions §14, §36).
+ */
+import { z } from "zod";
+import { epochMsQuery, isStorable } from "./common.ts";
+
+export const auditEntrySchema = z
+  .object({
+    id: z.number().int(),
+    ts: z.string(),
+    actor: z.string(),
+    action: z.string(),
+    entity_type: z.string(),
+    entity_id: z.string(),
+    /** Of an update `{changed: {field: [old, new]}}`; a secret shows as `"changed"`. */
+    detail: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: "AuditEntry" });
+export type AuditEntry = z.infer<typeof auditEntrySchema>;
+
+const exact = z.string().refine(isStorable).optional();
+
+/** Filters of GET /audit besides paging; all are exact, bounds inclusive. */
+export const auditFilterSchema = z.object({
+  actor: exact,
+  action: z
+    .string()
+    .refine(isStorable)
+    .transform((text) => text.split(",").map((action) => action.trim()))
+    .meta({ description: "One action, or several separated by commas" })
+    .optional(),
+  entity_type: exact,
+  entity_id: exact,
+  since_ms: epochMsQuery.optional(),
+  until_ms: epochMsQuery.optional(),
+});

@@ -1,0 +1,68 @@
+/**
+ * What a tenant's traffic is held to besides its load: guardrails, compression, tracing, and whether it is synthetic
+ * (decisions §3.3, §3.4). A policy being set means that it is on; null clears it.
+ */
+import { z } from "zod";
+import { flag, oneOf, requiredText } from "./common.ts";
+
+export const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;
+export const INPUT_SCANNERS = ["prompt_injection", "pii", "ban_keywords", "harm"] as const;
+export const OUTPUT_SCANNERS = ["pii", "ban_keywords", "harm"] as const;
+const KEYWORDS_MAX = 1000;
+
+/** Each once. */
+const subsetOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.array(oneOf(values), { error: `must be a list of ${values.join(", ")}` }).transform((items) => [...new Set(items)]);
+
+const blankIsNull = (value: unknown): unknown => (typeof value === "string" && value.trim() === "" ? null : value);
+
+export const guardrailsPolicyBody = z
+  .object(
+    {
+      action: oneOf(GUARDRAIL_ACTIONS).default("block"),
+      input_scanners: subsetOf(INPUT_SCANNERS).default([]),
+      output_scanners: subsetOf(OUTPUT_SCANNERS).default([]),
+      guard_model: z.preprocess(blankIsNull, requiredText(200).nullable()).default(null),
+      ban_keywords: z
+        .array(requiredText(200), { error: "must be a list of texts" })
+        .max(KEYWORDS_MAX, `must have at most ${KEYWORDS_MAX} entries`)
+        .transform((items) => [...new Set(items)])
+        .default([]),
+      fail_open: flag.default(true),
+    },
+    { error: "must be a policy or null" },
+  )
+  .refine(
+    (policy) =>
+      policy.guard_model !== null ||
+      !(policy.input_scanners.includes("harm") || policy.output_scanners.includes("harm")),
+    { path: ["guard_model"], message: "is required when the scanner harm is listed" },
+  );
+
+/** PATCH /tenants/{id}/guardrails */
+export const tenantGuardrailsSchema = z
+  .object({ policy: guardrailsPolicyBody.nullable() })
+  .meta({ id: "TenantGuardrails" });
+
+/** PATCH /tenants/{id}/compression */
+export const tenantCompressionSchema = z
+  .object({
+    policy: z
+      .object(
+        {
+          enabled: flag.default(false),
+          code_compaction: flag.default(false),
+          dedup: flag.default(false),
+          allow_lossy: flag.default(false),
+        },
+        { error: "must be a policy or null" },
+      )
+      .nullable(),
+  })
+  .meta({ id: "TenantCompression" });
+
+/** PUT /tenants/{id}/tracing and PUT /keys/{id}/tracing */
+export const tracingSchema = z.object({ tracing_enabled: flag }).meta({ id: "Tracing" });
+
+/** PUT /tenants/{id}/synthetic */
+export const tenantSyntheticSchema = z.object({ synthetic: flag }).meta({ id: "TenantSynthetic" });
