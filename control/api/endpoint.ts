@@ -102,18 +102,18 @@ export function written<T>(c: RouteContext, { record, sync }: Written<T>): Respo
   return record === null ? c.body(null, 204) : c.json(record as object, 200);
 }
 
-/** Answers a create, once per Idempotency-Key (decisions §2.5). */
+/** Answers a create, once per Idempotency-Key (decisions §2.5). `verb` takes its context from `c` when it is called. */
 export async function create<T>(c: RouteContext, verb: (input: unknown) => Promise<Written<T>>): Promise<Response> {
   const text = await c.req.text();
   const input = readJson(text);
   const key = c.req.header("idempotency-key");
   if (key === undefined) return written(c, await verb(input));
   const scope = `${c.req.method} ${c.req.path}`;
-  const answer = await once(c.var.ctx, key, scope, text, async () => {
-    const { record, sync } = await verb(input);
-    if (sync === "pending") c.header("x-gateway-sync", "pending");
-    return { status: 200, body: JSON.stringify(record) };
+  const answer = await once(c.var.ctx, key, scope, text, async (ctx) => {
+    c.set("ctx", ctx);
+    return await verb(input);
   });
+  if (answer.sync === "pending") c.header("x-gateway-sync", "pending");
   if (answer.replayed) c.header("idempotency-replayed", "true");
   return c.body(answer.body, 200, { "content-type": "application/json" });
 }

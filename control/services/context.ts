@@ -3,7 +3,7 @@
  */
 import type { SealKey } from "../../shared/seal.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import type { Database } from "../db/connect.ts";
+import type { Database, Transaction } from "../db/connect.ts";
 
 /** Brings committed changes to the hot copies and the cells. */
 export interface Publisher {
@@ -23,6 +23,8 @@ export interface VerbContext {
   /** Every address of a host name; empty when it does not resolve. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
   readonly publisher: Publisher;
+  /** Runs in the transaction of a write, last; what it throws undoes the write. */
+  readonly beforeCommit?: (tx: Transaction, record: unknown) => Promise<void>;
 }
 
 /** A record that was written, and whether every cell has it. */

@@ -4,14 +4,17 @@
  * read back from the database.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
-import { and, eq, lt, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNull, lt } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
+import type { Transaction } from "../db/connect.ts";
 import { idempotencyKeys } from "../db/schema/journal.ts";
-import type { VerbContext } from "./context.ts";
+import type { VerbContext, Written } from "./context.ts";
 import { fieldError } from "./parse.ts";
 import { inDatabase } from "./write.ts";
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
+/** Longer than any write takes. */
+const CLAIM_MS = 60 * 1000;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -19,52 +22,58 @@ export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly replayed: boolean;
+  readonly sync: Written<unknown>["sync"];
 }
 
-/** Runs `work` once per key. Throws 400, 409 `idempotency_key_reuse`, 409 `idempotency_in_progress`, or what `work` throws. */
+/**
+ * Runs `work` once per key. The answer is kept in the transaction of the write itself, which the context given to `work`
+ * sees to: neither is there without the other, whenever this process ends. A claim without an answer lapses after a
+ * minute; whoever lost his claim by then writes nothing. Throws 400, 409 `idempotency_key_reuse`, 409
+ * `idempotency_in_progress`, or what `work` throws.
+ */
 export async function once(
   ctx: VerbContext,
   key: string,
   scope: string,
   requestBody: string,
-  work: () => Promise<Omit<Answer, "replayed">>,
+  work: (ctx: VerbContext) => Promise<Written<unknown>>,
 ): Promise<Answer> {
   if (key.length < 1 || key.length > 255) throw fieldError("idempotency-key", "must be 1 to 255 characters");
-  const keyHash = sha256(key);
-  const bodyHash = sha256(requestBody);
-  const mine = and(eq(idempotencyKeys.scope, scope), eq(idempotencyKeys.key_hash, keyHash));
+  const row = { key_hash: sha256(key), scope, body_hash: sha256(requestBody) };
+  const mine = and(eq(idempotencyKeys.scope, scope), eq(idempotencyKeys.key_hash, row.key_hash));
+  const until = new Date(ctx.now().getTime() + CLAIM_MS);
+  const claim = and(mine, isNull(idempotencyKeys.status), eq(idempotencyKeys.expires_at, until));
   const claimed = await inDatabase(async () => {
     await ctx.db.delete(idempotencyKeys).where(lt(idempotencyKeys.expires_at, ctx.now()));
     return await ctx.db
       .insert(idempotencyKeys)
-      .values({ key_hash: keyHash, scope, body_hash: bodyHash, expires_at: new Date(ctx.now().getTime() + KEPT_MS) })
+      .values({ ...row, expires_at: until })
       .onConflictDoNothing()
       .returning({ scope: idempotencyKeys.scope });
   });
   if (claimed.length === 0)
     return await inDatabase(async () =>
-      replay(key, bodyHash, (await ctx.db.select().from(idempotencyKeys).where(mine))[0]),
+      replay(key, row.body_hash, (await ctx.db.select().from(idempotencyKeys).where(mine))[0]),
     );
-  const answer = await workOrFree(ctx, mine, work);
-  try {
-    await ctx.db
+  const keep = async (tx: Transaction, record: unknown): Promise<void> => {
+    const kept = await tx
       .update(idempotencyKeys)
-      .set({ status: answer.status, answer: encrypt(key, answer.body) })
-      .where(mine);
-  } catch {
-    // The work is committed: the key stays claimed, so that a repetition is refused rather than done twice.
-  }
-  return { ...answer, replayed: false };
-}
-
-/** The answer of `work`; when it throws, the key may be used again. */
-async function workOrFree<T>(ctx: VerbContext, mine: SQL | undefined, work: () => Promise<T>): Promise<T> {
+      .set({
+        status: 200,
+        answer: encrypt(key, JSON.stringify(record)),
+        expires_at: new Date(ctx.now().getTime() + KEPT_MS),
+      })
+      .where(claim)
+      .returning({ scope: idempotencyKeys.scope });
+    if (kept.length === 0) throw new GatewayError("idempotency_in_progress");
+  };
   try {
-    return await work();
+    const { record, sync } = await work({ ...ctx, beforeCommit: keep });
+    return { status: 200, body: JSON.stringify(record), replayed: false, sync };
   } catch (error) {
     await ctx.db
       .delete(idempotencyKeys)
-      .where(and(mine, sql`${idempotencyKeys.status} IS NULL`))
+      .where(claim)
       .catch(() => undefined);
     throw error;
   }
@@ -74,7 +83,7 @@ function replay(key: string, bodyHash: string, row: typeof idempotencyKeys.$infe
   if (row === undefined) throw new GatewayError("idempotency_in_progress");
   if (row.body_hash !== bodyHash) throw new GatewayError("idempotency_key_reuse");
   if (row.status === null || row.answer === null) throw new GatewayError("idempotency_in_progress");
-  return { status: row.status, body: decrypt(key, row.answer), replayed: true };
+  return { status: row.status, body: decrypt(key, row.answer), replayed: true, sync: "done" };
 }
 
 function encrypt(key: string, text: string): Uint8Array {

@@ -103,7 +103,9 @@ export async function write<T>(
       const journal = new Journal(Number(rows[0]?.rev));
       const changed = await change(tx, journal);
       await saveAudits(tx, ctx.actor, journal);
-      return { record: changed, ids: await saveOutbox(tx, journal) };
+      const saved = await saveOutbox(tx, journal);
+      await ctx.beforeCommit?.(tx, changed);
+      return { record: changed, ids: saved };
     }),
   );
   return { record, sync: await ctx.publisher.publish(ids) };
