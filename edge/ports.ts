@@ -70,12 +70,15 @@ export interface Admission {
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
 }
 
+/** A Request stands for its own body, unread: the runtime refuses to make a GET with a body, but lets one be passed on. */
+export type UpstreamBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | Request | null;
+
 /** One call to an upstream. */
 export interface UpstreamCall {
   readonly url: string;
   readonly method: string;
   readonly headers: Headers;
-  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
+  readonly body: UpstreamBody;
   /** Client gone and deadline in one. */
   readonly signal: AbortSignal;
 }

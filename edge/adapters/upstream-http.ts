@@ -6,6 +6,8 @@ import type { Upstream } from "../ports.ts";
 
 export const upstreamHttp: Upstream = {
   async fetch({ url, method, headers, body, signal }) {
+    if (body instanceof Request)
+      return await fetch(new Request(url, body), { method, headers, signal, redirect: "manual" });
     return await fetch(url, { method, headers, body, signal, redirect: "manual" });
   },
 };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { scanTopLevel, splice } from "./json-bytes.ts";
+import { concat, scanTopLevel, splice } from "./json-bytes.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
@@ -55,7 +55,7 @@ describe("splicing", () => {
     const bytes = bytesOf('{ "model" : "a" , "ü":[1, 2],"model":"b"}');
     const spans = scanTopLevel(bytes)?.members.filter((member) => member.name === "model") ?? [];
     expect(
-      textOf(splice(bytes, spans.map((member) => ({ span: member.value, text: '"longer name"' })).reverse())),
+      textOf(concat(splice(bytes, spans.map((member) => ({ span: member.value, text: '"longer name"' })).reverse()))),
     ).toBe('{ "model" : "longer name" , "ü":[1, 2],"model":"longer name"}');
   });
 });

@@ -60,33 +60,36 @@ export interface Edit {
   readonly text: string;
 }
 
-/** The bytes with every edit made, in one new buffer. */
-export function splice(bytes: Uint8Array, edits: readonly Edit[]): Uint8Array<ArrayBuffer> {
+/** The bytes with every edit made: what is kept as views, what is new between them. */
+export function splice(bytes: Uint8Array, edits: readonly Edit[]): readonly Uint8Array[] {
   const encoder = new TextEncoder();
-  const ordered = edits
-    .map((edit) => ({ span: edit.span, bytes: encoder.encode(edit.text) }))
-    .sort((a, b) => a.span.start - b.span.start);
-  const growth = ordered.reduce((sum, edit) => sum + edit.bytes.byteLength - (edit.span.end - edit.span.start), 0);
-  const out = new Uint8Array(bytes.byteLength + growth);
+  const pieces: Uint8Array[] = [];
   let from = 0;
-  let to = 0;
-  for (const edit of ordered) {
-    out.set(bytes.subarray(from, edit.span.start), to);
-    to += edit.span.start - from;
-    out.set(edit.bytes, to);
-    to += edit.bytes.byteLength;
+  for (const edit of [...edits].sort((a, b) => a.span.start - b.span.start)) {
+    pieces.push(bytes.subarray(from, edit.span.start), encoder.encode(edit.text));
     from = edit.span.end;
   }
-  out.set(bytes.subarray(from), to);
+  pieces.push(bytes.subarray(from));
+  return pieces;
+}
+
+/** The pieces in one new buffer. */
+export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    out.set(piece, at);
+    at += piece.byteLength;
+  }
   return out;
 }
 
 /** One past the closing quote of the string that opens at `start`, or null when it never closes. */
 export function stringEnd(bytes: Uint8Array, start: number): number | null {
-  for (let at = start + 1; at < bytes.byteLength; at += 1) {
-    const byte = bytes[at];
-    if (byte === BACKSLASH) at += 1;
-    else if (byte === QUOTE) return at + 1;
+  for (let at = bytes.indexOf(QUOTE, start + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
+    let escapes = 0;
+    while (at - 1 - escapes > start && bytes[at - 1 - escapes] === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return at + 1;
   }
   return null;
 }

@@ -1,15 +1,20 @@
 /**
- * Reads a client's JSON body once. Up to 4 MiB it is parsed as it is; above that every long string is cut before parsing
- * and its true length kept aside, because a parsed 32 MiB body alone would fill an isolate (design §3 law 7). Whoever
- * counts text asks {@link JsonDocument.codePoints}, never `.length`.
+ * Reads a client's JSON body once. A large one is read without the tails of its long strings (base64 images), which are
+ * checked in place and counted, because a document of strings beside its bytes would fill an isolate (design §3 law 7).
+ * Whoever reads a text of a document asks {@link JsonDocument} for it: a cut string carries a mark.
  */
-import { stringEnd } from "./json-bytes.ts";
+import { concat, stringEnd } from "./json-bytes.ts";
 
-export const PARSE_WHOLE_MAX_BYTES = 4 * 1024 * 1024;
+/** A document up to this is parsed as it is. */
+export const PARSE_WHOLE_MAX_BYTES = 256 * 1024;
 /** A string longer than this is cut to it when the document is above the limit. */
-const KEPT_STRING_BYTES = 16 * 1024;
+const KEPT_STRING_BYTES = 64 * 1024;
 /** Starts a cut string: a private-use character that no text of a real request begins with. */
 const MARK = "\uE000cut:";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -17,24 +22,32 @@ export interface JsonDocument {
   readonly root: JsonObject;
   /** Code points of a string of this document as the client sent it. */
   codePoints(text: string): number;
+  /** A string of this document as the client sent it, or its first 64 KiB. */
+  text(value: string): string;
 }
 
 /** The document, or null when the bytes are not a JSON object. */
 export function readJson(bytes: Uint8Array, parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES): JsonDocument | null {
   if (bytes.byteLength <= parseWholeMaxBytes) {
     const root = parseObject(bytes);
-    return root === null ? null : { root, codePoints: countCodePoints };
+    return root === null ? null : wholeDocument(root);
   }
   const lengths: number[] = [];
-  const root = parseObject(cutLongStrings(bytes, lengths));
+  const cut = cutLongStrings(bytes, lengths);
+  const root = cut === null ? null : parseObject(cut);
   if (root === null) return null;
+  const lengthOf = (text: string): number | undefined =>
+    text.startsWith(MARK) ? lengths[Number(text.slice(MARK.length, text.indexOf(";")))] : undefined;
   return {
     root,
-    codePoints: (text) => {
-      if (!text.startsWith(MARK)) return countCodePoints(text);
-      return lengths[Number(text.slice(MARK.length, text.indexOf(";")))] ?? countCodePoints(text);
-    },
+    codePoints: (text) => lengthOf(text) ?? countCodePoints(text),
+    text: (value) => (lengthOf(value) === undefined ? value : value.slice(value.indexOf(";") + 1)),
   };
+}
+
+/** A document that holds every string whole. */
+export function wholeDocument(root: JsonObject): JsonDocument {
+  return { root, codePoints: countCodePoints, text: (value) => value };
 }
 
 /** Code points of a text. */
@@ -60,37 +73,41 @@ function parseObject(bytes: Uint8Array): JsonObject | null {
   }
 }
 
-/** Copies the document without the tails of its long strings; their lengths in code points go to `lengths`. */
-function cutLongStrings(bytes: Uint8Array, lengths: number[]): Uint8Array {
+/**
+ * Copies the document without the tails of its long strings; their lengths in code points go to `lengths`. Null when a
+ * string that was cut is none that JSON allows.
+ */
+function cutLongStrings(bytes: Uint8Array, lengths: number[]): Uint8Array | null {
   const pieces: Uint8Array[] = [];
   const encoder = new TextEncoder();
   let copied = 0;
-  for (let at = 0; at < bytes.byteLength; at += 1) {
-    if (bytes[at] !== 0x22) continue;
+  for (let at = bytes.indexOf(QUOTE); at !== -1; ) {
     const end = stringEnd(bytes, at);
     if (end === null) break;
     if (end - at > KEPT_STRING_BYTES) {
-      const { points, safeEnd } = measure(bytes, at + 1, end - 1);
+      const measured = measure(bytes, at + 1, end - 1);
+      if (measured === null || !isUtf8(bytes.subarray(at, end))) return null;
       pieces.push(
         bytes.subarray(copied, at + 1),
         encoder.encode(`${MARK}${lengths.length};`),
-        bytes.subarray(at + 1, safeEnd),
+        bytes.subarray(at + 1, measured.safeEnd),
       );
-      lengths.push(points);
+      lengths.push(measured.points);
       copied = end - 1;
     }
-    at = end - 1;
+    at = bytes.indexOf(QUOTE, end);
   }
   pieces.push(bytes.subarray(copied));
   return concat(pieces);
 }
 
-/** Code points of an encoded string, and where it may be cut without splitting a character or an escape. */
-function measure(bytes: Uint8Array, start: number, end: number): { points: number; safeEnd: number } {
+/** Code points of an encoded string, and where it may be cut without splitting a character or an escape; null: no string. */
+function measure(bytes: Uint8Array, start: number, end: number): { points: number; safeEnd: number } | null {
   let points = 0;
   let safeEnd = start;
   for (let at = start; at < end; ) {
     const size = unitSize(bytes, at);
+    if (size === null) return null;
     if (at + size - start <= KEPT_STRING_BYTES) safeEnd = at + size;
     points += 1;
     at += size;
@@ -98,31 +115,38 @@ function measure(bytes: Uint8Array, start: number, end: number): { points: numbe
   return { points, safeEnd };
 }
 
-/** Bytes of the character or escape at `at`; a surrogate pair of escapes is one character. */
-function unitSize(bytes: Uint8Array, at: number): number {
-  const byte = bytes[at] ?? 0;
-  if (byte === 0x5c) {
-    if (bytes[at + 1] !== 0x75) return 2;
-    const pair = isEscapedSurrogate(bytes, at, /[89ab]/i) && isEscapedSurrogate(bytes, at + 6, /[c-f]/i);
-    return pair ? 12 : 6;
+function isUtf8(bytes: Uint8Array): boolean {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  try {
+    for (let at = 0; at < bytes.byteLength; at += KEPT_STRING_BYTES)
+      decoder.decode(bytes.subarray(at, at + KEPT_STRING_BYTES), { stream: true });
+    decoder.decode();
+    return true;
+  } catch {
+    return false;
   }
-  if (byte < 0x80) return 1;
+}
+
+/** Bytes of the character or escape at `at`, null when JSON has none such; a surrogate pair of escapes is one character. */
+function unitSize(bytes: Uint8Array, at: number): number | null {
+  const byte = bytes[at] ?? 0;
+  if (byte === BACKSLASH) return escapeSize(bytes, at);
+  if (byte < 0x80) return byte < 0x20 ? null : 1;
   return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+}
+
+function escapeSize(bytes: Uint8Array, at: number): number | null {
+  if (bytes[at + 1] !== LETTER_U) return '"\\/bfnrt'.includes(String.fromCharCode(bytes[at + 1] ?? 0)) ? 2 : null;
+  for (let digit = at + 2; digit < at + 6; digit += 1) {
+    if (!/[0-9a-f]/i.test(String.fromCharCode(bytes[digit] ?? 0))) return null;
+  }
+  const pair = isEscapedSurrogate(bytes, at, /[89ab]/i) && isEscapedSurrogate(bytes, at + 6, /[c-f]/i);
+  return pair ? 12 : 6;
 }
 
 /** True for an escape `\uD?xx` whose second digit says which half of a pair it is. */
 function isEscapedSurrogate(bytes: Uint8Array, at: number, half: RegExp): boolean {
-  const isUnicodeEscape = bytes[at] === 0x5c && bytes[at + 1] === 0x75;
+  const isUnicodeEscape = bytes[at] === BACKSLASH && bytes[at + 1] === LETTER_U;
   const isSurrogate = bytes[at + 2] === 0x64 || bytes[at + 2] === 0x44;
   return isUnicodeEscape && isSurrogate && half.test(String.fromCharCode(bytes[at + 3] ?? 0));
-}
-
-function concat(pieces: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    out.set(piece, at);
-    at += piece.byteLength;
-  }
-  return out;
 }

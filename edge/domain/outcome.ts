@@ -2,6 +2,7 @@
  * What a finished request is billed: tokens and cost of its row, and what the scheduler is corrected to (decisions §23.1,
  * §23.3, §23.4). Only a 2xx of the upstream, or a client that left while one was under way, costs anything.
  */
+import { costUsd, type Measure } from "../../shared/cost.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import type { TokenEstimate } from "./token-estimate.ts";
 import type { ReportedUsage } from "./usage-scan.ts";
@@ -15,14 +16,15 @@ export interface Billed {
 export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
 /** Reported tokens when there are any, else the estimate's two parts, at the model's prices of now. */
-export function billTokens(
+export function bill(
   model: Pick<ModelRecord, "prices">,
   estimate: TokenEstimate,
+  measure: Measure,
   reported: ReportedUsage | null,
 ): Billed {
   const inputTokens = reported === null ? estimate.inputTokens : (reported.inputTokens ?? estimate.inputTokens);
   const outputTokens = reported === null ? estimate.outputTokens : (reported.outputTokens ?? 0);
-  return { inputTokens, outputTokens, costUsd: inputTokens * model.prices.input + outputTokens * model.prices.output };
+  return { inputTokens, outputTokens, costUsd: costUsd(model.prices, measure, { inputTokens, outputTokens }) };
 }
 
 /** What the client gets for an upstream status: 2xx and 4xx as they are, the rest 502 (decisions §22.6). */

@@ -3,7 +3,8 @@ import { isKeySecret } from "../../shared/api-key.ts";
 import { readCredential } from "./credential.ts";
 import { fnv1a64 } from "./fnv1a.ts";
 import { clientHeaders, upstreamHeaders } from "./forward-headers.ts";
-import { billTokens, clientStatus } from "./outcome.ts";
+import { concat } from "./json-bytes.ts";
+import { bill, clientStatus } from "./outcome.ts";
 import { sessionIdOf } from "./session-id.ts";
 import { rewriteBody } from "./upstream-body.ts";
 import { isSafePath, upstreamUrl } from "./upstream-url.ts";
@@ -96,7 +97,7 @@ describe("where a request goes", () => {
 describe("the body that goes upstream", () => {
   const rewrite = (text: string, addUsage: boolean): string =>
     new TextDecoder().decode(
-      rewriteBody(new TextEncoder().encode(text), 'up"stream', JSON.parse(text), addUsage) ?? new Uint8Array(),
+      concat(rewriteBody(new TextEncoder().encode(text), 'up"stream', JSON.parse(text), addUsage) ?? []),
     );
 
   it("differs in the model, and in the usage option when it is added", () => {
@@ -113,20 +114,21 @@ describe("the body that goes upstream", () => {
 
 describe("what is billed", () => {
   const model = { prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0 } };
+  const tokens = { kind: "tokens" } as const;
   const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
 
   it("is what was reported, else the estimate", () => {
-    expect(billTokens(model, estimate, { inputTokens: 4, outputTokens: 5 })).toEqual({
+    expect(bill(model, estimate, tokens, { inputTokens: 4, outputTokens: 5 })).toEqual({
       inputTokens: 4,
       outputTokens: 5,
       costUsd: 12,
     });
-    expect(billTokens(model, estimate, { inputTokens: 4, outputTokens: null })).toEqual({
+    expect(bill(model, estimate, tokens, { inputTokens: 4, outputTokens: null })).toEqual({
       inputTokens: 4,
       outputTokens: 0,
       costUsd: 2,
     });
-    expect(billTokens(model, estimate, null)).toEqual({ inputTokens: 10, outputTokens: 20, costUsd: 45 });
+    expect(bill(model, estimate, tokens, null)).toEqual({ inputTokens: 10, outputTokens: 20, costUsd: 45 });
   });
 
   it.each([

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { readJson } from "./json-document.ts";
-import { estimateChat, textTokens } from "./token-estimate.ts";
+import type { BilledBy, EstimateRule } from "./route-class.ts";
+import { estimateTokens, measureOf, textTokens } from "./token-estimate.ts";
 
-function estimate(body: object) {
+function documentOf(body: object) {
   const document = readJson(new TextEncoder().encode(JSON.stringify(body)));
   if (document === null) throw new Error("the test's body is an object");
-  return estimateChat(document);
+  return document;
 }
+
+const estimate = (body: object, rule: EstimateRule = "messages") => estimateTokens(rule, documentOf(body));
 
 const user = (content: unknown) => ({ role: "user", content });
 
@@ -54,5 +57,66 @@ describe("the estimate of a chat request (decisions §18)", () => {
     });
     expect(estimate({ messages: [], max_tokens: 0 })).toMatchObject({ outputTokens: 0, totalTokens: 1 });
     expect(estimate({ messages: [], max_tokens: -5 })).toMatchObject({ outputTokens: 512 });
+  });
+});
+
+describe("the estimate of the other routes (decisions §18)", () => {
+  const text = "x".repeat(40);
+
+  it.each<[EstimateRule, object, number, number]>([
+    ["prompt", { prompt: text }, 10, 512],
+    ["prompt", { prompt: [text, "ab"] }, 11, 512],
+    ["prompt", { prompt: [1, 2, 3] }, 3, 512],
+    ["prompt", { prompt: [[1, 2], [3]], max_tokens: 5 }, 3, 5],
+    ["prompt", {}, 0, 512],
+    ["input", { input: [text, text], max_tokens: 5 }, 20, 0],
+    ["input", { input: [1, 2, 3] }, 3, 0],
+    ["input", { input: { text } }, 0, 0],
+    ["speech", { input: text }, 10, 0],
+    ["speech", { input: [text] }, 0, 0],
+    ["nothing", { prompt: text, messages: [user(text)] }, 0, 0],
+    ["responses", { input: text, max_output_tokens: 7 }, 10, 7],
+    ["responses", { instructions: text, input: [{ role: "user", content: text }] }, 24, 512],
+    [
+      "responses",
+      {
+        input: [
+          { type: "message", role: "user", content: [{ type: "input_text", text }, { type: "input_image" }] },
+          { type: "function_call_output", output: text },
+          "odd",
+        ],
+      },
+      14,
+      512,
+    ],
+    ["any", { messages: [user(text)], prompt: text }, 14, 512],
+    ["any", { prompt: text }, 10, 512],
+    ["any", { query: text, documents: [text] }, 0, 512],
+  ])("%s of %j is %i in, %i out", (rule, body, inputTokens, outputTokens) => {
+    expect(estimate(body, rule)).toMatchObject({
+      inputTokens,
+      outputTokens,
+      totalTokens: Math.max(inputTokens + outputTokens, 1),
+    });
+  });
+});
+
+describe("what a route is billed by (decisions §23.3)", () => {
+  it.each<[BilledBy, object, object]>([
+    ["tokens", {}, { kind: "tokens" }],
+    ["input-tokens", {}, { kind: "input-tokens" }],
+    ["images", {}, { kind: "images", count: 1 }],
+    ["images", { n: 3 }, { kind: "images", count: 3 }],
+    ["images", { n: "4" }, { kind: "images", count: 4 }],
+    ["images", { n: 0 }, { kind: "images", count: 1 }],
+    ["images", { n: -2 }, { kind: "images", count: 1 }],
+    ["images", { n: "many" }, { kind: "images", count: 1 }],
+    ["images", { n: null }, { kind: "images", count: 1 }],
+    ["images", { n: 1e300 }, { kind: "images", count: 1 }],
+    ["characters", { input: "a😀b" }, { kind: "characters", count: 3 }],
+    ["characters", { input: 5 }, { kind: "characters", count: 0 }],
+    ["nothing", {}, { kind: "free" }],
+  ])("%s of %j is %j", (billedBy, body, measure) => {
+    expect(measureOf(billedBy, documentOf(body))).toEqual(measure);
   });
 });

@@ -2,7 +2,9 @@
  * The estimate of a request's tokens before it runs (decisions §18): what the scheduler charges and budgets reserve. Made
  * from the client's own body. It never reads more than it needs and never fails: what is not text counts nothing.
  */
+import type { Measure } from "../../shared/cost.ts";
 import type { JsonDocument, JsonObject } from "./json-document.ts";
+import type { BilledBy, EstimateRule } from "./route-class.ts";
 
 /** All in tokens. */
 export interface TokenEstimate {
@@ -18,13 +20,53 @@ const OUTPUT_MAX = 8192;
 const OUTPUT_MIN = 512;
 const TOKENS_PER_MESSAGE = 4;
 
-/** Estimate of a chat completion. */
-export function estimateChat(document: JsonDocument): TokenEstimate {
-  const messages = document.root["messages"];
-  const input = Array.isArray(messages)
-    ? messages.reduce((sum: number, message) => sum + messageTokens(document, message), 0)
-    : 0;
-  return withOutput(document.root, input);
+/** The estimate of a body by the rule of its route. */
+export function estimateTokens(rule: EstimateRule, document: JsonDocument): TokenEstimate {
+  const { root } = document;
+  switch (rule) {
+    case "messages":
+      return withOutput(root, messagesTokens(document, root["messages"]));
+    case "prompt":
+      return withOutput(root, promptTokens(document, root["prompt"]));
+    case "responses":
+      return withOutput(root, promptTokens(document, root["instructions"]) + itemsTokens(document, root["input"]));
+    case "any":
+      return withOutput(
+        root,
+        Array.isArray(root["messages"])
+          ? messagesTokens(document, root["messages"])
+          : promptTokens(document, root["prompt"]),
+      );
+    case "input":
+      return inputOnly(promptTokens(document, root["input"]));
+    case "speech":
+      return inputOnly(typeof root["input"] === "string" ? promptTokens(document, root["input"]) : 0);
+    case "nothing":
+      return inputOnly(0);
+    default:
+      return rule satisfies never;
+  }
+}
+
+/** What the route is billed by, counted in its body (decisions §23.3). The fields of a form are texts. */
+export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
+  switch (billedBy) {
+    case "tokens":
+    case "input-tokens":
+      return { kind: billedBy };
+    case "images": {
+      const count = Math.floor(Number(document.root["n"] ?? 1));
+      return { kind: "images", count: Number.isSafeInteger(count) ? Math.max(count, 1) : 1 };
+    }
+    case "characters": {
+      const input = document.root["input"];
+      return { kind: "characters", count: typeof input === "string" ? document.codePoints(input) : 0 };
+    }
+    case "nothing":
+      return { kind: "free" };
+    default:
+      return billedBy satisfies never;
+  }
 }
 
 /** 0 for nothing, else a quarter of the code points, at least 1. */
@@ -32,9 +74,37 @@ export function textTokens(codePoints: number): number {
   return codePoints === 0 ? 0 : Math.max(Math.floor(codePoints / 4), 1);
 }
 
-function messageTokens(document: JsonDocument, message: unknown): number {
-  const content = isObject(message) ? message["content"] : undefined;
-  return contentTokens(document, content) + TOKENS_PER_MESSAGE;
+function messagesTokens(document: JsonDocument, messages: unknown): number {
+  return Array.isArray(messages)
+    ? messages.reduce(
+        (sum: number, message) =>
+          sum + contentTokens(document, isObject(message) ? message["content"] : undefined) + TOKENS_PER_MESSAGE,
+        0,
+      )
+    : 0;
+}
+
+/** A text, a list of texts, or token ids, which count as many as they are. */
+function promptTokens(document: JsonDocument, prompt: unknown): number {
+  if (typeof prompt === "string") return textTokens(document.codePoints(prompt));
+  if (!Array.isArray(prompt)) return 0;
+  return prompt.reduce((sum: number, entry) => sum + entryTokens(document, entry), 0);
+}
+
+function entryTokens(document: JsonDocument, entry: unknown): number {
+  if (typeof entry === "string") return textTokens(document.codePoints(entry));
+  if (typeof entry === "number") return 1;
+  return Array.isArray(entry) ? entry.length : 0;
+}
+
+/** The input of the responses route: a text, or items of which messages count four more than their text. */
+function itemsTokens(document: JsonDocument, input: unknown): number {
+  if (!Array.isArray(input)) return promptTokens(document, input);
+  return input.reduce((sum: number, item) => {
+    if (!isObject(item)) return sum;
+    const message = item["type"] === "message" || (item["type"] === undefined && item["role"] !== undefined);
+    return sum + contentTokens(document, item["content"]) + (message ? TOKENS_PER_MESSAGE : 0);
+  }, 0);
 }
 
 function contentTokens(document: JsonDocument, content: unknown): number {
@@ -44,6 +114,10 @@ function contentTokens(document: JsonDocument, content: unknown): number {
     const text = isObject(part) ? part["text"] : undefined;
     return typeof text === "string" ? sum + textTokens(document.codePoints(text)) : sum;
   }, 0);
+}
+
+function inputOnly(inputTokens: number): TokenEstimate {
+  return { inputTokens, outputTokens: 0, totalTokens: Math.max(inputTokens, 1), statedOutputTokens: null };
 }
 
 function withOutput(root: JsonObject, inputTokens: number): TokenEstimate {

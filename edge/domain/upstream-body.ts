@@ -11,13 +11,13 @@ export function asksForUsage(root: JsonObject): boolean {
   return isObject(options) && options["include_usage"] === true;
 }
 
-/** Replaces `model`, and adds `stream_options.include_usage` when `addUsage`. Null when the bytes are not one object. */
+/** Replaces `model`, and adds `stream_options.include_usage` when `addUsage`. The pieces, in order; null when the bytes are not one object. */
 export function rewriteBody(
   bytes: Uint8Array,
   upstreamModel: string,
   root: JsonObject,
   addUsage: boolean,
-): Uint8Array<ArrayBuffer> | null {
+): readonly Uint8Array[] | null {
   const top = scanTopLevel(bytes);
   if (top === null) return null;
   const edits: Edit[] = top.members

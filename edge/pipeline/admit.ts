@@ -10,7 +10,7 @@ import type { ModelRecord } from "../../shared/records.ts";
 import type { Admitted, Ask, Decision, Grant, PermitHandle } from "../domain/ask.ts";
 import { nanoUsdOf } from "../domain/budget/amounts.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
-import { billTokens } from "../domain/outcome.ts";
+import { bill } from "../domain/outcome.ts";
 import { type Call, ClientGone, type Prepared, type Principal, Settled } from "./context.ts";
 import { refusalHeaders } from "./rate-limit.ts";
 import { settleRefused } from "./settle-refused.ts";
@@ -111,7 +111,7 @@ async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decisi
 function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): Ask {
   const { key, tenant } = principal;
   const { estimate } = prepared;
-  const billed = billTokens(model, estimate, null);
+  const billed = bill(model, estimate, prepared.measure(), null);
   // Term budgets reserve what the client states, so that a client that states it cannot overrun (decisions §19.2).
   const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
   const revs: readonly RevItem[] = [
@@ -132,7 +132,7 @@ function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): A
     need: {
       bucketTokens: estimate.totalTokens,
       termTokens: Math.max(stated.inputTokens + stated.outputTokens, 1),
-      nanoUsd: nanoUsdOf(billTokens(model, stated, null).costUsd),
+      nanoUsd: nanoUsdOf(bill(model, stated, prepared.measure(), null).costUsd),
     },
     row: rowOf(call, { statusCode: 499, admission: "queued" }),
     estimate: billed,

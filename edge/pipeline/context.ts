@@ -2,15 +2,18 @@
  * The record of one request, growing as it travels: what each step learned, so that whichever step ends the request can
  * write its row. Steps read what earlier steps wrote and never reach around them.
  */
+import type { Measure } from "../../shared/cost.ts";
+import type { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../shared/records.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import type { CacheStatus, RequestType } from "../../shared/usage-row.ts";
+import type { CacheStatus } from "../../shared/usage-row.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import type { EndpointMemory } from "../domain/endpoint-memory.ts";
 import type { JsonDocument } from "../domain/json-document.ts";
+import type { RouteClass } from "../domain/route-class.ts";
 import type { SessionId } from "../domain/session-id.ts";
 import type { TokenEstimate } from "../domain/token-estimate.ts";
-import type { Ports } from "../ports.ts";
+import type { Ports, UpstreamBody } from "../ports.ts";
 
 /** What of the configuration the pipeline needs. */
 export interface PipelineConfig {
@@ -36,16 +39,35 @@ export interface Principal {
   readonly tenant: ResolvedTenant;
 }
 
+/** The client's body as it goes upstream: its own bytes, but for `model` (decisions §17.4). */
+export interface OutgoingBody {
+  /** A form: one attempt and the one on a fresh connection, no failover (decisions §22.2). */
+  readonly form: boolean;
+  /** False once bytes that cannot be had again have left: from then on the body is not sent anew. */
+  readonly resendable: boolean;
+  /** What the client did wrong, or that it left, while its body streamed upstream: what it is told instead of a failed call. */
+  readonly fault: GatewayError | ClientGone | null;
+  /** The client's bytes, when the body is a JSON document; null for everything else and after `release`. */
+  readonly clientBytes: Uint8Array | null;
+  /** The body of one attempt; `addUsage` asks for the usage event of a stream. Throws GatewayError `invalid_json`. */
+  open(upstreamModel: string, addUsage: boolean): UpstreamBody;
+  /** Nothing is sent any more: lets go of what was kept for a further attempt. */
+  release(): void;
+}
+
 export interface ParsedCall {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The JSON document, or the fields of a form; those of a form grow while its file streams. */
   readonly document: JsonDocument;
   readonly modelName: string;
   readonly stream: boolean;
+  readonly outgoing: OutgoingBody;
 }
 
 export interface Prepared {
   readonly session: SessionId;
   readonly estimate: TokenEstimate;
+  /** What the route is billed by; of a form whose file is still under way it may yet change. */
+  readonly measure: () => Measure;
 }
 
 export interface Call {
@@ -55,7 +77,7 @@ export interface Call {
   readonly request: Request;
   readonly url: URL;
   readonly requestId: string;
-  readonly requestType: RequestType;
+  readonly route: RouteClass;
   readonly arrivedMs: number;
   /** Keeps the isolate alive for work that outlives the response. */
   readonly waitUntil: (work: Promise<unknown>) => void;

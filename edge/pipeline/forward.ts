@@ -5,7 +5,7 @@
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { upstreamHeaders } from "../domain/forward-headers.ts";
-import { asksForUsage, rewriteBody } from "../domain/upstream-body.ts";
+import { asksForUsage } from "../domain/upstream-body.ts";
 import { upstreamUrl } from "../domain/upstream-url.ts";
 import { type Call, ClientGone, type ParsedCall } from "./context.ts";
 import type { Settler } from "./settle.ts";
@@ -79,10 +79,10 @@ export async function forward(
   const timeoutMs =
     model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
   const stop = new Stop(call.request.signal, timeoutMs);
-  const addUsage = parsed.stream && !asksForUsage(parsed.document.root) && !optionRefused(call, model);
+  const addUsage =
+    call.route.usageOption && parsed.stream && !asksForUsage(parsed.document.root) && !optionRefused(call, model);
   const attempt = async (withUsage: boolean): Promise<Forwarded> => {
-    const body = rewriteBody(parsed.bytes, model.upstream_model, parsed.document.root, withUsage);
-    if (body === null) throw new GatewayError("invalid_json");
+    const body = parsed.outgoing.open(model.upstream_model, withUsage);
     const sentMs = call.ports.clock();
     call.facts.upstreamCalledMs ??= sentMs;
     const response = await call.ports.upstream.fetch({
@@ -109,6 +109,7 @@ export async function forward(
     return second;
   } catch (error) {
     stop.release();
+    if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
     if (error instanceof GatewayError) throw error;
     if (stop.clientGone) throw new ClientGone();
     throw new GatewayError(stop.timedOut ? "upstream_timeout" : "upstream_failed", { cause: error });

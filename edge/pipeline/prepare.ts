@@ -2,7 +2,7 @@
  * Step 4: what is needed before anything is decided: the session the request belongs to and the estimate of its tokens.
  */
 import { sessionIdOf } from "../domain/session-id.ts";
-import { estimateChat } from "../domain/token-estimate.ts";
+import { estimateTokens, measureOf } from "../domain/token-estimate.ts";
 import type { Call, ParsedCall, Prepared, Principal } from "./context.ts";
 
 /** Session id and estimate, from the client's own body. */
@@ -10,7 +10,8 @@ export function prepare(call: Call, principal: Principal, parsed: ParsedCall): P
   const { root } = parsed.document;
   const prepared = {
     session: sessionIdOf(call.request.headers, root, principal.tenant.id, call.config.sessionIdDerivation),
-    estimate: estimateChat(parsed.document),
+    estimate: estimateTokens(call.route.estimate, parsed.document),
+    measure: () => measureOf(call.route.billedBy, parsed.document),
   };
   call.facts.prepared = prepared;
   return prepared;

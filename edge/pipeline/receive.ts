@@ -1,7 +1,7 @@
 /**
  * Step 1: a request becomes a call with an id and a class. No body is read and nobody is known yet.
  */
-import type { RequestType } from "../../shared/usage-row.ts";
+import { routeClassOf } from "../domain/route-class.ts";
 import type { Ports } from "../ports.ts";
 import type { Call, IsolateMemory, PipelineConfig } from "./context.ts";
 
@@ -10,15 +10,16 @@ export interface Received {
   readonly config: PipelineConfig;
   readonly memory: IsolateMemory;
   readonly request: Request;
-  readonly requestType: RequestType;
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
 /** Starts the record of a request. */
 export function receive(received: Received): Call {
+  const url = new URL(received.request.url);
   return {
     ...received,
-    url: new URL(received.request.url),
+    url,
+    route: routeClassOf(url.pathname),
     requestId: received.ports.random.uuid(),
     arrivedMs: received.ports.clock(),
     facts: {

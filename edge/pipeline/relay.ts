@@ -4,12 +4,11 @@
  */
 
 import { clientHeaders } from "../domain/forward-headers.ts";
-import { billTokens, clientStatus } from "../domain/outcome.ts";
-import { asksForUsage } from "../domain/upstream-body.ts";
+import { bill, clientStatus } from "../domain/outcome.ts";
 import { UsageScan } from "../domain/usage-scan.ts";
 import type { Slot } from "./admit.ts";
 import { Capture } from "./capture.ts";
-import type { Call, ParsedCall, Prepared } from "./context.ts";
+import type { Call, Prepared } from "./context.ts";
 import type { Forwarded } from "./forward.ts";
 import type { BodyEnd, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
@@ -22,7 +21,6 @@ import type { Settler } from "./settle.ts";
 export function relay(
   call: Call,
   slot: Slot,
-  parsed: ParsedCall,
   prepared: Prepared,
   forwarded: Forwarded,
   settler: Settler,
@@ -48,7 +46,7 @@ export function relay(
       settler.end({ statusCode, ttftMs });
       return;
     }
-    const billed = billTokens(slot.model, prepared.estimate, scan.usage());
+    const billed = bill(slot.model, prepared.estimate, prepared.measure(), scan.usage());
     settler.end({ statusCode, billed, ttftMs });
     const body = end === "complete" && (!events || scan.sawDone()) ? capture?.take() : null;
     if (miss !== null && body) {
@@ -78,7 +76,7 @@ export function relay(
     },
     onClient: (chunk) => capture?.push(chunk),
   };
-  const native = response.ok && events && asksForUsage(parsed.document.root);
+  const native = response.ok && events && !forwarded.usageAdded;
   const { readable, ended } = native ? relayNative(job) : relayPump(job);
   call.waitUntil(ended.then(finish));
   return new Response(readable, { status, headers });

@@ -9,6 +9,7 @@ import { readJson } from "../domain/json-document.ts";
 import { isSafePath } from "../domain/upstream-url.ts";
 import { authenticateNow } from "./authenticate-now.ts";
 import type { Call, ParsedCall } from "./context.ts";
+import { JsonOutgoing } from "./json-outgoing.ts";
 import { readBody } from "./read-body.ts";
 
 /** Text of a refused model in rows, in characters. */
@@ -29,7 +30,12 @@ export async function parseCall(call: Call): Promise<ParsedCall> {
   const modelName = typeof name === "string" ? name.trim() : "";
   if (modelName === "" || typeof name !== "string") throw new GatewayError("model_required", noRetry);
   call.facts.modelText = name.slice(0, MODEL_TEXT_MAX);
-  return { bytes, document, modelName: name, stream: document.root["stream"] === true };
+  return {
+    document,
+    modelName: name,
+    stream: document.root["stream"] === true,
+    outgoing: new JsonOutgoing(bytes, document.root),
+  };
 }
 
 /**

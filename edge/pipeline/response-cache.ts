@@ -34,8 +34,9 @@ export async function lookupResponse(
   model: ModelRecord,
   parsed: ParsedCall,
 ): Promise<CacheVerdict> {
-  if (!model.cache_enabled || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
-  const digest = await digestOf(model.model_name, parsed.bytes);
+  const bytes = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
+  if (!model.cache_enabled || bytes === null || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
+  const digest = await digestOf(model.model_name, bytes);
   const { entry, key } = await call.ports.responseCache.lookup(principal.tenant.id, digest, principal.key.key_hash);
   if (outdated(principal, key, entry !== null)) return { kind: "stale-key" };
   const { pathname: path } = call.url;

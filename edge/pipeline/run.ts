@@ -2,7 +2,7 @@
  * The table of contents of a request: the nine steps of design §3, in order. The order is readable here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { billTokens, NOTHING_BILLED } from "../domain/outcome.ts";
+import { bill, NOTHING_BILLED } from "../domain/outcome.ts";
 import { admit, type Subject } from "./admit.ts";
 import { authenticate } from "./authenticate.ts";
 import { beforeAdmission } from "./authenticate-now.ts";
@@ -52,11 +52,11 @@ async function steps(call: Call): Promise<Response> {
   const settler = new Settler(call, slot);
   try {
     const forwarded = await forward(call, slot.model, parsed, settler);
-    return relay(call, slot, parsed, prepared, forwarded, settler, cached.kind === "miss" ? cached.miss : null);
+    return relay(call, slot, prepared, forwarded, settler, cached.kind === "miss" ? cached.miss : null);
   } catch (error) {
     if (error instanceof ClientGone) {
       const called = call.facts.upstreamCalledMs !== null;
-      const billed = called ? billTokens(slot.model, prepared.estimate, null) : NOTHING_BILLED;
+      const billed = called ? bill(slot.model, prepared.estimate, prepared.measure(), null) : NOTHING_BILLED;
       settler.end({ statusCode: 499, billed });
     } else {
       settler.end({ statusCode: error instanceof GatewayError ? error.status : 500 });

@@ -24,7 +24,7 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
     tenant_id: principal?.tenant.id ?? zeroUsageRow("", 0).tenant_id,
     key_id: principal?.key.key_id ?? zeroUsageRow("", 0).key_id,
     model: model?.model_name ?? call.facts.modelText,
-    request_type: principal?.tenant.synthetic === true ? "benchmark" : call.requestType,
+    request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
     session_id: prepared?.session.id ?? "",
     session_id_source: prepared?.session.source ?? "none",
     admission: end.admission,

@@ -7,10 +7,10 @@ import { received } from "./openai.ts";
 
 /** `GET /v1/models` */
 export async function models(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
-  return await listModels(received(deps, request, context, "other"));
+  return await listModels(received(deps, request, context));
 }
 
 /** Everything else. */
 export async function unknown(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
-  return await unknownEndpoint(received(deps, request, context, "other"));
+  return await unknownEndpoint(received(deps, request, context));
 }

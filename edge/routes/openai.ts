@@ -2,13 +2,12 @@
  * The OpenAI-style routes: HTTP in, pipeline, HTTP out.
  */
 
-import type { RequestType } from "../../shared/usage-row.ts";
 import type { Deps } from "../deps.ts";
 import type { Received } from "../pipeline/receive.ts";
 import { run } from "../pipeline/run.ts";
 
 /** What the pipeline starts from. */
-export function received(deps: Deps, request: Request, context: ExecutionContext, requestType: RequestType): Received {
+export function received(deps: Deps, request: Request, context: ExecutionContext): Received {
   const { env } = deps;
   return {
     ports: deps.ports,
@@ -22,12 +21,11 @@ export function received(deps: Deps, request: Request, context: ExecutionContext
       ssrf: env.ssrf,
     },
     request,
-    requestType,
     waitUntil: (work) => context.waitUntil(work),
   };
 }
 
 /** `POST /v1/chat/completions` */
 export async function chatCompletions(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
-  return await run(received(deps, request, context, "chat"));
+  return await run(received(deps, request, context));
 }

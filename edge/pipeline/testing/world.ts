@@ -99,7 +99,6 @@ export class World {
         ssrf: { blockPrivate: false, allowedCidrs: [] },
       },
       request,
-      requestType: "chat",
       waitUntil: (work) => this.pending.push(work),
     };
   }

@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { routeClassOf } from "./route-class.ts";
+
+describe("the class of a path (decisions §17.4)", () => {
+  it.each([
+    ["/v1/chat/completions", "chat", "tokens", false, true],
+    ["/v1/completions", "completion", "tokens", false, true],
+    ["/openai/deployments/x/completions", "completion", "tokens", false, true],
+    ["/v1/responses", "responses", "tokens", false, false],
+    ["/v1/embeddings", "embedding", "input-tokens", false, false],
+    ["/v1/audio/transcriptions", "audio", "nothing", true, false],
+    ["/v1/audio/translations", "audio", "nothing", true, false],
+    ["/v1/audio/speech", "audio", "characters", false, false],
+    ["/v1/audio/voices", "audio", "tokens", false, false],
+    ["/v1/images/generations", "image", "images", false, false],
+    ["/v1/images/edits", "image", "images", true, false],
+    ["/v1/images/variations", "image", "images", true, false],
+    ["/v1/rerank", "rerank", "tokens", false, false],
+    ["/v2/rerank", "rerank", "tokens", false, false],
+    ["/v1/moderations", "moderation", "tokens", false, false],
+    ["/v1/messages", "other", "tokens", false, false],
+    ["/v1/embeddings/", "other", "tokens", false, false],
+    ["/completions", "completion", "tokens", false, true],
+    ["/", "other", "tokens", false, false],
+  ])("%s is %s, billed by %s", (path, requestType, billedBy, form, usageOption) => {
+    expect(routeClassOf(path)).toMatchObject({ requestType, billedBy, form, usageOption });
+  });
+});
