@@ -2,6 +2,7 @@
  * Slots by weight with the largest-remainder method (Hamilton): floors first, then one more by largest remainder, ties to
  * the heavier (decisions §20.4). When there are slots enough, everybody gets at least one, taken from the largest share.
  */
+import { IndexedHeap } from "./indexed-heap.ts";
 
 /**
  * Whole shares of `slots`, in the order of `weights`, which must be descending. `totalWeight` may exceed their sum when
@@ -21,10 +22,14 @@ export function apportion(slots: number, weights: readonly number[], totalWeight
 }
 
 function liftZeros(shares: number[]): void {
+  const largest = new IndexedHeap<number>((a, b) => (shares[b] ?? 0) - (shares[a] ?? 0) || a - b);
+  for (const at of shares.keys()) largest.put(at);
   for (const [at, share] of shares.entries()) {
-    if (share > 0) continue;
-    const largest = shares.indexOf(Math.max(...shares));
-    shares[largest] = (shares[largest] ?? 0) - 1;
+    const giver = largest.peek();
+    if (share > 0 || giver === undefined) continue;
+    shares[giver] = (shares[giver] ?? 0) - 1;
+    largest.put(giver);
     shares[at] = 1;
+    largest.put(at);
   }
 }

@@ -19,10 +19,6 @@ export class IndexedHeap<T> {
     return this.#items.length;
   }
 
-  has(item: T): boolean {
-    return this.#places.has(item);
-  }
-
   peek(): T | undefined {
     return this.#items[0];
   }
@@ -48,38 +44,23 @@ export class IndexedHeap<T> {
     this.#down(this.#up(place));
   }
 
-  /** The first item in order that fits; O(k log k + k^2 / 2) moves at worst when k items are looked at. */
-  first(fits: (item: T) => boolean): T | undefined {
-    for (const item of this.inOrder()) if (fits(item)) return item;
-    return undefined;
-  }
-
-  /** Items in order, worked out only as far as they are taken; the heap must not change meanwhile. */
+  /** Items in order, worked out only as far as they are taken: O(k log k) for k of them. The heap must not change meanwhile. */
   *inOrder(): Generator<T, undefined> {
-    const frontier: number[] = [];
-    const push = (place: number): void => {
-      const item = this.#items[place];
-      if (item === undefined) return;
-      let at = frontier.length;
-      while (at > 0 && this.#before(item, this.#items[frontier[at - 1] ?? 0])) at -= 1;
-      frontier.splice(at, 0, place);
-    };
-    push(0);
-    for (let place = frontier.shift(); place !== undefined; place = frontier.shift()) {
-      const item = this.#items[place];
-      if (item !== undefined) yield item;
-      push(2 * place + 1);
-      push(2 * place + 2);
+    const top = this.#items[0];
+    if (top === undefined) return undefined;
+    const frontier = new IndexedHeap<{ readonly item: T; readonly place: number }>((a, b) =>
+      this.#order(a.item, b.item),
+    );
+    frontier.put({ item: top, place: 0 });
+    for (let next = frontier.peek(); next !== undefined; next = frontier.peek()) {
+      yield next.item;
+      frontier.remove(next);
+      for (const place of [2 * next.place + 1, 2 * next.place + 2]) {
+        const item = this.#items[place];
+        if (item !== undefined) frontier.put({ item, place });
+      }
     }
     return undefined;
-  }
-
-  values(): Iterable<T> {
-    return this.#items;
-  }
-
-  #before(a: T, b: T | undefined): boolean {
-    return b !== undefined && this.#order(a, b) < 0;
   }
 
   #set(place: number, item: T): void {

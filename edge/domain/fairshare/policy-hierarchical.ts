@@ -3,91 +3,115 @@
  * their caps the smallest served / weight is next, group first. When no head is below its caps, free slots are lent to
  * whoever is admissible: caps bind only under contention (decisions §20.4).
  */
-import { IndexedHeap } from "./indexed-heap.ts";
+import { Lanes } from "./lanes.ts";
 import type { Policy } from "./policy.ts";
 import { Pool } from "./pool.ts";
 import { Roster } from "./roster.ts";
-import { effectiveWeight, type GroupState, type Head, oldest, type TenantState } from "./state.ts";
+import { type GroupState, type Head, isActiveGroup, type TenantState } from "./state.ts";
+import { type Spell, VirtualTime } from "./virtual-time.ts";
 
-export function hierarchicalPolicy(probe: () => void = () => undefined): Policy {
-  return new Hierarchical(probe);
+export function hierarchicalPolicy(spell: Spell, probe: () => void): Policy {
+  return new Hierarchical(spell, probe);
 }
 
 class Hierarchical implements Policy {
   readonly #pools = new Map<GroupState, Pool>();
-  readonly #active = new Roster<GroupState>();
-  readonly #waiting = new IndexedHeap<GroupState>((a, b) => {
-    this.#probe();
-    return groupScore(a) - groupScore(b) || oldestOrder(a) - oldestOrder(b);
-  });
+  readonly #active: Roster<GroupState>;
+  /** A group stands in every lane in which one of its tenants does. */
+  readonly #lanes: Lanes<GroupState>;
+  readonly #standings = new Map<GroupState, readonly string[]>();
+  readonly #time: VirtualTime;
+  readonly #spell: Spell;
   readonly #probe: () => void;
-  #virtualTime = 0;
 
-  constructor(probe: () => void) {
+  constructor(spell: Spell, probe: () => void) {
+    this.#spell = spell;
     this.#probe = probe;
+    this.#time = new VirtualTime(spell);
+    this.#active = new Roster(probe);
+    this.#lanes = new Lanes((a, b) => {
+      probe();
+      return groupScore(a) - groupScore(b) || a.waiters.oldestOrder - b.waiters.oldestOrder;
+    });
   }
 
-  place(head: Head): void {
-    this.#pool(head.tenant.group).place(head);
+  place(tenant: TenantState): void {
+    const pool = this.#pool(tenant.group);
+    pool.place(tenant);
+    pool.enrol(tenant);
+    this.placeGroup(tenant.group);
   }
 
-  unplace(head: Head): void {
-    this.#pool(head.tenant.group).remove(head);
+  unplace(tenant: TenantState): void {
+    this.#pool(tenant.group).unplace(tenant);
   }
 
-  refresh(tenant: TenantState): void {
-    const { group } = tenant;
-    const pool = this.#pool(group);
-    if (tenant.inFlight > 0 || tenant.queued > 0)
-      pool.active.put(tenant, effectiveWeight(tenant.weight, tenant.lastAdmissionWeight));
-    else pool.active.remove(tenant);
-    this.refreshGroup(group);
+  placeGroup(group: GroupState): void {
+    const lanes = [...this.#pool(group).lanes.lanes()];
+    for (const key of this.#standings.get(group) ?? [])
+      if (!lanes.some((lane) => lane.key === key)) this.#lanes.remove(key, group);
+    for (const lane of lanes) this.#lanes.put(lane, group);
+    this.#standings.set(
+      group,
+      lanes.map((lane) => lane.key),
+    );
+    if (isActiveGroup(group)) this.#active.put(group, group.weight);
+    else this.#active.remove(group);
   }
 
   lift(tenant: TenantState, admissionWeight: number, groupWasIdle: boolean): void {
     const { group } = tenant;
-    if (groupWasIdle) group.served = Math.max(group.served, this.#virtualTime * group.weight);
+    if (groupWasIdle) group.served = this.#time.lifted(group.served, group.weight);
     this.#pool(group).lift(tenant, admissionWeight);
   }
 
-  next(maxInFlight: number): Head | undefined {
-    return (
-      this.#choose((group, tenant) => {
-        const groupCap = this.#active.capOf(group, maxInFlight);
-        if (group.inFlight >= groupCap) return false;
-        return tenant === null || tenant.inFlight < this.#pool(group).active.capOf(tenant, groupCap);
-      }) ?? this.#choose(() => true)
-    );
+  reweigh(tenant: TenantState, weight: number): void {
+    this.#pool(tenant.group).reweigh(tenant, weight);
+  }
+
+  reweighGroup(group: GroupState, weight: number): void {
+    group.served = this.#time.reweighed(group.served, group.weight, weight);
+    group.weight = weight;
+    this.placeGroup(group);
+  }
+
+  next(maxInFlight: number, contended: boolean): Head | undefined {
+    const belowCaps = contended
+      ? this.#choose((group, tenant) => {
+          const groupCap = this.#active.capOf(group, maxInFlight);
+          if (group.inFlight >= groupCap) return false;
+          return tenant === null || tenant.inFlight < this.#pool(group).active.capOf(tenant, groupCap);
+        })
+      : undefined;
+    return belowCaps ?? this.#choose(() => true);
   }
 
   advance(tenant: TenantState, tenantScore: number, scoreOfGroup: number): void {
     this.#pool(tenant.group).advance(tenantScore);
-    const first = this.#waiting.peek();
-    this.#virtualTime = first === undefined ? Math.max(this.#virtualTime, scoreOfGroup) : groupScore(first);
+    const top = this.#lanes.top();
+    this.#time.advance(top === undefined ? undefined : groupScore(top), scoreOfGroup);
   }
 
   detach(tenant: TenantState, to: GroupState): void {
     const pool = this.#pool(tenant.group);
-    for (const head of tenant.heads.values()) pool.remove(head);
+    pool.unplace(tenant);
     pool.active.remove(tenant);
-    const weight = effectiveWeight(tenant.weight, tenant.lastAdmissionWeight);
-    const lead = Math.max(0, tenant.served - pool.virtualTime * weight);
-    tenant.served = this.#pool(to).virtualTime * weight + lead;
+    if (!isActiveGroup(to)) to.served = this.#time.lifted(to.served, to.weight);
+    this.#pool(to).receive(tenant, pool);
   }
 
   slotCap(group: GroupState, maxInFlight: number): number {
     return this.#active.capOf(group, maxInFlight);
   }
 
-  reset(): void {
-    this.#virtualTime = 0;
-    for (const pool of this.#pools.values()) pool.reset();
+  forgives(tenant: TenantState): boolean {
+    return this.#pool(tenant.group).forgives(tenant);
   }
 
   /** The next head of the first group in order that has one within the bounds; `tenant` null asks for the group alone. */
   #choose(within: (group: GroupState, tenant: TenantState | null) => boolean): Head | undefined {
     let chosen: Head | undefined;
-    this.#waiting.first((group) => {
+    this.#lanes.first((group) => {
       if (!within(group, null)) return false;
       chosen = this.#pool(group).next((tenant) => within(group, tenant));
       return chosen !== undefined;
@@ -95,17 +119,10 @@ class Hierarchical implements Policy {
     return chosen;
   }
 
-  refreshGroup(group: GroupState): void {
-    if (group.waiters.size > 0) this.#waiting.put(group);
-    else this.#waiting.remove(group);
-    if (group.inFlight > 0 || group.waiters.size > 0) this.#active.put(group, group.weight);
-    else this.#active.remove(group);
-  }
-
   #pool(group: GroupState): Pool {
     let pool = this.#pools.get(group);
     if (pool === undefined) {
-      pool = new Pool(this.#probe);
+      pool = new Pool(this.#spell, this.#probe);
       this.#pools.set(group, pool);
     }
     return pool;
@@ -114,8 +131,4 @@ class Hierarchical implements Policy {
 
 function groupScore(group: GroupState): number {
   return group.served / group.weight;
-}
-
-function oldestOrder(group: GroupState): number {
-  return oldest(group.waiters)?.order ?? Number.POSITIVE_INFINITY;
 }

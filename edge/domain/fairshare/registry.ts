@@ -1,14 +1,23 @@
 /**
- * Every tenant, group and model the scheduler has met, with the values seen last. Creates and finds; decides nothing.
+ * Every tenant, group and model the scheduler has met, with the values seen last. Creates, finds and forgets; decides nothing.
+ * What was served before the cell was last idle counts as 0 from the next time somebody asks.
  */
-import type { GroupState, ModelState, TenantState } from "./state.ts";
+import { IndexedHeap } from "./indexed-heap.ts";
+import { type GroupState, isActive, type ModelState, type TenantState } from "./state.ts";
 import type { Arrival } from "./types.ts";
+import type { Spell } from "./virtual-time.ts";
+import { WaiterQueue } from "./waiter-queue.ts";
+
+/** Fewer tenants than this are not worth a sweep. */
+const SWEEP_AT_LEAST = 1024;
 
 export class Registry {
-  readonly tenants = new Map<string, TenantState>();
-  readonly groups = new Map<string, GroupState>();
-  readonly models = new Map<string, ModelState>();
+  readonly spell: Spell = { count: 0 };
+  readonly #tenants = new Map<string, TenantState>();
+  readonly #groups = new Map<string, GroupState>();
+  readonly #models = new Map<string, ModelState>();
   #nextOrder = 1;
+  #sweepAt = SWEEP_AT_LEAST;
 
   /** A position later than every one handed out before. */
   order(): number {
@@ -16,31 +25,58 @@ export class Registry {
     return this.#nextOrder;
   }
 
+  tenants(): readonly TenantState[] {
+    return [...this.#tenants.values()].map((tenant) => this.#settled(tenant));
+  }
+
+  groups(): readonly GroupState[] {
+    return [...this.#groups.values()].map((group) => this.#settled(group));
+  }
+
+  models(): readonly ModelState[] {
+    return [...this.#models.values()];
+  }
+
+  knownTenant(id: string): TenantState | undefined {
+    const tenant = this.#tenants.get(id);
+    return tenant === undefined ? undefined : this.#settled(tenant);
+  }
+
+  knownGroup(name: string): GroupState | undefined {
+    const group = this.#groups.get(name);
+    return group === undefined ? undefined : this.#settled(group);
+  }
+
+  knownModel(name: string): ModelState | undefined {
+    return this.#models.get(name);
+  }
+
   group(given: Arrival["group"]): GroupState {
-    const known = this.groups.get(given.name);
+    const known = this.knownGroup(given.name);
     if (known !== undefined) return known;
     const group: GroupState = {
       ...given,
       order: this.order(),
       inFlight: 0,
       served: 0,
+      spell: this.spell.count,
       lastActiveMs: 0,
-      waiters: new Map(),
+      waiters: new WaiterQueue(),
     };
-    this.groups.set(group.name, group);
+    this.#groups.set(group.name, group);
     return group;
   }
 
   model(given: Arrival["model"]): ModelState {
-    const known = this.models.get(given.name);
+    const known = this.#models.get(given.name);
     if (known !== undefined) return known;
-    const model: ModelState = { ...given, inFlight: 0, queued: 0 };
-    this.models.set(model.name, model);
+    const model: ModelState = { ...given, inFlight: 0, queued: 0, heads: new Set(), watched: false };
+    this.#models.set(model.name, model);
     return model;
   }
 
   tenant(given: Arrival["tenant"], group: GroupState, model: ModelState, nowMs: number): TenantState {
-    const known = this.tenants.get(given.id);
+    const known = this.knownTenant(given.id);
     if (known !== undefined) return known;
     const tenant: TenantState = {
       ...given,
@@ -49,20 +85,32 @@ export class Registry {
       inFlight: 0,
       queued: 0,
       served: 0,
+      spell: this.spell.count,
       heads: new Map(),
+      headsByArrival: new IndexedHeap((a, b) => a.waiters.oldestOrder - b.waiters.oldestOrder),
       lastAdmissionWeight: model.admissionWeight,
       lastActiveMs: nowMs,
     };
-    this.tenants.set(tenant.id, tenant);
+    this.#tenants.set(tenant.id, tenant);
     return tenant;
   }
 
-  /** Nobody owes anything any more; who was not seen since `beforeMs` is forgotten. */
-  settleAll(beforeMs: number): void {
-    for (const tenant of this.tenants.values()) {
-      tenant.served = 0;
-      if (tenant.lastActiveMs < beforeMs) this.tenants.delete(tenant.id);
+  /**
+   * Forgets tenants not seen since `beforeMs` whose books are `forgiven`. Only when there are twice as many as a sweep left,
+   * so that its cost is spread over the arrivals that brought them.
+   */
+  sweep(beforeMs: number, forgiven: (tenant: TenantState) => boolean): void {
+    if (this.#tenants.size < this.#sweepAt) return;
+    for (const tenant of this.tenants())
+      if (!isActive(tenant) && tenant.lastActiveMs < beforeMs && forgiven(tenant)) this.#tenants.delete(tenant.id);
+    this.#sweepAt = Math.max(SWEEP_AT_LEAST, 2 * this.#tenants.size);
+  }
+
+  #settled<T extends { served: number; spell: number }>(state: T): T {
+    if (state.spell !== this.spell.count) {
+      state.spell = this.spell.count;
+      state.served = 0;
     }
-    for (const group of this.groups.values()) group.served = 0;
+    return state;
   }
 }

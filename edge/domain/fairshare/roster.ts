@@ -4,46 +4,40 @@
  * changes. A share of 0 counts as a cap of 1: more members than slots take turns (decisions §20.4).
  */
 import { apportion } from "./apportion.ts";
+import { IndexedHeap } from "./indexed-heap.ts";
 
 export interface Member {
   /** Position among equals: earlier first. */
   readonly order: number;
 }
 
-interface Place<T> {
-  readonly member: T;
-  readonly weight: number;
-}
-
 export class Roster<T extends Member> {
-  readonly #places: Place<T>[] = [];
   readonly #weights = new Map<T, number>();
+  readonly #heaviest: IndexedHeap<T>;
   #totalWeight = 0;
   #caps: { readonly slots: number; readonly byMember: ReadonlyMap<T, number> } | null = null;
 
-  get size(): number {
-    return this.#places.length;
-  }
-
-  get totalWeight(): number {
-    return this.#totalWeight;
+  constructor(probe: () => void) {
+    this.#heaviest = new IndexedHeap((a, b) => {
+      probe();
+      return this.#weightOf(b) - this.#weightOf(a) || a.order - b.order;
+    });
   }
 
   /** Adds a member, or gives it a new weight. */
   put(member: T, weight: number): void {
-    if (this.#weights.get(member) === weight) return;
-    this.remove(member);
-    const place = { member, weight };
-    this.#places.splice(this.#find(place), 0, place);
+    const known = this.#weights.get(member);
+    if (known === weight) return;
     this.#weights.set(member, weight);
-    this.#totalWeight += weight;
+    this.#heaviest.put(member);
+    this.#totalWeight += weight - (known ?? 0);
     this.#caps = null;
   }
 
   remove(member: T): void {
     const weight = this.#weights.get(member);
     if (weight === undefined) return;
-    this.#places.splice(this.#find({ member, weight }), 1);
+    this.#heaviest.remove(member);
     this.#weights.delete(member);
     this.#totalWeight -= weight;
     this.#caps = null;
@@ -52,31 +46,20 @@ export class Roster<T extends Member> {
   /** The cap of a member when `slots` are shared among all; at least 1. */
   capOf(member: T, slots: number): number {
     if (this.#caps === null || this.#caps.slots !== slots) {
-      const heaviest = this.#places.slice(0, Math.max(2 * slots, 1));
+      const heaviest: T[] = [];
+      for (const next of this.#heaviest.inOrder()) if (heaviest.push(next) >= 2 * slots) break;
       const shares = apportion(
         slots,
-        heaviest.map((place) => place.weight),
+        heaviest.map((next) => this.#weightOf(next)),
         this.#totalWeight,
       );
-      const byMember = new Map(heaviest.map((place, at) => [place.member, Math.max(shares[at] ?? 0, 1)]));
+      const byMember = new Map(heaviest.map((next, at) => [next, Math.max(shares[at] ?? 0, 1)]));
       this.#caps = { slots, byMember };
     }
     return this.#caps.byMember.get(member) ?? 1;
   }
 
-  #find(place: Place<T>): number {
-    let low = 0;
-    let high = this.#places.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const there = this.#places[middle];
-      if (there !== undefined && comesBefore(there, place)) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  #weightOf(member: T): number {
+    return this.#weights.get(member) ?? 0;
   }
-}
-
-function comesBefore<T extends Member>(a: Place<T>, b: Place<T>): boolean {
-  return a.weight === b.weight ? a.member.order < b.member.order : a.weight > b.weight;
 }

@@ -55,7 +55,7 @@ describe.each(ALGORITHMS)("any trace (%s)", (algorithm) => {
 
   it("keeps every cap, leaves no slot free while an admissible head waits, and grants each request once", () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
         const scheduler = createScheduler({ algorithm, maxInFlight: 4 });
         const tenants = Array.from(
           { length: 6 },

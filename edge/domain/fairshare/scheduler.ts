@@ -4,21 +4,13 @@
  * in-flight never exceeds the cap by a grant; no slot stays free while an admissible head waits, unless grants are held.
  */
 
+import { LiveValues } from "./live-values.ts";
 import type { Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
 import { Registry } from "./registry.ts";
 import { snapshotOf } from "./snapshot.ts";
-import {
-  type GroupState,
-  type Head,
-  headScore,
-  type ModelState,
-  oldest,
-  type Running,
-  type TenantState,
-  type Waiter,
-} from "./state.ts";
+import { type Head, headScore, type Running, type Waiter } from "./state.ts";
 import type {
   Arrival,
   Scheduler,
@@ -27,6 +19,7 @@ import type {
   SchedulerOptions,
   SchedulerSnapshot,
 } from "./types.ts";
+import { WaiterQueue } from "./waiter-queue.ts";
 
 /** Idle tenants and groups are shown this long (decisions §7.2). */
 export const RECENT_MS = 60_000;
@@ -40,6 +33,7 @@ class FairshareScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
   readonly #policy: Policy;
   readonly #known = new Registry();
+  readonly #values: LiveValues;
   readonly #waiting = new Map<string, Waiter>();
   readonly #running = new Map<string, Running>();
   #maxInFlight: number;
@@ -48,7 +42,9 @@ class FairshareScheduler implements Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#maxInFlight = options.maxInFlight;
-    this.#policy = options.algorithm === "weighted" ? weightedPolicy(options.probe) : hierarchicalPolicy(options.probe);
+    const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
+    this.#policy = makePolicy(this.#known.spell, options.probe ?? (() => undefined));
+    this.#values = new LiveValues(this.#known, this.#policy);
   }
 
   get inFlight(): number {
@@ -81,13 +77,13 @@ class FairshareScheduler implements Scheduler {
         this.#maxInFlight = event.maxInFlight;
         break;
       case "tenant":
-        this.#changeTenant(event);
+        this.#values.tenant(event);
         break;
       case "group":
-        this.#changeGroup(event.name, event.weight);
+        this.#values.group(event);
         break;
       case "model":
-        this.#changeModel(event);
+        this.#values.model(event);
         break;
       case "hold":
         this.#held = event.on;
@@ -108,9 +104,9 @@ class FairshareScheduler implements Scheduler {
       maxInFlight: this.#maxInFlight,
       inFlight: this.inFlight,
       queued: this.queued,
-      tenants: [...this.#known.tenants.values()].filter((tenant) => recent(tenant, tenant.queued)),
-      groups: [...this.#known.groups.values()].filter((group) => recent(group, group.waiters.size)),
-      models: [...this.#known.models.values()],
+      tenants: this.#known.tenants().filter((tenant) => recent(tenant, tenant.queued)),
+      groups: this.#known.groups().filter((group) => recent(group, group.waiters.size)),
+      models: this.#known.models(),
       slotCap: (group) => this.#policy.slotCap(group, this.#maxInFlight),
     });
   }
@@ -118,8 +114,8 @@ class FairshareScheduler implements Scheduler {
   #dispatch(arrivedId: string | null, nowMs: number): readonly SchedulerGrant[] {
     const grants: SchedulerGrant[] = [];
     while (!this.#held && this.#running.size < this.#maxInFlight) {
-      const head = this.#policy.next(this.#maxInFlight);
-      const waiter = head === undefined ? undefined : oldest(head.waiters);
+      const head = this.#policy.next(this.#maxInFlight, this.#waiting.size > 1);
+      const waiter = head?.waiters.oldest;
       if (head === undefined || waiter === undefined) break;
       this.#grant(head, waiter, nowMs);
       const { requestId } = waiter.arrival;
@@ -130,30 +126,31 @@ class FairshareScheduler implements Scheduler {
         queueWaitMs: fast ? 0 : Math.max(0, nowMs - waiter.arrivedMs),
       });
     }
-    if (this.#running.size === 0 && this.#waiting.size === 0) {
-      this.#policy.reset();
-      this.#known.settleAll(nowMs - RECENT_MS);
-    }
+    if (this.#running.size === 0 && this.#waiting.size === 0) this.#known.spell.count += 1;
     return grants;
   }
 
   #arrive(arrival: Arrival, nowMs: number): void {
     const { requestId } = arrival;
     if (this.#waiting.has(requestId) || this.#running.has(requestId)) return;
-    const { tenant, model, wasIdle, groupWasIdle } = this.#meet(arrival, nowMs);
+    this.#known.sweep(nowMs - RECENT_MS, (tenant) => this.#policy.forgives(tenant));
+    const { tenant, model, wasIdle, groupWasIdle } = this.#values.meet(arrival, nowMs);
     if (wasIdle) this.#policy.lift(tenant, model.admissionWeight, groupWasIdle);
     const waiter: Waiter = { arrival, arrivedMs: nowMs, order: this.#known.order(), tenant, model };
     let head = tenant.heads.get(model.name);
     if (head === undefined) {
-      head = { tenant, model, waiters: new Map() };
+      head = { tenant, model, waiters: new WaiterQueue() };
       tenant.heads.set(model.name, head);
+      model.heads.add(head);
     }
-    head.waiters.set(requestId, waiter);
+    head.waiters.add(waiter);
+    tenant.headsByArrival.put(head);
     this.#waiting.set(requestId, waiter);
-    tenant.group.waiters.set(requestId, waiter);
+    tenant.group.waiters.add(waiter);
     tenant.queued += 1;
     model.queued += 1;
-    this.#replace(tenant);
+    this.#policy.place(tenant);
+    this.#values.watch(model);
   }
 
   #leave(requestId: string, nowMs: number): void {
@@ -161,7 +158,7 @@ class FairshareScheduler implements Scheduler {
     if (waiter === undefined) return;
     this.#unqueue(waiter);
     waiter.tenant.lastActiveMs = nowMs;
-    this.#replace(waiter.tenant);
+    this.#policy.place(waiter.tenant);
   }
 
   #grant(head: Head, waiter: Waiter, nowMs: number): void {
@@ -176,7 +173,7 @@ class FairshareScheduler implements Scheduler {
 
   #adopt(arrival: Arrival, nowMs: number): void {
     if (this.#running.has(arrival.requestId)) return;
-    const { tenant, model } = this.#meet(arrival, nowMs);
+    const { tenant, model } = this.#values.meet(arrival, nowMs);
     this.#hold({ tenant, group: tenant.group, model, chargedTokens: arrival.costTokens }, arrival.requestId, nowMs);
   }
 
@@ -190,7 +187,8 @@ class FairshareScheduler implements Scheduler {
     group.served += chargedTokens;
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
-    this.#replace(tenant);
+    this.#policy.place(tenant);
+    this.#values.watch(model);
   }
 
   #release(requestId: string, actualTokens: number, nowMs: number): void {
@@ -206,95 +204,27 @@ class FairshareScheduler implements Scheduler {
     group.served = Math.max(0, group.served + correction);
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
-    this.#replace(tenant);
-    if (group !== tenant.group) this.#policy.refreshGroup(group);
+    this.#policy.place(tenant);
+    if (group !== tenant.group) this.#policy.placeGroup(group);
   }
 
-  /** Takes a waiter out of every list it stands in. */
+  /** Takes a waiter out of every list it stands in; its tenant is to be placed again. */
   #unqueue(waiter: Waiter): void {
     const { tenant, model, arrival } = waiter;
     const head = tenant.heads.get(model.name);
-    head?.waiters.delete(arrival.requestId);
     this.#waiting.delete(arrival.requestId);
-    tenant.group.waiters.delete(arrival.requestId);
+    tenant.group.waiters.remove(arrival.requestId);
     tenant.queued -= 1;
     model.queued -= 1;
-    if (head !== undefined && head.waiters.size === 0) {
-      this.#policy.place(head);
-      tenant.heads.delete(model.name);
+    if (head === undefined) return;
+    head.waiters.remove(arrival.requestId);
+    if (head.waiters.size > 0) {
+      tenant.headsByArrival.put(head);
+      return;
     }
-  }
-
-  /** The tenant's books have changed: it stands elsewhere in the order now. */
-  #replace(tenant: TenantState): void {
-    for (const head of tenant.heads.values()) this.#policy.place(head);
-    this.#policy.refresh(tenant);
-  }
-
-  /** Tenant, group and model of an arrival; its values are the latest seen and count from now on. */
-  #meet(
-    arrival: Arrival,
-    nowMs: number,
-  ): { tenant: TenantState; model: ModelState; wasIdle: boolean; groupWasIdle: boolean } {
-    this.#changeModel(arrival.model);
-    this.#changeGroup(arrival.group.name, arrival.group.weight);
-    const model = this.#known.model(arrival.model);
-    const group = this.#known.group(arrival.group);
-    const tenant = this.#known.tenant(arrival.tenant, group, model, nowMs);
-    const wasIdle = tenant.inFlight === 0 && tenant.queued === 0;
-    const groupWasIdle = group.inFlight === 0 && group.waiters.size === 0;
-    tenant.name = arrival.tenant.name;
-    tenant.lastAdmissionWeight = model.admissionWeight;
-    tenant.lastActiveMs = nowMs;
-    group.lastActiveMs = nowMs;
-    this.#changeTenant({ ...arrival.tenant, group: arrival.group });
-    return { tenant, model, wasIdle, groupWasIdle };
-  }
-
-  #changeTenant(change: Omit<Extract<SchedulerEvent, { type: "tenant" }>, "type">): void {
-    const tenant = this.#known.tenants.get(change.id);
-    if (tenant === undefined) return;
-    const group = change.group === undefined ? tenant.group : this.#known.group(change.group);
-    const weight = change.weight ?? tenant.weight;
-    if (change.maxInFlight !== undefined) tenant.maxInFlight = change.maxInFlight;
-    if (group === tenant.group && weight === tenant.weight) return;
-    tenant.weight = weight;
-    if (group !== tenant.group) this.#moveTo(tenant, group);
-    this.#replace(tenant);
-  }
-
-  #moveTo(tenant: TenantState, group: GroupState): void {
-    const old = tenant.group;
-    this.#policy.detach(tenant, group);
-    const moved = [...tenant.heads.values()].flatMap((head) => [...head.waiters.values()]);
-    for (const waiter of moved) old.waiters.delete(waiter.arrival.requestId);
-    const all = [...group.waiters.values(), ...moved].sort((a, b) => a.order - b.order);
-    group.waiters.clear();
-    for (const waiter of all) group.waiters.set(waiter.arrival.requestId, waiter);
-    tenant.group = group;
-    this.#policy.refreshGroup(old);
-  }
-
-  #changeGroup(name: string, weight: number): void {
-    const group = this.#known.groups.get(name);
-    if (group === undefined || group.weight === weight) return;
-    group.weight = weight;
-    this.#policy.refreshGroup(group);
-  }
-
-  #changeModel(change: {
-    readonly name: string;
-    readonly admissionWeight?: number;
-    readonly maxInFlight?: number | null;
-  }): void {
-    const model = this.#known.models.get(change.name);
-    if (model === undefined) return;
-    if (change.maxInFlight !== undefined) model.maxInFlight = change.maxInFlight;
-    if (change.admissionWeight === undefined || change.admissionWeight === model.admissionWeight) return;
-    // Every head of the model changes its place at once: a heap bears one change at a time.
-    const heads = [...this.#known.tenants.values()].flatMap((tenant) => tenant.heads.get(model.name) ?? []);
-    for (const head of heads) this.#policy.unplace(head);
-    model.admissionWeight = change.admissionWeight;
-    for (const head of heads) this.#policy.place(head);
+    tenant.headsByArrival.remove(head);
+    tenant.heads.delete(model.name);
+    model.heads.delete(head);
+    if (model.heads.size === 0) model.watched = false;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The scheduler's books as an admin reads them (decisions §7.2).
  */
-import type { GroupState, ModelState, TenantState } from "./state.ts";
+import { type GroupState, isActive, isActiveGroup, type ModelState, type TenantState } from "./state.ts";
 import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
 
 export interface Books {
@@ -17,10 +17,10 @@ export interface Books {
 
 /** Shares are of those who wait or hold slots; who is idle has none. */
 export function snapshotOf(books: Books): SchedulerSnapshot {
-  const activeGroups = books.groups.filter((group) => group.inFlight > 0 || group.waiters.size > 0);
+  const activeGroups = books.groups.filter(isActiveGroup);
   const activeTenants = books.tenants.filter(isActive);
   const groupWeight = sum(activeGroups.map((group) => group.weight));
-  const groupShare = (group: GroupState): number => (activeGroups.includes(group) ? group.weight / groupWeight : 0);
+  const groupShare = (group: GroupState): number => (isActiveGroup(group) ? group.weight / groupWeight : 0);
   const allWeight = sum(activeTenants.map((tenant) => tenant.weight));
   const weightInGroup = new Map<GroupState, number>();
   for (const tenant of activeTenants)
@@ -70,10 +70,6 @@ export function snapshotOf(books: Books): SchedulerSnapshot {
     modelInFlight: counts(books.models, (model) => model.inFlight),
     modelQueued: counts(books.models, (model) => model.queued),
   };
-}
-
-function isActive(tenant: TenantState): boolean {
-  return tenant.inFlight > 0 || tenant.queued > 0;
 }
 
 function counts(models: readonly ModelState[], pick: (model: ModelState) => number): Record<string, number> {

@@ -3,12 +3,11 @@
  */
 import type { IndexedHeap } from "./indexed-heap.ts";
 import type { Arrival } from "./types.ts";
+import type { Queued, WaiterQueue } from "./waiter-queue.ts";
 
-export interface Waiter {
+export interface Waiter extends Queued {
   readonly arrival: Arrival;
   readonly arrivedMs: number;
-  /** Position in the order of all arrivals. */
-  readonly order: number;
   readonly tenant: TenantState;
   readonly model: ModelState;
 }
@@ -26,13 +25,17 @@ export interface ModelState {
   maxInFlight: number | null;
   inFlight: number;
   queued: number;
+  /** Of every tenant that waits for it. */
+  readonly heads: Set<Head>;
+  /** It was full while somebody waited for it, and somebody still does: its heads stand in lanes of their own. */
+  watched: boolean;
 }
 
 /** A tenant's waiters for one model, in order of arrival: one of its heads. */
 export interface Head {
   readonly tenant: TenantState;
   readonly model: ModelState;
-  readonly waiters: Map<string, Waiter>;
+  readonly waiters: WaiterQueue<Waiter>;
 }
 
 export interface TenantState {
@@ -44,9 +47,12 @@ export interface TenantState {
   group: GroupState;
   inFlight: number;
   queued: number;
+  /** Tokens in this spell of work; what was served in an earlier one counts as 0 (see {@link settled}). */
   served: number;
+  spell: number;
   /** By model name; only models that it waits for. */
   readonly heads: Map<string, Head>;
+  readonly headsByArrival: IndexedHeap<Head>;
   /** Admission weight of the model seen last: what its slot cap is weighed with. */
   lastAdmissionWeight: number;
   lastActiveMs: number;
@@ -58,15 +64,10 @@ export interface GroupState {
   weight: number;
   inFlight: number;
   served: number;
+  spell: number;
   lastActiveMs: number;
-  /** All waiters of the group, oldest first. */
-  readonly waiters: Map<string, Waiter>;
-}
-
-/** Heads of one model, in order of who is next. */
-export interface Lane {
-  readonly model: ModelState;
-  readonly heads: IndexedHeap<Head>;
+  /** All waiters of the group. */
+  readonly waiters: WaiterQueue<Waiter>;
 }
 
 /** w = max(1, round(weight x admission_weight / 100)) (decisions §20.1). */
@@ -79,15 +80,14 @@ export function headScore(head: Head): number {
   return head.tenant.served / effectiveWeight(head.tenant.weight, head.model.admissionWeight);
 }
 
-/** Arrival order of the first waiter of a head. */
-export function headOrder(head: Head): number {
-  return oldest(head.waiters)?.order ?? Number.POSITIVE_INFINITY;
+/** Waits or holds a slot. */
+export function isActive(tenant: TenantState): boolean {
+  return tenant.inFlight > 0 || tenant.queued > 0;
 }
 
-/** The first value of an insertion-ordered map. */
-export function oldest<T>(map: ReadonlyMap<string, T>): T | undefined {
-  for (const value of map.values()) return value;
-  return undefined;
+/** Waits or holds a slot. */
+export function isActiveGroup(group: GroupState): boolean {
+  return group.inFlight > 0 || group.waiters.size > 0;
 }
 
 /** A model or tenant below its own cap. */

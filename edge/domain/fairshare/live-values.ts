@@ -1,0 +1,98 @@
+/**
+ * Weights, caps and groups as they change while requests wait: the value seen last counts, for everything that waits, from
+ * the next decision on (decisions §20.3, §20.4). Whatever the change, each competitor stands where its books say.
+ */
+import type { Policy } from "./policy.ts";
+import type { Registry } from "./registry.ts";
+import { type GroupState, hasRoom, isActive, isActiveGroup, type ModelState, type TenantState } from "./state.ts";
+import type { Arrival, SchedulerEvent } from "./types.ts";
+
+type ChangeOf<Type extends SchedulerEvent["type"]> = Omit<Extract<SchedulerEvent, { type: Type }>, "type">;
+
+/** Who an arrival belongs to, and whether these were idle until now. */
+export interface Met {
+  readonly tenant: TenantState;
+  readonly model: ModelState;
+  readonly wasIdle: boolean;
+  readonly groupWasIdle: boolean;
+}
+
+export class LiveValues {
+  readonly #known: Registry;
+  readonly #policy: Policy;
+
+  constructor(known: Registry, policy: Policy) {
+    this.#known = known;
+    this.#policy = policy;
+  }
+
+  /** Tenant, group and model of an arrival; its values are the latest seen and count from now on. */
+  meet(arrival: Arrival, nowMs: number): Met {
+    this.model(arrival.model);
+    const model = this.#known.model(arrival.model);
+    const group = this.#known.group(arrival.group);
+    const tenant = this.#known.tenant(arrival.tenant, group, model, nowMs);
+    const wasIdle = !isActive(tenant);
+    const groupWasIdle = !isActiveGroup(group);
+    tenant.name = arrival.tenant.name;
+    tenant.lastAdmissionWeight = model.admissionWeight;
+    tenant.lastActiveMs = nowMs;
+    group.lastActiveMs = nowMs;
+    this.tenant({ ...arrival.tenant, group: arrival.group });
+    return { tenant, model, wasIdle, groupWasIdle };
+  }
+
+  /** A no-op for a tenant that is not known: its next arrival brings its values. */
+  tenant(change: ChangeOf<"tenant">): void {
+    if (change.group !== undefined) this.group(change.group);
+    const tenant = this.#known.knownTenant(change.id);
+    if (tenant === undefined) return;
+    const group = change.group === undefined ? tenant.group : this.#known.group(change.group);
+    const weight = change.weight ?? tenant.weight;
+    const cap = change.maxInFlight === undefined ? tenant.maxInFlight : change.maxInFlight;
+    if (group === tenant.group && weight === tenant.weight && cap === tenant.maxInFlight) return;
+    this.#policy.unplace(tenant);
+    tenant.maxInFlight = cap;
+    if (weight !== tenant.weight) this.#policy.reweigh(tenant, weight);
+    if (group !== tenant.group) this.#move(tenant, group);
+    this.#policy.place(tenant);
+  }
+
+  group(change: ChangeOf<"group">): void {
+    const group = this.#known.knownGroup(change.name);
+    if (group !== undefined && group.weight !== change.weight) this.#policy.reweighGroup(group, change.weight);
+  }
+
+  model(change: ChangeOf<"model">): void {
+    const model = this.#known.knownModel(change.name);
+    if (model === undefined) return;
+    if (change.maxInFlight !== undefined) model.maxInFlight = change.maxInFlight;
+    this.watch(model);
+    if (change.admissionWeight === undefined || change.admissionWeight === model.admissionWeight) return;
+    // Every head of the model changes its place at once: a heap bears one change at a time.
+    const tenants = [...model.heads].map((head) => head.tenant);
+    for (const tenant of tenants) this.#policy.unplace(tenant);
+    model.admissionWeight = change.admissionWeight;
+    for (const tenant of tenants) this.#policy.place(tenant);
+  }
+
+  /**
+   * To be called whenever a model may have become full. Moves those who wait for it into lanes of their own, once until
+   * nobody waits for it any more: what that costs, as many arrivals have brought.
+   */
+  watch(model: ModelState): void {
+    if (model.watched || model.heads.size === 0 || hasRoom(model)) return;
+    model.watched = true;
+    for (const head of model.heads) this.#policy.place(head.tenant);
+  }
+
+  #move(tenant: TenantState, group: GroupState): void {
+    const old = tenant.group;
+    this.#policy.detach(tenant, group);
+    const moved = [...tenant.heads.values()].flatMap((head) => [...head.waiters.values()]);
+    for (const waiter of moved) old.waiters.remove(waiter.arrival.requestId);
+    group.waiters.merge(moved);
+    tenant.group = group;
+    this.#policy.placeGroup(old);
+  }
+}
