@@ -171,7 +171,7 @@ describe("Cell", () => {
     expect(await lost).toBe("lost");
     const stub = bindings.CELL.getByName(name);
     const waiting = await admit(stub, askFor(id()));
-    expect(waiting.verdict).toBe("queued");
+    expect(waiting.verdict).toBe("waiting");
     const adopted = (await stub.adopt(askFor(request))).permit as unknown as PermitHandle;
     await stub.adopt(askFor(id()));
     expect(await stub.stats()).toMatchObject({ in_flight: 2, queued: 1, max_in_flight: 1 });
