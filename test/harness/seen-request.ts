@@ -1,0 +1,15 @@
+/**
+ * What a test upstream remembers of a request.
+ */
+import type { IncomingMessage } from "node:http";
+
+export interface SeenRequest {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Record<string, unknown>;
+  /** Chunks of the stream written so far. */
+  chunksWritten: number;
+  /** The gateway let go before the answer was complete. */
+  cutOff: boolean;
+  done: boolean;
+}

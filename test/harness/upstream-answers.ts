@@ -1,0 +1,111 @@
+/**
+ * The answers of a test upstream: one JSON document or one event stream, as its behaviour says. A usage report of 11 and 22
+ * tokens goes with each unless `no-usage`.
+ */
+import type { ServerResponse } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import type { SeenRequest } from "./seen-request.ts";
+import type { Behaviour } from "./upstream-behaviour.ts";
+
+const USAGE = { prompt_tokens: 11, completion_tokens: 22, total_tokens: 33 };
+
+/** Answers one request. */
+export async function answer(behaviour: Behaviour, seen: SeenRequest, response: ServerResponse): Promise<void> {
+  const { words } = behaviour;
+  if (words.has("hang")) return;
+  if (words.has("reset")) return void response.socket?.resetAndDestroy();
+  if (words.has("nonsense")) return void response.socket?.end("these bytes are no HTTP\r\n\r\n");
+  const delayMs = behaviour.number("delay", 0);
+  if (delayMs > 0) await pause(delayMs);
+  if (words.has("no-options") && seen.body["stream_options"] !== undefined)
+    return end(seen, response, 400, { error: { message: "unknown field stream_options" } });
+  const status = behaviour.number("status", 200);
+  if (status !== 200) return fail(behaviour, status, seen, response);
+  if (seen.body["stream"] === true) return await stream(behaviour, seen, response);
+  const document = {
+    id: "chatcmpl-test",
+    object: "chat.completion",
+    model: seen.body["model"],
+    choices: [{ index: 0, message: { role: "assistant", content: content(behaviour) }, finish_reason: "stop" }],
+    ...(words.has("no-usage") ? {} : { usage: USAGE }),
+  };
+  if (words.has("half")) return half(JSON.stringify(document), response);
+  if (words.has("gzip")) return zipped(JSON.stringify(document), seen, response);
+  end(seen, response, 200, document);
+}
+
+/** The text of an answer of `mb` megabytes; short without. */
+function content(behaviour: Behaviour): string {
+  const megabytes = behaviour.number("mb", 0);
+  return megabytes === 0 ? "hello world" : "0123456789abcdef".repeat(megabytes * 65_536);
+}
+
+function fail(behaviour: Behaviour, status: number, seen: SeenRequest, response: ServerResponse): void {
+  if (status >= 300 && status < 400) response.setHeader("location", "http://127.0.0.1:9/elsewhere");
+  const retryAfter = behaviour.text("retry-after") ?? (status === 429 ? "7" : undefined);
+  if (retryAfter !== undefined) response.setHeader("retry-after", retryAfter);
+  if (behaviour.words.has("endless"))
+    response.writeHead(status, { "content-type": "application/json" }).write('{"detail":"');
+  else end(seen, response, status, { detail: `status ${status}` });
+}
+
+function end(seen: SeenRequest, response: ServerResponse, status: number, body: object): void {
+  seen.done = true;
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+function half(text: string, response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "application/json", "content-length": String(text.length) });
+  response.write(text.slice(0, text.length / 2), () => response.socket?.resetAndDestroy());
+}
+
+function zipped(text: string, seen: SeenRequest, response: ServerResponse): void {
+  seen.done = true;
+  response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end(gzipSync(text));
+}
+
+async function stream(behaviour: Behaviour, seen: SeenRequest, response: ServerResponse): Promise<void> {
+  const { words } = behaviour;
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  if (words.has("garbage")) {
+    seen.done = true;
+    return void response.end(garbage());
+  }
+  const paceMs = behaviour.number("pace", 0);
+  for (const [at, text] of eventsOf(behaviour, seen).entries()) {
+    if (response.destroyed) return;
+    if (at === 2 && words.has("cut")) return void response.socket?.resetAndDestroy();
+    if (at === 2 && words.has("cut-mid"))
+      return void response.write(text.slice(0, text.length / 2), () => response.socket?.resetAndDestroy());
+    if (words.has("bytes")) for (const byte of Buffer.from(text)) response.write(Buffer.of(byte));
+    else response.write(text);
+    seen.chunksWritten += 1;
+    if (at === 2 && words.has("stall")) return;
+    if (paceMs > 0) await pause(paceMs);
+  }
+  seen.done = true;
+  response.end();
+}
+
+function eventsOf(behaviour: Behaviour, seen: SeenRequest): readonly string[] {
+  const event = (data: object): string =>
+    `data: ${JSON.stringify({ id: "chatcmpl-test", object: "chat.completion.chunk", ...data })}\n\n`;
+  const wantsUsage = (seen.body["stream_options"] as { include_usage?: boolean } | undefined)?.include_usage === true;
+  return [
+    ...Array.from({ length: behaviour.number("chunks", 4) }, (_, at) =>
+      event({ choices: [{ index: 0, delta: { content: `w${at} ` }, finish_reason: null }] }),
+    ),
+    ...(wantsUsage && !behaviour.words.has("no-usage") ? [event({ choices: [], usage: USAGE })] : []),
+    "data: [DONE]\n\n",
+  ];
+}
+
+/** Every byte value, line ends in odd places, half a UTF-8 sequence: nothing that reads as events. */
+export function garbage(): Buffer {
+  return Buffer.concat([
+    Buffer.from(Array.from({ length: 256 }, (_, at) => at)),
+    Buffer.from('data: {"usage":\r\rdata\n: comment\n\ndata: not json\r\n\r\n'),
+    Buffer.of(0xf0, 0x9f),
+  ]);
+}
