@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAddressAllowed, parseUpstreamUrl } from "./ssrf.ts";
+import { isAddressAllowed, isUrlAllowed, parseUpstreamUrl } from "./ssrf.ts";
 
 const open = { blockPrivate: false, allowedCidrs: [] };
 const closed = { blockPrivate: true, allowedCidrs: ["10.1.0.0/16", "169.254.0.0/16"] };
@@ -34,6 +34,24 @@ describe("address policy", () => {
     expect(isAddressAllowed("10.1.2.3", closed)).toBe(true);
     expect(isAddressAllowed("10.2.2.3", closed)).toBe(false);
     expect(isAddressAllowed("8.8.8.8", closed)).toBe(true);
+  });
+
+  it("judges a URL as far as its address is literal, however it is written", () => {
+    for (const url of ["http://10.1.2.3/v1", "https://api.example.com/v1", "http://[2606:4700::1111]:8080/v1"])
+      expect([url, isUrlAllowed(url, closed)]).toEqual([url, true]);
+    for (const url of [
+      "http://127.0.0.1:8081/v1",
+      "http://127.1/v1",
+      "http://0x7f000001/v1",
+      "http://[::ffff:127.0.0.1]/v1",
+      "http://169.254.169.254/latest",
+      "http://10.2.0.1./v1",
+      "ftp://8.8.8.8/v1",
+      "http://user@8.8.8.8/v1",
+      "nonsense",
+    ])
+      expect([url, isUrlAllowed(url, closed)]).toEqual([url, false]);
+    expect(isUrlAllowed("http://127.0.0.1:8081/v1", open)).toBe(true);
   });
 
   it("takes http and https URLs without user info", () => {

@@ -49,6 +49,17 @@ export function isAddressAllowed(text: string, policy: SsrfPolicy): boolean {
   return matchesAny(address, policy.allowedCidrs);
 }
 
+/**
+ * What can be known of an upstream's URL without resolving its host: false when it is no URL of an upstream, or a literal
+ * address that may not be called.
+ */
+export function isUrlAllowed(text: string, policy: SsrfPolicy): boolean {
+  const url = parseUpstreamUrl(text);
+  if (typeof url === "string") return false;
+  const bare = url.hostname.replace(/^\[|\]$/g, "");
+  return !ipaddr.isValid(bare) || isAddressAllowed(bare, policy);
+}
+
 /** True for text that is one CIDR. */
 export function isCidr(text: string): boolean {
   try {

@@ -16,7 +16,7 @@ const rules = (changes: Partial<RetryRules> = {}): RetryRules => ({
   targets: 1,
   maxRetries: 0,
   backoffMs: 200,
-  freshConnection: true,
+  resendable: true,
   ...changes,
 });
 const answered = (status: number, retryAfterMs: number | null = null): AttemptEnd => ({
@@ -82,13 +82,13 @@ describe("a failed connection", () => {
     expect(trace(rules({ targets: 2 }), [answered(503), unreachable])).toEqual(["0@0", "1@0", "1@50", "exhausted"]);
   });
 
-  it("is not, when the body cannot be sent again", () => {
-    expect(trace(rules({ freshConnection: false }), [unreachable])).toEqual(["0@0", "exhausted"]);
-  });
-
   it("is not what a deadline is", () => {
     expect(trace(rules(), [timedOut])).toEqual(["0@0", "exhausted"]);
   });
+});
+
+it.each([unreachable, timedOut, answered(503)])("is over after %j when the body cannot be sent again", (end) => {
+  expect(trace(rules({ targets: 2, maxRetries: 2, resendable: false }), [end])).toEqual(["0@0", "exhausted"]);
 });
 
 it("leaves an endpoint that cannot be used at once", () => {
@@ -114,7 +114,7 @@ describe("whatever happens", () => {
     targets: fc.integer({ min: 1, max: 5 }),
     maxRetries: fc.integer({ min: 0, max: 10 }),
     backoffMs: fc.integer({ min: 0, max: 60_000 }),
-    freshConnection: fc.boolean(),
+    resendable: fc.boolean(),
   });
 
   it("endpoints are visited in order, each at most as often as allowed, with bounded waits, and it ends", () => {
@@ -130,7 +130,7 @@ describe("whatever happens", () => {
             break;
           }
           if (step.kind === "exhausted") {
-            expect(state.target).toBe(given.targets - 1);
+            expect(state.target === given.targets - 1 || !given.resendable).toBe(true);
             break;
           }
           if (step.kind === "next") expect(step.state).toEqual({ ...state, target: state.target + 1, made: 0 });
@@ -143,7 +143,8 @@ describe("whatever happens", () => {
           state = step.state;
         }
         const extra = attempts.map((count) => Math.max(0, count - given.maxRetries - 1));
-        expect(extra.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(given.freshConnection ? 1 : 0);
+        expect(extra.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(1);
+        if (!given.resendable) expect(attempts.reduce((sum, count) => sum + count, 0)).toBe(1);
       }),
       { numRuns: 500 },
     );

@@ -19,8 +19,8 @@ export interface RetryRules {
   /** Further attempts at the same endpoint. */
   readonly maxRetries: number;
   readonly backoffMs: number;
-  /** A failed connection may be replaced once. */
-  readonly freshConnection: boolean;
+  /** False once bytes have left that cannot be had again: no attempt follows then. */
+  readonly resendable: boolean;
 }
 
 /** Where a request stands. */
@@ -60,8 +60,9 @@ export function isRetryable(status: number): boolean {
 /** What follows `end`, which is how the attempt at `state` ended. */
 export function nextStep(rules: RetryRules, state: RetryState, end: AttemptEnd): Step {
   if (end.kind === "answered" && !isRetryable(end.status)) return { kind: "final" };
+  if (!rules.resendable) return { kind: "exhausted" };
   if (end.kind === "unusable") return nextTarget(rules, state);
-  if (end.kind === "unreachable" && rules.freshConnection && !state.freshConnectionUsed)
+  if (end.kind === "unreachable" && !state.freshConnectionUsed)
     return { kind: "again", waitMs: FRESH_CONNECTION_MS, state: { ...state, freshConnectionUsed: true } };
   const made = state.made + 1;
   if (made > rules.maxRetries) return nextTarget(rules, state);

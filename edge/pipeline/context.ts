@@ -13,6 +13,7 @@ import type { JsonDocument } from "../domain/json-document.ts";
 import type { RouteClass } from "../domain/route-class.ts";
 import type { SessionId } from "../domain/session-id.ts";
 import type { TokenEstimate } from "../domain/token-estimate.ts";
+import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Ports, UpstreamBody } from "../ports.ts";
 
 /** What of the configuration the pipeline needs. */
@@ -92,9 +93,13 @@ export interface Call {
     queueWaitMs: number;
     /** When the upstream was called, epoch ms. */
     upstreamCalledMs: number | null;
+    /** An attempt has been sent and has not ended: whoever leaves now is billed (decisions §23.4). */
+    upstreamUnderWay: boolean;
     upstreamStatus: number;
     /** The tenant's bucket, once it was looked at; null: without a cap, or not known. */
     level: BucketLevel | null | undefined;
+    /** How attempts ended so far. */
+    readonly upstreamOutcomes: UpstreamOutcomes;
   };
 }
 

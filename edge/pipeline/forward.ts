@@ -1,135 +1,121 @@
 /**
- * Step 7: the upstream is called. One deadline covers everything from sending to the last byte of the answer; the client's
- * leaving and the deadline are one signal (design §3 law 4). Never retried after the first byte.
+ * Step 7: the model's upstreams are called, in order and as often as the retry plan says, until one answers for good
+ * (decisions §22). Every attempt has a deadline of its own; waits end when the client leaves. Never retried after the first
+ * byte. Invariant: of all answers at most one is kept, and every other one is let go of.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { upstreamHeaders } from "../domain/forward-headers.ts";
-import { asksForUsage } from "../domain/upstream-body.ts";
-import { upstreamUrl } from "../domain/upstream-url.ts";
+import { orderTargets, type Target } from "../domain/endpoint-order.ts";
+import { type AttemptEnd, isRetryable, nextStep, RETRY_START, type RetryRules } from "../domain/retry-plan.ts";
+import { countOutcome } from "../domain/upstream-outcomes.ts";
+import { type Attempted, abandon, attempt, type Forwarded, type Sending } from "./attempt.ts";
 import { type Call, ClientGone, type ParsedCall } from "./context.ts";
-import type { Settler } from "./settle.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import { tellAnswered, tellUnanswered } from "./upstream-alerts.ts";
 
-/** How long an upstream that refuses the usage option is remembered (decisions §22.5). */
-const OPTION_REFUSED_MS = 10 * 60 * 1000;
-
-/** An answer whose body is still to come. */
-export interface Forwarded {
-  readonly response: Response;
-  /** The usage event was asked for on the client's behalf and is to be withheld. */
-  readonly usageAdded: boolean;
-  /** When the answered attempt was sent, epoch ms. */
-  readonly sentMs: number;
-  readonly stop: Stop;
+/** What the attempts of a request have come to. */
+interface Tally {
+  made: number;
+  timedOut: number;
+  readonly endpoints: Set<string>;
+  reason: string;
 }
 
-/** The end of an upstream call: client gone, or deadline. */
-export class Stop {
-  readonly #controller = new AbortController();
-  readonly #timer: ReturnType<typeof setTimeout>;
-  readonly #client: AbortSignal;
-  readonly #onGone = (): void => this.#controller.abort(new ClientGone());
-  #timedOut = false;
-
-  constructor(client: AbortSignal, timeoutMs: number) {
-    this.#client = client;
-    this.#timer = setTimeout(() => {
-      this.#timedOut = true;
-      this.#controller.abort(new DOMException("upstream deadline", "TimeoutError"));
-    }, timeoutMs);
-    if (client.aborted) this.#onGone();
-    else client.addEventListener("abort", this.#onGone, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get timedOut(): boolean {
-    return this.#timedOut;
-  }
-
-  /** The client left, as the platform or a failed write has told. */
-  get clientGone(): boolean {
-    return this.#client.aborted;
-  }
-
-  /** Ends the upstream call. */
-  abort(): void {
-    this.#controller.abort(new ClientGone());
-    this.release();
-  }
-
-  /** The answer is complete: nothing is left to end. */
-  release(): void {
-    clearTimeout(this.#timer);
-    this.#client.removeEventListener("abort", this.#onGone);
-  }
-}
-
-/** Calls the model's upstream. Throws 502, 504, or ClientGone. */
+/** Calls the model's upstreams. `onFirstSend` is told once, before the first byte leaves. Throws 502, 504, or ClientGone. */
 export async function forward(
   call: Call,
   model: ModelRecord,
   parsed: ParsedCall,
-  settler: Settler,
+  onFirstSend: () => void,
 ): Promise<Forwarded> {
-  const credential = await openCredential(call, model);
+  const targets = targetsOf(call, model, parsed);
+  const sending: Sending = { call, model, parsed, onFirstSend };
+  const tally: Tally = { made: 0, timedOut: 0, endpoints: new Set(), reason: "" };
+  let kept: Forwarded | null = null;
+  let state = RETRY_START;
+  try {
+    for (;;) {
+      const target = targets[state.target] as Target;
+      const attempted = await attempt(sending, target);
+      note(call, tally, target, attempted);
+      if (attempted.kind === "answered") {
+        if (kept !== null) await abandon(kept);
+        kept = attempted.answer;
+      }
+      const step = nextStep(rulesOf(model, parsed, targets.length), state, endOf(call, attempted));
+      if (step.kind === "final" || step.kind === "exhausted") break;
+      state = step.state;
+      countOutcome(call.facts.upstreamOutcomes, step.kind === "again" ? "retry" : "failover");
+      // An answer may yet be the last one there was: its time stands still while others are asked.
+      kept?.stop.suspend();
+      if (step.kind === "again") await pause(call, step.waitMs);
+    }
+  } catch (error) {
+    if (kept !== null) await abandon(kept);
+    throw error;
+  } finally {
+    parsed.outgoing.release();
+  }
+  return conclude(call, model, kept, tally);
+}
+
+/** A form is sent to one endpoint: its file may be gone with the first attempt (decisions §22.2). */
+function targetsOf(call: Call, model: ModelRecord, parsed: ParsedCall): readonly Target[] {
+  const nowMs = call.ports.clock();
+  const targets = orderTargets(model, {
+    sessionId: call.facts.prepared?.session.id ?? "",
+    fraction: () => call.ports.random.fraction(),
+    isTriedLast: (key) => call.memory.endpoints.isTriedLast(key, nowMs),
+    defaultBase: call.config.upstreamBaseUrl,
+  });
+  return parsed.outgoing.form ? targets.slice(0, 1) : targets;
+}
+
+function rulesOf(model: ModelRecord, parsed: ParsedCall, targets: number): RetryRules {
+  const { form, resendable } = parsed.outgoing;
+  return { targets, maxRetries: form ? 0 : model.max_retries, backoffMs: model.retry_backoff_ms, resendable };
+}
+
+/** Counts an attempt, and tells the isolate's memory of the endpoint how it went. */
+function note(call: Call, tally: Tally, target: Target, attempted: Attempted): void {
+  if (attempted.kind !== "answered") tally.reason = attempted.reason;
+  if (attempted.kind === "unusable") return;
+  tally.made += 1;
+  tally.endpoints.add(target.key);
+  if (attempted.kind === "timed-out") {
+    tally.timedOut += 1;
+    countOutcome(call.facts.upstreamOutcomes, "timeout");
+  }
+  const { endpoints } = call.memory;
+  if (attempted.kind === "answered" && !isRetryable(attempted.answer.response.status)) endpoints.answered(target.key);
+  else endpoints.failed(target.key, call.ports.clock());
+}
+
+function endOf(call: Call, attempted: Attempted): AttemptEnd {
+  if (attempted.kind !== "answered") return { kind: attempted.kind };
+  const { headers, status } = attempted.answer.response;
+  return { kind: "answered", status, retryAfterMs: retryAfterMs(headers, call.ports.clock()) };
+}
+
+/** Waits before the next attempt, no longer than the client stays. Throws ClientGone. */
+async function pause(call: Call, waitMs: number): Promise<void> {
+  await call.ports.sleep(waitMs, call.request.signal);
   if (call.request.signal.aborted) throw new ClientGone();
-  const timeoutMs =
-    model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
-  const stop = new Stop(call.request.signal, timeoutMs);
-  const addUsage =
-    call.route.usageOption && parsed.stream && !asksForUsage(parsed.document.root) && !optionRefused(call, model);
-  const attempt = async (withUsage: boolean): Promise<Forwarded> => {
-    const body = parsed.outgoing.open(model.upstream_model, withUsage);
-    const sentMs = call.ports.clock();
-    call.facts.upstreamCalledMs ??= sentMs;
-    const response = await call.ports.upstream.fetch({
-      url: upstreamUrl(
-        model.api_base === "" ? call.config.upstreamBaseUrl : model.api_base,
-        call.url.pathname,
-        call.url.search,
-      ),
-      method: call.request.method,
-      headers: upstreamHeaders(call.request.headers, credential),
-      body,
-      signal: stop.signal,
-    });
-    call.facts.upstreamStatus = response.status;
-    return { response, usageAdded: withUsage, sentMs, stop };
-  };
-  settler.upstreamCalled();
-  try {
-    const first = await attempt(addUsage);
-    if (!addUsage || first.response.status !== 400) return first;
-    await first.response.body?.cancel().catch(() => undefined);
-    const second = await attempt(false);
-    if (second.response.ok) call.memory.usageOptionRefused.set(model.id, call.ports.clock() + OPTION_REFUSED_MS);
-    return second;
-  } catch (error) {
-    stop.release();
-    if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
-    if (error instanceof GatewayError) throw error;
-    if (stop.clientGone) throw new ClientGone();
-    throw new GatewayError(stop.timedOut ? "upstream_timeout" : "upstream_failed", { cause: error });
-  }
 }
 
-function optionRefused(call: Call, model: ModelRecord): boolean {
-  const untilMs = call.memory.usageOptionRefused.get(model.id);
-  return untilMs !== undefined && call.ports.clock() < untilMs;
-}
-
-async function openCredential(call: Call, model: ModelRecord): Promise<string | null> {
-  if (model.api_key === null || model.api_key === "") return null;
-  try {
-    return await call.ports.secrets.open(model.api_key);
-  } catch (error) {
-    call.ports.log.event("credential_unreadable", {
-      model: model.model_name,
-      reason: error instanceof Error ? error.name : "unknown",
-    });
-    throw new GatewayError("upstream_failed", { cause: error });
+/** What the request ends with: the last answer there was, else an error (decisions §22.6). */
+function conclude(call: Call, model: ModelRecord, kept: Forwarded | null, tally: Tally): Forwarded {
+  const { upstreamOutcomes } = call.facts;
+  if (kept === null) {
+    countOutcome(upstreamOutcomes, "exhausted");
+    tellUnanswered(call, model, { reason: tally.reason, attempts: tally.made, endpoints: tally.endpoints.size });
+    const everyOneTimedOut = tally.made > 0 && tally.timedOut === tally.made;
+    throw new GatewayError(everyOneTimedOut ? "upstream_timeout" : "upstream_failed");
   }
+  const { status, ok } = kept.response;
+  if (ok) countOutcome(upstreamOutcomes, "success");
+  if (isRetryable(status)) countOutcome(upstreamOutcomes, "exhausted");
+  tellAnswered(call, model, status, { attempts: tally.made, endpoints: tally.endpoints.size });
+  kept.stop.resume();
+  return kept;
 }

@@ -30,8 +30,10 @@ export function receive(received: Received): Call {
       cacheStatus: "off",
       queueWaitMs: 0,
       upstreamCalledMs: null,
+      upstreamUnderWay: false,
       upstreamStatus: 0,
       level: undefined,
+      upstreamOutcomes: {},
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * What a relay is given and what it answers: the vocabulary between the step and its two ways of moving bytes.
  */
-import type { Stop } from "./forward.ts";
+import type { Stop } from "./stop.ts";
 
 /** How a body ended: whole, cut by the upstream or the deadline, or no longer wanted. */
 export type BodyEnd = "complete" | "broken" | "gone";

@@ -5,17 +5,19 @@
 
 import { clientHeaders } from "../domain/forward-headers.ts";
 import { bill, clientStatus } from "../domain/outcome.ts";
+import { countOutcome } from "../domain/upstream-outcomes.ts";
 import { UsageScan } from "../domain/usage-scan.ts";
 import type { Slot } from "./admit.ts";
+import type { Forwarded } from "./attempt.ts";
 import { Capture } from "./capture.ts";
 import type { Call, Prepared } from "./context.ts";
-import type { Forwarded } from "./forward.ts";
 import type { BodyEnd, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "./response-cache.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import type { Settler } from "./settle.ts";
+import { tellBroken } from "./upstream-alerts.ts";
 
 /** The response of a request whose upstream has answered. Its end settles the request. */
 export function relay(
@@ -42,6 +44,10 @@ export function relay(
     stop.release();
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : status;
+    if (end === "broken") {
+      if (stop.timedOut) countOutcome(call.facts.upstreamOutcomes, "timeout");
+      tellBroken(call, slot.model, stop.timedOut, scan.bytes);
+    }
     if (!response.ok) {
       settler.end({ statusCode, ttftMs });
       return;
@@ -53,12 +59,6 @@ export function relay(
       const contentType = response.headers.get("content-type") ?? "application/json";
       call.waitUntil(storeResponse(call, miss, { body, contentType, ...billed }));
     }
-    if (end === "broken")
-      call.ports.log.event("upstream_stream_error", {
-        request_id: call.requestId,
-        model: slot.model.model_name,
-        bytes: scan.bytes,
-      });
   };
 
   if (response.body === null) {

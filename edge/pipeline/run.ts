@@ -51,12 +51,12 @@ async function steps(call: Call): Promise<Response> {
   const slot = await admit(call, { principal, model }, prepared, reload);
   const settler = new Settler(call, slot);
   try {
-    const forwarded = await forward(call, slot.model, parsed, settler);
+    const forwarded = await forward(call, slot.model, parsed, () => settler.upstreamCalled());
     return relay(call, slot, prepared, forwarded, settler, cached.kind === "miss" ? cached.miss : null);
   } catch (error) {
     if (error instanceof ClientGone) {
-      const called = call.facts.upstreamCalledMs !== null;
-      const billed = called ? bill(slot.model, prepared.estimate, prepared.measure(), null) : NOTHING_BILLED;
+      const owed = call.facts.upstreamUnderWay;
+      const billed = owed ? bill(slot.model, prepared.estimate, prepared.measure(), null) : NOTHING_BILLED;
       settler.end({ statusCode: 499, billed });
     } else {
       settler.end({ statusCode: error instanceof GatewayError ? error.status : 500 });

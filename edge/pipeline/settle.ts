@@ -49,12 +49,13 @@ export class Settler {
   async #deliver(ending: Ending): Promise<void> {
     const billed = ending.billed ?? NOTHING_BILLED;
     const row = rowOf(this.#call, { ...ending, admission: this.#slot.grant.admission });
+    const upstream = this.#call.facts.upstreamOutcomes;
     await this.#adoption.catch(() => undefined);
     try {
-      await this.#permit.settle({ row, actualTokens: billed.inputTokens + billed.outputTokens });
+      await this.#permit.settle({ row, actualTokens: billed.inputTokens + billed.outputTokens, upstream });
     } catch {
       // The Cell may or may not have it; whoever comes next recognises the row by its request id.
-      await this.#call.ports.admission.settleOrphan(row);
+      await this.#call.ports.admission.settleOrphan(row, upstream);
     } finally {
       this.#permit[Symbol.dispose]();
     }

@@ -4,6 +4,7 @@
  */
 import type { Issue } from "../../../shared/alerts.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
+import type { SsrfPolicy } from "../../../shared/ssrf.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../domain/ask.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
@@ -58,6 +59,9 @@ export class World {
   level: BucketLevel | null = null;
   adopt: () => Promise<PermitHandle> = async () => new TestPermit();
 
+  upstreamBaseUrl = "http://upstream.test";
+  ssrf: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
+  open: (stored: string) => Promise<string> = async (stored) => `opened ${stored}`;
   /** What happens while a request waits. */
   sleep: (signal: AbortSignal) => Promise<void> = async () => undefined;
 
@@ -93,10 +97,10 @@ export class World {
       config: {
         apiKeyPepper: undefined,
         maxBodyBytes: 1024,
-        upstreamBaseUrl: "http://upstream.test",
+        upstreamBaseUrl: this.upstreamBaseUrl,
         upstreamTimeoutMs: 60_000,
         sessionIdDerivation: true,
-        ssrf: { blockPrivate: false, allowedCidrs: [] },
+        ssrf: this.ssrf,
       },
       request,
       waitUntil: (work) => this.pending.push(work),
@@ -131,7 +135,7 @@ export class World {
           this.stored.push(entry);
         },
       },
-      secrets: { open: async (stored) => `opened ${stored}` },
+      secrets: { open: async (stored) => await this.open(stored) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
       log: { event: () => undefined },
     };

@@ -1,0 +1,132 @@
+/**
+ * One attempt at one upstream: credential, body, deadline, answer up to its headers. It never decides whether another one
+ * follows; that is the retry plan's. An upstream that refuses the usage option is asked again at once without it, within
+ * the same attempt (decisions §22.5).
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import type { ModelRecord } from "../../shared/records.ts";
+import { isUrlAllowed } from "../../shared/ssrf.ts";
+import type { Target } from "../domain/endpoint-order.ts";
+import { upstreamHeaders } from "../domain/forward-headers.ts";
+import { asksForUsage } from "../domain/upstream-body.ts";
+import { upstreamUrl } from "../domain/upstream-url.ts";
+import { type Call, ClientGone, type ParsedCall } from "./context.ts";
+import { Stop } from "./stop.ts";
+
+/** How long an upstream that refuses the usage option is remembered (decisions §22.5). */
+const OPTION_REFUSED_MS = 10 * 60 * 1000;
+
+/** An answer whose body is still to come. */
+export interface Forwarded {
+  readonly response: Response;
+  /** The usage event was asked for on the client's behalf and is to be withheld. */
+  readonly usageAdded: boolean;
+  /** When the answered attempt was sent, epoch ms. */
+  readonly sentMs: number;
+  readonly stop: Stop;
+}
+
+/** How an attempt ended; `reason` is for operators. */
+export type Attempted =
+  | { readonly kind: "answered"; readonly answer: Forwarded }
+  | { readonly kind: "unreachable" | "timed-out" | "unusable"; readonly reason: string };
+
+/** What is sent, to whichever upstream. */
+export interface Sending {
+  readonly call: Call;
+  readonly model: ModelRecord;
+  readonly parsed: ParsedCall;
+  /** Told once, before the first byte leaves. */
+  readonly onFirstSend: () => void;
+}
+
+/** Makes one attempt. Throws ClientGone, or GatewayError for what the client did wrong. */
+export async function attempt(sending: Sending, target: Target): Promise<Attempted> {
+  const { call, model, parsed } = sending;
+  if (!target.isDefault && !isUrlAllowed(target.apiBase, call.config.ssrf))
+    return { kind: "unusable", reason: "address blocked" };
+  const credential = await openCredential(call, model, target);
+  if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
+  if (call.request.signal.aborted) throw new ClientGone();
+  const stop = new Stop(call.request.signal, timeoutMsOf(call, model));
+  try {
+    const answer = await ask(sending, target, credential, stop);
+    call.facts.upstreamUnderWay = false;
+    return { kind: "answered", answer };
+  } catch (error) {
+    stop.release();
+    if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
+    if (stop.clientGone) throw new ClientGone();
+    if (error instanceof GatewayError) throw error;
+    call.facts.upstreamUnderWay = false;
+    return stop.timedOut
+      ? { kind: "timed-out", reason: "timed out" }
+      : { kind: "unreachable", reason: "connection failed" };
+  }
+}
+
+/** Lets go of an answer that nobody will read; its connection would stay open otherwise. */
+export async function abandon({ response, stop }: Forwarded): Promise<void> {
+  await response.body?.cancel().catch(() => undefined);
+  stop.abort();
+}
+
+/** The answer, from sending on. */
+async function ask(sending: Sending, target: Target, credential: string | null, stop: Stop): Promise<Forwarded> {
+  const { call, model, parsed } = sending;
+  const first = await send(sending, target, credential, stop, addsUsage(call, model, parsed));
+  if (!first.usageAdded || first.response.status !== 400 || !parsed.outgoing.resendable) return first;
+  await first.response.body?.cancel().catch(() => undefined);
+  const second = await send(sending, target, credential, stop, false);
+  // Only an answer that is better without it shows that the option was to blame, and not the rest of the request.
+  if (second.response.ok) call.memory.usageOptionRefused.set(model.id, call.ports.clock() + OPTION_REFUSED_MS);
+  return second;
+}
+
+async function send(
+  { call, model, parsed, onFirstSend }: Sending,
+  target: Target,
+  credential: string | null,
+  stop: Stop,
+  usageAdded: boolean,
+): Promise<Forwarded> {
+  const body = parsed.outgoing.open(model.upstream_model, usageAdded);
+  const sentMs = call.ports.clock();
+  if (call.facts.upstreamCalledMs === null) onFirstSend();
+  call.facts.upstreamCalledMs ??= sentMs;
+  call.facts.upstreamUnderWay = true;
+  const response = await call.ports.upstream.fetch({
+    url: upstreamUrl(target.apiBase, call.url.pathname, call.url.search),
+    method: call.request.method,
+    headers: upstreamHeaders(call.request.headers, credential),
+    body,
+    signal: stop.signal,
+  });
+  call.facts.upstreamStatus = response.status;
+  return { response, usageAdded, sentMs, stop };
+}
+
+function timeoutMsOf(call: Call, model: ModelRecord): number {
+  return model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
+}
+
+/** The client reads a stream and has not asked for its usage event, so that the gateway does (decisions §22.5). */
+function addsUsage(call: Call, model: ModelRecord, parsed: ParsedCall): boolean {
+  if (!call.route.usageOption || !parsed.stream || asksForUsage(parsed.document.root)) return false;
+  const untilMs = call.memory.usageOptionRefused.get(model.id);
+  return untilMs === undefined || untilMs <= call.ports.clock();
+}
+
+/** Null: none is set. Undefined: it cannot be read. */
+async function openCredential(call: Call, model: ModelRecord, target: Target): Promise<string | null | undefined> {
+  if (target.credential === null) return null;
+  try {
+    return await call.ports.secrets.open(target.credential);
+  } catch (error) {
+    call.ports.log.event("credential_unreadable", {
+      model: model.model_name,
+      reason: error instanceof Error ? error.name : "unknown",
+    });
+    return undefined;
+  }
+}
