@@ -9,6 +9,7 @@ import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
+import { TenantBudgets } from "./adapters/tenant-budgets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { LedgerApi } from "./domain/ask.ts";
@@ -24,6 +25,7 @@ export interface Deps {
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
+  readonly budgets: TenantBudgets;
   readonly alertLedger: () => LedgerApi;
 }
 
@@ -58,7 +60,7 @@ function compose(bindings: Bindings): Deps | EnvError {
       log: consoleLog,
     };
     const memory = { usageOptionRefused: new Map(), endpoints: new EndpointMemory() };
-    return { env, ports, memory, cell, alertLedger };
+    return { env, ports, memory, cell, budgets: new TenantBudgets(bindings), alertLedger };
   } catch (error) {
     if (!(error instanceof EnvError)) throw error;
     consoleLog.event("configuration_invalid", { reason: error.message });

@@ -94,4 +94,7 @@ export const INTERNAL_PATHS = {
   /** `GET ?since_ms=`; answers an array of FairshareSample. */
   history: "/internal/fairshare/history",
   alerts: "/internal/alerts",
+  /** shared/internal-budgets.ts */
+  budgetUsage: "/internal/budget/usage",
+  budgetRebuild: "/internal/budget/rebuild",
 } as const;

@@ -36,6 +36,8 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["PATCH", `/api/v1/tenants/${ABSENT}/schedule`, {}],
   ["PATCH", `/api/v1/tenants/${ABSENT}/allowlist`, { allowed_models: null }],
   ["PATCH", `/api/v1/tenants/${ABSENT}/budget`, { budget_tokens: 5 }],
+  ["GET", `/api/v1/tenants/${ABSENT}/budget/usage`, null],
+  ["GET", `/api/v1/keys/${ABSENT}/budget/usage`, null],
   ["PUT", `/api/v1/keys/${ABSENT}`, { name: "x" }],
   ["PUT", `/api/v1/keys/${ABSENT}/disabled`, { disabled: true }],
   ["PUT", `/api/v1/keys/${ABSENT}/tracing`, { tracing_enabled: true }],

@@ -5,6 +5,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
 import { auditRoutes } from "./audit.ts";
+import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
 import { keyRoutes } from "./keys.ts";
@@ -33,6 +34,7 @@ export function createApp(deps: ApiDeps): Api {
   fairshareRoutes(app);
   usageRoutes(app, deps);
   loadRoutes(app, deps);
+  budgetRoutes(app, deps);
   auditRoutes(app);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);

@@ -14,6 +14,7 @@ import {
   cellStatsSchema,
   INTERNAL_PATHS,
 } from "../../shared/internal.ts";
+import { type BudgetRead, type BudgetSubject, budgetReadSchema, rebuiltSchema } from "../../shared/internal-budgets.ts";
 import {
   type FairshareLive,
   type FairshareSample,
@@ -22,6 +23,8 @@ import {
 } from "../../shared/schema/load.ts";
 
 const DEADLINE_MS = 1000;
+/** A batch of sums over the ledger. */
+const REBUILD_DEADLINE_MS = 10_000;
 
 export interface CellAddress {
   readonly cell: string;
@@ -46,10 +49,13 @@ export class Cells {
     if (items.length === 0) return [];
     const results = await Promise.all(
       this.addresses.map(async ({ cell, url }) => {
-        const told = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, { items }).catch(() => undefined);
-        if (this.#failed.has(cell) && !patient) return cell;
-        await told;
-        return this.#failed.has(cell) ? cell : null;
+        const failedBefore = this.#failed.has(cell);
+        const told = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, { items }).then(
+          () => true,
+          () => false,
+        );
+        if (failedBefore && !patient) return cell;
+        return (await told) ? null : cell;
       }),
     );
     return results.filter((cell) => cell !== null);
@@ -91,6 +97,24 @@ export class Cells {
     return alertBatchSchema.parse(await response.json());
   }
 
+  /** What a tenant or key has used, from its budget object. Throws when that cannot be reached through this cell. */
+  async budgetUsage(address: CellAddress, subject: BudgetSubject): Promise<BudgetRead> {
+    const response = await this.#fetch(address, INTERNAL_PATHS.budgetUsage, subject, "POST");
+    return budgetReadSchema.parse(await response.json());
+  }
+
+  /** How many of these counters were held against the ledger. Throws when the cell does not answer. */
+  async rebuildBudgets(address: CellAddress, subjects: readonly BudgetSubject[]): Promise<number> {
+    const response = await this.#fetch(
+      address,
+      INTERNAL_PATHS.budgetRebuild,
+      { subjects },
+      "POST",
+      REBUILD_DEADLINE_MS,
+    );
+    return rebuiltSchema.parse(await response.json()).rebuilt;
+  }
+
   /** Throws when the cell does not answer, or not well; whether it does is remembered. */
   async #call(
     address: CellAddress,
@@ -108,12 +132,18 @@ export class Cells {
     }
   }
 
-  async #fetch({ url }: CellAddress, path: string, body: unknown, method: string): Promise<Response> {
+  async #fetch(
+    { url }: CellAddress,
+    path: string,
+    body: unknown,
+    method: string,
+    deadlineMs = DEADLINE_MS,
+  ): Promise<Response> {
     const response = await fetch(new URL(path, url), {
       method,
       headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
       body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(DEADLINE_MS),
+      signal: AbortSignal.timeout(deadlineMs),
       redirect: "manual",
     });
     if (response.ok) return response;

@@ -127,7 +127,8 @@ function tenantFields(tenant: TenantRow): Record<string, unknown> {
   };
 }
 
-function budgetOf(
+/** The budget of a tenant's or key's row. */
+export function budgetOf(
   row: Pick<TenantRow, "budget_tokens" | "budget_cost_usd" | "budget_period" | "budget_started_at">,
 ): Record<string, unknown> {
   return {

@@ -69,10 +69,10 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
     });
   }
 
-  async rebuild(limits: BudgetLimits): Promise<boolean> {
-    const answered = await Promise.all([this.#check.now("tenant", limits), this.#check.now("key", limits)]);
+  async rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean> {
+    const answered = await this.#check.now(whose, limits);
     await this.#arm();
-    return answered.every(Boolean);
+    return answered;
   }
 
   override async alarm(): Promise<void> {

@@ -6,6 +6,7 @@ import { alertPullSchema, INTERNAL_PATHS, invalidateBodySchema } from "../../sha
 import { setCapacitySchema } from "../../shared/schema/load.ts";
 import type { Deps } from "../deps.ts";
 import { liveView } from "../domain/fairshare/live-view.ts";
+import { budgetUsage, rebuildBudgets } from "./internal-budgets.ts";
 
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
@@ -51,6 +52,10 @@ async function route(deps: Deps, request: Request): Promise<Response> {
       if (!body.success) throw new GatewayError("validation_failed", { param: "ack" });
       return Response.json(await deps.alertLedger().alerts(body.data.ack));
     }
+    case `POST ${INTERNAL_PATHS.budgetUsage}`:
+      return await budgetUsage(deps, request);
+    case `POST ${INTERNAL_PATHS.budgetRebuild}`:
+      return await rebuildBudgets(deps, request);
     default:
       throw new GatewayError("unknown_endpoint");
   }

@@ -2,7 +2,7 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { LeaseRequest, Report, TenantBudgetApi } from "../../edge/domain/budget/api.ts";
-import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
+import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
 import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
 
@@ -69,6 +69,20 @@ describe("TenantBudget", () => {
     await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
       const count = (table: string): unknown => state.storage.sql.exec(`SELECT count(*) AS n FROM ${table}`).one()["n"];
       expect([count("keys"), count("epochs"), count("grants")]).toEqual([0, 0, 0]);
+    });
+  });
+
+  it("is read and rebuilt for a tenant alone without keeping a counter of no key", async () => {
+    const stub = tenant();
+    const alone = { ...limitsWith({ tenantTokens: 100 }), key: NO_KEY };
+    expect(await stub.usage("tenant", alone, null)).toMatchObject({ used_tokens: 0, remaining_tokens: 100 });
+    await stub.settleBatch(spend(limitsWith({ tenantTokens: 100 }), 30));
+    await stub.rebuild("tenant", alone);
+    expect(await stub.usage("tenant", alone, null)).toMatchObject({ used_tokens: 30, remaining_tokens: 70 });
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
+      const ids = state.storage.sql.exec("SELECT * FROM keys").toArray();
+      expect(ids).toHaveLength(1);
     });
   });
 

@@ -100,6 +100,6 @@ export interface TenantBudgetApi {
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** Decisions §3.5. */
   usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage>;
-  /** Checks the counters of tenant and key against the ledger (decisions §19.6). False: the ledger did not answer. */
-  rebuild(limits: BudgetLimits): Promise<boolean>;
+  /** Holds a counter against the ledger, which can only raise it (decisions §19.6). False: the ledger did not answer. */
+  rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean>;
 }

@@ -5,7 +5,7 @@
 import { type BudgetAlert, budgetAlert } from "./alerts.ts";
 import type { Actual } from "./amounts.ts";
 import type { Tags } from "./api.ts";
-import type { BudgetLimits, TenantLimits } from "./limits.ts";
+import { type BudgetLimits, NO_KEY, type TenantLimits } from "./limits.ts";
 import type { StoredKey } from "./stored.ts";
 import {
   chargeAccount,
@@ -55,6 +55,7 @@ export class Counters {
     const account = known === undefined ? emptyAccount(keyTag) : rollAccount(known.account, keyTag);
     this.tenant = tenant;
     this.account = this.account === null ? emptyAccount(tenantTag) : rollAccount(this.account, tenantTag);
+    if (key.id === NO_KEY.id) return { tenant, key };
     if (known?.account !== account || known.limits !== key) this.#keys.set(key.id, { limits: key, account });
     return { tenant, key };
   }

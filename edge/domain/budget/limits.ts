@@ -45,8 +45,19 @@ function termLimits(budget: ResolvedBudget): TermLimits {
   };
 }
 
-/** The limits of a key's hot copy and of its tenant. */
-export function limitsOf(key: ResolvedKey, tenant: ResolvedTenant): BudgetLimits {
+/** In place of a key where only the tenant is meant; no counter is kept for it. */
+export const NO_KEY: KeyLimits = {
+  id: "",
+  label: "",
+  rev: 0,
+  term: { tokens: null, nanoUsd: null, period: null, startedAtMs: null },
+};
+
+/** The limits of a key's hot copy and of its tenant; those of the tenant alone when `key` is null. */
+export function limitsOf(
+  key: Pick<ResolvedKey, "key_id" | "key_name" | "key_prefix" | "budget" | "rev"> | null,
+  tenant: Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "tokens_per_minute" | "budget">,
+): BudgetLimits {
   return {
     tenant: {
       id: tenant.id,
@@ -56,12 +67,15 @@ export function limitsOf(key: ResolvedKey, tenant: ResolvedTenant): BudgetLimits
       tokensPerMinute: tenant.tokens_per_minute,
       term: termLimits(tenant.budget),
     },
-    key: {
-      id: key.key_id,
-      label: key.key_name === "" ? key.key_prefix : key.key_name,
-      rev: key.rev,
-      term: termLimits(key.budget),
-    },
+    key:
+      key === null
+        ? NO_KEY
+        : {
+            id: key.key_id,
+            label: key.key_name === "" ? key.key_prefix : key.key_name,
+            rev: key.rev,
+            term: termLimits(key.budget),
+          },
   };
 }
 

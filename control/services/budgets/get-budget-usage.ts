@@ -1,0 +1,51 @@
+/**
+ * What a tenant or key has used of its budget, from its budget object through the control service's own cell (decisions
+ * §3.5). What cells have settled reaches the object within a second, ten for tenants without caps.
+ */
+import { eq } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { BudgetSubject } from "../../../shared/internal-budgets.ts";
+import { type BudgetUsage, budgetUsageSchema } from "../../../shared/schema/budget.ts";
+import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import { budgetSubject } from "../../publish/budget-subjects.ts";
+import type { VerbContext } from "../context.ts";
+import { askCell, type CellDirectory, cellOf } from "../load/cell-of.ts";
+import { parseId } from "../parse.ts";
+import { inDatabase } from "../write.ts";
+
+/** Throws 404, 502. */
+export async function getTenantBudgetUsage(
+  ctx: VerbContext,
+  directory: CellDirectory,
+  id: string,
+): Promise<BudgetUsage> {
+  const tenantId = parseId(id);
+  const [row] = await inDatabase(async () => ctx.db.select().from(tenants).where(eq(tenants.id, tenantId)));
+  if (row === undefined) throw new GatewayError("not_found");
+  return await readUsage(directory, budgetSubject(row, null));
+}
+
+/** Throws 404, 502. */
+export async function getKeyBudgetUsage(ctx: VerbContext, directory: CellDirectory, id: string): Promise<BudgetUsage> {
+  const keyId = parseId(id);
+  const [row] = await inDatabase(async () =>
+    ctx.db
+      .select({ key: apiKeys, tenant: tenants })
+      .from(apiKeys)
+      .innerJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
+      .where(eq(apiKeys.id, keyId)),
+  );
+  if (row === undefined) throw new GatewayError("not_found");
+  return await readUsage(directory, budgetSubject(row.tenant, row.key));
+}
+
+async function readUsage(directory: CellDirectory, subject: BudgetSubject): Promise<BudgetUsage> {
+  const address = cellOf(directory, {});
+  const read = await askCell(address, async () => await directory.cells.budgetUsage(address, subject));
+  const { period_start_ms, period_end_ms, ...rest } = read;
+  return budgetUsageSchema.parse({ ...rest, period_start: iso(period_start_ms), period_end: iso(period_end_ms) });
+}
+
+function iso(epochMs: number | null): string | null {
+  return epochMs === null ? null : new Date(epochMs).toISOString();
+}
