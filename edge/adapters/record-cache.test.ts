@@ -79,15 +79,14 @@ describe("reads at the same time", () => {
     const { cache } = cacheAt(0);
     const reply = Promise.withResolvers<Note>();
     const reading = cache.read("a", async () => await reply.promise, false);
-    cache.drop("a");
+    cache.distrust();
     reply.resolve({ text: "dropped" });
     await reading;
     expect([cache.fresh("a"), cache.whenDown("a")]).toEqual([null, null]);
   });
 
   const changes: readonly [string, (cache: RecordCache<Note>) => void][] = [
-    ["a drop", (cache) => cache.drop("a")],
-    ["a drop by content that no copy matches yet", (cache) => cache.dropWhere(() => true)],
+    ["they were distrusted", (cache) => cache.distrust()],
     ["a clearing", (cache) => cache.clear()],
   ];
   it.each(changes)("that began before %s are not joined, and leave nothing", async (_, change) => {
@@ -109,6 +108,17 @@ describe("reads at the same time", () => {
     await Promise.all([reading, next]);
     expect(await next).toEqual({ text: "new" });
     expect(cache.fresh("a")).toEqual({ text: "new" });
+  });
+});
+
+describe("a drop", () => {
+  it("takes only what is old, and says whether it took anything", async () => {
+    const { cache } = cacheAt(0);
+    for (const name of ["a", "b"]) await cache.read(name, load(name), false);
+    expect(cache.drop("a", ({ text }) => text === "z")).toBe(false);
+    expect(cache.dropWhere(({ text }) => text === "a")).toBe(true);
+    expect(cache.dropWhere(({ text }) => text === "a")).toBe(false);
+    expect([cache.fresh("a"), cache.fresh("b")]).toEqual([null, { text: "b" }]);
   });
 });
 

@@ -72,24 +72,28 @@ export class RecordCache<T extends object> {
     }
   }
 
-  drop(name: string): void {
-    this.#drops += 1;
-    this.#copies.delete(name);
-    // A read that began before the drop may bring the dropped copy back: whoever comes now starts his own.
-    this.#flights.delete(name);
+  /** Drops a copy if it is older than known; true when there was one. */
+  drop(name: string, isOld: (record: T) => boolean): boolean {
+    const copy = this.#copies.peek(name);
+    return copy !== undefined && isOld(copy.record) && this.#copies.delete(name);
   }
 
-  /** Drops the copies that match, and trusts no read under way: what it will find is not known yet. */
-  dropWhere(matches: (record: T) => boolean): void {
+  /** Drops every copy that is older than known; true when there was one. */
+  dropWhere(isOld: (record: T) => boolean): boolean {
+    let dropped = false;
+    for (const name of [...this.#copies.keys()]) dropped = this.drop(name, isOld) || dropped;
+    return dropped;
+  }
+
+  /** Reads that are under way may bring back what is old: nobody joins them, and what they find is not kept. */
+  distrust(): void {
     this.#drops += 1;
     this.#flights.clear();
-    for (const [name, copy] of this.#copies.entries()) if (matches(copy.record)) this.drop(name);
   }
 
   clear(): void {
-    this.#drops += 1;
     this.#copies.clear();
-    this.#flights.clear();
+    this.distrust();
   }
 
   async #load(name: string, load: () => Promise<T | null>): Promise<T | null> {

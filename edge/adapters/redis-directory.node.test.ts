@@ -9,6 +9,8 @@ import { RedisDirectory } from "./redis-directory.ts";
 /** The store's side of the protocol: one command a request, answered from `values`. */
 const values = new Map<string, unknown>();
 let down = false;
+/** Answers that fail before the next good one. */
+let failNext = 0;
 let commands: string[][] = [];
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -18,8 +20,10 @@ const server = createServer((request, response) => {
     commands.push(command);
     const [verb, ...names] = command;
     const found = names.map((name) => values.get(name) ?? null);
-    response.statusCode = down ? 503 : 200;
-    response.end(JSON.stringify(down ? { error: "down" } : { result: verb === "mget" ? found : found[0] }));
+    const fails = down || failNext > 0;
+    failNext = Math.max(0, failNext - 1);
+    response.statusCode = fails ? 503 : 200;
+    response.end(JSON.stringify(fails ? { error: "down" } : { result: verb === "mget" ? found : found[0] }));
   });
 });
 let raised: string[] = [];
@@ -36,6 +40,7 @@ beforeEach(() => {
   values.clear();
   commands = [];
   down = false;
+  failNext = 0;
   raised = [];
 });
 
@@ -69,6 +74,47 @@ describe("the directory", () => {
     nowMs += 10 * 60 * 1000;
     expect((await known.key("hash"))?.record.key_id).toBe(keyOf().key_id);
     await expect(known.key("other")).rejects.toMatchObject({ code: "key_store_unavailable" });
+  });
+
+  it("asks a second time before it turns somebody away, but not for what memory can still serve", async () => {
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    failNext = 1;
+    expect((await known.key("hash"))?.source).toBe("store");
+    expect(commands).toHaveLength(2);
+    nowMs += 10 * 60 * 1000;
+    failNext = 1;
+    expect((await known.key("hash"))?.record.key_id).toBe(keyOf().key_id);
+    expect(commands).toHaveLength(3);
+  });
+
+  it.each(["key", "tenant", "group"] as const)("asks once when many are told of the same newer %s", async (kind) => {
+    const tenant = tenantOf();
+    const id = { key: "hash", tenant: tenant.id, group: "default" }[kind];
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    await known.key("hash");
+    const newer = tenantOf({ rev: 2, group_rev: 2 });
+    values.set("key:hash", JSON.stringify(keyOf({ rev: 2, tenant: newer })));
+    const told = Array.from({ length: 200 }, async () => {
+      known.forget([{ kind, id, rev: 2 }]);
+      return (await known.key("hash"))?.record.rev;
+    });
+    expect(new Set(await Promise.all(told))).toEqual(new Set([2]));
+    expect(commands).toHaveLength(2);
+    expect((await known.key("hash"))?.source).toBe("memory");
+    known.forget([{ kind, id, rev: 3 }]);
+    await known.key("hash");
+    expect(commands).toHaveLength(3);
+  });
+
+  it("reads anew as often as a copy is older than told, when the store lags behind", async () => {
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    for (let round = 0; round < 3; round += 1) {
+      known.forget([{ kind: "key", id: "hash", rev: 2 }]);
+      expect((await known.key("hash"))?.source).toBe("store");
+    }
   });
 
   it("leaves a failing store alone, and asks again after a while", async () => {

@@ -2,6 +2,7 @@
  * The Directory over the key-value store: isolate memory first, then the store, never the relational database (design §5).
  * While the store is down a copy in memory keeps serving, unless the Cell has called it stale.
  */
+import { LRUCache } from "lru-cache";
 import type { z } from "zod";
 import { issues, type LookupKind } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -26,6 +27,8 @@ const KEY_BYTES = 16 * 1024 * 1024;
 const MODEL_BYTES = 8 * 1024 * 1024;
 const MCP_BYTES = 1024 * 1024;
 const SETTINGS_BYTES = 1024 * 1024;
+/** Forgetting one of these costs a read, no more. */
+const HEEDED_MAX = 10_000;
 /** Names asked for in one MGET. */
 const MGET_BATCH = 200;
 
@@ -36,6 +39,8 @@ export class RedisDirectory implements Directory {
   readonly #mcpServers: RecordCache<McpServerRecord>;
   readonly #settings: RecordCache<SettingsRecord>;
   readonly #alerts: Alerts;
+  /** The newest revision of each changed record that reads were begun anew for. */
+  readonly #heeded = new LRUCache<string, number>({ max: HEEDED_MAX });
   #epoch = 0;
 
   constructor(client: RedisClient, clock: Clock, keepAlive: (work: Promise<unknown>) => void, alerts: Alerts) {
@@ -80,34 +85,71 @@ export class RedisDirectory implements Directory {
   }
 
   forget(items: readonly RevItem[]): void {
-    for (const { kind, id, rev } of items) {
+    for (const item of items) {
+      const { kind, id, rev } = item;
       switch (kind) {
         case "key":
-          this.#keys.drop(id);
+          this.#forgetIn(
+            this.#keys,
+            item,
+            this.#keys.drop(id, (key) => key.rev < rev),
+          );
           break;
         case "tenant":
-          this.#keys.dropWhere((key) => key.tenant?.id === id && key.tenant.rev < rev);
+          this.#forgetIn(
+            this.#keys,
+            item,
+            this.#keys.dropWhere((key) => key.tenant?.id === id && key.tenant.rev < rev),
+          );
           break;
         case "group":
-          this.#keys.dropWhere((key) => key.tenant?.fairshare_group === id && key.tenant.group_rev < rev);
+          this.#forgetIn(
+            this.#keys,
+            item,
+            this.#keys.dropWhere((key) => key.tenant?.fairshare_group === id && key.tenant.group_rev < rev),
+          );
           break;
         case "model":
-          this.#models.drop(id);
+          this.#forgetIn(
+            this.#models,
+            item,
+            this.#models.drop(id, (model) => model.rev < rev),
+          );
           break;
         case "mcp":
-          this.#mcpServers.drop(id);
+          this.#forgetIn(
+            this.#mcpServers,
+            item,
+            this.#mcpServers.drop(id, (server) => server.rev < rev),
+          );
           break;
         case "settings":
-          this.#settings.drop(id);
+          this.#forgetIn(
+            this.#settings,
+            item,
+            this.#settings.drop(id, (settings) => settings.rev < rev),
+          );
           break;
         case "all":
+          if (rev <= this.#epoch) break;
           for (const cache of [this.#keys, this.#models, this.#mcpServers, this.#settings]) cache.clear();
-          this.#epoch = Math.max(this.#epoch, rev);
+          this.#epoch = rev;
           break;
         default:
           kind satisfies never;
       }
     }
+  }
+
+  /**
+   * Many requests are told of one change at once. The first to heed it makes everybody read anew; for those that follow, a
+   * read that began since then is as good as their own, or a burst would ask the store once per request.
+   */
+  #forgetIn<T extends object>(cache: RecordCache<T>, { kind, id, rev }: RevItem, dropped: boolean): void {
+    const name = `${kind} ${id}`;
+    if (!dropped && (this.#heeded.get(name) ?? 0) >= rev) return;
+    this.#heeded.set(name, rev);
+    cache.distrust();
   }
 
   epoch(): number {
@@ -128,7 +170,7 @@ export class RedisDirectory implements Directory {
       const record = await cache.read(
         name,
         async () => {
-          const text = await this.#client.run(async (redis) => await redis.get<string>(storeKey));
+          const text = await this.#get(storeKey, cache.whenDown(name) === null);
           return text === null ? null : schema.parse(JSON.parse(text));
         },
         options.fresh === true,
@@ -140,6 +182,13 @@ export class RedisDirectory implements Directory {
       if (old !== null) return { record: old, source: "store" };
       throw new GatewayError("key_store_unavailable", { cause: error });
     }
+  }
+
+  /** One read; a second one before somebody is turned away for want of it. Throws StoreDown. */
+  async #get(storeKey: string, indispensable: boolean): Promise<string | null> {
+    const read = async () => await this.#client.run(async (redis) => await redis.get<string>(storeKey));
+    if (!indispensable) return await read();
+    return await read().catch(read);
   }
 
   /** Settings have no alert of their own: whoever reads them reads keys and models too. */
