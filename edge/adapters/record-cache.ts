@@ -81,7 +81,8 @@ export class RecordCache<T extends object> {
   /** Drops every copy that is older than known; true when there was one. */
   dropWhere(isOld: (record: T) => boolean): boolean {
     let dropped = false;
-    for (const name of [...this.#copies.keys()]) dropped = this.drop(name, isOld) || dropped;
+    for (const [name, copy] of this.#copies.entries())
+      if (isOld(copy.record)) dropped = this.#copies.delete(name) || dropped;
     return dropped;
   }
 
