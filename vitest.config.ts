@@ -3,11 +3,11 @@ import { defineConfig } from "vitest/config";
 import { storeSink } from "./test/objects/store-sink.ts";
 
 /** The control service's suite once more, on a real PostgreSQL: directly, and through the driver for Neon. */
-const onRealDatabase = (name: "postgres" | "neon") => ({
+const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
   test: {
     name,
     environment: "node" as const,
-    include: ["control/{api,publish,services,backup}/**/*.test.ts", "test/database/**/*.test.ts"],
+    include: ["control/{api,publish,services,backup}/**/*.test.ts", `test/database/${more}.test.ts`],
     globalSetup: ["./test/harness/control-database.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -32,8 +32,8 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
-      onRealDatabase("postgres"),
-      onRealDatabase("neon"),
+      onRealDatabase("postgres", "*"),
+      onRealDatabase("neon", "{conflicts,connections}"),
       {
         plugins: [
           cloudflareTest({ wrangler: { configPath: "./wrangler.toml" }, miniflare: { outboundService: storeSink } }),

@@ -115,7 +115,8 @@ function messageOf(error: unknown): string {
 function innermost(error: unknown): Error {
   let at = error;
   while (at instanceof Error && at.cause instanceof Error) at = at.cause;
-  return at instanceof Error ? at : new Error("unknown failure");
+  if (at instanceof Error) return at.cause instanceof Event ? new Error("the database cannot be reached") : at;
+  return new Error(at instanceof Event ? "the database cannot be reached" : "unknown failure");
 }
 
 /** The database answered, and said no: trying again changes nothing. Classes 08, 53 and 57 are of one that comes or goes. */

@@ -3,13 +3,16 @@
  * postgres URL, or `pglite:<folder>`.
  */
 import { PGlite } from "@electric-sql/pglite";
-import { Pool as NeonPool } from "@neondatabase/serverless";
+import { Pool as NeonPool, type PoolClient as NeonPoolClient } from "@neondatabase/serverless";
 import { drizzle as drizzleNeon } from "drizzle-orm/neon-serverless";
 import { drizzle as drizzleNode } from "drizzle-orm/node-postgres";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
 import pg from "pg";
 import { lockDatabase } from "./folder-lock.ts";
+
+const MAX_CONNECTIONS = 10;
+const CONNECT_WITHIN_MS = 5000;
 
 export type Database = PgDatabase<PgQueryResultHKT, Record<string, never>>;
 export type Transaction = Parameters<Parameters<Database["transaction"]>[0]>[0];
@@ -24,13 +27,53 @@ export interface Connection {
 /** Opens the database. Throws DatabaseLocked; connecting itself happens with the first query. */
 export async function connect(url: string): Promise<Connection> {
   if (url.startsWith("pglite:")) return await connectPglite(url.slice("pglite:".length));
+  const options = { connectionString: url, max: MAX_CONNECTIONS, connectionTimeoutMillis: CONNECT_WITHIN_MS };
   if (new URL(url).hostname.endsWith(".neon.tech")) {
-    const pool = new NeonPool({ connectionString: url });
-    return { db: drizzleNeon(pool) as unknown as Database, exec: execWhole, close: async () => await pool.end() };
+    const pool = new NeonPool(options);
+    return pooled(pool, asDatabase(drizzleNeon(pool)), (client: NeonPoolClient) => asDatabase(drizzleNeon(client)));
   }
-  const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 5000 });
+  const pool = new pg.Pool(options);
+  return pooled(pool, asDatabase(drizzleNode(pool)), (client: pg.PoolClient) => asDatabase(drizzleNode(client)));
+}
+
+/** The drivers differ in the raw result of a statement only, and that is read in one shape: `rows`. */
+const asDatabase = (db: unknown): Database => db as Database;
+
+interface PoolLike<Client> {
+  connect(): Promise<Client>;
+  end(): Promise<void>;
+  on(event: "error", listener: () => void): unknown;
+  on(event: "connect", listener: (client: { on(event: "error", listener: () => void): unknown }) => void): unknown;
+}
+
+/**
+ * Drizzle over a pool, with transactions whose connection always goes back: drizzle's own keep it when BEGIN fails, and
+ * ten failures later the pool is empty for good.
+ */
+function pooled<Client extends { release(): void }>(
+  pool: PoolLike<Client>,
+  db: Database,
+  over: (client: Client) => Database,
+): Connection {
+  surviveCuts(pool);
+  const transaction: Database["transaction"] = async (work, config) => {
+    const client = await pool.connect();
+    try {
+      return await over(client).transaction(work, config);
+    } finally {
+      client.release();
+    }
+  };
+  return { db: Object.assign(db, { transaction }), exec: execWhole, close: async () => await pool.end() };
+}
+
+/**
+ * A server that cuts a connection ends that connection, not this process: without a listener the event would. The pool
+ * listens for those that rest, so those in use are listened to here; their next statement fails and says so.
+ */
+function surviveCuts(pool: PoolLike<unknown>): void {
   pool.on("error", () => undefined);
-  return { db: drizzleNode(pool) as unknown as Database, exec: execWhole, close: async () => await pool.end() };
+  pool.on("connect", (client) => void client.on("error", () => undefined));
 }
 
 async function connectPglite(folder: string): Promise<Connection> {
@@ -41,7 +84,7 @@ async function connectPglite(folder: string): Promise<Connection> {
       await client.close();
       unlock();
     };
-    return { db: drizzlePglite(client) as unknown as Database, exec: execEach, close };
+    return { db: asDatabase(drizzlePglite(client)), exec: execEach, close };
   } catch (error) {
     unlock();
     throw error;

@@ -138,11 +138,13 @@ export function isForeignKeyViolation(error: unknown): boolean {
 /** SQLSTATE or errno of the innermost error, null for a lost connection. Outer messages quote the query: they tell nothing. */
 function databaseCode(error: unknown): string | null {
   let innermost = error;
-  for (let at = error; at instanceof Error; at = at.cause) {
-    const { code } = at as { code?: unknown };
+  while (innermost instanceof Error) {
+    const { code } = innermost as { code?: unknown };
     if (typeof code === "string") return code;
-    innermost = at;
+    if (innermost.cause === undefined) break;
+    innermost = innermost.cause;
   }
+  if (innermost instanceof Event) return null; // what became of a WebSocket of the driver for Neon
   return innermost instanceof Error && /connect|terminat|closed/i.test(innermost.message) ? null : "";
 }
 

@@ -4,7 +4,6 @@
  */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { AnalyticsStore } from "../../control/analytics/store.ts";
 import { createApp } from "../../control/api/app.ts";
@@ -16,6 +15,7 @@ import { KeyStore } from "../../control/publish/key-store.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
 import { Resync } from "../../control/publish/resync.ts";
 import type { VerbContext } from "../../control/services/context.ts";
+import { listen } from "../../infra/local/listen.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Change, invalidateBodySchema, type RevItem, revItemSchema } from "../../shared/internal.ts";
@@ -23,6 +23,16 @@ import { importSealKey } from "../../shared/seal.ts";
 import { newDatabase } from "./control-database.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-a-test";
+
+/** What replicas of one service share. */
+interface Places {
+  readonly databaseUrl: string;
+  readonly storeUrl: string;
+  readonly cellUrl: string;
+  readonly cell: TestControl["cell"];
+  stopStore(): Promise<void>;
+  close(): Promise<void>;
+}
 
 export interface TestControl {
   readonly connection: Connection;
@@ -37,46 +47,44 @@ export interface TestControl {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   /** Stops and starts the key-value store's listener. */
   stopStore(): Promise<void>;
+  readonly places: Places;
   close(): Promise<void>;
 }
 
+/** What differs from a service with an encryption key of its own, no pepper and the permissive address policy. */
+export interface ControlOptions {
+  /** A replica of this service: the same database, store and cell, other connections. Not on PGlite, which has one. */
+  readonly beside?: TestControl;
+  /** Where this service finds the key-value store, when not where it is. */
+  readonly storeUrl?: string;
+  /** Base64 of 32 bytes; null for a service without encryption. */
+  readonly encryptionKey?: string | null;
+  readonly pepper?: string;
+  readonly ssrf?: VerbContext["ssrf"];
+  readonly resolve?: VerbContext["resolve"];
+}
+
 /** Starts everything on free ports. */
-export async function startControl(): Promise<TestControl> {
+export async function startControl(options: ControlOptions = {}): Promise<TestControl> {
   const log = pino({ level: "silent" });
-  const connection = await connect(await newDatabase());
+  const places = options.beside?.places ?? (await startPlaces());
+  const { cell } = places;
+  const connection = await connect(places.databaseUrl);
   await migrate(connection);
-  const bridge = await startRedisBridge({ backend: memoryBackend(), token: "t" });
-  const cell: TestControl["cell"] = { items: [], changes: [], fail: false };
-  const sink = createServer((request, response) => {
-    let text = "";
-    request.on("data", (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    request.on("end", () => {
-      if (cell.fail) return void response.writeHead(500).end();
-      const { items } = invalidateBodySchema.parse(JSON.parse(text));
-      cell.items.push(...items.map((item) => revItemSchema.parse(item)));
-      cell.changes.push(...items.filter((item) => Object.keys(item).length > 3));
-      response.writeHead(204).end();
-    });
-  });
-  await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
-  const cells = new Cells(
-    [{ cell: "local", url: `http://127.0.0.1:${(sink.address() as AddressInfo).port}` }],
-    "internal",
-  );
-  const store = new KeyStore(bridge.url, "t");
+  const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal");
+  const store = new KeyStore(options.storeUrl ?? places.storeUrl, "t");
   const publisher = new OutboxPublisher(connection.db, store, cells, log);
-  const sealKey = await importSealKey(randomBytes(32).toString("base64"));
+  const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
+  const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);
   const context = (actor: string): VerbContext => ({
     db: connection.db,
     actor,
     now: () => new Date(),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,
-    pepper: undefined,
-    ssrf: { blockPrivate: false, allowedCidrs: [] },
-    resolve: async () => [],
+    pepper: options.pepper,
+    ssrf: options.ssrf ?? { blockPrivate: false, allowedCidrs: [] },
+    resolve: options.resolve ?? (async () => []),
     publisher,
   });
   const analytics = new AnalyticsStore(
@@ -93,12 +101,6 @@ export async function startControl(): Promise<TestControl> {
     version: { version: "0.0.0", git_sha: null, built_at: null },
     log,
   });
-  let storeStopped = false;
-  const stopStore = async (): Promise<void> => {
-    if (storeStopped) return;
-    storeStopped = true;
-    await bridge.close();
-  };
   return {
     connection,
     app,
@@ -113,12 +115,53 @@ export async function startControl(): Promise<TestControl> {
         headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       }),
+    stopStore: places.stopStore,
+    places,
+    close: async () => {
+      if (options.beside === undefined) await places.close();
+      await connection.close();
+    },
+  };
+}
+
+/** A GATEWAY_ENCRYPTION_KEY. */
+export function newEncryptionKey(): string {
+  return randomBytes(32).toString("base64");
+}
+
+async function startPlaces(): Promise<Places> {
+  const databaseUrl = await newDatabase();
+  const bridge = await startRedisBridge({ backend: memoryBackend(), token: "t" });
+  const cell: TestControl["cell"] = { items: [], changes: [], fail: false };
+  const sink = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    request.on("end", () => {
+      if (cell.fail) return void response.writeHead(500).end();
+      const { items } = invalidateBodySchema.parse(JSON.parse(text));
+      cell.items.push(...items.map((item) => revItemSchema.parse(item)));
+      cell.changes.push(...items.filter((item) => Object.keys(item).length > 3));
+      response.writeHead(204).end();
+    });
+  });
+  const sinkAt = await listen(sink, "127.0.0.1", 0);
+  let storeStopped = false;
+  const stopStore = async (): Promise<void> => {
+    if (storeStopped) return;
+    storeStopped = true;
+    await bridge.close();
+  };
+  return {
+    databaseUrl,
+    storeUrl: bridge.url,
+    cellUrl: sinkAt.url,
+    cell,
     stopStore,
     close: async () => {
       await stopStore();
-      await new Promise((resolve) => sink.close(resolve));
-      sink.closeAllConnections();
-      await connection.close();
+      await sinkAt.close();
     },
   };
 }
