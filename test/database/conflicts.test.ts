@@ -76,9 +76,9 @@ const step: fc.Arbitrary<Step> = fc.record({
 let worlds = 0;
 async function newWorld(): Promise<World> {
   worlds += 1;
-  const [{ request }] = replicas;
+  const [first] = replicas;
   const post = async <T>(path: string, body: object): Promise<T> => {
-    const response = await request("POST", path, body);
+    const response = await first.request("POST", path, body);
     expect(response.status).toBe(200);
     return (await response.json()) as T;
   };
@@ -100,34 +100,36 @@ const statusOf = (value: number): string => (value % 2 === 0 ? "suspended" : "ac
 
 /** Does a step; answers the response, null for what is no request. */
 async function run(world: World, { does, pick, value, replica }: Step): Promise<Response | null> {
-  const { request, resync } = replicas[replica];
+  const control = replicas[replica];
   const tenant = `/api/v1/tenants/${world.tenants[pick % TENANTS]}`;
   const key = `/api/v1/keys/${world.keys[pick % world.keys.length]}`;
   switch (does) {
     case "weight":
-      return await request("PATCH", `${tenant}/weight`, { weight: value });
+      return await control.request("PATCH", `${tenant}/weight`, { weight: value });
     case "tokens_per_minute":
-      return await request("PUT", `${tenant}/quota`, { tokens_per_minute: value, max_in_flight: value });
+      return await control.request("PUT", `${tenant}/quota`, { tokens_per_minute: value, max_in_flight: value });
     case "max_in_flight":
-      return await request("PUT", `${tenant}/quota`, { tokens_per_minute: value, max_in_flight: value });
+      return await control.request("PUT", `${tenant}/quota`, { tokens_per_minute: value, max_in_flight: value });
     case "status":
-      return await request("PATCH", `${tenant}/status`, { status: statusOf(value) });
+      return await control.request("PATCH", `${tenant}/status`, { status: statusOf(value) });
     case "group":
-      return await request("PATCH", `${tenant}/group`, { fairshare_group: value % 2 === 0 ? world.group : "default" });
+      return await control.request("PATCH", `${tenant}/group`, {
+        fairshare_group: value % 2 === 0 ? world.group : "default",
+      });
     case "group_weight":
-      return await request("PATCH", `/api/v1/fairshare/groups/${world.group}/weight`, { weight: value });
+      return await control.request("PATCH", `/api/v1/fairshare/groups/${world.group}/weight`, { weight: value });
     case "create_key":
-      return await request("POST", `${tenant}/keys`, { name: `key-${value}` });
+      return await control.request("POST", `${tenant}/keys`, { name: `key-${value}` });
     case "delete_key":
-      return await request("DELETE", key);
+      return await control.request("DELETE", key);
     case "disabled":
-      return await request("PUT", `${key}/disabled`, { disabled: value % 2 === 0 });
+      return await control.request("PUT", `${key}/disabled`, { disabled: value % 2 === 0 });
     case "model":
-      return await request("PUT", `/api/v1/models/${world.model}/capacity`, { max_in_flight: value });
+      return await control.request("PUT", `/api/v1/models/${world.model}/capacity`, { max_in_flight: value });
     case "delete_tenant":
-      return await request("DELETE", tenant);
+      return await control.request("DELETE", tenant);
     case "compare":
-      await resync.differing();
+      await control.resync.differing();
       return null;
     default:
       return does satisfies never;

@@ -115,7 +115,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
         headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       }),
-    stopStore: places.stopStore,
+    stopStore: async () => await places.stopStore(),
     places,
     close: async () => {
       if (options.beside === undefined) await places.close();

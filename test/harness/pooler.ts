@@ -61,7 +61,7 @@ export async function startPooler(server: Pick<Postgres, "host" | "port">, size:
     };
     const frames = splitter(onMessage);
     socket.on("data", (data: Buffer) => {
-      if (pool !== undefined) return void frames(data);
+      if (pool !== undefined) return frames(data);
       if (data.readInt32BE(4) === SSL_REQUEST) return void socket.write("N");
       const length = data.readInt32BE(0);
       pool = poolOf(pools, server, data.subarray(0, length), size);
@@ -124,8 +124,8 @@ class Pool {
   drop(upstream: Upstream): void {
     this.#all.delete(upstream);
     upstream.socket.destroy();
-    const next = this.#queue.shift();
-    if (next !== undefined) void this.take(undefined).then(next);
+    const waiter = this.#queue.shift();
+    if (waiter !== undefined) void this.take(undefined).then(waiter);
   }
 
   close(): void {
