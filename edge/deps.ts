@@ -3,6 +3,7 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { CellAdmission } from "./adapters/cell-admission.ts";
+import { CellTallies } from "./adapters/cell-tallies.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
@@ -57,6 +58,11 @@ function compose(bindings: Bindings): Deps | EnvError {
       responseCache: new RedisResponseCache(client, alerts),
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,
+      tallies: new CellTallies(
+        async (counted) => await cell.withCell(async (stub) => await stub.tally(counted)),
+        clock,
+        waitUntil,
+      ),
       log: consoleLog,
     };
     const memory = { usageOptionRefused: new Map(), endpoints: new EndpointMemory() };

@@ -10,6 +10,7 @@ import type { UsageRow } from "../shared/usage-row.ts";
 import type { Admitted, Ask, PermitHandle } from "./domain/ask.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
+import type { Tally } from "./domain/cell/tallies.ts";
 import type { UpstreamOutcomes } from "./domain/upstream-outcomes.ts";
 
 /** Unix epoch ms. */
@@ -116,6 +117,11 @@ export interface SecretOpener {
   open(stored: string): Promise<string>;
 }
 
+/** Counts what leaves no usage row. Never waited for, never throws. */
+export interface Tallying {
+  count(tally: Tally): void;
+}
+
 /** One structured line per event; secrets never reach it. */
 export interface Log {
   event(name: string, fields: Readonly<Record<string, string | number | boolean | null>>): void;
@@ -136,5 +142,6 @@ export interface Ports {
   readonly responseCache: ResponseCache;
   readonly secrets: SecretOpener;
   readonly alerts: Alerts;
+  readonly tallies: Tallying;
   readonly log: Log;
 }

@@ -10,6 +10,7 @@ import type { BudgetLimits } from "./budget/limits.ts";
 import type { BucketLevel } from "./budget/token-bucket.ts";
 import type { RefusalCode } from "./budget/wallet.ts";
 import type { HistorySample } from "./cell/history.ts";
+import type { Counted } from "./cell/tallies.ts";
 import type { Arrival, SchedulerSnapshot } from "./fairshare/types.ts";
 import type { UpstreamOutcomes } from "./upstream-outcomes.ts";
 
@@ -120,6 +121,8 @@ export interface CellApi {
   fairshareLive(): Promise<SchedulerSnapshot>;
   /** Samples of the last hour from `sinceMs` on, ascending (decisions §7.3). */
   fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]>;
+  /** Adds to the counters of what leaves no usage row. */
+  tally(counted: readonly Counted[]): Promise<void>;
   stats(): Promise<CellStats>;
   metrics(): Promise<CellMetrics>;
 }

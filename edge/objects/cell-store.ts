@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../shared/internal.ts";
 import type { SavedCounters } from "../domain/cell/counters.ts";
+import type { SavedTallies } from "../domain/cell/tallies.ts";
 
 const histogramSchema = z.object({ hits: z.array(z.number()), sum: z.number() });
 const countersSchema = z.object({
@@ -15,6 +16,8 @@ const countersSchema = z.object({
   ttft: histogramSchema,
   total: histogramSchema,
 });
+
+const talliesSchema = z.array(z.tuple([z.string(), z.number()]));
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS revisions (kind TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seen_at INTEGER NOT NULL, PRIMARY KEY (kind, id));
@@ -90,6 +93,16 @@ export class CellStore {
 
   set counters(value: SavedCounters) {
     this.#write("counters", JSON.stringify(value));
+  }
+
+  get tallies(): SavedTallies {
+    const text = this.#read("tallies");
+    const saved = text === null ? null : talliesSchema.safeParse(JSON.parse(text));
+    return saved?.success ? saved.data : [];
+  }
+
+  set tallies(value: SavedTallies) {
+    this.#write("tallies", JSON.stringify(value));
   }
 
   #read(name: string): string | null {

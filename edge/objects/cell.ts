@@ -19,6 +19,7 @@ import { History, type HistorySample, SAMPLE_EVERY_MS } from "../domain/cell/his
 import { schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
+import { type Counted, Tallies } from "../domain/cell/tallies.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
@@ -44,6 +45,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #courier: RowCourier;
   readonly #revisions = new Revisions();
   readonly #counters = new Counters();
+  readonly #tallies = new Tallies();
   readonly #refusals = new RefusalBound();
   readonly #cell: string;
   readonly #history = new History();
@@ -77,6 +79,7 @@ export class Cell extends DurableObject<Bindings> {
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
     });
+    this.#tallies.restore(this.#store.tallies);
     const saved = this.#store.counters;
     if (saved !== null) this.#counters.restore(saved);
     this.#busy = this.#store.busy;
@@ -145,6 +148,12 @@ export class Cell extends DurableObject<Bindings> {
     return this.#history.since(sinceMs, Date.now());
   }
 
+  /** Counts what leaves no usage row. */
+  async tally(counted: readonly Counted[]): Promise<void> {
+    this.#tallies.add(counted);
+    this.#wake();
+  }
+
   async stats(): Promise<CellStats> {
     const { inFlight, queued, maxInFlight } = this.#scheduler;
     return { cell: this.#cell, in_flight: inFlight, queued, max_in_flight: maxInFlight };
@@ -162,6 +171,7 @@ export class Cell extends DurableObject<Bindings> {
       cell: this.#cell,
       families: [
         ...this.#counters.families(),
+        ...this.#tallies.families(),
         plain("gateway_in_flight", "Requests that hold a slot.", "gauge", this.#scheduler.inFlight),
         plain(
           "gateway_budget_unchecked_total",
@@ -238,16 +248,22 @@ export class Cell extends DurableObject<Bindings> {
     this.#sample();
     const reports = count % SAMPLES_PER_REPORT === 0;
     if (reports) {
-      this.#store.counters = this.#counters.save();
+      this.#saveCounters();
       await this.#report();
     }
     if (!reports || this.#desk.seated > 0) {
       setTimeout(() => void this.#tick(count + 1), SAMPLE_EVERY_MS);
     } else {
       this.#ticking = false;
-      this.#store.counters = this.#counters.save();
+      this.#saveCounters();
       this.#markBusy(false);
     }
+  }
+
+  #saveCounters(): void {
+    this.#store.counters = this.#counters.save();
+    const tallies = this.#tallies.save();
+    if (tallies.length > 0) this.#store.tallies = tallies;
   }
 
   #sample(): void {

@@ -8,6 +8,7 @@ import type { SsrfPolicy } from "../../../shared/ssrf.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../domain/ask.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
 import type { Admission, CacheEntry, Directory, Ports, RecordSource, UpstreamCall } from "../../ports.ts";
 import type { Call } from "../context.ts";
@@ -76,6 +77,7 @@ export class World {
   readonly upstreamCalls: UpstreamCall[] = [];
   readonly stored: CacheEntry[] = [];
   readonly alerts: Issue[] = [];
+  readonly tallies: Tally[] = [];
   readonly pending: Promise<unknown>[] = [];
 
   /** A call as step 1 leaves it. */
@@ -137,6 +139,7 @@ export class World {
       },
       secrets: { open: async (stored) => await this.open(stored) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
+      tallies: { count: (tally) => void this.tallies.push(tally) },
       log: { event: () => undefined },
     };
   }

@@ -1,0 +1,84 @@
+/**
+ * Counters of what leaves no usage row, or is counted by labels that a row does not have (specification "Metrics",
+ * decisions §31, §37). Workers tell their Cell, whose metrics show them. The table of metrics is closed; the number of
+ * label sets is bounded, so that no flood of names can fill a Cell.
+ */
+import type { MetricFamily } from "../../../shared/internal.ts";
+
+interface TallyMetric {
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Label values that are shown from the start: all of them, where the set is closed. */
+  readonly shown: readonly (readonly string[])[];
+}
+
+export const TALLY_METRICS = {
+  gateway_mcp_requests_total: { help: "Calls of MCP servers.", labels: ["server", "status"], shown: [] },
+} as const satisfies Record<string, TallyMetric>;
+
+export type TallyName = keyof typeof TALLY_METRICS;
+
+/** One kind of event; `labels` are values in the order of the metric's label names. */
+export interface Tally {
+  readonly metric: TallyName;
+  readonly labels: readonly string[];
+}
+
+/** A tally and how often it happened. */
+export interface Counted extends Tally {
+  readonly times: number;
+}
+
+/** Tallies at rest: name and label values as JSON, and the count. */
+export type SavedTallies = readonly (readonly [string, number])[];
+
+const LABEL_SETS_MAX = 10_000;
+
+/** The name of a tally among others, as JSON. */
+export function tallyKey({ metric, labels }: Tally): string {
+  return JSON.stringify([metric, ...labels]);
+}
+
+export class Tallies {
+  readonly #counts = new Map<string, number>();
+
+  add(counted: readonly Counted[]): void {
+    for (const each of counted) {
+      const key = tallyKey(each);
+      const before = this.#counts.get(key);
+      if (before === undefined && this.#counts.size >= LABEL_SETS_MAX) continue;
+      this.#counts.set(key, (before ?? 0) + each.times);
+    }
+  }
+
+  /** Read back by {@link Tallies.restore}. */
+  save(): SavedTallies {
+    return [...this.#counts];
+  }
+
+  /** Goes on from what was saved. */
+  restore(saved: SavedTallies): void {
+    for (const [key, count] of saved) this.#counts.set(key, count);
+  }
+
+  families(): readonly MetricFamily[] {
+    const counts = [...this.#counts].map(([key, value]) => ({ names: JSON.parse(key) as readonly string[], value }));
+    return Object.entries<TallyMetric>(TALLY_METRICS).map(([name, { help, labels, shown }]) => {
+      const counted = counts
+        .filter(({ names }) => names[0] === name)
+        .map(({ names, value }) => ({ values: names.slice(1), value }));
+      const missing = shown.filter((values) => !counted.some((each) => each.values.join() === values.join()));
+      const all = [...missing.map((values) => ({ values, value: 0 })), ...counted];
+      return {
+        name,
+        help,
+        type: "counter",
+        samples: all.map(({ values, value }) => ({
+          suffix: "",
+          labels: Object.fromEntries(labels.map((label, at) => [label, values[at] ?? ""])),
+          value,
+        })),
+      };
+    });
+  }
+}
