@@ -80,16 +80,17 @@ class Hierarchical implements Policy {
       ? this.#choose((group, tenant) => {
           const groupCap = this.#active.capOf(group, maxInFlight);
           if (group.inFlight >= groupCap) return false;
-          return tenant === null || tenant.inFlight < this.#pool(group).active.capOf(tenant, groupCap);
+          return tenant === null || this.#isBelowCap(tenant, groupCap);
         })
       : undefined;
     return belowCaps ?? this.#choose(() => true);
   }
 
-  advance(tenant: TenantState, tenantScore: number, scoreOfGroup: number): void {
-    this.#pool(tenant.group).advance(tenantScore);
-    const top = this.#lanes.top();
-    this.#time.advance(top === undefined ? undefined : groupScore(top), scoreOfGroup);
+  advance(tenant: TenantState, tenantScore: number, scoreOfGroup: number, maxInFlight: number): void {
+    const groupCap = this.#active.capOf(tenant.group, maxInFlight);
+    this.#pool(tenant.group).advance(tenantScore, (rival) => this.#isBelowCap(rival, groupCap));
+    const first = this.#lanes.first((group) => group.inFlight < this.#active.capOf(group, maxInFlight));
+    this.#time.advance(first === undefined ? undefined : groupScore(first), scoreOfGroup);
   }
 
   detach(tenant: TenantState, to: GroupState): void {
@@ -117,6 +118,10 @@ class Hierarchical implements Policy {
       return chosen !== undefined;
     });
     return chosen;
+  }
+
+  #isBelowCap(tenant: TenantState, groupCap: number): boolean {
+    return tenant.inFlight < this.#pool(tenant.group).active.capOf(tenant, groupCap);
   }
 
   #pool(group: GroupState): Pool {

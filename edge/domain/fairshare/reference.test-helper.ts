@@ -18,6 +18,11 @@ interface Tenant extends Party {
   admissionWeight: number;
 }
 
+interface Group extends Party {
+  readonly name: string;
+  readonly seen: number;
+}
+
 interface Waiting {
   readonly arrival: Arrival;
   readonly seen: number;
@@ -36,7 +41,7 @@ interface Model {
 export class Reference {
   readonly #algorithm: FairshareAlgorithm;
   readonly #tenants = new Map<string, Tenant>();
-  readonly #groups = new Map<string, Party & { readonly seen: number }>();
+  readonly #groups = new Map<string, Group>();
   readonly #models = new Map<string, Model>();
   /** Virtual time of each competition of tenants, by group ("" when all compete), and of the groups (null). */
   readonly #times = new Map<string | null, number>();
@@ -137,7 +142,7 @@ export class Reference {
     if (to === tenant.group) return;
     if (!this.#groups.has(to)) {
       this.#seen += 1;
-      this.#groups.set(to, { weight: change.group?.weight ?? 0, served: 0, seen: this.#seen });
+      this.#groups.set(to, { name: to, weight: change.group?.weight ?? 0, served: 0, seen: this.#seen });
     }
     if (this.#algorithm === "hierarchical") {
       const group = this.#group(to);
@@ -189,10 +194,6 @@ export class Reference {
         (head) => head.seen,
       )[0];
     if (this.#algorithm === "weighted") return first(heads);
-    const groupCaps = this.#caps(
-      [...this.#groups.keys()].filter((name) => this.#groupIsActive(name)),
-      this.#max,
-    );
     const choose = (from: readonly Waiting[]) => {
       const groups = byScore(
         [...new Set(from.map(groupOf))],
@@ -201,27 +202,30 @@ export class Reference {
       );
       return first(from.filter((head) => groupOf(head) === groups[0]));
     };
-    const eligible = heads.filter((head) => {
-      const name = groupOf(head);
-      const groupCap = groupCaps.get(name) ?? 1;
-      const rivals = [...this.#tenants.values()].filter((other) => other.group === name && this.#isActive(other));
-      const caps = shares(rivals, (rival) => effective(rival.weight, rival.admissionWeight), groupCap);
-      const tenant = this.#tenant(head.arrival.tenant.id);
-      return (
-        this.#count((other) => other.group === name) < groupCap &&
-        this.#count((other) => other.arrival.tenant.id === tenant.id) < (caps.get(tenant) ?? 1)
-      );
-    });
+    const eligible = heads.filter((head) => this.#groupIsBelow(groupOf(head)) && this.#isBelow(head));
     return choose(eligible) ?? choose(heads);
   }
 
-  #caps(names: readonly string[], slots: number): ReadonlyMap<string, number> {
+  /** Below its slot cap; in weighted mode there is none. */
+  #groupIsBelow(name: string): boolean {
+    return this.#count((running) => running.group === name) < this.#groupCap(name);
+  }
+
+  #groupCap(name: string): number {
+    const active = [...this.#groups.values()].filter((group) => this.#groupIsActive(group.name));
+    return shares(active, (group) => group.weight, this.#max).get(this.#group(name)) ?? 1;
+  }
+
+  #isBelow(head: Waiting): boolean {
+    if (this.#algorithm === "weighted") return true;
+    const tenant = this.#tenant(head.arrival.tenant.id);
+    const rivals = [...this.#tenants.values()].filter((other) => other.group === tenant.group && this.#isActive(other));
     const caps = shares(
-      names.map((name) => this.#group(name)),
-      (group) => group.weight,
-      slots,
+      rivals,
+      (rival) => effective(rival.weight, rival.admissionWeight),
+      this.#groupCap(tenant.group),
     );
-    return new Map(names.map((name) => [name, caps.get(this.#group(name)) ?? 1]));
+    return this.#count((running) => running.arrival.tenant.id === tenant.id) < (caps.get(tenant) ?? 1);
   }
 
   #grant(waiter: Waiting): string {
@@ -236,7 +240,7 @@ export class Reference {
     const heads = this.#heads();
     const competition = this.#competition(tenant.group);
     const rivals = heads.filter(
-      (head) => this.#competition(this.#tenant(head.arrival.tenant.id).group) === competition,
+      (head) => this.#competition(this.#tenant(head.arrival.tenant.id).group) === competition && this.#isBelow(head),
     );
     const advance = (which: string | null, scores: readonly number[], granted: number): void => {
       this.#times.set(which, scores.length > 0 ? Math.min(...scores) : Math.max(this.#time(which), granted));
@@ -246,7 +250,9 @@ export class Reference {
       rivals.map((head) => this.#score(head)),
       score,
     );
-    const groups = heads.map((head) => this.#group(this.#tenant(head.arrival.tenant.id).group));
+    const groups = heads
+      .map((head) => this.#group(this.#tenant(head.arrival.tenant.id).group))
+      .filter((other) => this.#groupIsBelow(other.name));
     advance(
       null,
       groups.map((other) => other.served / other.weight),
@@ -285,7 +291,7 @@ export class Reference {
     return tenant;
   }
 
-  #group(name: string): Party & { readonly seen: number } {
+  #group(name: string): Group {
     const group = this.#groups.get(name);
     if (group === undefined) throw new Error(`no group ${name}`);
     return group;

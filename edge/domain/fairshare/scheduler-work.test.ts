@@ -1,64 +1,107 @@
-/** A decision costs O(log n + slots): comparisons are counted, never time. */
+/** A decision costs O(log n + slots), whoever waits: comparisons are counted, never time. */
 import { describe, expect, it } from "vitest";
 import { createScheduler } from "./scheduler.ts";
-import type { Arrival } from "./types.ts";
+import type { Arrival, FairshareAlgorithm } from "./types.ts";
 
-const SLOTS = 16;
-const DECISIONS = 200;
+const DECISIONS = 300;
 
+/** What one tenant of many is and waits for. */
 interface Crowd {
-  readonly models: readonly string[];
-  readonly fullModel: boolean;
+  readonly groups: number;
   readonly tenantCap: number | null;
+  /** Models that a tenant waits for, in order. */
+  readonly models: (tenant: number) => readonly string[];
 }
 
-/** The most comparisons that one release and the grant it causes take, with `tenants` waiting. */
-function worstDecision(algorithm: "weighted" | "hierarchical", tenants: number, crowd: Crowd): number {
+/** `full` has one slot, which is taken; `tight` has two; the rest have no cap. */
+const modelCap = (model: string): number | null => (model === "full" ? 1 : model === "tight" ? 2 : null);
+/** Every model but the plain ones has a weight of its own. */
+const admissionWeight = (model: string): number => 100 + 10 * Number(model.replaceAll(/\D/g, "") || 0);
+
+/** The most comparisons that one event and the grants it causes take, with `tenants` waiting. */
+function worstDecision(algorithm: FairshareAlgorithm, slots: number, tenants: number, crowd: Crowd): number {
   let comparisons = 0;
+  let made = 0;
   const scheduler = createScheduler({
     algorithm,
-    maxInFlight: SLOTS,
+    maxInFlight: slots,
     probe: () => {
       comparisons += 1;
     },
   });
-  const arrival = (tenant: number, model: string): Arrival => ({
-    requestId: `${tenant}/${model}/${tenant % 7}`,
-    tenant: { id: `t${tenant}`, name: `t${tenant}`, weight: 100 + (tenant % 5), maxInFlight: crowd.tenantCap },
-    group: { name: `g${tenant % 4}`, weight: 100 },
-    model: { name: model, admissionWeight: 100, maxInFlight: model === "full" ? 1 : null },
-    costTokens: 10 + (tenant % 90),
-  });
+  const arrivalOf = (tenant: number, model: string): Arrival => {
+    made += 1;
+    return {
+      requestId: `r${made}`,
+      tenant: { id: `t${tenant}`, name: `t${tenant}`, weight: 100 + (tenant % 5), maxInFlight: crowd.tenantCap },
+      group: { name: `g${tenant % crowd.groups}`, weight: 100 + ((tenant % crowd.groups) % 7) },
+      model: { name: model, admissionWeight: admissionWeight(model), maxInFlight: modelCap(model) },
+      costTokens: 10 + (tenant % 90),
+    };
+  };
+  const known = new Map<string, { readonly tenant: number; readonly model: string }>();
+  const arrive = (tenant: number, model: string): readonly string[] => {
+    const arrival = arrivalOf(tenant, model);
+    known.set(arrival.requestId, { tenant, model });
+    return scheduler.apply({ type: "arrive", arrival }, 0).map((grant) => grant.requestId);
+  };
   scheduler.apply({ type: "hold", on: true }, 0);
-  if (crowd.fullModel) scheduler.apply({ type: "adopt", arrival: arrival(tenants, "full") }, 0);
-  for (let tenant = 0; tenant < tenants; tenant += 1)
-    for (const model of crowd.fullModel ? ["full", ...crowd.models] : crowd.models)
-      scheduler.apply({ type: "arrive", arrival: arrival(tenant, model) }, 0);
+  scheduler.apply({ type: "adopt", arrival: arrivalOf(tenants, "full") }, 0);
+  for (let tenant = 0; tenant < tenants; tenant += 1) for (const model of crowd.models(tenant)) arrive(tenant, model);
   const running = scheduler.apply({ type: "hold", on: false }, 0).map((grant) => grant.requestId);
   let worst = 0;
+  const count = (decide: () => void): void => {
+    comparisons = 0;
+    decide();
+    worst = Math.max(worst, comparisons);
+  };
   for (let decision = 0; decision < DECISIONS; decision += 1) {
     const done = running.shift();
-    if (done === undefined) throw new Error("nothing runs");
-    comparisons = 0;
-    const granted = scheduler.apply({ type: "release", requestId: done, actualTokens: 50 }, 1);
-    worst = Math.max(worst, comparisons);
-    expect(granted).toHaveLength(1);
-    running.push(...granted.map((grant) => grant.requestId));
+    const { tenant, model } = known.get(done ?? "") ?? { tenant: 0, model: "m" };
+    count(() => {
+      const granted = scheduler.apply({ type: "release", requestId: done ?? "", actualTokens: 50 }, 1);
+      running.push(...granted.map((grant) => grant.requestId));
+    });
+    count(() => running.push(...arrive(tenant, model)));
+    count(() => running.push(...arrive((decision * 37) % tenants, model)));
+    count(() => scheduler.apply({ type: "leave", requestId: `r${made}` }, 1));
   }
   return worst;
 }
 
+const CROWDS: readonly (readonly [string, Crowd])[] = [
+  ["one model", { groups: 4, tenantCap: null, models: () => ["m"] }],
+  ["tenants at their caps", { groups: 4, tenantCap: 1, models: () => ["m"] }],
+  ["several models each", { groups: 4, tenantCap: null, models: () => ["m", "n", "o"] }],
+  [
+    "many models of different weights",
+    { groups: 4, tenantCap: null, models: (at) => [`m${at % 97}`, `m${(at * 7) % 101}`, `m${(at * 3) % 53}`] },
+  ],
+  ["a full model before all others", { groups: 4, tenantCap: null, models: () => ["full", "m"] }],
+  ["models full one moment and not the next", { groups: 4, tenantCap: null, models: () => ["tight", "full", "m9"] }],
+  [
+    "all but a few blocked by one full model",
+    { groups: 4, tenantCap: null, models: (at) => (at % 100 === 0 ? ["m"] : ["full"]) },
+  ],
+  ["one group for each tenant", { groups: 10_000, tenantCap: null, models: () => ["m"] }],
+  [
+    "groups blocked by one full model",
+    { groups: 10_000, tenantCap: null, models: (at) => (at % 100 === 0 ? ["m"] : ["full"]) },
+  ],
+];
+
 describe.each(["weighted", "hierarchical"] as const)("the work of a decision (%s)", (algorithm) => {
-  it.each<[string, Crowd]>([
-    ["one model", { models: ["m"], fullModel: false, tenantCap: null }],
-    ["tenants at their caps", { models: ["m"], fullModel: false, tenantCap: 1 }],
-    ["several models each", { models: ["m", "n", "o"], fullModel: false, tenantCap: null }],
-    ["a full model before all others", { models: ["m"], fullModel: true, tenantCap: null }],
-  ])("hardly grows from 1,000 to 10,000 waiting tenants: %s", (_name, crowd) => {
-    const small = worstDecision(algorithm, 1000, crowd);
-    const large = worstDecision(algorithm, 10_000, crowd);
-    // A heap of ten times the size is 3.4 levels deeper; a handful of heap moves happen per lane.
-    expect(large).toBeLessThanOrEqual(small + 40 * Math.log2(10) * (crowd.models.length + 1));
-    expect(large).toBeLessThanOrEqual(40 * (Math.log2(10_000) + SLOTS) * (crowd.models.length + 1));
+  it.each(CROWDS)("is O(log n + slots): %s", (_name, crowd) => {
+    const few = worstDecision(algorithm, 16, 1000, crowd);
+    const many = worstDecision(algorithm, 16, 10_000, crowd);
+    // Ten times the tenants: every heap is log2(10) levels deeper, and a decision moves a dozen competitors at most.
+    expect(many - few).toBeLessThanOrEqual(12 * Math.log2(10));
+    expect(many).toBeLessThanOrEqual(bound(16, 10_000));
+    expect(worstDecision(algorithm, 128, 10_000, crowd)).toBeLessThanOrEqual(bound(128, 10_000));
   });
 });
+
+/** A dozen competitors moved, and the heaviest `2 * slots` put in order, for the slot caps of groups and of tenants. */
+function bound(slots: number, tenants: number): number {
+  return 12 * Math.log2(tenants) + 2 * (2 * slots) * Math.log2(2 * slots);
+}
