@@ -78,18 +78,16 @@ class Hierarchical implements Policy {
   next(maxInFlight: number, contended: boolean): Head | undefined {
     const belowCaps = contended
       ? this.#choose((group, tenant) => {
-          const groupCap = this.#active.capOf(group, maxInFlight);
-          if (group.inFlight >= groupCap) return false;
-          return tenant === null || this.#isBelowCap(tenant, groupCap);
+          if (tenant === null) return this.#active.isBelowCap(group, maxInFlight);
+          return this.#isBelowCap(tenant, maxInFlight);
         })
       : undefined;
     return belowCaps ?? this.#choose(() => true);
   }
 
   advance(tenant: TenantState, tenantScore: number, scoreOfGroup: number, maxInFlight: number): void {
-    const groupCap = this.#active.capOf(tenant.group, maxInFlight);
-    this.#pool(tenant.group).advance(tenantScore, (rival) => this.#isBelowCap(rival, groupCap));
-    const first = this.#lanes.first((group) => group.inFlight < this.#active.capOf(group, maxInFlight));
+    this.#pool(tenant.group).advance(tenantScore, (rival) => this.#isBelowCap(rival, maxInFlight));
+    const first = this.#lanes.first((group) => this.#active.isBelowCap(group, maxInFlight));
     this.#time.advance(first === undefined ? undefined : groupScore(first), scoreOfGroup);
   }
 
@@ -120,8 +118,8 @@ class Hierarchical implements Policy {
     return chosen;
   }
 
-  #isBelowCap(tenant: TenantState, groupCap: number): boolean {
-    return tenant.inFlight < this.#pool(tenant.group).active.capOf(tenant, groupCap);
+  #isBelowCap(tenant: TenantState, maxInFlight: number): boolean {
+    return this.#pool(tenant.group).active.isBelowCap(tenant, this.#active.mostOf(tenant.group, maxInFlight));
   }
 
   #pool(group: GroupState): Pool {

@@ -10,18 +10,25 @@ export function reweighed(served: number, time: number, from: number, to: number
   return Math.max(0, (time + (served - time * from) / Math.max(from, to)) * to);
 }
 
-/** Slot caps; a share of 0 is a cap of 1. Equal weights: who was met earlier is first. */
-export function shares<T extends { readonly seen: number }>(
+/**
+ * Whether a party may hold one slot more, and the most it can come to hold. A share of 0 is a cap of 1; parties of one
+ * weight take turns at the slots that cannot be divided among them.
+ */
+export function capOf<T extends { readonly seen: number }>(
+  party: T,
   parties: readonly T[],
   weightOf: (party: T) => number,
   slots: number,
-): ReadonlyMap<T, number> {
+  heldBy: (party: T) => number,
+): { readonly most: number; readonly below: boolean } {
   const ordered = parties.toSorted((a, b) => weightOf(b) - weightOf(a) || a.seen - b.seen);
   const weights = ordered.map(weightOf);
-  const caps = apportion(
-    slots,
-    weights,
-    weights.reduce((sum, weight) => sum + weight, 0),
-  );
-  return new Map(ordered.map((party, at) => [party, Math.max(1, caps[at] ?? 0)]));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const shares = apportion(slots, weights, total).map((share) => Math.max(1, share));
+  const own = shares.filter((_, at) => weights[at] === weightOf(party));
+  const floor = Math.min(...own);
+  const turns = own.reduce((sum, share) => sum + share - floor, 0);
+  const taken = ordered.filter((other) => weightOf(other) === weightOf(party) && heldBy(other) > floor).length;
+  const held = heldBy(party);
+  return { most: Math.max(...own), below: held < floor || (held === floor && taken < turns) };
 }

@@ -2,7 +2,7 @@
  * Decisions §20.1-20.4 written down as plainly as possible: every decision looks at everybody who waits. Slow on purpose;
  * the scheduler must grant the same requests in the same order.
  */
-import { byScore, effective, reweighed, shares } from "./reference-arithmetic.test-helper.ts";
+import { byScore, capOf, effective, reweighed } from "./reference-arithmetic.test-helper.ts";
 import type { Arrival, FairshareAlgorithm, SchedulerEvent } from "./types.ts";
 
 interface Party {
@@ -202,30 +202,23 @@ export class Reference {
       );
       return first(from.filter((head) => groupOf(head) === groups[0]));
     };
-    const eligible = heads.filter((head) => this.#groupIsBelow(groupOf(head)) && this.#isBelow(head));
+    const eligible = heads.filter((head) => this.#groupCap(groupOf(head)).below && this.#isBelow(head));
     return choose(eligible) ?? choose(heads);
   }
 
-  /** Below its slot cap; in weighted mode there is none. */
-  #groupIsBelow(name: string): boolean {
-    return this.#count((running) => running.group === name) < this.#groupCap(name);
-  }
-
-  #groupCap(name: string): number {
+  #groupCap(name: string) {
     const active = [...this.#groups.values()].filter((group) => this.#groupIsActive(group.name));
-    return shares(active, (group) => group.weight, this.#max).get(this.#group(name)) ?? 1;
+    const held = (group: Group): number => this.#count((running) => running.group === group.name);
+    return capOf(this.#group(name), active, (group) => group.weight, this.#max, held);
   }
 
   #isBelow(head: Waiting): boolean {
     if (this.#algorithm === "weighted") return true;
     const tenant = this.#tenant(head.arrival.tenant.id);
     const rivals = [...this.#tenants.values()].filter((other) => other.group === tenant.group && this.#isActive(other));
-    const caps = shares(
-      rivals,
-      (rival) => effective(rival.weight, rival.admissionWeight),
-      this.#groupCap(tenant.group),
-    );
-    return this.#count((running) => running.arrival.tenant.id === tenant.id) < (caps.get(tenant) ?? 1);
+    const weightOf = (rival: Tenant): number => effective(rival.weight, rival.admissionWeight);
+    const held = (rival: Tenant): number => this.#count((running) => running.arrival.tenant.id === rival.id);
+    return capOf(tenant, rivals, weightOf, this.#groupCap(tenant.group).most, held).below;
   }
 
   #grant(waiter: Waiting): string {
@@ -252,7 +245,7 @@ export class Reference {
     );
     const groups = heads
       .map((head) => this.#group(this.#tenant(head.arrival.tenant.id).group))
-      .filter((other) => this.#groupIsBelow(other.name));
+      .filter((other) => this.#groupCap(other.name).below);
     advance(
       null,
       groups.map((other) => other.served / other.weight),
