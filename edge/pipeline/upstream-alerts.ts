@@ -1,6 +1,7 @@
 /**
  * Which ends of upstream calls operators hear of (specification "Events", decisions §35): no answer at all, an answer that
- * is the upstream's own fault, a stream that broke. Details are the gateway's own words: names, statuses and counts.
+ * is the upstream's own fault, a stream that broke. Each is an alert, and one line of the log with its request. Details are
+ * the gateway's own words: names, statuses and counts.
  */
 import { issues } from "../../shared/alerts.ts";
 import type { ModelRecord } from "../../shared/records.ts";
@@ -27,8 +28,11 @@ export function tellUnanswered(call: Call, model: ModelRecord, effort: Effort & 
 
 /** The answer that the client gets: a 5xx, or a redirect that is not followed, is told. */
 export function tellAnswered(call: Call, model: ModelRecord, status: number, effort: Effort): void {
-  if (status >= 500) call.ports.alerts.raise(issues.upstream5xxResponse(model.model_name, status));
-  else if (status >= 300 && status < 400)
+  if (status >= 500) {
+    call.ports.alerts.raise(issues.upstream5xxResponse(model.model_name, status));
+    const { model_name } = model;
+    call.ports.log.event("upstream_5xx_response", { request_id: call.requestId, model: model_name, status, ...effort });
+  } else if (status >= 300 && status < 400)
     tellUnanswered(call, model, { ...effort, reason: `redirect ${status} not followed` });
 }
 

@@ -42,7 +42,7 @@ function content(behaviour: Behaviour): string {
 }
 
 function fail(behaviour: Behaviour, status: number, seen: SeenRequest, response: ServerResponse): void {
-  if (status >= 300 && status < 400) response.setHeader("location", "http://127.0.0.1:9/elsewhere");
+  if (status >= 300 && status < 400) response.setHeader("location", "/at/elsewhere/plain/v1/chat/completions");
   const retryAfter = behaviour.text("retry-after") ?? (status === 429 ? "7" : undefined);
   if (retryAfter !== undefined) response.setHeader("retry-after", retryAfter);
   if (behaviour.words.has("endless"))

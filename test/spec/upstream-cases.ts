@@ -1,0 +1,166 @@
+/**
+ * The table of decisions §22: for everything that an upstream can do, what becomes of a request - alone, with two attempts,
+ * and with a well-behaved second endpoint beside it.
+ */
+
+/** What the client reads: the good answer, the upstream's own error, the gateway's error, or how a body ends. */
+export type Told =
+  | "answer"
+  | "stream"
+  | "own error"
+  | "upstream_failed"
+  | "upstream_timeout"
+  | "in-band error"
+  | "cut body"
+  | "garbage";
+
+export interface Outcome {
+  readonly status: number;
+  readonly reads: Told;
+  /** Requests that each endpoint saw. */
+  readonly attempts: Readonly<Record<string, number>>;
+  readonly counted: Readonly<Record<string, number>>;
+  /** The alert, by its key. */
+  readonly alert: string | null;
+  /** What the ledger says of the upstream, 0 when none answered. */
+  readonly upstreamStatus: number;
+  readonly billed: "reported" | "estimate" | "nothing";
+}
+
+export interface Case {
+  readonly behaviour: string;
+  readonly stream?: boolean;
+  /** One address, `max_retries` 1. */
+  readonly alone: Outcome;
+  /** The same endpoint before a good one. */
+  readonly beside: Outcome;
+}
+
+const bad = (times: number) => (times === 0 ? {} : { bad: times });
+
+const good = (before: Readonly<Record<string, number>>, counted: Readonly<Record<string, number>>): Outcome => ({
+  status: 200,
+  reads: "answer",
+  attempts: { ...before, good: 1 },
+  counted: { ...counted, failover: 1, success: 1 },
+  alert: null,
+  upstreamStatus: 200,
+  billed: "reported",
+});
+
+/** No connection: one more attempt than a failed answer gets. */
+const unreachable = (behaviour: string, seen: number): Case => ({
+  behaviour,
+  alone: {
+    status: 502,
+    reads: "upstream_failed",
+    attempts: bad(seen),
+    counted: { retry: 2, exhausted: 1 },
+    alert: "upstream_request_failed",
+    upstreamStatus: 0,
+    billed: "nothing",
+  },
+  beside: good(bad(seen), { retry: 2 }),
+});
+
+const retryable = (behaviour: string, upstreamStatus: number, status: number): Case => ({
+  behaviour,
+  alone: {
+    status,
+    reads: "own error",
+    attempts: bad(2),
+    counted: { retry: 1, exhausted: 1 },
+    alert: status === 502 ? "upstream_5xx_response" : null,
+    upstreamStatus,
+    billed: "nothing",
+  },
+  beside: good(bad(2), { retry: 1 }),
+});
+
+const same = (behaviour: string, outcome: Outcome, stream = false): Case => ({
+  behaviour,
+  stream,
+  alone: outcome,
+  beside: outcome,
+});
+
+const final = (behaviour: string, upstreamStatus: number, status: number, alert: string | null): Case =>
+  same(behaviour, {
+    status,
+    reads: "own error",
+    attempts: bad(1),
+    counted: {},
+    alert,
+    upstreamStatus,
+    billed: "nothing",
+  });
+
+/** Answered with 200: what comes after the first byte is never tried again. */
+const begun = (
+  behaviour: string,
+  reads: Told,
+  change: Partial<Outcome> = {},
+  stream = reads !== "answer" && reads !== "cut body",
+): Case =>
+  same(
+    behaviour,
+    {
+      status: 200,
+      reads,
+      attempts: bad(1),
+      counted: { success: 1 },
+      alert: null,
+      upstreamStatus: 200,
+      billed: "reported",
+      ...change,
+    },
+    stream,
+  );
+
+const broke = { alert: "upstream_stream_error", billed: "estimate" } as const;
+
+export const CASES: readonly Case[] = [
+  unreachable("refuses", 0),
+  unreachable("reset", 3),
+  unreachable("nonsense", 3),
+  retryable("status=408", 408, 408),
+  retryable("status=429", 429, 429),
+  retryable("status=500", 500, 502),
+  retryable("status=502", 502, 502),
+  retryable("status=503,retry-after=0.3", 503, 502),
+  retryable("status=504", 504, 502),
+  {
+    behaviour: "hang",
+    alone: {
+      status: 504,
+      reads: "upstream_timeout",
+      attempts: bad(2),
+      counted: { timeout: 2, retry: 1, exhausted: 1 },
+      alert: "upstream_request_failed",
+      upstreamStatus: 0,
+      billed: "nothing",
+    },
+    beside: good(bad(2), { timeout: 2, retry: 1 }),
+  },
+  final("status=400", 400, 400, null),
+  final("status=401", 401, 401, null),
+  final("status=404", 404, 404, null),
+  final("status=422", 422, 422, null),
+  final("status=302", 302, 502, "upstream_request_failed"),
+  final("status=501", 501, 502, "upstream_5xx_response"),
+  begun("status=503,fails=1", "answer", { attempts: bad(2), counted: { retry: 1, success: 1 } }),
+  begun("reset,fails=1", "answer", { attempts: bad(2), counted: { retry: 1, success: 1 } }),
+  begun("reset,fails=2", "answer", { attempts: bad(3), counted: { retry: 2, success: 1 } }),
+  begun("hang,fails=1", "answer", { attempts: bad(2), counted: { timeout: 1, retry: 1, success: 1 } }),
+  begun("plain", "answer"),
+  begun("no-usage", "answer", { billed: "estimate" }),
+  begun("gzip", "answer"),
+  begun("mb=20", "answer"),
+  begun("half", "cut body", broke),
+  begun("plain,chunks=5", "stream"),
+  begun("bytes", "stream"),
+  begun("garbage", "garbage", { billed: "estimate" }),
+  begun("cut,pace=20", "in-band error", broke),
+  begun("cut-mid,pace=20", "in-band error", broke),
+  begun("stall", "in-band error", { ...broke, counted: { success: 1, timeout: 1 } }),
+];

@@ -1,0 +1,189 @@
+/**
+ * Everything that an upstream can do meets every way of choosing one (decisions §22): status, body, headers, attempts, row,
+ * alert and counters, on a stack of its own, so that the counters are these requests' and nobody else's.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fnv1a64 } from "../../edge/domain/fnv1a.ts";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Model } from "../../shared/schema/model.ts";
+import type { UsageLog } from "../../shared/schema/usage.ts";
+import { dataOf } from "../harness/fixture.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { garbage } from "../harness/upstream-answers.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { CASES, type Case, type Outcome } from "./upstream-cases.ts";
+
+const MODES = ["own address", "failover", "load_balance", "session_hash"] as const;
+type Mode = (typeof MODES)[number];
+
+/** Requests under way at once. */
+const SIDE_BY_SIDE = 8;
+
+interface Result {
+  readonly outcome: Omit<Outcome, "billed" | "counted" | "alert" | "reads"> & { readonly reads: string };
+  readonly headers: Headers;
+  readonly row: UsageLog;
+}
+
+const results = new Map<string, Result>();
+const lines: string[] = [];
+let upstream: TestUpstream;
+let stack: Stack;
+let gateway: Gateway;
+let folder: string;
+let caller: Minted;
+
+const nameOf = (entry: Case, mode: Mode): string => `${entry.behaviour} ${mode}`;
+const expected = (entry: Case, mode: Mode): Outcome => (mode === "own address" ? entry.alone : entry.beside);
+
+beforeAll(async () => {
+  upstream = await startTestUpstream();
+  folder = mkdtempSync(join(tmpdir(), "gateway-outcomes-"));
+  stack = await startStack({ env: stackEnv(folder), log: (line) => lines.push(line) });
+  gateway = new Gateway(stack);
+  caller = await gateway.mint(upstream.url);
+  const waiting = CASES.flatMap((entry) => MODES.map((mode) => ({ entry, mode })));
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      results.set(nameOf(next.entry, next.mode), await meet(next.entry, next.mode));
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** One request for a model of its own, and everything that can be seen of it. */
+async function meet(entry: Case, mode: Mode): Promise<Result> {
+  const badUrl = entry.behaviour === "refuses" ? "http://127.0.0.1:9/v1" : upstream.at("bad", entry.behaviour);
+  const mark = `mark-${randomUUID()}`;
+  const model = await gateway.must<Model>("POST", "/models", {
+    model_name: `model-${mark}`,
+    upstream_model: "plain",
+    api_base: mode === "own address" ? badUrl : "",
+    input_cost_per_token: 0.001,
+    output_cost_per_token: 0.01,
+    max_retries: 1,
+    retry_backoff_ms: 20,
+    request_timeout_secs: /hang|stall/.test(entry.behaviour) ? 1 : 60,
+    endpoint_selection_mode: mode === "own address" ? "failover" : mode,
+  });
+  const minted = { ...caller, model, mark };
+  const headers = mode === "own address" ? {} : await addEndpoints(minted, mode, badUrl);
+  const response = await gateway.chat(minted, { stream: entry.stream ?? false, headers });
+  const reads = told(response, await response.text().catch(() => null));
+  const row = await gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+  const attempts = upstream.attempts(minted.mark);
+  const outcome = { status: response.status, reads, attempts, upstreamStatus: row.upstream_status };
+  return { outcome, headers: response.headers, row };
+}
+
+/** A bad endpoint that is first by the mode's own rule, and a good one. The answer: headers that make it so. */
+async function addEndpoints(minted: Minted, mode: Mode, badUrl: string): Promise<Record<string, string>> {
+  const add = async (name: string, api_base: string, fields: object): Promise<string> =>
+    (await gateway.must<{ id: string }>("POST", `/models/${minted.model.id}/endpoints`, { name, api_base, ...fields }))
+      .id;
+  const goodId = await add("a", upstream.at("good", "plain"), { priority: 2, weight: 1 });
+  // by weight it is first but for one time in 10^15
+  const badId = await add("b", badUrl, { priority: 1, weight: 1_000_000_000_000_000 });
+  if (mode !== "session_hash") return {};
+  const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+  const rank = (session: string, id: string): string => fnv1a64([bytes(`${session}\u0000`), bytes(id)]);
+  let session = "s0";
+  for (let next = 1; rank(session, badId) < rank(session, goodId); next += 1) session = `s${next}`;
+  return { "x-session-id": session };
+}
+
+/** What a client makes of the answer. */
+function told(response: Response, text: string | null): string {
+  if (text === null) return "cut body";
+  if (Buffer.from(text).equals(Buffer.from(garbage().toString("utf8")))) return "garbage";
+  if (response.headers.get("content-type") === "text/event-stream") {
+    const last = dataOf(text).at(-1) ?? "";
+    if (last === "[DONE]") return dataOf(text).every(isWhole) && !text.includes("prompt_tokens") ? "stream" : text;
+    const { error } = JSON.parse(last) as { error?: unknown };
+    const interrupted = { type: "upstream_error", code: "upstream_stream_error", param: null };
+    return JSON.stringify(error) === JSON.stringify({ message: "upstream stream interrupted", ...interrupted }) &&
+      dataOf(text).every(isWhole)
+      ? "in-band error"
+      : text;
+  }
+  const body = JSON.parse(text) as { id?: string; detail?: string; error?: { code: string } };
+  if (body.id === "chatcmpl-test") return "answer";
+  const upstreamStatus = response.headers.get("x-gateway-upstream-status");
+  return body.detail === `status ${upstreamStatus}` ? "own error" : (body.error?.code ?? text);
+}
+
+function isWhole(data: string): boolean {
+  return data === "[DONE]" || (JSON.parse(data) as object) !== null;
+}
+
+/** The alert of a request, as the log of the Worker has it. */
+function alertOf(requestId: string): string | null {
+  const line = lines.find((entry) => entry.includes(requestId) && /"event":"upstream_/.test(entry));
+  return /"event":"([a-z0-9_]+)"/.exec(line ?? "")?.[1] ?? null;
+}
+
+describe.each(MODES)("%s", (mode) => {
+  it.each(CASES.map((entry) => [entry.behaviour, entry] as const))("%s", (_behaviour, entry) => {
+    const result = results.get(nameOf(entry, mode)) as Result;
+    // what is counted is known of all requests together: the last test
+    const { billed, counted: _, ...outcome } = expected(entry, mode);
+    const { row, headers } = result;
+    expect({ ...result.outcome, alert: alertOf(row.request_id) }).toEqual(outcome);
+    const tokens = { reported: 33, estimate: row.estimated_tokens, nothing: 0 }[billed];
+    expect(row).toMatchObject({
+      status_code: outcome.status,
+      total_tokens: tokens,
+      admission: "fast",
+      cache_status: "off",
+      queue_wait_ms: 0,
+      cost_usd: expect.closeTo(row.input_tokens * 0.001 + row.output_tokens * 0.01, 9) as number,
+    });
+    expect(row.total_ms).toBeGreaterThanOrEqual(row.ttft_ms);
+    expect(
+      Object.fromEntries(
+        [...headers].filter(([name]) => !/^(date|connection|keep-alive|transfer-encoding|content-length)$/.test(name)),
+      ),
+    ).toEqual(headersOf(outcome, row.request_id));
+  });
+});
+
+/** Every header of an answer, but those of the connection. */
+function headersOf(outcome: Omit<Outcome, "billed" | "counted">, requestId: string): Record<string, unknown> {
+  const { status, reads, upstreamStatus } = outcome;
+  const events = reads === "stream" || reads === "garbage" || reads === "in-band error";
+  return {
+    "content-type": events ? "text/event-stream" : "application/json",
+    "x-gateway-request-id": requestId,
+    "x-request-id": requestId,
+    "x-gateway-overhead-ms": expect.stringMatching(/^\d+$/) as string,
+    ...(upstreamStatus === 0 ? {} : { "x-gateway-upstream-status": String(upstreamStatus) }),
+    ...(events ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {}),
+    ...(status === 429 ? { "retry-after": "7" } : {}),
+  };
+}
+
+it("counts every attempt once", async () => {
+  const sum: Record<string, number> = { success: 0, retry: 0, timeout: 0, failover: 0, exhausted: 0 };
+  for (const entry of CASES)
+    for (const mode of MODES)
+      for (const [outcome, times] of Object.entries(expected(entry, mode).counted))
+        sum[outcome] = (sum[outcome] ?? 0) + times;
+  const counted = async (): Promise<Record<string, number>> => {
+    const text = await (await fetch(`${stack.metricsUrl}/metrics`)).text();
+    const found = text.matchAll(/^gateway_upstream_attempts_total\{outcome="(\w+)",cell="local"\} (\d+)$/gm);
+    return Object.fromEntries([...found].map(([, outcome, value]) => [String(outcome), Number(value)]));
+  };
+  expect(await waitFor(counted, (seen) => JSON.stringify(seen) === JSON.stringify(sum), 3_000).catch(counted)).toEqual(
+    sum,
+  );
+});
