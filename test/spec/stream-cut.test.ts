@@ -1,0 +1,74 @@
+/** A stream that breaks inside an event: whoever reads it still finds the in-band error (decisions §22.6, design §3 law 3). */
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+
+const fixture = useGateway();
+
+const EVENTS = ["one", "two", "three"].map(
+  (content) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
+);
+const [ONE, TWO, THREE] = EVENTS as [string, string, string];
+const ERROR = {
+  error: {
+    message: "upstream stream interrupted",
+    type: "upstream_error",
+    code: "upstream_stream_error",
+    param: null,
+  },
+};
+
+/** An upstream that sends two events and a part of the third, and resets when told to. */
+async function cutting(partBytes: number): Promise<{ readonly url: string; cut(): void }> {
+  const open: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    open.push(response);
+    request.resume().on("end", () => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(ONE + TWO + THREE.slice(0, partBytes));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    cut: () => {
+      for (const response of open) response.socket?.resetAndDestroy();
+    },
+  };
+}
+
+describe.each([
+  ["through JavaScript", {}],
+  ["natively", { stream_options: { include_usage: true } }],
+])("a stream relayed %s", (relayed, body) => {
+  it.each([
+    ["in the name of its field", 3],
+    ["in the middle of its data", 25],
+    ["before the end of its line", THREE.length - 2],
+    ["before the blank line", THREE.length - 1],
+  ])("and cut %s ends with the in-band error as an event of its own", async (_, partBytes) => {
+    const upstream = await cutting(partBytes);
+    const minted = await fixture.gateway.mint(upstream.url);
+    const response = await fixture.gateway.chat(minted, { stream: true, body });
+    let text = "";
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+      if (text.startsWith(ONE + TWO)) upstream.cut();
+    }
+    expect(text.startsWith(ONE + TWO)).toBe(true);
+    const events = text.split(/\n\n+/).filter((event) => event !== "");
+    const last = events.pop() ?? "";
+    expect([last.slice(0, 6), JSON.parse(last.slice(6))]).toEqual(["data: ", ERROR]);
+    // what has gone out cannot be taken back, but it never becomes a part of something else
+    const between = events.slice(2);
+    expect(between.length).toBeLessThanOrEqual(relayed === "natively" ? 1 : 0);
+    for (const part of between) expect(THREE.startsWith(part)).toBe(true);
+    const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect([row.status_code, row.total_tokens]).toEqual([200, row.estimated_tokens]);
+  });
+});
