@@ -42,21 +42,22 @@ export async function admit(
   const { directory, admission } = call.ports;
   let current = subject;
   let ask = askOf(call, current, prepared);
-  let admitted = await admission.admit(ask);
+  let admitted = await askCell(call, ask);
   if (admitted.verdict === "stale") {
     directory.forget(admitted.items);
     current = await reload();
     ask = askOf(call, current, prepared);
-    admitted = await admission.admit(ask);
+    admitted = await askCell(call, ask);
   }
   if (admitted.verdict === "stale") throw new GatewayError("key_store_unavailable");
   let decided = await decisionOf(call, admitted);
   if (decided === null) {
     // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew.
-    const again = await admission.admit(ask);
+    const again = await askCell(call, ask);
     decided = again.verdict === "stale" ? null : await decisionOf(call, again);
   }
   if (decided === null) {
+    call.facts.placeUnknown = true;
     call.ports.alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again while a request waited"));
     throw new GatewayError("scheduler_unavailable");
   }
@@ -74,6 +75,14 @@ export async function admit(
   call.facts.queueWaitMs = grant.queueWaitMs;
   call.facts.level = grant.level;
   return { ...current, ask, permit, grant };
+}
+
+/** Asks the Cell. Until its answer is here nobody knows whether it holds a place for the request. */
+async function askCell(call: Call, ask: Ask): Promise<Admitted<PermitHandle>> {
+  call.facts.placeUnknown = true;
+  const admitted = await call.ports.admission.admit(ask);
+  call.facts.placeUnknown = false;
+  return admitted;
 }
 
 type Decided = Decision & { readonly permit: PermitHandle };

@@ -91,6 +91,8 @@ export interface Call {
     prepared: Prepared | null;
     cacheStatus: CacheStatus;
     queueWaitMs: number;
+    /** The Cell may hold a place for the request of which nobody here has heard. */
+    placeUnknown: boolean;
     /** When the upstream was called, epoch ms. */
     upstreamCalledMs: number | null;
     /** An attempt has been sent and has not ended: whoever leaves now is billed (decisions §23.4). */

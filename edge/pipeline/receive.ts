@@ -29,6 +29,7 @@ export function receive(received: Received): Call {
       prepared: null,
       cacheStatus: "off",
       queueWaitMs: 0,
+      placeUnknown: false,
       upstreamCalledMs: null,
       upstreamUnderWay: false,
       upstreamStatus: 0,

@@ -3,6 +3,7 @@
  * request's own settlement writes it. Internals go to the log, never to the client.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
 import { type Call, ClientGone, Settled } from "./context.ts";
 import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
@@ -23,8 +24,13 @@ export async function refuse(call: Call, thrown: unknown): Promise<Response> {
       reason: cause instanceof Error ? cause.name : null,
     });
   }
-  if (!settled)
-    call.waitUntil(call.ports.admission.record(rowOf(call, { statusCode: known.status, admission: "rejected" })));
+  if (!settled) call.waitUntil(handIn(call, rowOf(call, { statusCode: known.status, admission: "rejected" })));
   await readLevel(call);
   return Response.json(known.body, { status: known.status, headers: { ...gatewayHeaders(call), ...known.headers } });
+}
+
+/** A place that the Cell may hold for the request ends with this row, whichever of the two arrives first. */
+async function handIn(call: Call, row: UsageRow): Promise<void> {
+  const { admission } = call.ports;
+  await (call.facts.placeUnknown ? admission.settleOrphan(row) : admission.record(row));
 }

@@ -31,11 +31,11 @@ export function relay(
   const { response, stop, sentMs } = forwarded;
   const status = clientStatus(response.status);
   const events = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
-  const headers = {
+  const headers = new Headers({
     ...clientHeaders(response.headers, response.status),
     ...gatewayHeaders(call),
     ...(events ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {}),
-  };
+  });
   const scan = new UsageScan();
   const capture = miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES) : null;
   let firstByteMs: number | null = null;
@@ -78,6 +78,6 @@ export function relay(
   };
   const native = response.ok && events && !forwarded.usageAdded;
   const { readable, ended } = native ? relayNative(job) : relayPump(job);
-  call.waitUntil(ended.then(finish));
+  call.waitUntil(ended.then(finish).catch(() => settler.abandon()));
   return new Response(readable, { status, headers });
 }

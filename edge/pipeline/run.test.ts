@@ -1,5 +1,6 @@
 /** The steps of a request that end before, or without, a relayed byte (decisions §17, §21, §22, §23.4). */
 import { describe, expect, it } from "vitest";
+import { GatewayError } from "../../shared/errors.ts";
 import type { CacheEntry } from "../ports.ts";
 import { run } from "./run.ts";
 import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
@@ -63,6 +64,17 @@ describe("admission", () => {
     world.upstream = async () => new Response(null, { status: 404 });
     expect((await answer(world)).status).toBe(404);
     expect([lost.disposed, world.asks.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
+  });
+
+  it("hands a refusal in as a row that may have come before, while the Cell may hold a place for it", async () => {
+    const world = new World();
+    const received = world.received();
+    const { admission } = received.ports;
+    const admit = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
+    const response = await run({ ...received, ports: { ...received.ports, admission: { ...admission, admit } } });
+    await world.settled();
+    expect([response.status, world.recorded]).toEqual([503, []]);
+    expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
   it("lets go of its place when the client leaves, and writes no row of its own", async () => {

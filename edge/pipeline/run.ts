@@ -3,10 +3,11 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { bill, NOTHING_BILLED } from "../domain/outcome.ts";
-import { admit, type Subject } from "./admit.ts";
+import { admit, type Slot, type Subject } from "./admit.ts";
+import { abandon, type Forwarded } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
 import { beforeAdmission } from "./authenticate-now.ts";
-import { type Call, ClientGone, Settled } from "./context.ts";
+import { type Call, ClientGone, type Prepared, Settled } from "./context.ts";
 import { forward } from "./forward.ts";
 import { prepare } from "./prepare.ts";
 import { type Received, receive } from "./receive.ts";
@@ -14,7 +15,7 @@ import { refuse } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath, parseCall, resolveModel } from "./resolve-model.ts";
 import { lookupResponse } from "./response-cache.ts";
-import { Settler } from "./settle.ts";
+import { type Ending, Settler } from "./settle.ts";
 
 /** Answers a request on a model-resolved route. Never throws. */
 export async function run(received: Received): Promise<Response> {
@@ -50,17 +51,23 @@ async function steps(call: Call): Promise<Response> {
   });
   const slot = await admit(call, { principal, model }, prepared, reload);
   const settler = new Settler(call, slot);
+  let forwarded: Forwarded | null = null;
   try {
-    const forwarded = await forward(call, slot.model, parsed, () => settler.upstreamCalled());
+    forwarded = await forward(call, slot.model, parsed, () => settler.upstreamCalled());
     return relay(call, slot, prepared, forwarded, settler, cached.kind === "miss" ? cached.miss : null);
   } catch (error) {
-    if (error instanceof ClientGone) {
-      const owed = call.facts.upstreamUnderWay;
-      const billed = owed ? bill(slot.model, prepared.estimate, prepared.measure(), null) : NOTHING_BILLED;
-      settler.end({ statusCode: 499, billed });
-    } else {
-      settler.end({ statusCode: error instanceof GatewayError ? error.status : 500 });
-    }
+    settler.end(endOf(call, slot, prepared, error));
+    // An answer that nobody will read; its connection would stay open otherwise.
+    if (forwarded !== null) call.waitUntil(abandon(forwarded).catch(() => undefined));
     throw new Settled(error);
   }
+}
+
+/** How a request ends that has a slot and no answer: whoever leaves or crashes while an upstream works owes its estimate. */
+function endOf(call: Call, slot: Slot, prepared: Prepared, error: unknown): Ending {
+  if (error instanceof GatewayError) return { statusCode: error.status };
+  const { upstreamStatus, upstreamUnderWay } = call.facts;
+  const owed = upstreamUnderWay || (upstreamStatus >= 200 && upstreamStatus < 300);
+  const billed = owed ? bill(slot.model, prepared.estimate, prepared.measure(), null) : NOTHING_BILLED;
+  return { statusCode: error instanceof ClientGone ? 499 : 500, billed };
 }

@@ -46,6 +46,14 @@ export class Settler {
     void this.#deliver(ending).finally(() => this.#finished.resolve());
   }
 
+  /** Gives the permit up without a word: the Cell settles it, at the estimate when the upstream was called. */
+  abandon(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#permit[Symbol.dispose]();
+    this.#finished.resolve();
+  }
+
   async #deliver(ending: Ending): Promise<void> {
     const billed = ending.billed ?? NOTHING_BILLED;
     const row = rowOf(this.#call, { ...ending, admission: this.#slot.grant.admission });

@@ -111,6 +111,17 @@ describe("an unusual answer", () => {
     });
   });
 
+  it("of a status that has no body, with one, is let go of", async () => {
+    const url = await upstreamThat((_, response) =>
+      response.writeHead(205, { "content-type": "text/plain" }).end("body"),
+    );
+    const minted = await fixture.gateway.mint(url);
+    for (let times = 0; times < 2; times += 1) {
+      const response = await fixture.gateway.chat(minted);
+      expect([response.status, await response.text()]).toEqual([205, ""]);
+    }
+  });
+
   it("does not bring the upstream's headers or cookies to the client, nor the client's credential to the upstream", async () => {
     let seen: IncomingMessage["headers"] = {};
     const url = await upstreamThat((request, response) => {

@@ -1,0 +1,120 @@
+/**
+ * What goes wrong while an answer is relayed (design §3, step 8), through both relays: one row, nothing held, the tokens
+ * settled at the estimate, and no upstream left running for nobody.
+ */
+import { describe, expect, it } from "vitest";
+import { type Act, broken, play } from "./crash-play.ts";
+import type { Scene } from "./crash-scene.ts";
+
+type Source = ReadableByteStreamController;
+
+const event = (text: string): Uint8Array => new TextEncoder().encode(`data: ${text}\n\n`);
+
+/** The upstream answers with one event, then does as told. Answers whether its answer has been let go of. */
+function answering(scene: Scene, contentType: string, next: (source: Source) => void): () => boolean {
+  let over = false;
+  scene.world.upstream = async ({ signal }) => {
+    let begun = false;
+    const body = new ReadableStream({
+      type: "bytes",
+      start: (source) => {
+        signal.addEventListener("abort", () => {
+          over = true;
+          source.error(signal.reason);
+        });
+      },
+      pull: (source) => {
+        if (begun) next(source);
+        else source.enqueue(event("1"));
+        begun = true;
+      },
+      cancel: () => {
+        over = true;
+      },
+    });
+    return new Response(body, { headers: { "content-type": contentType } });
+  };
+  return () => over;
+}
+
+/** The upstream's answer, whose body throws the first time that it is looked at. */
+function unreadable(response: Response): Response {
+  let looked = false;
+  return new Proxy(response, {
+    get: (target, name) => {
+      if (name === "body" && !looked) {
+        looked = true;
+        broken();
+      }
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+interface RelayAct extends Act {
+  readonly arrange: (scene: Scene) => () => boolean;
+}
+
+const actsOf = (contentType: string): readonly RelayAct[] => [
+  {
+    what: "the upstream breaks",
+    arrange: (scene) => answering(scene, contentType, (source) => source.error(new Error("reset"))),
+    answer: contentType === "application/json" ? null : 200,
+    left: [200, "estimate"],
+  },
+  {
+    what: "the client is gone",
+    arrange: (scene) => answering(scene, contentType, () => scene.client.abort()),
+    answer: null,
+    left: [499, "estimate"],
+  },
+  {
+    what: "the client stops reading without a word",
+    arrange: (scene) => {
+      scene.readChunks = 1;
+      return answering(scene, contentType, (source) => source.enqueue(event("again")));
+    },
+    answer: 200,
+    left: [499, "estimate"],
+  },
+  {
+    what: "the gateway throws with the answer in hand",
+    arrange: (scene) => {
+      const over = answering(scene, contentType, () => undefined);
+      const { upstream } = scene.world;
+      scene.world.upstream = async (call) => unreadable(await upstream(call));
+      return over;
+    },
+    answer: 500,
+    left: [500, "estimate"],
+  },
+  {
+    what: "the gateway throws when the answer has ended",
+    arrange: (scene) => {
+      scene.override({ alerts: { raise: broken } });
+      return answering(scene, contentType, (source) => source.error(new Error("reset")));
+    },
+    answer: contentType === "application/json" ? null : 200,
+    // the permit dies with its holder
+    left: [499, "estimate"],
+  },
+];
+
+describe.each([
+  ["a whole answer", "application/json", {}],
+  ["a stream through JavaScript", "text/event-stream", { stream: true }],
+  ["a stream piped natively", "text/event-stream", { stream: true, stream_options: { include_usage: true } }],
+])("while %s is relayed", (_, contentType, asked) => {
+  it.concurrent.each(actsOf(contentType).map((act) => [act.what, act] as const))("%s", async (_what, act) => {
+    let over = (): boolean => false;
+    await play({
+      ...act,
+      arrange: (scene) => {
+        scene.init = { body: JSON.stringify({ model: "tiny", max_tokens: 40, messages: [], ...asked }) };
+        over = act.arrange(scene);
+      },
+    });
+    expect(over()).toBe(true);
+  });
+});

@@ -1,0 +1,242 @@
+/**
+ * Whatever goes wrong at whichever of the nine steps (design §3): nothing stays held or reserved, a request that has
+ * reached the Cell has exactly one row, and its budget was charged what the row says. Cell, Ledger and budget are real;
+ * the faults are in the other ports. What goes wrong while an answer is relayed is in crash-relay.test.ts.
+ */
+import { describe, expect, it } from "vitest";
+import { modelOf } from "../../edge/pipeline/testing/records.ts";
+import { GatewayError } from "../../shared/errors.ts";
+import { type Act, broken, play } from "./crash-play.ts";
+import type { Scene } from "./crash-scene.ts";
+
+const unavailable = (): Error => new GatewayError("scheduler_unavailable");
+
+const acts: readonly Act[] = [
+  {
+    what: "1 receive: throws",
+    arrange: (scene) => scene.override({ random: { uuid: broken, fraction: () => 0 } }),
+    answer: null,
+    left: null,
+  },
+  { what: "1 receive: client gone", arrange: (scene) => scene.client.abort(), answer: null, left: [499, "nothing"] },
+  {
+    what: "2 authenticate: throws",
+    arrange: (scene) => scene.directory({ key: broken }),
+    answer: 500,
+    left: [500, "nothing"],
+  },
+  {
+    what: "2 authenticate: client gone",
+    arrange: (scene) =>
+      scene.directory({
+        key: async (hash) => {
+          scene.client.abort();
+          return await scene.ports.directory.key(hash);
+        },
+      }),
+    answer: null,
+    left: [499, "nothing"],
+  },
+  {
+    what: "3 resolve-model: throws",
+    arrange: (scene) => scene.directory({ model: broken }),
+    answer: 500,
+    left: [500, "nothing"],
+  },
+  { what: "3 resolve-model: client gone in the middle of its body", arrange: hangUp, answer: null, left: null },
+  {
+    what: "3 resolve-model: client gone after its body",
+    arrange: (scene) =>
+      scene.directory({
+        model: async (name) => {
+          scene.client.abort();
+          return await scene.ports.directory.model(name);
+        },
+      }),
+    answer: null,
+    left: [499, "nothing"],
+  },
+  { what: "4 prepare: throws", arrange: (scene) => preparing(scene, broken), answer: 500, left: [500, "nothing"] },
+  {
+    what: "4 prepare: client gone",
+    arrange: (scene) => preparing(scene, () => scene.client.abort()),
+    answer: null,
+    left: [499, "nothing"],
+  },
+  { what: "5 cache: throws", arrange: (scene) => lookingUp(scene, broken), answer: 500, left: [500, "nothing"] },
+  {
+    what: "5 cache: client gone",
+    arrange: (scene) => lookingUp(scene, () => scene.client.abort()),
+    answer: null,
+    left: [499, "nothing"],
+  },
+  {
+    what: "6 admit: throws before the Cell is reached",
+    arrange: (scene) => {
+      scene.cell.beforeAdmit = broken;
+    },
+    answer: 500,
+    left: [500, "nothing"],
+  },
+  {
+    what: "6 admit: the answer that it is granted is lost",
+    arrange: (scene) => {
+      scene.cell.loseAnswer = unavailable;
+    },
+    answer: 503,
+    // whichever comes first: the end of the permit, or the refusal
+    left: ["499 or 503", "nothing"],
+  },
+  {
+    what: "6 admit: the answer that it waits is lost",
+    arrange: (scene) => {
+      scene.full = true;
+      scene.cell.loseAnswer = unavailable;
+    },
+    answer: 503,
+    left: ["499 or 503", "nothing"],
+  },
+  {
+    what: "6 admit: its place is lost, and the Cell's next answer",
+    arrange: (scene) => {
+      scene.full = true;
+      scene.cell.breakWaiting = () => {
+        scene.cell.loseAnswer = unavailable;
+      };
+    },
+    answer: 503,
+    left: ["499 or 503", "nothing"],
+  },
+  {
+    what: "6 admit: client gone while it waits",
+    arrange: (scene) => {
+      scene.full = true;
+      scene.cell.afterAdmit = () => scene.client.abort();
+    },
+    answer: null,
+    left: [499, "nothing"],
+  },
+  {
+    what: "6 admit: client gone as it is granted",
+    arrange: (scene) => {
+      scene.cell.afterAdmit = () => scene.client.abort();
+    },
+    answer: null,
+    left: [499, "nothing"],
+  },
+  {
+    what: "7 forward: throws before the upstream is called",
+    arrange: (scene) => {
+      scene.world.model = modelOf({ api_key: "sealed" });
+      scene.override({ secrets: { open: broken } });
+    },
+    answer: 502,
+    left: [502, "nothing"],
+  },
+  {
+    what: "7 forward: no answer",
+    arrange: (scene) => {
+      scene.world.upstream = async () => broken();
+    },
+    answer: 502,
+    left: [502, "nothing"],
+  },
+  {
+    what: "7 forward: client gone while the upstream thinks",
+    arrange: (scene) => {
+      scene.world.upstream = async ({ signal }) => {
+        scene.client.abort();
+        signal.throwIfAborted();
+        return Response.json({});
+      };
+    },
+    answer: null,
+    left: [499, "estimate"],
+  },
+  {
+    what: "9 settle: is not heard",
+    arrange: (scene) => {
+      scene.cell.beforeSettle = broken;
+    },
+    answer: 200,
+    left: [200, "estimate"],
+  },
+  {
+    what: "9 settle: is heard, and its acknowledgement lost",
+    arrange: (scene) => {
+      scene.cell.afterSettle = broken;
+    },
+    answer: 200,
+    left: [200, "estimate"],
+  },
+  {
+    what: "9 settle: is not heard, and the Cell beyond reach",
+    arrange: (scene) => {
+      scene.cell.beforeSettle = () => {
+        scene.cell.unreachable = true;
+        broken();
+      };
+    },
+    answer: 200,
+    left: [200, "estimate"],
+  },
+  {
+    what: "9 settle: client gone after the last byte",
+    arrange: (scene) => {
+      scene.cell.beforeSettle = () => scene.client.abort();
+    },
+    answer: 200,
+    left: [200, "estimate"],
+  },
+];
+
+/** The client sends a part of its body and is gone. */
+function hangUp(scene: Scene): void {
+  const parts = [new TextEncoder().encode('{"model":')];
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      const part = parts.shift();
+      if (part !== undefined) {
+        controller.enqueue(part);
+        return;
+      }
+      scene.client.abort();
+      controller.error(new Error("the connection was reset"));
+    },
+  });
+  scene.init = { body };
+}
+
+function preparing(scene: Scene, happens: () => void): void {
+  Object.defineProperty(scene.config, "sessionIdDerivation", {
+    get: () => {
+      happens();
+      return true;
+    },
+  });
+}
+
+function lookingUp(scene: Scene, happens: () => void): void {
+  scene.world.model = modelOf({ cache_enabled: true });
+  scene.override({
+    responseCache: {
+      lookup: async () => {
+        happens();
+        return { entry: null, key: scene.world.key };
+      },
+      store: async () => undefined,
+    },
+  });
+}
+
+describe("a request that goes wrong at step", () => {
+  it.concurrent.each(acts.map((act) => [act.what, act] as const))("%s", async (_, act) => {
+    await play(act);
+  });
+
+  it("is told in as many ways as there are steps", () => {
+    expect(new Set(acts.map(({ what }) => what.slice(0, 1)))).toEqual(
+      new Set(["1", "2", "3", "4", "5", "6", "7", "9"]),
+    );
+  });
+});

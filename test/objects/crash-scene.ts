@@ -1,0 +1,227 @@
+/**
+ * A request on a stage: the pipeline between a real Cell with one slot, its real Ledger and its tenant's real budget, and
+ * ports that a test can break. Permits are never disposed for the pipeline, so that what it forgets to give back is seen.
+ */
+import { env, runInDurableObject } from "cloudflare:test";
+import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
+import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../edge/domain/ask.ts";
+import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
+import type { Bindings } from "../../edge/env.ts";
+import type { Cell } from "../../edge/objects/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { PipelineConfig } from "../../edge/pipeline/context.ts";
+import type { Received } from "../../edge/pipeline/receive.ts";
+import { run } from "../../edge/pipeline/run.ts";
+import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
+import { World } from "../../edge/pipeline/testing/world.ts";
+import type { Admission, Directory, Ports } from "../../edge/ports.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { askFor, rowFor } from "./asks.ts";
+
+interface Namespaces {
+  readonly CELL: DurableObjectNamespace<Cell>;
+  readonly LEDGER: DurableObjectNamespace<Ledger>;
+}
+const bindings = env as unknown as Bindings;
+const { CELL, LEDGER } = env as unknown as Namespaces;
+
+/** Holds a few requests of a scene, so that leases are taken to size and given back soon. */
+const TERM_TOKENS = 200;
+const MARKER = "00000000-0000-4000-8000-0000000000ff";
+const HOLDER = "00000000-0000-4000-8000-0000000000fe";
+
+/** What goes wrong between a request and its Cell. */
+export class CellFaults {
+  beforeAdmit: (() => void) | null = null;
+  afterAdmit: (() => void) | null = null;
+  /** The Cell has decided, its answer does not arrive: this is thrown instead. */
+  loseAnswer: (() => Error) | null = null;
+  /** The first call that waits for the decision breaks, after this. */
+  breakWaiting: (() => void) | null = null;
+  beforeSettle: (() => void) | null = null;
+  afterSettle: (() => void) | null = null;
+  /** Every call to the Cell fails from now on. */
+  unreachable = false;
+}
+
+class FaultyPermit implements PermitHandle {
+  readonly #real: PermitHandle;
+  readonly #faults: CellFaults;
+
+  constructor(real: PermitHandle, faults: CellFaults) {
+    this.#real = real;
+    this.#faults = faults;
+  }
+
+  async decision(): Promise<Decision> {
+    const fault = this.#faults.breakWaiting;
+    this.#faults.breakWaiting = null;
+    if (fault === null) return await this.#real.decision();
+    fault();
+    throw new Error("the call broke");
+  }
+
+  async upstreamCalled(): Promise<void> {
+    await this.#real.upstreamCalled();
+  }
+
+  /** Pending calls end with their request; here no request ends, so that this one must not begin. */
+  async lost(): Promise<never> {
+    return await new Promise<never>(() => {});
+  }
+
+  async settle(settlement: Settlement): Promise<void> {
+    this.#faults.beforeSettle?.();
+    await this.#real.settle(settlement);
+    this.#faults.afterSettle?.();
+  }
+
+  [Symbol.dispose](): void {
+    this.#real[Symbol.dispose]();
+  }
+}
+
+let nextScene = 1;
+
+export class Scene {
+  readonly name = `scene-${nextScene++}`;
+  readonly tenantId = crypto.randomUUID();
+  readonly world = new World();
+  readonly client = new AbortController();
+  readonly cell = new CellFaults();
+  readonly ports: Ports;
+  readonly config: PipelineConfig;
+  init: RequestInit = {};
+  /** Somebody else holds the Cell's only slot until the request has been answered. */
+  full = false;
+  /** The client reads so many chunks and lets go. */
+  readChunks = Number.POSITIVE_INFINITY;
+  /** What the Cell was asked for; null when it never was. */
+  ask: Ask | null = null;
+  readonly #received: Received;
+  readonly #overrides: { -readonly [Port in keyof Ports]?: Ports[Port] } = {};
+
+  private constructor() {
+    const budget = { tokens: TERM_TOKENS, cost_usd: null, period: "lifetime", started_at_ms: null } as const;
+    this.world.key = keyOf({ tenant: tenantOf({ id: this.tenantId, budget }) });
+    this.#received = this.world.received();
+    this.ports = this.#received.ports;
+    this.config = { ...this.#received.config };
+  }
+
+  static async open(): Promise<Scene> {
+    const scene = new Scene();
+    await scene.#stub().setCapacity(1);
+    return scene;
+  }
+
+  override(ports: Partial<Ports>): void {
+    Object.assign(this.#overrides, ports);
+  }
+
+  directory(lookups: Partial<Directory>): void {
+    this.override({ directory: { ...this.ports.directory, ...lookups } });
+  }
+
+  /** Runs the request to its very end. Answers what the client got; null when it heard nothing, or not all. */
+  async run(): Promise<number | null> {
+    const holder = this.full ? await this.#stub().admit(askFor(HOLDER)) : null;
+    const body = '{"model":"tiny","max_tokens":40,"messages":[]}';
+    const { request } = this.world.received({ body, ...this.init, signal: this.client.signal });
+    const ports = { ...this.ports, admission: this.#admission(), ...this.#overrides };
+    const status = await run({ ...this.#received, request, ports, config: this.config }).then(
+      async (response) => ((await this.#read(response)) && response.status !== 499 ? response.status : null),
+      () => null,
+    );
+    await this.world.settled();
+    if (holder !== null && holder.verdict !== "stale") {
+      const { permit } = holder as unknown as { permit: PermitHandle };
+      await permit.settle({ row: rowFor(HOLDER), actualTokens: 0 });
+    }
+    return status;
+  }
+
+  /** Resolves when the Cell holds nothing and nobody waits. */
+  async emptied(): Promise<void> {
+    await waitFor(
+      async () => await this.#stub().stats(),
+      ({ in_flight, queued }) => in_flight === 0 && queued === 0,
+    );
+  }
+
+  /** What the tenant has used, once nothing is reserved any more; null when its budget was never asked. */
+  async usedTokens(): Promise<number | null> {
+    const { ask } = this;
+    if (ask === null) return null;
+    const budget = bindings.TENANT_BUDGET.getByName(this.tenantId) as unknown as TenantBudgetApi;
+    const usage = await waitFor(
+      async () => await budget.usage("tenant", ask.limits, null),
+      ({ reserved_tokens }) => reserved_tokens === 0,
+    );
+    return usage.used_tokens;
+  }
+
+  /** The request's rows on the Ledger's disk, once everything before now has arrived there. */
+  async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    await this.#stub().record(rowFor(MARKER));
+    const commits = await runInDurableObject(LEDGER.getByName(`${this.name}:0`), (_ledger, state) =>
+      state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
+    );
+    return commits
+      .flatMap((entry) => entry.lines.split("\n").map((line) => JSON.parse(line) as Record<string, unknown>))
+      .filter((row) => row["request_id"] !== MARKER && row["request_id"] !== HOLDER);
+  }
+
+  /** Whether the whole answer could be read, or as much of it as the client wanted. */
+  async #read(response: Response): Promise<boolean> {
+    const reader = response.body?.getReader();
+    try {
+      for (let count = 0; reader !== undefined && count < this.readChunks; count += 1) {
+        if ((await reader.read()).done) return true;
+      }
+      await reader?.cancel();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #stub(): DurableObjectStub<Cell> {
+    return CELL.getByName(this.name);
+  }
+
+  #admission(): Admission {
+    const { cell: faults, ports } = this;
+    const reachable = {
+      getByName: (name: string) => {
+        if (faults.unreachable) throw new Error("the Cell is beyond reach");
+        return bindings.CELL.getByName(name);
+      },
+    } as unknown as DurableObjectNamespace;
+    const real = new CellAdmission({ ...bindings, CELL: reachable }, this.name, 1, ports.alerts, ports.log);
+    return {
+      cell: this.name,
+      admit: async (ask) => await this.#admit(real, ask),
+      adopt: async (ask) => await real.adopt(ask),
+      record: async (row) => await real.record(row),
+      settleOrphan: async (row) => await real.settleOrphan(row),
+      staleAmong: async (items) => await real.staleAmong(items),
+      level: async () => null,
+    };
+  }
+
+  async #admit(real: Admission, ask: Ask): Promise<Admitted<PermitHandle>> {
+    const faults = this.cell;
+    faults.beforeAdmit?.();
+    this.ask = ask;
+    const admitted = await real.admit(ask);
+    if (admitted.verdict === "stale") return admitted;
+    if (faults.loseAnswer !== null) {
+      const lost = faults.loseAnswer();
+      admitted.permit[Symbol.dispose]();
+      throw lost;
+    }
+    faults.afterAdmit?.();
+    return { ...admitted, permit: new FaultyPermit(admitted.permit, faults) };
+  }
+}
