@@ -7,6 +7,7 @@ import { consoleLog } from "./adapters/console-log.ts";
 import { type Deps, depsOf } from "./deps.ts";
 import { type Bindings, EnvError } from "./env.ts";
 import { internal } from "./routes/internal.ts";
+import { mcp } from "./routes/mcp.ts";
 import { models, unknown } from "./routes/models.ts";
 import { chatCompletions } from "./routes/openai.ts";
 
@@ -29,6 +30,7 @@ app.post(
   async (c) => await chatCompletions(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext),
 );
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.notFound(async (c) => {
   const deps = depsOf(c.env);
   return await unknown(deps, c.req.raw, c.executionCtx as ExecutionContext);

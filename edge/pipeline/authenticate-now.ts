@@ -4,21 +4,26 @@
  * §2.6, §17.3).
  */
 import { GatewayError } from "../../shared/errors.ts";
+import type { RevItem } from "../../shared/internal.ts";
 import { authenticate } from "./authenticate.ts";
 import type { Call, Principal } from "./context.ts";
 
 /** The principal, read anew when a newer one is known. Throws 401, 403, or 503. */
 export async function authenticateNow(call: Call): Promise<Principal> {
   const principal = await authenticate(call);
-  const { key, tenant } = principal;
-  const stale = await call.ports.admission.staleAmong([
-    { kind: "key", id: key.key_hash, rev: key.rev },
-    { kind: "tenant", id: tenant.id, rev: tenant.rev },
-    { kind: "all", id: "*", rev: call.ports.directory.epoch() },
-  ]);
+  const stale = await call.ports.admission.staleAmong(principalRevs(call, principal));
   if (stale.length === 0) return principal;
   call.ports.directory.forget(stale);
   return await authenticate(call);
+}
+
+/** Revisions of what a principal was built from, as far as its refusals go. */
+export function principalRevs(call: Call, { key, tenant }: Principal): readonly RevItem[] {
+  return [
+    { kind: "key", id: key.key_hash, rev: key.rev },
+    { kind: "tenant", id: tenant.id, rev: tenant.rev },
+    { kind: "all", id: "*", rev: call.ports.directory.epoch() },
+  ];
 }
 
 /**

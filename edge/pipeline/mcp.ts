@@ -1,0 +1,39 @@
+/**
+ * The table of contents of a call to an MCP server (decisions §29): who asks and which server, the call, its answer. The
+ * full gate of key and tenant applies; there is no scheduler, no budget, no allow-list, and no usage row but a refusal's.
+ */
+import { statusClass } from "../domain/cell/counters.ts";
+import { type McpTarget, mcpTarget } from "../domain/mcp.ts";
+import type { Call } from "./context.ts";
+import { accessMcpServer } from "./mcp-access.ts";
+import { callMcpServer } from "./mcp-call.ts";
+import { relayMcp } from "./mcp-relay.ts";
+import { readLevel } from "./rate-limit.ts";
+import { type Received, receive } from "./receive.ts";
+import { refuse } from "./refuse.ts";
+import { unknownEndpoint } from "./unrouted.ts";
+
+/** Answers a call to `/mcp/...`. Never throws. */
+export async function runMcp(received: Received): Promise<Response> {
+  const call = receive(received);
+  const target = mcpTarget(call.url.pathname);
+  if (target === null) return await unknownEndpoint(received);
+  const counted = { server: "unknown" };
+  const answering = answer(call, target, counted).catch(async (error: unknown) => await refuse(call, error));
+  // A client that leaves now does not end the call (design §3 law 6): the platform must not end it either.
+  call.waitUntil(answering);
+  const response = await answering;
+  call.ports.tallies.count({
+    metric: "gateway_mcp_requests_total",
+    labels: [counted.server, statusClass(response.status)],
+  });
+  return response;
+}
+
+async function answer(call: Call, target: McpTarget, counted: { server: string }): Promise<Response> {
+  const server = await accessMcpServer(call, target.server, (name) => {
+    counted.server = name;
+  });
+  const [answered] = await Promise.all([callMcpServer(call, server, target), readLevel(call)]);
+  return relayMcp(call, answered);
+}

@@ -1,0 +1,104 @@
+/**
+ * An HTTP server in the place of an MCP server, under a test's control. The first segment of the path below its base says
+ * how it answers; it records every call. It knows no JSON-RPC: the gateway does not either.
+ */
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface SeenCall {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly bodyBytes: number;
+  readonly bodySha256: string;
+  /** The connection was closed before the answer was complete. */
+  cutOff: boolean;
+  answered: boolean;
+  /** Writes to the answer, or ends it with null. */
+  readonly say: (text: string | null) => void;
+}
+
+export interface McpUpstream {
+  readonly url: string;
+  /** Calls whose URL mentions this text, in order. */
+  seen(text: string): readonly SeenCall[];
+  close(): Promise<void>;
+}
+
+/** Starts it on a free loopback port. */
+export async function startMcpUpstream(): Promise<McpUpstream> {
+  const calls: SeenCall[] = [];
+  const server = createServer((request, response) => {
+    const hash = createHash("sha256");
+    let bodyBytes = 0;
+    request.on("data", (chunk: Buffer) => {
+      hash.update(chunk);
+      bodyBytes += chunk.byteLength;
+    });
+    request.on("end", () => {
+      const call: SeenCall = {
+        method: request.method ?? "",
+        url: request.url ?? "",
+        headers: request.headers,
+        bodyBytes,
+        bodySha256: hash.digest("hex"),
+        cutOff: false,
+        answered: false,
+        say: (text) => void (text === null ? response.end() : response.write(text)),
+      };
+      calls.push(call);
+      response.on("finish", () => {
+        call.answered = true;
+      });
+      response.on("close", () => {
+        call.cutOff = !call.answered;
+      });
+      answer(call, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    seen: (text) => calls.filter((call) => call.url.includes(text)),
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function answer(call: SeenCall, response: ServerResponse): void {
+  const [, word = "", value = ""] = /^\/mcp\/([a-z]+)(?:=([^/?]*))?/.exec(call.url) ?? [];
+  switch (word) {
+    case "status":
+      response.writeHead(Number(value), { "content-type": "text/plain", "mcp-session-id": "s" });
+      response.end(Number(value) === 204 ? undefined : `status ${value}`);
+      return;
+    case "redirect":
+      response.writeHead(307, { location: "/mcp/redirected", "content-type": "text/plain" });
+      response.end("elsewhere");
+      return;
+    case "events":
+      // What is said, the test decides.
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.flushHeaders();
+      return;
+    case "silent":
+      return;
+    case "cut":
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write("data: 1\n\n", () => response.destroy());
+      return;
+    default:
+      response.writeHead(200, {
+        "content-type": "application/json",
+        "mcp-session-id": "session-1",
+        "mcp-protocol-version": "2025-06-18",
+        "set-cookie": "a=b",
+        "x-of-the-server": "1",
+      });
+      response.end('{"jsonrpc":"2.0","id":1,"result":{}}');
+  }
+}
