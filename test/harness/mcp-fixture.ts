@@ -1,0 +1,78 @@
+/**
+ * What a spec file about MCP servers starts from: a server's stand-in, and tenants that each have a server of their own.
+ */
+import { afterAll, beforeAll, expect } from "vitest";
+import type { McpServer } from "../../shared/schema/mcp-server.ts";
+import type { Fixture } from "./fixture.ts";
+import type { Minted } from "./gateway.ts";
+import { type McpUpstream, type SeenCall, startMcpUpstream } from "./mcp-upstream.ts";
+import { waitFor } from "./wait-for.ts";
+
+export interface McpMinted extends Minted {
+  readonly server: McpServer;
+}
+
+export interface McpCall {
+  readonly method?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface McpFixture {
+  readonly upstream: McpUpstream;
+  /** A tenant, and a server of its own whose base answers as `behaviour` says. */
+  mint(behaviour?: string, more?: Readonly<Record<string, unknown>>): Promise<McpMinted>;
+  /** A call of a minted tenant to its server; redirects are not followed. */
+  call(minted: McpMinted, rest?: string, options?: McpCall): Promise<Response>;
+  /** The only call that reached the server under this text. */
+  seenOnce(text: string): Promise<SeenCall>;
+}
+
+/** Registers the hooks; the parts are there once tests run. */
+export function useMcp(fixture: Fixture): McpFixture {
+  let started: McpUpstream | undefined;
+  beforeAll(async () => {
+    started = await startMcpUpstream();
+  });
+  afterAll(async () => {
+    await started?.close();
+  });
+  const upstream = (): McpUpstream => {
+    if (started === undefined) throw new Error("the server starts with the tests");
+    return started;
+  };
+  return {
+    get upstream() {
+      return upstream();
+    },
+    mint: async (behaviour = "", more = {}) => {
+      const minted = await fixture.gateway.mint(fixture.upstream.url);
+      const server = await fixture.gateway.must<McpServer>("POST", "/mcp-servers", {
+        name: minted.mark,
+        upstream_url: `${upstream().url}${behaviour === "" ? "" : `/${behaviour}`}`,
+        ...more,
+      });
+      return { ...minted, server };
+    },
+    call: async (minted, rest = "", { method = "POST", body, headers, signal } = {}) => {
+      const init = {
+        method,
+        body: method === "GET" || method === "DELETE" ? null : (body ?? '{"jsonrpc":"2.0"}'),
+        headers: { authorization: `Bearer ${minted.secret}`, ...headers },
+        redirect: "manual",
+        signal: signal ?? null,
+        duplex: "half",
+      };
+      return await fetch(`${fixture.gateway.proxyUrl}/mcp/${minted.server.name}${rest}`, init as RequestInit);
+    },
+    seenOnce: async (text) => {
+      const [seen, ...more] = await waitFor(
+        () => upstream().seen(text),
+        (calls) => calls.length > 0,
+      );
+      expect(more).toEqual([]);
+      return seen as SeenCall;
+    },
+  };
+}
