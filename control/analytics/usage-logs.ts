@@ -4,6 +4,7 @@
 
 import type { UsageLogsQuery } from "../../shared/schema/usage.ts";
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
+import { tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
 
 const DAY_MS = 86_400_000;
@@ -27,12 +28,19 @@ export async function readLogs(
   const { where, params } = logFilter(query, nowMs);
   const traced = `r.request_id IN (SELECT request_id FROM ${store.db}.spans WHERE start >= fromUnixTimestamp64Milli({since:Int64}) - INTERVAL 1 DAY)`;
   if (query.traced_only === "true") where.push(traced);
-  const rows = await store.rows<Omit<LedgerRow, "has_trace"> & { has_trace: number }>(
-    `SELECT ${COLUMNS}, ${traced} AS has_trace FROM ${store.db}.usage_raw AS r
+  const rows = await store.rows<UsageRow>(
+    `SELECT ${COLUMNS} FROM ${store.db}.usage_raw AS r
      WHERE ${where.join(" AND ")} ORDER BY r.ts DESC, toString(r.request_id) DESC LIMIT {limit:UInt32}`,
     { ...params, limit: query.limit ?? DEFAULT_LIMIT },
   );
-  return rows.map((row) => ({ ...row, has_trace: row.has_trace === 1 }));
+  const withTrace =
+    rows.length === 0
+      ? null
+      : await tracedAmong(
+          store,
+          rows.map(({ request_id }) => request_id),
+        );
+  return rows.map((row) => ({ ...row, has_trace: withTrace?.has(row.request_id) === true }));
 }
 
 function logFilter(query: UsageLogsQuery, nowMs: number): { where: string[]; params: QueryParams } {

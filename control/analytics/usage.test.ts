@@ -1,88 +1,29 @@
 /**
  * Tables and reads against the real engine behind the real bridge.
  */
-import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createClient } from "@clickhouse/client-web";
-import { pino } from "pino";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
-import { type Engine, openEngine } from "../../infra/local/clickhouse/engine.ts";
-import type { Listening } from "../../infra/local/listen.ts";
+import { describe, expect, it } from "vitest";
 import { usageLogsQuerySchema, usageModelsQuerySchema } from "../../shared/schema/usage.ts";
-import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
-import { AnalyticsStore } from "./store.ts";
+import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { KEY, ledgerRow, TestLedger } from "./testing/ledger.ts";
 import { type LedgerRow, readLogs } from "./usage-logs.ts";
 import { readModelUsage } from "./usage-models.ts";
 
 const NOW = Date.UTC(2026, 0, 2, 12);
-const TENANT = "11111111-1111-4111-8111-111111111111";
-const KEY = "22222222-2222-4222-8222-222222222222";
-const credentials = { user: "default", password: "secret" };
-const log = pino({ level: "silent" });
+const ledger = new TestLedger();
+ledger.use();
 
-let folder: string;
-let engine: Engine;
-let bridge: Listening;
-let store: AnalyticsStore;
-let client: ReturnType<typeof createClient>;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "analytics-"));
-  engine = openEngine(folder, 3);
-  bridge = await startClickhouseBridge({ engine, ...credentials, maxBodyBytes: 20_000_000 });
-  store = new AnalyticsStore({ url: bridge.url, db: "usage_test", ...credentials }, log);
-  client = createClient({ url: bridge.url, username: "default", password: "secret" });
-  await store.migrate();
-});
-afterAll(async () => {
-  await store.close();
-  await client.close();
-  await bridge.close();
-  engine.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-beforeEach(async () => {
-  for (const table of ["usage_raw", "usage_daily", "spans"])
-    await client.command({ query: `TRUNCATE TABLE usage_test.${table}` });
-});
-
-function row(change: Partial<UsageRow> = {}): UsageRow {
-  return {
-    ...zeroUsageRow(randomUUID(), NOW - 1000),
-    tenant_id: TENANT,
-    key_id: KEY,
-    model: "m",
-    request_type: "chat",
-    admission: "fast",
-    status_code: 200,
-    ...change,
-  };
-}
-
-async function insert(rows: readonly UsageRow[], token: string = randomUUID()): Promise<void> {
-  await client.insert({
-    table: "usage_test.usage_raw",
-    format: "JSONEachRow",
-    values: rows.map(({ ts_ms, ...rest }) => ({
-      ...rest,
-      ts: new Date(ts_ms).toISOString().replace("T", " ").slice(0, -1),
-    })),
-    clickhouse_settings: { insert_deduplication_token: token },
-  });
-}
+const row = (change: Partial<UsageRow> = {}): UsageRow => ledgerRow(NOW - 1000, change);
+const insert = async (rows: readonly UsageRow[], token?: string): Promise<void> => await ledger.insert(rows, token);
 
 const logs = async (query: Record<string, string> = {}): Promise<readonly LedgerRow[]> =>
-  await readLogs(store, usageLogsQuerySchema.parse(query), NOW);
+  await readLogs(ledger.store, usageLogsQuerySchema.parse(query), NOW);
 const ids = async (query: Record<string, string> = {}) => (await logs(query)).map((entry) => entry.request_id);
 const models = async (query: Record<string, string> = {}) =>
-  await readModelUsage(store, usageModelsQuerySchema.parse(query), NOW);
+  await readModelUsage(ledger.store, usageModelsQuerySchema.parse(query), NOW);
 
 describe("the tables", () => {
   it("are made once, whoever asks and however often", async () => {
-    const again = new AnalyticsStore({ url: bridge.url, db: "usage_test", ...credentials }, log);
+    const again = ledger.another();
     await Promise.all([again.migrate(), again.migrate()]);
     const names = await again.rows<{ name: string }>("SELECT name FROM system.tables WHERE database = {db:String}", {
       db: "usage_test",
@@ -97,7 +38,7 @@ describe("the tables", () => {
     await insert(batch, "same");
     expect(await logs()).toHaveLength(2);
     expect(
-      await store.rows(
+      await ledger.store.rows(
         `SELECT sum(requests) AS requests, sum(success_requests) AS success, sum(error_requests) AS errors,
          sum(total_tokens) AS tokens FROM usage_test.usage_daily`,
         {},
@@ -106,7 +47,7 @@ describe("the tables", () => {
   });
 
   it("are asked for again when the store has lost them", async () => {
-    await client.command({ query: "DROP DATABASE usage_test" });
+    await ledger.run("DROP DATABASE usage_test");
     await expect(logs()).rejects.toMatchObject({ code: "analytics_unavailable", status: 503 });
     expect(await logs()).toEqual([]);
   });
@@ -183,12 +124,7 @@ describe("single requests", () => {
     const traced = row();
     const plain = row({ ts_ms: NOW - 2000 });
     await insert([traced, plain]);
-    const start = new Date(NOW - 1500).toISOString().replace("T", " ").slice(0, -1);
-    await client.insert({
-      table: "usage_test.spans",
-      format: "JSONEachRow",
-      values: [{ request_id: traced.request_id, span_name: "proxy_request", start, duration_ms: 1, status: "ok" }],
-    });
+    await ledger.insertSpans([{ request_id: traced.request_id, span_name: "proxy_request", start_ms: NOW - 1500 }]);
     expect((await logs()).map((entry) => entry.has_trace)).toEqual([true, false]);
     expect(await ids({ traced_only: "true" })).toEqual([traced.request_id]);
   });
@@ -236,7 +172,7 @@ describe("usage per model", () => {
 
 describe("a store that is not there", () => {
   it("is 503, whatever is asked", async () => {
-    const absent = new AnalyticsStore({ url: "http://127.0.0.1:9", db: "usage_test", ...credentials }, log);
+    const absent = ledger.absent();
     await expect(readLogs(absent, usageLogsQuerySchema.parse({}), NOW)).rejects.toMatchObject({ status: 503 });
     await expect(readModelUsage(absent, usageModelsQuerySchema.parse({}), NOW)).rejects.toMatchObject({
       code: "analytics_unavailable",

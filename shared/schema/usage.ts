@@ -5,8 +5,8 @@ import { z } from "zod";
 import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
 import { epochMsQuery as epochMs, oneOf, uuidQuery as uuid } from "./common.ts";
 
-/** Fields that every usage read takes. */
-const common = {
+/** Query fields that every usage read takes. */
+export const usageFilterFields = {
   since_ms: epochMs.optional(),
   until_ms: epochMs.optional(),
   tenant_id: uuid.optional(),
@@ -21,7 +21,7 @@ const common = {
 /** Query of GET /usage/logs. */
 export const usageLogsQuerySchema = z
   .object({
-    ...common,
+    ...usageFilterFields,
     request_type: oneOf(REQUEST_TYPES).optional(),
     session_id: z.string().optional(),
     status: oneOf(["success", "error"]).optional(),
@@ -47,7 +47,7 @@ export const usageLogsQuerySchema = z
 export type UsageLogsQuery = z.infer<typeof usageLogsQuerySchema>;
 
 /** Query of GET /usage/models. */
-export const usageModelsQuerySchema = z.object(common);
+export const usageModelsQuerySchema = z.object(usageFilterFields);
 export type UsageModelsQuery = z.infer<typeof usageModelsQuerySchema>;
 
 export const usageLogSchema = z

@@ -1,0 +1,40 @@
+/**
+ * How figures are made from rows of `usage_raw AS u` (decisions §12.3). Money is the sum of frozen costs; averages and
+ * percentiles are over successful rows, 0 without any.
+ */
+
+/** 2xx and 3xx. */
+export const OK = "u.status_code BETWEEN 200 AND 399";
+
+const DECODE_MS = "if(u.total_ms >= u.ttft_ms + 20, u.total_ms - u.ttft_ms, u.total_ms - u.queue_wait_ms)";
+const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.output_tokens >= 1 AND ${DECODE_MS} > 0`;
+
+const oneDecimal = (expression: string): string => `round(ifNotFinite(${expression}, 0), 1)`;
+
+/** Of all rows that are grouped: requests, tokens and USD. */
+export const TOTALS = `count() AS requests,
+  sum(u.input_tokens) AS input_tokens,
+  sum(u.output_tokens) AS output_tokens,
+  sum(u.total_tokens) AS total_tokens,
+  round(sum(u.cost_usd), 6) AS cost_usd`;
+
+/** Energy in Wh, USD and grams. */
+export const ENERGY = `round(sum(u.energy_wh), 6) AS energy_wh,
+  round(sum(u.energy_cost_usd), 6) AS energy_cost_usd,
+  round(sum(u.co2_g), 6) AS co2_g`;
+
+export const averageOf = (column: string): string => oneDecimal(`avgIf(u.${column}, ${OK})`);
+export const medianOf = (column: string): string => oneDecimal(`quantileExactIf(0.5)(u.${column}, ${OK})`);
+
+/** Median of output tokens per second of decoding. */
+export const GEN_TOKENS_PER_SEC = oneDecimal(
+  `quantileExactIf(0.5)(u.output_tokens / (${DECODE_MS} / 1000), ${DECODED})`,
+);
+
+/** Median of input tokens per second until the first token. */
+export const PROMPT_TOKENS_PER_SEC = oneDecimal(
+  `quantileExactIf(0.5)(u.input_tokens / (u.ttft_ms / 1000), ${OK} AND u.ttft_ms > 0)`,
+);
+
+/** UUID columns as text. */
+export const idText = (column: "tenant_id" | "key_id"): string => `toString(u.${column}) AS ${column}`;

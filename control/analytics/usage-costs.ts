@@ -1,0 +1,60 @@
+/**
+ * What the cache saved, what models cost, and the totals of an overview (decisions §12.2).
+ */
+import type { CacheUsage, ModelCost, OverviewQuery, UsageFilterQuery } from "../../shared/schema/usage-reads.ts";
+import { ENERGY } from "./expressions.ts";
+import type { AnalyticsStore } from "./store.ts";
+import { usageFilter } from "./usage-filter.ts";
+
+/** Hits, misses and saved tokens, by model too. Throws 503. */
+export async function readCacheUsage(
+  store: AnalyticsStore,
+  query: UsageFilterQuery,
+  nowMs: number,
+): Promise<CacheUsage> {
+  const { where, params } = usageFilter(query, nowMs, { refusals: false });
+  const rows = await store.rows<CacheUsage["by_model"][number]>(
+    `SELECT u.model AS model, countIf(u.cache_status = 'hit') AS hits, countIf(u.cache_status = 'miss') AS misses,
+       sumIf(u.total_tokens, u.cache_status = 'hit') AS tokens_saved
+     FROM ${store.db}.usage_raw AS u WHERE ${where} AND u.cache_status IN ('hit', 'miss')
+     GROUP BY u.model ORDER BY hits DESC, model`,
+    params,
+  );
+  const sum = (field: "hits" | "misses" | "tokens_saved"): number => rows.reduce((total, row) => total + row[field], 0);
+  const [hits, misses] = [sum("hits"), sum("misses")];
+  const ratio = hits + misses === 0 ? 0 : Math.round((hits / (hits + misses)) * 10_000) / 10_000;
+  return { hits, misses, hit_ratio: ratio, tokens_saved: sum("tokens_saved"), by_model: [...rows] };
+}
+
+/** A cost row before current prices are applied. */
+export type CostRow = Omit<ModelCost, "input_cost" | "output_cost">;
+
+/** Per model, most expensive first. Throws 503. */
+export async function readCosts(
+  store: AnalyticsStore,
+  query: UsageFilterQuery,
+  nowMs: number,
+): Promise<readonly CostRow[]> {
+  const { where, params } = usageFilter(query, nowMs, { refusals: false });
+  return await store.rows<CostRow>(
+    `SELECT u.model AS model, count() AS requests, sum(u.input_tokens) AS input_tokens,
+       sum(u.output_tokens) AS output_tokens, round(sum(u.cost_usd), 6) AS total_cost, ${ENERGY}
+     FROM ${store.db}.usage_raw AS u WHERE ${where} GROUP BY u.model ORDER BY total_cost DESC, model`,
+    params,
+  );
+}
+
+/** Requests, tokens and USD of everything, refusals of unknown callers included. Throws 503. */
+export async function readOverviewTotals(
+  store: AnalyticsStore,
+  query: OverviewQuery,
+  nowMs: number,
+): Promise<{ readonly requests: number; readonly tokens: number; readonly cost: number }> {
+  const { where, params } = usageFilter(query, nowMs, { refusals: true });
+  const [totals] = await store.rows<{ requests: number; tokens: number; cost: number }>(
+    `SELECT count() AS requests, sum(u.total_tokens) AS tokens, round(sum(u.cost_usd), 6) AS cost
+     FROM ${store.db}.usage_raw AS u WHERE ${where}`,
+    params,
+  );
+  return totals ?? { requests: 0, tokens: 0, cost: 0 };
+}

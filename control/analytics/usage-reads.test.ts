@@ -1,0 +1,284 @@
+/** Aggregated reads against the real engine (decisions §12). */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import {
+  keySummariesQuerySchema,
+  overviewQuerySchema,
+  usageBreakdownQuerySchema,
+  usageDailyQuerySchema,
+  usageFilterQuerySchema,
+  usageSeriesQuerySchema,
+  usageTotalsQuerySchema,
+} from "../../shared/schema/usage-reads.ts";
+import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { readKeySummaries, readKeySummary } from "./key-summaries.ts";
+import { readSpans } from "./spans.ts";
+import { KEY, ledgerRow, TENANT, TestLedger } from "./testing/ledger.ts";
+import { readCacheUsage, readCosts, readOverviewTotals } from "./usage-costs.ts";
+import { readDaily } from "./usage-daily.ts";
+import { readModelSeries, readSeries, readTenantSeries } from "./usage-series.ts";
+import { readBreakdown, readTotals } from "./usage-totals.ts";
+
+const NOW = Date.UTC(2026, 0, 9, 12);
+const DAY_MS = 86_400_000;
+const OTHER = "33333333-3333-4333-8333-333333333333";
+const OTHER_KEY = "44444444-4444-4444-8444-444444444444";
+const ledger = new TestLedger();
+ledger.use();
+
+const row = (change: Partial<UsageRow> = {}): UsageRow => ledgerRow(NOW - 1000, change);
+const used = (input: number, output: number, costUsd: number) => ({
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: input + output,
+  cost_usd: costUsd,
+});
+
+/** Two tenants, a refusal of nobody, internal traffic, and something from the day before yesterday. */
+async function someTraffic(): Promise<void> {
+  await ledger.insert([
+    row({ ...used(10, 20, 0.1), ttft_ms: 100, total_ms: 1100 }),
+    row({ ...used(1, 2, 0.01), status_code: 500, model: "n" }),
+    row({ ...used(100, 200, 0.05), tenant_id: OTHER, key_id: OTHER_KEY, ttft_ms: 50, total_ms: 550 }),
+    row({ tenant_id: NIL_UUID, key_id: NIL_UUID, status_code: 401, model: "" }),
+    row({ ...used(5, 5, 0), request_type: "health_probe", tenant_id: NIL_UUID, key_id: NIL_UUID }),
+    row({ ...used(7, 7, 0), request_type: "benchmark" }),
+    row({ ...used(1000, 0, 1), ts_ms: NOW - 2 * DAY_MS }),
+  ]);
+}
+
+describe("usage by tenant, key or model", () => {
+  const totals = async (query: Record<string, string> = {}) =>
+    await readTotals(ledger.store, usageTotalsQuerySchema.parse(query), NOW);
+
+  it("sums what was asked for, most tokens first, without internal traffic and nobody's refusals", async () => {
+    await someTraffic();
+    expect(await totals()).toEqual([
+      { tenant_id: OTHER, requests: 1, ...used(100, 200, 0.05) },
+      { tenant_id: TENANT, requests: 2, ...used(11, 22, 0.11) },
+    ]);
+    expect(await totals({ group_by: "key", limit: "1" })).toEqual([
+      { key_id: OTHER_KEY, tenant_id: OTHER, requests: 1, ...used(100, 200, 0.05) },
+    ]);
+    expect(await totals({ group_by: "model", tenant_id: TENANT })).toEqual([
+      { model: "m", requests: 1, ...used(10, 20, 0.1) },
+      { model: "n", requests: 1, ...used(1, 2, 0.01) },
+    ]);
+    expect(await totals({ include_internal: "true", key_id: KEY })).toMatchObject([{ requests: 3, total_tokens: 47 }]);
+    expect(await totals({ since_ms: "0", tenant_id: TENANT })).toMatchObject([{ requests: 3, cost_usd: 1.11 }]);
+  });
+
+  it("breaks spend down by model and key, most expensive first", async () => {
+    await someTraffic();
+    const rows = await readBreakdown(ledger.store, usageBreakdownQuerySchema.parse({}), NOW);
+    expect(
+      rows.map(({ model, key_id, cost_usd, gen_tokens_per_sec }) => [model, key_id, cost_usd, gen_tokens_per_sec]),
+    ).toEqual([
+      ["m", KEY, 0.1, 20],
+      ["m", OTHER_KEY, 0.05, 400],
+      ["n", KEY, 0.01, 0],
+    ]);
+  });
+});
+
+describe("what keys have done", () => {
+  it("within a window, busiest first, the last request included", async () => {
+    await someTraffic();
+    await ledger.insert([row({ ts_ms: NOW - 10, model: "last", status_code: 499 })]);
+    const rows = await readKeySummaries(ledger.store, keySummariesQuerySchema.parse({}), NOW);
+    expect(
+      rows.map(({ key_id, last_used_ms, last_model, last_status_code, requests }) => [
+        key_id,
+        last_used_ms,
+        last_model,
+        last_status_code,
+        requests,
+      ]),
+    ).toEqual([
+      [OTHER_KEY, NOW - 1000, "m", 200, 1],
+      [KEY, NOW - 10, "last", 499, 3],
+    ]);
+  });
+
+  it("one key: the window bounds its sums, not its last request; without traffic everything is zero", async () => {
+    await ledger.insert([row({ ...used(1000, 0, 1), ts_ms: NOW - 2 * DAY_MS, energy_wh: 3 })]);
+    const key = { id: KEY, tenant_id: TENANT };
+    expect(await readKeySummary(ledger.store, key, { include_internal: false }, NOW)).toEqual({
+      key_id: KEY,
+      tenant_id: TENANT,
+      last_used_ms: NOW - 2 * DAY_MS,
+      last_model: "m",
+      last_status_code: 200,
+      requests: 0,
+      ...used(0, 0, 0),
+      energy_wh: 0,
+      energy_cost_usd: 0,
+      co2_g: 0,
+    });
+    const ever = await readKeySummary(ledger.store, key, { include_internal: false, since_ms: 0 }, NOW);
+    expect(ever).toMatchObject({ requests: 1, cost_usd: 1, energy_wh: 3 });
+    const never = await readKeySummary(
+      ledger.store,
+      { id: OTHER_KEY, tenant_id: OTHER },
+      { include_internal: false },
+      NOW,
+    );
+    expect(never).toMatchObject({ last_used_ms: 0, last_model: "", last_status_code: 0, requests: 0 });
+  });
+});
+
+describe("usage over time", () => {
+  const series = (query: Record<string, string> = {}) => usageSeriesQuerySchema.parse(query);
+
+  it("counts everything, refusals of nobody too, unless a tenant is asked for", async () => {
+    await someTraffic();
+    const bucket = Math.floor((NOW - 1000) / 300_000) * 300_000;
+    expect(await readSeries(ledger.store, series(), NOW)).toEqual([
+      { bucket_ms: bucket, errors: 2, requests: 4, ...used(111, 222, 0.16), avg_ttft_ms: 75, p50_ttft_ms: 100 },
+    ]);
+    expect(await readSeries(ledger.store, series({ tenant_id: OTHER }), NOW)).toMatchObject([
+      { requests: 1, errors: 0 },
+    ]);
+    expect((await readTenantSeries(ledger.store, series(), NOW)).map((one) => one.tenant_id)).toEqual([TENANT, OTHER]);
+    expect(
+      (await readModelSeries(ledger.store, series(), NOW)).map((one) => [one.model, one.prompt_tokens_per_sec]),
+    ).toEqual([
+      ["m", expect.any(Number)],
+      ["n", 0],
+    ]);
+  });
+
+  it("raises a bucket that is too narrow, less so behind a filter, and refuses a series that is too long", async () => {
+    await ledger.insert([row({ ts_ms: NOW - 61_000 }), row({ ts_ms: NOW - 15_000 }), row({ ts_ms: NOW - 1000 })]);
+    expect(await readSeries(ledger.store, series({ bucket_ms: "1" }), NOW)).toHaveLength(2);
+    expect(await readSeries(ledger.store, series({ bucket_ms: "1", model: "m" }), NOW)).toHaveLength(3);
+    await expect(readSeries(ledger.store, series({ since_ms: "0" }), NOW)).rejects.toMatchObject({
+      code: "validation_failed",
+      options: { details: [{ path: "bucket_ms" }] },
+    });
+  });
+});
+
+describe("cache and costs", () => {
+  it("tell what hits saved, and what was spent as it was frozen", async () => {
+    await ledger.insert([
+      row({ cache_status: "hit", ...used(10, 20, 0) }),
+      row({ cache_status: "miss", ...used(10, 20, 0.5), energy_wh: 2, co2_g: 1.5 }),
+      row({ cache_status: "miss", ...used(1, 1, 0.25), model: "n" }),
+      row({ ...used(1, 1, 0.125), model: "n" }),
+    ]);
+    const filter = usageFilterQuerySchema.parse({});
+    expect(await readCacheUsage(ledger.store, filter, NOW)).toEqual({
+      hits: 1,
+      misses: 2,
+      hit_ratio: 0.3333,
+      tokens_saved: 30,
+      by_model: [
+        { model: "m", hits: 1, misses: 1, tokens_saved: 30 },
+        { model: "n", hits: 0, misses: 1, tokens_saved: 0 },
+      ],
+    });
+    expect(await readCosts(ledger.store, filter, NOW)).toMatchObject([
+      { model: "m", requests: 2, total_cost: 0.5, energy_wh: 2, co2_g: 1.5 },
+      { model: "n", requests: 2, total_cost: 0.375 },
+    ]);
+    expect(await readOverviewTotals(ledger.store, overviewQuerySchema.parse({}), NOW)).toEqual({
+      requests: 4,
+      tokens: 64,
+      cost: 0.875,
+    });
+    expect((await readCacheUsage(ledger.store, usageFilterQuerySchema.parse({ model: "none" }), NOW)).hit_ratio).toBe(
+      0,
+    );
+  });
+});
+
+describe("the daily rollup", () => {
+  const daily = async (query: Record<string, string> = {}) =>
+    await readDaily(ledger.store, usageDailyQuerySchema.parse(query), NOW);
+
+  it("is there by day, tenant, key, model, and key and model", async () => {
+    await someTraffic();
+    const days = await daily();
+    expect(
+      days.map(({ day, requests, success_requests, error_requests }) => [
+        day,
+        requests,
+        success_requests,
+        error_requests,
+      ]),
+    ).toEqual([
+      ["2026-01-07", 1, 1, 0],
+      ["2026-01-09", 3, 2, 1],
+    ]);
+    expect(days[1]).toMatchObject({
+      tenant_id: NIL_UUID,
+      key_id: NIL_UUID,
+      model: "",
+      ...used(111, 222, 0.16),
+      avg_ttft_ms: 75,
+      avg_total_ms: 825,
+    });
+    expect((await daily({ group_by: "tenant" })).map((one) => [one.day, one.tenant_id, one.total_tokens])).toEqual([
+      ["", TENANT, 1033],
+      ["", OTHER, 300],
+    ]);
+    expect(
+      (await daily({ group_by: "key", key_id: `${KEY.toUpperCase()},${OTHER_KEY}` })).map((one) => one.key_id),
+    ).toEqual([KEY, OTHER_KEY]);
+    expect((await daily({ group_by: "model", model: "n" })).map((one) => [one.model, one.requests])).toEqual([
+      ["n", 1],
+    ]);
+    expect(await daily({ group_by: "key_model", start_day: "2026-01-09", end_day: "2026-01-09" })).toHaveLength(3);
+    expect(await daily({ start_day: "2026-01-08", end_day: "2026-01-08" })).toEqual([]);
+    expect((await daily({ include_internal: "true", group_by: "tenant" })).map((one) => one.tenant_id)).toContain(
+      NIL_UUID,
+    );
+  });
+
+  it("outlives the raw rows it was made of", async () => {
+    await someTraffic();
+    await ledger.run(`TRUNCATE TABLE ${ledger.db}.usage_raw`);
+    expect(await daily()).toHaveLength(2);
+  });
+
+  it.each([
+    [{ key_id: "x" }, "key_id"],
+    [{ key_id: Array.from({ length: 501 }, () => randomUUID()).join(",") }, "key_id"],
+    [{ start_day: "2026-02-30" }, "start_day"],
+    [{ end_day: "yesterday" }, "end_day"],
+    [{ group_by: "hour" }, "group_by"],
+  ])("refuses %o by its field", (query, field) => {
+    expect(usageDailyQuerySchema.safeParse(query).error?.issues[0]?.path).toEqual([field]);
+  });
+});
+
+describe("the spans of a request", () => {
+  it("come in order of their start, and none come of a request that has none", async () => {
+    const id = randomUUID();
+    await ledger.insertSpans([
+      { request_id: id, span_name: "upstream", parent_span: "proxy_request", start_ms: NOW + 5 },
+      { request_id: id, span_name: "proxy_request", start_ms: NOW, duration_ms: 9, attributes: '{"a":1}' },
+    ]);
+    expect(await readSpans(ledger.store, id)).toMatchObject([
+      {
+        span_name: "proxy_request",
+        parent_span: "",
+        start_ms: NOW,
+        duration_ms: 9,
+        status: "ok",
+        attributes: '{"a":1}',
+      },
+      { span_name: "upstream", parent_span: "proxy_request" },
+    ]);
+    expect(await readSpans(ledger.store, randomUUID())).toEqual([]);
+  });
+});
+
+describe("a store that is not there", () => {
+  it("is 503 for every read", async () => {
+    const absent = ledger.absent();
+    await expect(readDaily(absent, usageDailyQuerySchema.parse({}), NOW)).rejects.toMatchObject({ status: 503 });
+    await absent.close();
+  });
+});

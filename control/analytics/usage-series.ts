@@ -1,0 +1,76 @@
+/**
+ * Usage over time: of everything, per tenant, per model (decisions §12.2, §12.3). Empty buckets are not there.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import type {
+  ModelUsageBucket,
+  TenantUsageBucket,
+  UsageBucket,
+  UsageSeriesQuery,
+} from "../../shared/schema/usage-reads.ts";
+import { averageOf, GEN_TOKENS_PER_SEC, idText, medianOf, PROMPT_TOKENS_PER_SEC, TOTALS } from "./expressions.ts";
+import type { AnalyticsStore } from "./store.ts";
+import { type UsageFilter, usageFilter } from "./usage-filter.ts";
+
+const MIN_BUCKET_MS = 60_000;
+const MIN_FILTERED_BUCKET_MS = 10_000;
+const BUCKETS_MAX = 5_000;
+const BUCKET = "intDiv(toUnixTimestamp64Milli(u.ts), {bucket:Int64}) * {bucket:Int64} AS bucket_ms";
+
+/** One row per bucket, ascending; refusals of unknown callers count unless a tenant is asked for. Throws 400, 503. */
+export async function readSeries(
+  store: AnalyticsStore,
+  query: UsageSeriesQuery,
+  nowMs: number,
+): Promise<readonly UsageBucket[]> {
+  const { where, params } = bucketed(query, usageFilter(query, nowMs, { refusals: query.tenant_id === undefined }));
+  return await store.rows<UsageBucket>(
+    `SELECT ${BUCKET}, countIf(u.status_code >= 400) AS errors, ${TOTALS},
+       ${averageOf("ttft_ms")} AS avg_ttft_ms, ${medianOf("ttft_ms")} AS p50_ttft_ms
+     FROM ${store.db}.usage_raw AS u WHERE ${where} GROUP BY bucket_ms ORDER BY bucket_ms`,
+    params,
+  );
+}
+
+/** By bucket, then tenant. Throws 400, 503. */
+export async function readTenantSeries(
+  store: AnalyticsStore,
+  query: UsageSeriesQuery,
+  nowMs: number,
+): Promise<readonly TenantUsageBucket[]> {
+  const { where, params } = bucketed(query, usageFilter(query, nowMs, { refusals: false }));
+  return await store.rows<TenantUsageBucket>(
+    `SELECT ${idText("tenant_id")}, ${BUCKET}, count() AS requests, sum(u.total_tokens) AS total_tokens,
+       round(sum(u.cost_usd), 6) AS cost_usd
+     FROM ${store.db}.usage_raw AS u WHERE ${where} GROUP BY bucket_ms, u.tenant_id ORDER BY bucket_ms, tenant_id`,
+    params,
+  );
+}
+
+/** By bucket, then model. Throws 400, 503. */
+export async function readModelSeries(
+  store: AnalyticsStore,
+  query: UsageSeriesQuery,
+  nowMs: number,
+): Promise<readonly ModelUsageBucket[]> {
+  const { where, params } = bucketed(query, usageFilter(query, nowMs, { refusals: false }));
+  return await store.rows<ModelUsageBucket>(
+    `SELECT u.model AS model, ${BUCKET}, count() AS requests, sum(u.total_tokens) AS total_tokens,
+       ${GEN_TOKENS_PER_SEC} AS gen_tokens_per_sec, ${PROMPT_TOKENS_PER_SEC} AS prompt_tokens_per_sec,
+       ${averageOf("ttft_ms")} AS avg_ttft_ms, ${medianOf("ttft_ms")} AS p50_ttft_ms,
+       ${averageOf("total_ms")} AS avg_total_ms, ${medianOf("total_ms")} AS p50_total_ms
+     FROM ${store.db}.usage_raw AS u WHERE ${where} GROUP BY bucket_ms, u.model ORDER BY bucket_ms, model`,
+    params,
+  );
+}
+
+/** The width that is used, with what it makes of the filter. Throws 400 when a series would get too long. */
+function bucketed(query: UsageSeriesQuery, filter: UsageFilter): UsageFilter {
+  const filtered = [query.tenant_id, query.key_id, query.model].some((value) => value !== undefined);
+  const widthMs = Math.max(query.bucket_ms, filtered ? MIN_FILTERED_BUCKET_MS : MIN_BUCKET_MS);
+  if ((filter.untilMs - filter.sinceMs) / widthMs > BUCKETS_MAX) {
+    const message = `must be at least ${Math.ceil((filter.untilMs - filter.sinceMs) / BUCKETS_MAX)} for this period`;
+    throw new GatewayError("validation_failed", { details: [{ path: "bucket_ms", message }] });
+  }
+  return { ...filter, params: { ...filter.params, bucket: widthMs } };
+}

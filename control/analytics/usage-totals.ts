@@ -1,0 +1,64 @@
+/**
+ * Requests, tokens and money of a period by tenant, key or model, and by model and key (decisions §12.2).
+ */
+import type {
+  KeyUsage,
+  UsageBreakdown,
+  UsageBreakdownQuery,
+  UsageKeysQuery,
+  UsageTotals,
+  UsageTotalsQuery,
+} from "../../shared/schema/usage-reads.ts";
+import { GEN_TOKENS_PER_SEC, idText, TOTALS } from "./expressions.ts";
+import type { AnalyticsStore } from "./store.ts";
+import { usageFilter } from "./usage-filter.ts";
+
+const GROUPS = {
+  tenant: { columns: idText("tenant_id"), by: "u.tenant_id" },
+  key: { columns: `${idText("key_id")}, ${idText("tenant_id")}`, by: "u.key_id, u.tenant_id" },
+  model: { columns: "u.model AS model", by: "u.model" },
+} as const;
+
+/** Most tokens first. Throws 503. */
+export async function readTotals(
+  store: AnalyticsStore,
+  query: UsageTotalsQuery,
+  nowMs: number,
+): Promise<readonly UsageTotals[]> {
+  const { columns, by } = GROUPS[query.group_by];
+  const { where, params } = usageFilter(query, nowMs, { refusals: false });
+  return await store.rows<UsageTotals>(
+    `SELECT ${columns}, ${TOTALS} FROM ${store.db}.usage_raw AS u WHERE ${where}
+     GROUP BY ${by} ORDER BY total_tokens DESC, ${by} LIMIT {limit:UInt32}`,
+    { ...params, limit: query.limit },
+  );
+}
+
+/** Per key, most tokens first. Throws 503. */
+export async function readKeyUsage(
+  store: AnalyticsStore,
+  query: UsageKeysQuery,
+  nowMs: number,
+): Promise<readonly KeyUsage[]> {
+  return (await readTotals(store, { ...query, group_by: "key" }, nowMs)) as readonly KeyUsage[];
+}
+
+/** A breakdown row before names are joined. */
+export type BreakdownRow = Omit<UsageBreakdown, "tenant_name" | "fairshare_group" | "key_name" | "key_prefix">;
+
+/** Per model and key, most expensive first. Throws 503. */
+export async function readBreakdown(
+  store: AnalyticsStore,
+  query: UsageBreakdownQuery,
+  nowMs: number,
+): Promise<readonly BreakdownRow[]> {
+  const { where, params } = usageFilter(query, nowMs, { refusals: false });
+  return await store.rows<BreakdownRow>(
+    `SELECT u.model AS model, ${idText("key_id")}, ${idText("tenant_id")}, ${TOTALS},
+       ${GEN_TOKENS_PER_SEC} AS gen_tokens_per_sec
+     FROM ${store.db}.usage_raw AS u WHERE ${where}
+     GROUP BY u.model, u.key_id, u.tenant_id
+     ORDER BY cost_usd DESC, total_tokens DESC, model, key_id LIMIT {limit:UInt32}`,
+    { ...params, limit: query.limit },
+  );
+}

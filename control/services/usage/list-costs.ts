@@ -1,0 +1,44 @@
+/**
+ * Spend per model. What was spent is the sum of what was frozen per request and never shifts with prices; the split by
+ * input and output is at current prices, for information (decisions §12.3).
+ */
+import { inArray } from "drizzle-orm";
+import { type ModelCost, usageFilterQuerySchema } from "../../../shared/schema/usage-reads.ts";
+import type { AnalyticsStore } from "../../analytics/store.ts";
+import { readCosts } from "../../analytics/usage-costs.ts";
+import { models } from "../../db/schema/models.ts";
+import type { VerbContext } from "../context.ts";
+import { parse } from "../parse.ts";
+import { inDatabase } from "../write.ts";
+
+/** Most expensive first. Throws 400, 503. */
+export async function listCosts(
+  ctx: VerbContext,
+  analytics: AnalyticsStore,
+  input: unknown,
+): Promise<readonly ModelCost[]> {
+  const rows = await readCosts(analytics, parse(usageFilterQuerySchema, input), ctx.now().getTime());
+  if (rows.length === 0) return [];
+  const names = rows.map((row) => row.model);
+  const priced = await inDatabase(
+    async () =>
+      await ctx.db
+        .select({
+          name: models.model_name,
+          input: models.input_cost_per_token,
+          output: models.output_cost_per_token,
+        })
+        .from(models)
+        .where(inArray(models.model_name, names)),
+  );
+  const prices = new Map(priced.map((row) => [row.name, row]));
+  return rows.map((row) => ({
+    ...row,
+    input_cost: micros(row.input_tokens * (prices.get(row.model)?.input ?? 0)),
+    output_cost: micros(row.output_tokens * (prices.get(row.model)?.output ?? 0)),
+  }));
+}
+
+function micros(usd: number): number {
+  return Math.round(usd * 1_000_000) / 1_000_000;
+}

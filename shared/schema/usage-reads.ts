@@ -1,0 +1,238 @@
+/**
+ * Aggregated usage and cost reads: their queries and rows (specification "Usage and cost reads", decisions §12.2, §12.3).
+ */
+import { z } from "zod";
+import { NIL_UUID } from "../usage-row.ts";
+import { oneOf } from "./common.ts";
+import { usageFilterFields } from "./usage.ts";
+
+/** A whole number of at least 1, cut to `max`. */
+const limit = (fallback: number, max: number) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, "must be a whole number of at least 1")
+    .prefault(String(fallback))
+    .transform((value) => Math.min(Number(value), max));
+
+const bucketMs = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/, "must be a whole number of milliseconds")
+  .prefault("300000")
+  .transform(Number);
+
+const day = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/, "must be YYYY-MM-DD")
+  .refine((text) => {
+    const at = Date.parse(`${text}T00:00:00Z`);
+    return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
+  }, "must be a day of the calendar");
+
+const keyList = z
+  .string()
+  .transform((text) => text.split(",").map((id) => id.trim().toLowerCase()))
+  .refine((ids) => ids.every((id) => z.uuid().safeParse(id).success), "must be UUIDs separated by commas")
+  .refine((ids) => ids.length <= 500, "must be at most 500 UUIDs");
+
+const { since_ms, tenant_id, include_internal } = usageFilterFields;
+
+/** Query of GET /usage. */
+export const usageTotalsQuerySchema = z.object({
+  ...usageFilterFields,
+  group_by: oneOf(["tenant", "key", "model"]).prefault("tenant"),
+  limit: limit(1_000, 10_000),
+});
+export type UsageTotalsQuery = z.infer<typeof usageTotalsQuerySchema>;
+
+/** Query of GET /usage/keys. */
+export const usageKeysQuerySchema = z.object({ ...usageFilterFields, limit: limit(1_000, 10_000) });
+export type UsageKeysQuery = z.infer<typeof usageKeysQuerySchema>;
+
+/** Query of GET /usage/keys/summary. */
+export const keySummariesQuerySchema = z.object({ since_ms, tenant_id, include_internal, limit: limit(1_000, 10_000) });
+export type KeySummariesQuery = z.infer<typeof keySummariesQuerySchema>;
+
+/** Query of GET /keys/{id}/usage. */
+export const keySummaryQuerySchema = z.object({ since_ms, include_internal });
+
+/** Query of GET /usage/series and its siblings. */
+export const usageSeriesQuerySchema = z.object({ ...usageFilterFields, bucket_ms: bucketMs });
+export type UsageSeriesQuery = z.infer<typeof usageSeriesQuerySchema>;
+
+/** Query of GET /usage/breakdown. */
+export const usageBreakdownQuerySchema = z.object({ ...usageFilterFields, limit: limit(100, 1_000) });
+export type UsageBreakdownQuery = z.infer<typeof usageBreakdownQuerySchema>;
+
+/** Query of GET /usage/cache and GET /costs. */
+export const usageFilterQuerySchema = z.object(usageFilterFields);
+export type UsageFilterQuery = z.infer<typeof usageFilterQuerySchema>;
+
+/** Query of GET /overview/summary. */
+export const overviewQuerySchema = z.object({ since_ms, include_internal });
+export type OverviewQuery = z.infer<typeof overviewQuerySchema>;
+
+export const DAILY_GROUPS = ["day", "tenant", "key", "model", "key_model"] as const;
+export type DailyGroup = (typeof DAILY_GROUPS)[number];
+
+/** Query of GET /usage/daily. */
+export const usageDailyQuerySchema = z.object({
+  start_day: day.optional(),
+  end_day: day.optional(),
+  tenant_id,
+  key_id: keyList.optional(),
+  model: usageFilterFields.model,
+  include_internal,
+  group_by: oneOf(DAILY_GROUPS).prefault("day"),
+});
+export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
+
+const count = z.number().int();
+const usd = z.number().meta({ description: "USD, rounded to 6 decimals" });
+const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
+const energy = { energy_wh: z.number(), energy_cost_usd: usd, co2_g: z.number() };
+
+/** Of GET /usage: the grouped fields are there, the others are not. */
+export const usageTotalsSchema = z
+  .object({
+    tenant_id: z.string().optional(),
+    key_id: z.string().optional(),
+    model: z.string().optional(),
+    ...totals,
+  })
+  .meta({ id: "UsageTotals" });
+export type UsageTotals = z.infer<typeof usageTotalsSchema>;
+
+export const keyUsageSchema = z
+  .object({ key_id: z.string(), tenant_id: z.string(), ...totals })
+  .meta({ id: "KeyUsage" });
+export type KeyUsage = z.infer<typeof keyUsageSchema>;
+
+export const keySummarySchema = z
+  .object({
+    key_id: z.string(),
+    tenant_id: z.string(),
+    /** 0 when never used within retention. */
+    last_used_ms: count,
+    last_model: z.string(),
+    last_status_code: count,
+    ...totals,
+    ...energy,
+  })
+  .meta({ id: "KeySummary" });
+export type KeySummary = z.infer<typeof keySummarySchema>;
+
+export const usageSeriesSchema = z
+  .object({ bucket_ms: count, errors: count, ...totals, avg_ttft_ms: z.number(), p50_ttft_ms: z.number() })
+  .meta({ id: "UsageBucket" });
+export type UsageBucket = z.infer<typeof usageSeriesSchema>;
+
+export const tenantSeriesSchema = z
+  .object({ tenant_id: z.string(), bucket_ms: count, requests: count, total_tokens: count, cost_usd: usd })
+  .meta({ id: "TenantUsageBucket" });
+export type TenantUsageBucket = z.infer<typeof tenantSeriesSchema>;
+
+export const modelSeriesSchema = z
+  .object({
+    model: z.string(),
+    bucket_ms: count,
+    requests: count,
+    total_tokens: count,
+    gen_tokens_per_sec: z.number(),
+    prompt_tokens_per_sec: z.number(),
+    avg_ttft_ms: z.number(),
+    p50_ttft_ms: z.number(),
+    avg_total_ms: z.number(),
+    p50_total_ms: z.number(),
+  })
+  .meta({ id: "ModelUsageBucket" });
+export type ModelUsageBucket = z.infer<typeof modelSeriesSchema>;
+
+export const usageBreakdownSchema = z
+  .object({
+    model: z.string(),
+    key_id: z.string(),
+    tenant_id: z.string(),
+    ...totals,
+    gen_tokens_per_sec: z.number(),
+    tenant_name: z.string(),
+    fairshare_group: z.string(),
+    key_name: z.string(),
+    key_prefix: z.string(),
+  })
+  .meta({ id: "UsageBreakdown" });
+export type UsageBreakdown = z.infer<typeof usageBreakdownSchema>;
+
+const cacheCounts = { hits: count, misses: count, tokens_saved: count };
+export const cacheUsageSchema = z
+  .object({
+    ...cacheCounts,
+    hit_ratio: z.number(),
+    by_model: z.array(z.object({ model: z.string(), ...cacheCounts })),
+  })
+  .meta({ id: "CacheUsage" });
+export type CacheUsage = z.infer<typeof cacheUsageSchema>;
+
+export const modelCostSchema = z
+  .object({
+    model: z.string(),
+    requests: count,
+    input_tokens: count,
+    output_tokens: count,
+    input_cost: usd.meta({ description: "At current prices, for information" }),
+    output_cost: usd.meta({ description: "At current prices, for information" }),
+    total_cost: usd.meta({ description: "Sum of what was frozen per request" }),
+    ...energy,
+  })
+  .meta({ id: "ModelCost" });
+export type ModelCost = z.infer<typeof modelCostSchema>;
+
+export const overviewSchema = z
+  .object({
+    requests: count,
+    tokens: count,
+    cost: usd,
+    has_pricing: z.boolean(),
+    tenant_count: count,
+    active_tenants: count,
+    model_count: count,
+    enabled_models: count,
+    key_count: count,
+  })
+  .meta({ id: "OverviewSummary" });
+export type Overview = z.infer<typeof overviewSchema>;
+
+export const dailyUsageSchema = z
+  .object({
+    day: z.string().meta({ description: "YYYY-MM-DD, empty when not grouped by day" }),
+    tenant_id: z.string().meta({ description: `${NIL_UUID} when not grouped by tenant` }),
+    key_id: z.string().meta({ description: `${NIL_UUID} when not grouped by key` }),
+    model: z.string(),
+    requests: count,
+    success_requests: count,
+    error_requests: count,
+    input_tokens: count,
+    output_tokens: count,
+    total_tokens: count,
+    estimated_tokens: count,
+    cache_hits: count,
+    cache_misses: count,
+    avg_ttft_ms: z.number(),
+    avg_total_ms: z.number(),
+    cost_usd: usd,
+    ...energy,
+  })
+  .meta({ id: "DailyUsage" });
+export type DailyUsage = z.infer<typeof dailyUsageSchema>;
+
+export const spanSchema = z
+  .object({
+    request_id: z.string(),
+    span_name: z.string(),
+    parent_span: z.string(),
+    start_ms: z.number(),
+    duration_ms: z.number(),
+    status: z.string(),
+    attributes: z.string().meta({ description: "JSON text" }),
+  })
+  .meta({ id: "Span" });
+export type Span = z.infer<typeof spanSchema>;
