@@ -11,6 +11,17 @@ const LAST = `toUnixTimestamp64Milli(max(u.ts)) AS last_used_ms,
   argMax(u.model, (u.ts, u.request_id)) AS last_model,
   argMax(u.status_code, (u.ts, u.request_id)) AS last_status_code`;
 
+const NOTHING = {
+  requests: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  cost_usd: 0,
+  energy_wh: 0,
+  energy_cost_usd: 0,
+  co2_g: 0,
+};
+
 /** Keys with activity in the window, busiest first; the window bounds everything. Throws 503. */
 export async function readKeySummaries(
   store: AnalyticsStore,
@@ -48,8 +59,7 @@ export async function readKeySummary(
     ),
   ]);
   return {
-    ...{ requests: 0, input_tokens: 0, output_tokens: 0, total_tokens: 0, cost_usd: 0 },
-    ...{ energy_wh: 0, energy_cost_usd: 0, co2_g: 0 },
+    ...NOTHING,
     ...sums,
     key_id: key.id,
     tenant_id: key.tenant_id,

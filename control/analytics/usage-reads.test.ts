@@ -11,9 +11,9 @@ import {
   usageTotalsQuerySchema,
 } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { KEY, ledgerRow, TENANT, TestLedger } from "../../test/harness/ledger.ts";
 import { readKeySummaries, readKeySummary } from "./key-summaries.ts";
 import { readSpans } from "./spans.ts";
-import { KEY, ledgerRow, TENANT, TestLedger } from "./testing/ledger.ts";
 import { readCacheUsage, readCosts, readOverviewTotals } from "./usage-costs.ts";
 import { readDaily } from "./usage-daily.ts";
 import { readModelSeries, readSeries, readTenantSeries } from "./usage-series.ts";
@@ -151,7 +151,9 @@ describe("usage over time", () => {
   it("raises a bucket that is too narrow, less so behind a filter, and refuses a series that is too long", async () => {
     await ledger.insert([row({ ts_ms: NOW - 61_000 }), row({ ts_ms: NOW - 15_000 }), row({ ts_ms: NOW - 1000 })]);
     expect(await readSeries(ledger.store, series({ bucket_ms: "1" }), NOW)).toHaveLength(2);
-    expect(await readSeries(ledger.store, series({ bucket_ms: "1", model: "m" }), NOW)).toHaveLength(3);
+    expect(
+      await readSeries(ledger.store, series({ bucket_ms: "1", model: "m", since_ms: String(NOW - 3_600_000) }), NOW),
+    ).toHaveLength(3);
     await expect(readSeries(ledger.store, series({ since_ms: "0" }), NOW)).rejects.toMatchObject({
       code: "validation_failed",
       options: { details: [{ path: "bucket_ms" }] },

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { usageLogsQuerySchema, usageModelsQuerySchema } from "../../shared/schema/usage.ts";
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
-import { KEY, ledgerRow, TestLedger } from "./testing/ledger.ts";
+import { KEY, ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
 import { type LedgerRow, readLogs } from "./usage-logs.ts";
 import { readModelUsage } from "./usage-models.ts";
 

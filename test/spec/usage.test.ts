@@ -116,3 +116,70 @@ describe("the request log", () => {
     ]);
   });
 });
+
+describe("the other reads", () => {
+  it("tell the same story of the same requests, with names, and never recompute money", async () => {
+    const { gateway } = fixture;
+    const minted = await gateway.mint(fixture.upstream.url, "plain", { output_cost_per_token: 0.02 });
+    await gateway.must("PUT", `/models/${minted.model.id}/cache`, { cache_enabled: true });
+    for (let turn = 0; turn < 3; turn += 1) await (await gateway.chat(minted)).text();
+    const of = `tenant_id=${minted.tenant.id}`;
+    await waitFor(
+      async () => await gateway.rows(minted.tenant.id),
+      (rows) => rows.length === 3,
+    );
+    await gateway.must("PUT", `/models/${minted.model.id}`, { ...minted.model, output_cost_per_token: 7 });
+    const spent = { requests: 3, total_tokens: 99, cost_usd: 0.451 };
+    expect(await gateway.must("GET", `/usage?${of}`)).toMatchObject([{ tenant_id: minted.tenant.id, ...spent }]);
+    expect(await gateway.must("GET", `/usage/keys?${of}`)).toMatchObject([{ key_id: minted.key.id, ...spent }]);
+    expect(await gateway.must("GET", `/usage/keys/summary?${of}`)).toMatchObject([
+      { last_model: minted.model.model_name, last_status_code: 200, ...spent },
+    ]);
+    expect(await gateway.must("GET", `/keys/${minted.key.id}/usage`)).toMatchObject({
+      tenant_id: minted.tenant.id,
+      ...spent,
+    });
+    expect(await gateway.must("GET", `/usage/daily?${of}&group_by=key_model`)).toMatchObject([
+      { key_id: minted.key.id, success_requests: 3, cache_hits: 2, cache_misses: 1, cost_usd: 0.451 },
+    ]);
+    const series = await gateway.must<{ requests: number }[]>("GET", `/usage/series?${of}`);
+    expect(series.reduce((sum, bucket) => sum + bucket.requests, 0)).toBe(3);
+    expect(await gateway.must("GET", `/usage/breakdown?${of}`)).toMatchObject([
+      {
+        tenant_name: minted.tenant.name,
+        fairshare_group: "default",
+        key_name: minted.key.name,
+        key_prefix: minted.key.key_prefix,
+        ...spent,
+      },
+    ]);
+    expect(await gateway.must("GET", `/usage/cache?${of}`)).toMatchObject({
+      hits: 2,
+      misses: 1,
+      hit_ratio: 0.6667,
+      tokens_saved: 66,
+    });
+    expect(await gateway.must("GET", `/costs?${of}`)).toMatchObject([{ total_cost: 0.451, output_cost: 462 }]);
+    const overview = await gateway.must<Record<string, number>>("GET", "/overview/summary");
+    expect(overview["requests"]).toBeGreaterThanOrEqual(3);
+    expect(overview).toMatchObject({ has_pricing: true });
+    expect(await gateway.must("GET", `/usage/logs/${randomUUID()}/spans`)).toEqual([]);
+  });
+
+  it("refuse what they cannot read by its field, and an unknown key by 404", async () => {
+    for (const [path, field] of [
+      ["/usage?group_by=week", "group_by"],
+      ["/usage/keys?limit=0", "limit"],
+      ["/usage/series?bucket_ms=abc", "bucket_ms"],
+      ["/usage/daily?key_id=a,b", "key_id"],
+      ["/costs?since_ms=yesterday", "since_ms"],
+    ] as const) {
+      const answer = await fixture.gateway.admin("GET", path);
+      expect([answer.status, ((await answer.json()) as { error: { param: string } }).error.param]).toEqual([
+        400,
+        field,
+      ]);
+    }
+    expect((await fixture.gateway.admin("GET", `/keys/${randomUUID()}/usage`)).status).toBe(404);
+  });
+});

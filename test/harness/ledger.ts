@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { createClient } from "@clickhouse/client-web";
 import { type Logger, pino } from "pino";
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { startClickhouseBridge } from "../../../infra/local/clickhouse/bridge.ts";
-import { openEngine } from "../../../infra/local/clickhouse/engine.ts";
-import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
-import { AnalyticsStore } from "../store.ts";
+import { AnalyticsStore } from "../../control/analytics/store.ts";
+import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
+import { openEngine } from "../../infra/local/clickhouse/engine.ts";
+import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 
 const DB = "usage_test";
 const credentials = { user: "default", password: "secret" };
@@ -91,7 +91,10 @@ export class TestLedger {
       table: `${DB}.spans`,
       format: "JSONEachRow",
       values: spans.map(({ start_ms, ...rest }) => ({
-        ...{ parent_span: "", duration_ms: 1, status: "ok", attributes: "{}" },
+        parent_span: "",
+        duration_ms: 1,
+        status: "ok",
+        attributes: "{}",
         ...rest,
         start: timeText(start_ms),
       })),
