@@ -3,6 +3,7 @@
  * the request runs, and what the pipeline asked of them.
  */
 import type { Issue } from "../../../shared/alerts.ts";
+import type { RevItem } from "../../../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
 import type { SsrfPolicy } from "../../../shared/ssrf.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -76,6 +77,9 @@ export class World {
   readonly forgotten: string[] = [];
   readonly upstreamCalls: UpstreamCall[] = [];
   readonly stored: CacheEntry[] = [];
+  /** What the Cell knows to be newer. */
+  stale: (items: readonly RevItem[]) => readonly RevItem[] = () => [];
+
   readonly alerts: Issue[] = [];
   readonly tallies: Tally[] = [];
   readonly pending: Promise<unknown>[] = [];
@@ -183,7 +187,7 @@ export class World {
       settleOrphan: async (row) => {
         this.orphans.push(row);
       },
-      staleAmong: async () => [],
+      staleAmong: async (items) => this.stale(items),
       level: async () => this.level,
     };
   }
