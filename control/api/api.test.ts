@@ -4,6 +4,8 @@ import { ADMIN_TOKEN, startControl, type TestControl } from "../../test/harness/
 let control: TestControl;
 const ABSENT = "00000000-0000-4000-8000-000000000000";
 const ABSENT_TOO = "00000000-0000-4000-8000-000000000001";
+/** A request without spans is no error. */
+const UNTRACED = "00000000-0000-4000-8000-000000000002";
 const ABSENT_GROUP = "no-such-group";
 
 beforeAll(async () => {
@@ -77,7 +79,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/usage/series/models", null],
   ["GET", "/api/v1/usage/breakdown", null],
   ["GET", "/api/v1/usage/cache", null],
-  ["GET", `/api/v1/usage/logs/${ABSENT_TOO}/spans`, null],
+  ["GET", `/api/v1/usage/logs/${UNTRACED}/spans`, null],
   ["GET", "/api/v1/costs", null],
   ["GET", "/api/v1/overview/summary", null],
   ["GET", `/api/v1/keys/${ABSENT}/usage`, null],
@@ -153,7 +155,7 @@ describe("what no route serves", () => {
     expect(documented.sort()).toEqual(
       ROUTES.map(
         ([method, path]) =>
-          `${method} ${path.replace(ABSENT, "{id}").replace(ABSENT_TOO, "{endpoint_id}").replace(ABSENT_GROUP, "{name}")}`,
+          `${method} ${path.replace(ABSENT, "{id}").replace(UNTRACED, "{request_id}").replace(ABSENT_TOO, "{endpoint_id}").replace(ABSENT_GROUP, "{name}")}`,
       ).sort(),
     );
   });

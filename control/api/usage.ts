@@ -172,11 +172,11 @@ export function usageRoutes(app: Api, deps: ApiDeps): void {
   }
   endpoint(app, {
     method: "get",
-    path: "/api/v1/usage/logs/{id}/spans",
+    path: "/api/v1/usage/logs/{request_id}/spans",
     summary: "The trace of a request",
     tag: "Usage",
     answer: z.array(spanSchema),
-    handler: async (c) => c.json((await listSpans(deps.analytics, c.req.param("id") ?? "")) as object[]),
+    handler: async (c) => c.json((await listSpans(deps.analytics, c.req.param("request_id") ?? "")) as object[]),
   });
   endpoint(app, {
     method: "get",
