@@ -12,6 +12,7 @@ import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { TenantBudgets } from "./adapters/tenant-budgets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
+import { UpstreamDiagnostics } from "./adapters/upstream-diagnostics.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { LedgerApi } from "./domain/ask.ts";
 import { EndpointMemory } from "./domain/endpoint-memory.ts";
@@ -55,6 +56,7 @@ function compose(bindings: Bindings): Deps | EnvError {
       directory: new RedisDirectory(client, clock, waitUntil, alerts),
       admission: cell,
       upstream: upstreamHttp,
+      diagnostics: new UpstreamDiagnostics(clock),
       responseCache: new RedisResponseCache(client, alerts),
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,

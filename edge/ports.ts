@@ -89,6 +89,21 @@ export interface Upstream {
   fetch(call: UpstreamCall): Promise<Response>;
 }
 
+/** What a look at an upstream's address found (decisions §22.6). */
+export interface Diagnosis {
+  /** Null: could not be found out. */
+  readonly dnsOk: boolean | null;
+  readonly addresses: readonly string[];
+  readonly portOpen: boolean;
+  readonly elapsedMs: number;
+  readonly error: string | null;
+}
+
+export interface Diagnostics {
+  /** Looks at the address of a URL without sending anything there. Never rejects. */
+  check(url: string): Promise<Diagnosis>;
+}
+
 /** A stored answer (decisions §21). */
 export interface CacheEntry {
   readonly v: 1;
@@ -139,6 +154,7 @@ export interface Ports {
   readonly directory: Directory;
   readonly admission: Admission;
   readonly upstream: Upstream;
+  readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;
   readonly secrets: SecretOpener;
   readonly alerts: Alerts;

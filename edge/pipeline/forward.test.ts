@@ -51,6 +51,8 @@ function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {}): Wor
   return world;
 }
 
+const body = JSON.stringify({ model: "tiny", stream: true, messages: [{ role: "user", content: "hello" }] });
+
 const hosts = (world: World): readonly string[] =>
   world.upstreamCalls.map((call) => new URL(call.url).hostname.replace(".test", ""));
 
@@ -124,6 +126,43 @@ describe("the last answer there was", () => {
   });
 });
 
+describe("what operators are told", () => {
+  it.each([
+    [500, "upstream_5xx_response", "tiny: upstream answered 500"],
+    [501, "upstream_5xx_response", "tiny: upstream answered 501"],
+    [302, "upstream_request_failed", "tiny: redirect 302 not followed after 1 attempts on 1 endpoints"],
+  ])("of a final %i", async (code, issueKey, detail) => {
+    const world = worldOf({ a: [status(code)] });
+    await answered(world);
+    expect(world.alerts).toMatchObject([{ issueKey, detail }]);
+  });
+
+  it.each([200, 400, 404, 429])("of a final %i is nothing", async (code) => {
+    const world = worldOf({ a: [status(code)] });
+    await answered(world);
+    expect(world.alerts).toEqual([]);
+  });
+
+  it("of a stream that breaks is how far it came", async () => {
+    const broken = async (): Promise<Response> => {
+      const pieces = ["data: {}\n\n", "data: {"].map((text) => new TextEncoder().encode(text));
+      const body = new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          const next = pieces.shift();
+          if (next === undefined) controller.error(new Error("reset"));
+          else controller.enqueue(next);
+        },
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    };
+    const world = worldOf({ a: [broken] });
+    expect((await answered(world, { body })).text).toContain("upstream_stream_error");
+    expect(world.alerts).toMatchObject([
+      { issueKey: "upstream_stream_error", detail: "tiny: connection broke after 17 bytes" },
+    ]);
+  });
+});
+
 describe("no answer", () => {
   it.each([
     ["every attempt timed out", { a: [hangs], b: [hangs] }, 504, { timeout: 2, failover: 1, exhausted: 1 }],
@@ -139,6 +178,23 @@ describe("no answer", () => {
     expect(world.alerts).toMatchObject([
       { issueKey: "upstream_request_failed", detail: "tiny: timed out after 3 attempts on 2 endpoints" },
     ]);
+  });
+});
+
+describe("a model with debug_diagnostics", () => {
+  it.each([
+    ["a refused connection", refuses, true],
+    ["a 500", status(500), true],
+    ["a redirect", status(302), true],
+    ["a 404", status(404), false],
+    ["a 429", status(429), false],
+    ["an answer", status(204), false],
+  ])("has the address looked at after %s, and without it never", async (_, answer, looked) => {
+    for (const debug_diagnostics of [true, false]) {
+      const world = worldOf({ a: [answer] }, { debug_diagnostics });
+      await answered(world);
+      expect(world.diagnosed).toEqual(looked && debug_diagnostics ? ["http://a.test/v1"] : []);
+    }
   });
 });
 
@@ -189,7 +245,6 @@ describe("an endpoint that failed three times in a row", () => {
 });
 
 describe("an upstream that refuses the usage option", () => {
-  const body = JSON.stringify({ model: "tiny", stream: true, messages: [{ role: "user", content: "hello" }] });
   const picky = async (call: UpstreamCall): Promise<Response> =>
     new TextDecoder().decode(call.body as Uint8Array).includes("stream_options")
       ? new Response("{}", { status: 400 })

@@ -10,6 +10,7 @@ import { type AttemptEnd, isRetryable, nextStep, RETRY_START, type RetryRules } 
 import { countOutcome } from "../domain/upstream-outcomes.ts";
 import { type Attempted, abandon, attempt, type Forwarded, type Sending } from "./attempt.ts";
 import { type Call, ClientGone, type ParsedCall } from "./context.ts";
+import { diagnose } from "./diagnose.ts";
 import { retryAfterMs } from "./retry-after.ts";
 import { tellAnswered, tellUnanswered } from "./upstream-alerts.ts";
 
@@ -19,6 +20,8 @@ interface Tally {
   timedOut: number;
   readonly endpoints: Set<string>;
   reason: string;
+  /** Address of the last attempt; "" before the first. */
+  address: string;
 }
 
 /** Calls the model's upstreams. `onFirstSend` is told once, before the first byte leaves. Throws 502, 504, or ClientGone. */
@@ -30,7 +33,7 @@ export async function forward(
 ): Promise<Forwarded> {
   const targets = targetsOf(call, model, parsed);
   const sending: Sending = { call, model, parsed, onFirstSend };
-  const tally: Tally = { made: 0, timedOut: 0, endpoints: new Set(), reason: "" };
+  const tally: Tally = { made: 0, timedOut: 0, endpoints: new Set(), reason: "", address: "" };
   let kept: Forwarded | null = null;
   let state = RETRY_START;
   try {
@@ -81,6 +84,7 @@ function note(call: Call, tally: Tally, target: Target, attempted: Attempted): v
   if (attempted.kind !== "answered") tally.reason = attempted.reason;
   if (attempted.kind === "unusable") return;
   tally.made += 1;
+  tally.address = target.apiBase;
   tally.endpoints.add(target.key);
   if (attempted.kind === "timed-out") {
     tally.timedOut += 1;
@@ -106,6 +110,7 @@ async function pause(call: Call, waitMs: number): Promise<void> {
 /** What the request ends with: the last answer there was, else an error (decisions §22.6). */
 function conclude(call: Call, model: ModelRecord, kept: Forwarded | null, tally: Tally): Forwarded {
   const { upstreamOutcomes } = call.facts;
+  if (tally.made > 0) diagnose(call, model, tally.address, kept?.response.status ?? null);
   if (kept === null) {
     countOutcome(upstreamOutcomes, "exhausted");
     tellUnanswered(call, model, { reason: tally.reason, attempts: tally.made, endpoints: tally.endpoints.size });

@@ -22,8 +22,16 @@ import { CASES, type Case, type Outcome } from "./upstream-cases.ts";
 const MODES = ["own address", "failover", "load_balance", "session_hash"] as const;
 type Mode = (typeof MODES)[number];
 
-/** Requests under way at once. */
-const SIDE_BY_SIDE = 8;
+/** Writes, and then requests, under way at once. */
+const SIDE_BY_SIDE = 6;
+
+/** A case that can begin: its model is there, and the headers that put its bad endpoint first. */
+interface Ready {
+  readonly entry: Case;
+  readonly mode: Mode;
+  readonly minted: Minted;
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 interface Result {
   readonly outcome: Omit<Outcome, "billed" | "counted" | "alert" | "reads"> & { readonly reads: string };
@@ -45,24 +53,32 @@ const expected = (entry: Case, mode: Mode): Outcome => (mode === "own address" ?
 beforeAll(async () => {
   upstream = await startTestUpstream();
   folder = mkdtempSync(join(tmpdir(), "gateway-outcomes-"));
-  stack = await startStack({ env: stackEnv(folder), log: (line) => lines.push(line) });
+  const env = { GATEWAY_UPSTREAM_BASE_URL: upstream.at("default", "plain"), GATEWAY_UPSTREAM_TIMEOUT_SECS: "2" };
+  stack = await startStack({ env: stackEnv(folder, env), log: (line) => lines.push(line) });
   gateway = new Gateway(stack);
   caller = await gateway.mint(upstream.url);
-  const waiting = CASES.flatMap((entry) => MODES.map((mode) => ({ entry, mode })));
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-      results.set(nameOf(next.entry, next.mode), await meet(next.entry, next.mode));
-  };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
-});
+  const pairs = CASES.flatMap((entry) => MODES.map((mode) => ({ entry, mode })));
+  const ready = await sideBySide(pairs, async ({ entry, mode }) => await prepare(entry, mode));
+  await sideBySide(ready, async (one) => results.set(nameOf(one.entry, one.mode), await meet(one)));
+}, 120_000);
 afterAll(async () => {
   await stack.stop();
   await upstream.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** One request for a model of its own, and everything that can be seen of it. */
-async function meet(entry: Case, mode: Mode): Promise<Result> {
+async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const waiting = [...items];
+  const done: R[] = [];
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) done.push(await work(next));
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
+  return done;
+}
+
+/** A model of its own for a case. */
+async function prepare(entry: Case, mode: Mode): Promise<Ready> {
   const badUrl = entry.behaviour === "refuses" ? "http://127.0.0.1:9/v1" : upstream.at("bad", entry.behaviour);
   const mark = `mark-${randomUUID()}`;
   const model = await gateway.must<Model>("POST", "/models", {
@@ -78,6 +94,11 @@ async function meet(entry: Case, mode: Mode): Promise<Result> {
   });
   const minted = { ...caller, model, mark };
   const headers = mode === "own address" ? {} : await addEndpoints(minted, mode, badUrl);
+  return { entry, mode, minted, headers };
+}
+
+/** One request, and everything that can be seen of it. */
+async function meet({ entry, minted, headers }: Ready): Promise<Result> {
   const response = await gateway.chat(minted, { stream: entry.stream ?? false, headers });
   const reads = told(response, await response.text().catch(() => null));
   const row = await gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
@@ -186,4 +207,40 @@ it("counts every attempt once", async () => {
   expect(await waitFor(counted, (seen) => JSON.stringify(seen) === JSON.stringify(sum), 3_000).catch(counted)).toEqual(
     sum,
   );
+});
+
+describe("without settings of its own", () => {
+  it("a model is served by the default upstream", async () => {
+    const minted = await gateway.mint("");
+    expect((await gateway.chat(minted)).status).toBe(200);
+    expect(upstream.attempts(minted.mark)).toEqual({ default: 1 });
+  });
+
+  it("a model has the gateway's own timeout, also in the middle of a stream", async () => {
+    const hangs = await gateway.mint(upstream.at("bad", "hang"));
+    const stalls = await gateway.mint(upstream.at("bad", "stall"));
+    const [answer, broken] = await Promise.all([gateway.chat(hangs), gateway.chat(stalls, { stream: true })]);
+    expect([answer.status, told(answer, await answer.text())]).toEqual([504, "upstream_timeout"]);
+    expect([broken.status, told(broken, await broken.text())]).toEqual([200, "in-band error"]);
+  });
+});
+
+it.each([
+  ["nobody listens", { dns_ok: true, addresses: "127.0.0.1", port_open: false, error: "no connection" }],
+  ["somebody listens", { dns_ok: true, addresses: "127.0.0.1", port_open: true, error: null }],
+  ["somebody listens by name", { dns_ok: true, addresses: "", port_open: true, error: null }],
+])("debug_diagnostics finds where %s, after the answer", async (where, found) => {
+  const listening = upstream.at("bad", "status=500");
+  const named = where.endsWith("name") ? listening.replace("127.0.0.1", "localhost") : listening;
+  const address = where.startsWith("nobody") ? "http://127.0.0.1:9/v1" : named;
+  const minted = await gateway.mint(address, "plain", { debug_diagnostics: true });
+  const response = await gateway.chat(minted);
+  await response.text();
+  const requestId = response.headers.get("x-gateway-request-id") ?? "";
+  const line = await waitFor(
+    () => lines.find((entry) => entry.includes("upstream_diagnostics") && entry.includes(requestId)),
+    (seen) => seen !== undefined,
+  );
+  expect(response.status).toBe(502);
+  expect(JSON.parse(line?.slice(line.indexOf("{")) ?? "")).toMatchObject({ model: minted.model.model_name, ...found });
 });

@@ -69,6 +69,8 @@ export class World {
 
   readonly permit = new TestPermit();
   readonly memory = { usageOptionRefused: new Map<string, number>(), endpoints: new EndpointMemory() };
+  /** Addresses that were looked at after a failure. */
+  readonly diagnosed: string[] = [];
   /** Waits asked for, ms. */
   readonly waits: number[] = [];
   readonly asks: Ask[] = [];
@@ -133,6 +135,12 @@ export class World {
         fetch: async (call) => {
           this.upstreamCalls.push(call);
           return await this.upstream(call);
+        },
+      },
+      diagnostics: {
+        check: async (url) => {
+          this.diagnosed.push(url);
+          return { dnsOk: true, addresses: [], portOpen: true, elapsedMs: 1, error: null };
         },
       },
       responseCache: {
