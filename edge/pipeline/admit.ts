@@ -16,6 +16,9 @@ import { refusalHeaders } from "./rate-limit.ts";
 import { settleRefused } from "./settle-refused.ts";
 import { rowOf } from "./usage-record.ts";
 
+/** Places in the queue that a request may lose to resets of its Cell, which come a few times a week. */
+const PLACES_MAX = 10;
+
 /** What a request is admitted with. */
 export interface Subject {
   readonly principal: Principal;
@@ -39,34 +42,35 @@ export async function admit(
   prepared: Prepared,
   reload: () => Promise<Subject>,
 ): Promise<Slot> {
-  const { directory, admission } = call.ports;
   let current = subject;
-  let ask = askOf(call, current, prepared);
-  let admitted = await askCell(call, ask);
-  if (admitted.verdict === "stale") {
-    directory.forget(admitted.items);
-    current = await reload();
-    ask = askOf(call, current, prepared);
-    admitted = await askCell(call, ask);
-  }
-  if (admitted.verdict === "stale") throw new GatewayError("key_store_unavailable");
-  let decided = await decisionOf(call, admitted);
-  if (decided === null) {
+  for (let place = 1; place <= PLACES_MAX; place += 1) {
+    let ask = askOf(call, current, prepared);
+    let admitted = await askCell(call, ask);
+    if (admitted.verdict === "stale") {
+      call.ports.directory.forget(admitted.items);
+      current = await reload();
+      ask = askOf(call, current, prepared);
+      admitted = await askCell(call, ask);
+    }
+    if (admitted.verdict === "stale") throw new GatewayError("key_store_unavailable");
+    const decided = await decisionOf(call, admitted);
+    if (decided !== null) return slotOf(call, current, ask, decided);
     // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew.
-    const again = await askCell(call, ask);
-    decided = again.verdict === "stale" ? null : await decisionOf(call, again);
-  }
-  if (decided === null) {
     call.facts.placeUnknown = true;
-    call.ports.alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again while a request waited"));
-    throw new GatewayError("scheduler_unavailable");
   }
+  const { alerts, admission } = call.ports;
+  alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again and again while a request waited"));
+  throw new GatewayError("scheduler_unavailable");
+}
+
+/** What was decided, as a slot. Throws Settled with the budgets' refusal. */
+function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Slot {
   const { permit } = decided;
   if (decided.verdict === "refused") {
     const { refusal } = decided;
     call.facts.level = refusal.level;
     const error = new GatewayError(refusal.code, {
-      headers: refusalHeaders(refusal, ask.costTokens, current.principal.tenant.tokens_per_minute),
+      headers: refusalHeaders(refusal, ask.costTokens, subject.principal.tenant.tokens_per_minute),
     });
     settleRefused(call, permit, error.status);
     throw new Settled(error);
@@ -74,14 +78,15 @@ export async function admit(
   const { grant } = decided;
   call.facts.queueWaitMs = grant.queueWaitMs;
   call.facts.level = grant.level;
-  return { ...current, ask, permit, grant };
+  return { ...subject, ask, permit, grant };
 }
 
 /** Asks the Cell. Until its answer is here nobody knows whether it holds a place for the request. */
 async function askCell(call: Call, ask: Ask): Promise<Admitted<PermitHandle>> {
+  const before = call.facts.placeUnknown;
   call.facts.placeUnknown = true;
   const admitted = await call.ports.admission.admit(ask);
-  call.facts.placeUnknown = false;
+  call.facts.placeUnknown = before;
   return admitted;
 }
 

@@ -66,6 +66,16 @@ describe("admission", () => {
     expect([lost.disposed, world.asks.length, world.permit.settlement?.row.status_code]).toEqual([true, 2, 404]);
   });
 
+  it("gives up in the end when every place is lost, and leaves one row whatever became of them", async () => {
+    const world = new World();
+    const lost = () =>
+      Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
+    world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
+    expect(await answer(world)).toMatchObject({ status: 503, code: "scheduler_unavailable" });
+    expect([world.asks.length, world.recorded, world.orphans.length]).toEqual([10, [], 1]);
+    expect(world.alerts).toMatchObject([{ issueKey: "scheduler_unavailable" }]);
+  });
+
   it("hands a refusal in as a row that may have come before, while the Cell may hold a place for it", async () => {
     const world = new World();
     const received = world.received();

@@ -1,0 +1,78 @@
+/** The Cell is reset under load (design §4): streams go on, slots are counted again, the cap holds, every row comes once. */
+import { describe, expect, it } from "vitest";
+import { waitFor } from "../harness/wait-for.ts";
+import { Crowd } from "./crowd.ts";
+
+const CAP = 4;
+
+async function crowdOf(
+  name: string,
+  requests: number,
+): Promise<{ crowd: Crowd; clients: ReturnType<Crowd["request"]>[] }> {
+  const crowd = new Crowd(name);
+  await crowd.stub.setCapacity(CAP);
+  const clients = Array.from({ length: requests }, () => crowd.request());
+  await loadIs(crowd, CAP, requests - CAP);
+  await waitFor(
+    () => crowd.live.size,
+    (size) => size === CAP,
+  );
+  return { crowd, clients };
+}
+
+async function loadIs(crowd: Crowd, inFlight: number, queued: number): Promise<void> {
+  await waitFor(
+    async () => await crowd.stats(),
+    (stats) => stats.in_flight === inFlight && stats.queued === queued,
+  );
+}
+
+/** Ends streams one by one as they come, `count` of them. */
+async function finish(crowd: Crowd, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1) {
+    const [one] = (
+      await waitFor(
+        () => crowd.live,
+        (live) => live.size > 0,
+      )
+    ).values();
+    one?.finish();
+  }
+}
+
+describe("a Cell that is reset under load", () => {
+  it("counts the slots in use again, lets their streams go on, and grants no more than its cap", async () => {
+    const { crowd, clients } = await crowdOf("reset-once", 12);
+    const streaming = clients.filter((client) => crowd.live.has(client.requestId));
+    await crowd.reset();
+    for (const stream of crowd.live.values()) stream.emit("after the reset");
+    await waitFor(
+      () => streaming.map((client) => client.text()),
+      (texts) => texts.every((text) => text.includes("after the reset")),
+    );
+    await loadIs(crowd, CAP, 8);
+    expect([...crowd.live.keys()].toSorted()).toEqual(streaming.map((client) => client.requestId).toSorted());
+    await finish(crowd, 12);
+    expect(await Promise.all(clients.map(async (client) => await client.ended))).toEqual(clients.map(() => 200));
+    expect(crowd.peak).toBe(CAP);
+  });
+
+  it("again and again, loses no row, doubles none, and the budget never forgets what was spent", async () => {
+    const { crowd, clients } = await crowdOf("reset-often", 16);
+    for (let round = 0; round < 3; round += 1) {
+      await crowd.reset();
+      await finish(crowd, 4);
+    }
+    await finish(crowd, 4);
+    await Promise.all(clients.map(async (client) => await client.ended));
+    await crowd.settled();
+    await loadIs(crowd, 0, 0);
+    expect(crowd.peak).toBe(CAP);
+    const { ids, tokens } = await crowd.rows();
+    expect(ids.toSorted()).toEqual(clients.map((client) => client.requestId).toSorted());
+    // what a Cell had not reported when it ended counts as spent until the ledger has been asked
+    const { used_tokens, reserved_tokens } = await crowd.usage();
+    expect(used_tokens).toBeLessThanOrEqual(tokens);
+    expect(used_tokens + reserved_tokens).toBeGreaterThanOrEqual(tokens);
+  });
+});

@@ -1,0 +1,141 @@
+/**
+ * Many requests of one tenant through the real pipeline, Cell, Ledger and budget, each to an upstream that streams until
+ * the test ends it.
+ */
+import { env, runInDurableObject } from "cloudflare:test";
+import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
+import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
+import { limitsOf } from "../../edge/domain/budget/limits.ts";
+import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
+import type { Bindings } from "../../edge/env.ts";
+import type { Cell } from "../../edge/objects/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import { run } from "../../edge/pipeline/run.ts";
+import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
+import { World } from "../../edge/pipeline/testing/world.ts";
+import type { CellStats } from "../../shared/internal.ts";
+
+interface Namespaces {
+  readonly CELL: DurableObjectNamespace<Cell>;
+  readonly LEDGER: DurableObjectNamespace<Ledger>;
+}
+const bindings = env as unknown as Bindings;
+const { CELL, LEDGER } = env as unknown as Namespaces;
+
+/** One stream as the upstream sees it. */
+export interface Live {
+  readonly requestId: string;
+  /** Sends one more event. */
+  emit(text: string): void;
+  finish(): void;
+}
+
+/** One request as its client sees it. */
+export interface Client {
+  readonly requestId: string;
+  /** What arrived so far. */
+  text(): string;
+  /** The status, once the whole answer is here. Rejects when it breaks off. */
+  readonly ended: Promise<number>;
+}
+
+export class Crowd {
+  readonly name: string;
+  readonly live = new Map<string, Live>();
+  /** Most streams under way at once. */
+  peak = 0;
+  readonly #world = new World();
+  readonly #tenantId = crypto.randomUUID();
+
+  constructor(name: string) {
+    this.name = name;
+    const budget = { tokens: 1_000_000, cost_usd: null, period: "lifetime", started_at_ms: null } as const;
+    this.#world.key = keyOf({ tenant: tenantOf({ id: this.#tenantId, budget }) });
+  }
+
+  get stub(): DurableObjectStub<Cell> {
+    return CELL.getByName(this.name);
+  }
+
+  /** Sends a request. */
+  request(): Client {
+    const requestId = crypto.randomUUID();
+    const body = JSON.stringify({ model: "tiny", stream: true, max_tokens: 40, messages: [] });
+    const received = this.#world.received({ body });
+    const ports = {
+      ...received.ports,
+      clock: Date.now,
+      random: { uuid: () => requestId, fraction: () => 0 },
+      admission: new CellAdmission(bindings, this.name, 1, received.ports.alerts, received.ports.log),
+      upstream: { fetch: async () => this.#answer(requestId) },
+    };
+    let text = "";
+    const read = async (): Promise<number> => {
+      const response = await run({ ...received, ports });
+      const decoder = new TextDecoder();
+      for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true });
+      return response.status;
+    };
+    const ended = read();
+    ended.catch(() => undefined);
+    return { requestId, text: () => text, ended };
+  }
+
+  /** Ends the Cell as a deploy does: its memory is gone, and whoever called it is told. */
+  async reset(): Promise<void> {
+    await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
+  }
+
+  async stats(): Promise<CellStats> {
+    return await this.stub.stats();
+  }
+
+  /** Resolves when everything that was given to `waitUntil` has ended. */
+  async settled(): Promise<void> {
+    await this.#world.settled();
+  }
+
+  /** The ids of the rows on the Ledger's disk, and the tokens of all of them. */
+  async rows(): Promise<{ readonly ids: readonly string[]; readonly tokens: number }> {
+    const commits = await runInDurableObject(LEDGER.getByName(`${this.name}:0`), (_ledger, state) =>
+      state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
+    );
+    const rows = commits.flatMap((entry) =>
+      entry.lines.split("\n").map((line) => JSON.parse(line) as { request_id: string; total_tokens: number }),
+    );
+    return {
+      ids: rows.map((row) => row.request_id),
+      tokens: rows.reduce((sum, row) => sum + row.total_tokens, 0),
+    };
+  }
+
+  async usage(): Promise<BudgetUsage> {
+    const { key } = this.#world;
+    if (key?.tenant == null) throw new Error("the crowd has a tenant");
+    const budget = bindings.TENANT_BUDGET.getByName(this.#tenantId) as unknown as TenantBudgetApi;
+    return await budget.usage("tenant", limitsOf(key, key.tenant), null);
+  }
+
+  #answer(requestId: string): Response {
+    const { live } = this;
+    const encoder = new TextEncoder();
+    const body = new ReadableStream({
+      type: "bytes",
+      start: (source) => {
+        const emit = (text: string): void => source.enqueue(encoder.encode(`data: ${text}\n\n`));
+        const finish = (): void => {
+          live.delete(requestId);
+          emit("[DONE]");
+          source.close();
+        };
+        live.set(requestId, { requestId, emit, finish });
+        this.peak = Math.max(this.peak, live.size);
+        emit("begun");
+      },
+      cancel: () => {
+        live.delete(requestId);
+      },
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  }
+}
