@@ -171,6 +171,8 @@ export const storeKeys = {
   settings: (name: HotSetting): string => `settings:${name}`,
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
   cells: "cells",
+  energyReading: "energy:reading",
+  provisionerHeartbeat: "provisioner:heartbeat",
   invalidateChannel: "gateway:invalidate",
 } as const;
 
@@ -182,3 +184,12 @@ export const cellSeenSchema = z.object({
   last_seen_ms: z.number().int(),
 });
 export type CellSeen = z.infer<typeof cellSeenSchema>;
+
+/** `energy:reading` (decisions §32.1): the last good reading; `error` of the last try, null when that was the good one. */
+export const energyReadingSchema = z.object({
+  cluster_watts: z.number(),
+  node_count: z.number(),
+  read_at_ms: z.number().int(),
+  error: z.string().nullable().default(null),
+});
+export type EnergyReading = z.infer<typeof energyReadingSchema>;

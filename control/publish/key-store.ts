@@ -43,6 +43,11 @@ export class KeyStore {
     await pipeline.exec();
   }
 
+  /** Keeps a text for some seconds. Rejects when the store does not answer. */
+  async putFor(name: string, text: string, secs: number): Promise<void> {
+    await this.#redis.set(name, text, { ex: secs });
+  }
+
   async get(hotKeys: readonly string[]): Promise<readonly (string | null)[]> {
     return hotKeys.length === 0 ? [] : await this.#redis.mget<(string | null)[]>(...hotKeys);
   }

@@ -29,6 +29,15 @@ export function fieldError(path: string, message: string): GatewayError {
   return new GatewayError("validation_failed", { details: [{ path, message }] });
 }
 
+/** Refuses blanks in what a feature cannot be on without. Throws 400 that names every one. */
+export function requireWhenEnabled<T extends object>(settings: T, fields: readonly (keyof T & string)[]): void {
+  const blank = fields.filter((field) => settings[field] === "");
+  if (blank.length === 0) return;
+  throw new GatewayError("validation_failed", {
+    details: blank.map((path) => ({ path, message: "is required when enabled is true" })),
+  });
+}
+
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
 /** The fields that were given. */

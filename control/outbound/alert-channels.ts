@@ -1,0 +1,99 @@
+/**
+ * Sends one message on one channel of the alert settings (decisions §9.4, §35). A failure is tried once more and then said
+ * in a few words of our own: neither the webhook's URL nor the mail password can stand in them.
+ */
+import { createTransport } from "nodemailer";
+import type { ChannelResult, EmailValue } from "../../shared/schema/settings/alerts.ts";
+import { AskError, askStatus } from "./ask-json.ts";
+
+const WEBHOOK_TIMEOUT_MS = 10_000;
+const SMTP_TIMEOUT_MS = 20_000;
+
+/** What is told: key and title of the issue, one line of detail. */
+export interface AlertMessage {
+  readonly issueKey: string;
+  readonly title: string;
+  readonly detail: string;
+}
+
+/** Posts to the chat webhook, whose address the caller has checked. */
+export async function sendToWebhook(url: string, { issueKey, title, detail }: AlertMessage): Promise<ChannelResult> {
+  const body = JSON.stringify({ text: `*Gateway alert: ${title}*\n*Issue:* \`${issueKey}\`\n${detail}` });
+  const headers = { "content-type": "application/json" };
+  return await twice("slack", async () => {
+    const status = await askStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers }, { body });
+    if (status < 200 || status > 299) throw new AskError(`http ${status}`);
+  });
+}
+
+/** Mails every recipient; `password` is the opened secret. With `starttls` nothing is sent over a connection without TLS. */
+export async function sendMail(
+  email: Omit<EmailValue, "smtp_password">,
+  password: string | null,
+  { issueKey, title, detail }: AlertMessage,
+): Promise<ChannelResult> {
+  const transport = createTransport({
+    host: email.smtp_host,
+    port: email.smtp_port,
+    secure: false,
+    requireTLS: email.starttls,
+    ignoreTLS: !email.starttls,
+    ...(email.username === "" ? {} : { auth: { user: email.username, pass: password ?? "" } }),
+    connectionTimeout: SMTP_TIMEOUT_MS,
+    greetingTimeout: SMTP_TIMEOUT_MS,
+    socketTimeout: SMTP_TIMEOUT_MS,
+  });
+  try {
+    return await twice("email", async () => {
+      await within(
+        SMTP_TIMEOUT_MS,
+        transport.sendMail({
+          from: email.from_address,
+          to: email.recipients,
+          subject: `Gateway alert: ${title}`,
+          text: `Issue: ${issueKey}\n\n${detail}`,
+        }),
+      );
+    });
+  } finally {
+    transport.close();
+  }
+}
+
+async function twice(channel: ChannelResult["channel"], send: () => Promise<void>): Promise<ChannelResult> {
+  try {
+    await send().catch(send);
+    return { channel, ok: true, detail: "sent" };
+  } catch (error) {
+    return { channel, ok: false, detail: reasonOf(error) };
+  }
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new AskError("timeout")), ms);
+  try {
+    await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** By the mail library's codes; a server's own words may quote what it was sent. */
+const SMTP_REASONS: Readonly<Record<string, string>> = {
+  EAUTH: "the server refused the credentials",
+  ETLS: "the server offers no TLS",
+  ECONNECTION: "connect failed",
+  ESOCKET: "connect failed",
+  EDNS: "the host does not resolve",
+  ETIMEDOUT: "timeout",
+  EENVELOPE: "the server refused the sender or a recipient",
+};
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AskError) return error.message;
+  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
+  const known = typeof code === "string" ? SMTP_REASONS[code] : undefined;
+  if (known !== undefined) return known;
+  return typeof responseCode === "number" ? `the server answered ${responseCode}` : "connect failed";
+}

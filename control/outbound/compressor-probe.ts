@@ -1,0 +1,29 @@
+/**
+ * Asks the compression sidecar how it is (decisions §9.8). It never throws: what is wrong is part of the answer.
+ */
+import { z } from "zod";
+import type { Compressor } from "../../shared/schema/settings/compressor.ts";
+import { AskError, askJson } from "./ask-json.ts";
+
+const TIMEOUT_MS_MIN = 2000;
+
+const healthSchema = z.object({
+  status: z.string(),
+  model: z.string().nullable().catch(null),
+  revision: z.string().nullable().catch(null),
+});
+
+/** Blank `url`: none is configured. */
+export async function probeCompressor(url: string, timeoutMs: number): Promise<Compressor> {
+  const base = { configured: url !== "", url, reachable: false, model: null, revision: null, error: null };
+  if (url === "") return base;
+  try {
+    const answer = await askJson({ url: `${url}/health`, timeoutMs: Math.max(timeoutMs, TIMEOUT_MS_MIN) });
+    const health = healthSchema.safeParse(answer);
+    if (!health.success || health.data.status !== "ok") return { ...base, error: "status is not ok" };
+    const { model, revision } = health.data;
+    return { ...base, reachable: true, model, revision };
+  } catch (error) {
+    return { ...base, error: error instanceof AskError ? error.message : "connect failed" };
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * The power of the cluster as its metrics server tells it (decisions §30): two instant queries in the Prometheus HTTP API.
+ */
+import { z } from "zod";
+import type { PowerReading } from "../../shared/schema/settings/energy.ts";
+import { AskError, askJson } from "./ask-json.ts";
+
+const TIMEOUT_MS = 5000;
+
+const answerSchema = z.object({
+  status: z.literal("success"),
+  data: z.object({
+    resultType: z.literal("vector"),
+    result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })),
+  }),
+});
+
+/** Watts of all nodes together, and how many nodes were measured. Throws AskError. */
+export async function readPower(prometheusUrl: string, powerQuery: string): Promise<PowerReading> {
+  const [watts, nodes] = await Promise.all([
+    instant(prometheusUrl, `sum(${powerQuery})`),
+    instant(prometheusUrl, `count(${powerQuery})`),
+  ]);
+  return { cluster_watts: watts, node_count: nodes };
+}
+
+async function instant(prometheusUrl: string, query: string): Promise<number> {
+  const url = `${prometheusUrl}/api/v1/query?${new URLSearchParams({ query }).toString()}`;
+  const answer = answerSchema.safeParse(await askJson({ url, timeoutMs: TIMEOUT_MS }));
+  if (!answer.success) throw new AskError("not an answer to an instant query");
+  const value = Number(answer.data.data.result[0]?.value[1] ?? Number.NaN);
+  if (Number.isFinite(value)) return value;
+  throw new AskError(answer.data.data.result.length === 0 ? "the query has no result" : "the result is no number");
+}

@@ -1,0 +1,60 @@
+/**
+ * The settings there are (decisions §9): the names of their rows, their audit actions, their stored shapes, their secrets.
+ */
+import { type AlertsValue, alertsValueSchema } from "../../../shared/schema/settings/alerts.ts";
+import { type Assistant, assistantSchema } from "../../../shared/schema/settings/assistant.ts";
+import { type AutoRouterValue, autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
+import { type Boons, boonsSchema } from "../../../shared/schema/settings/boons.ts";
+import { type EnergyValue, energyValueSchema } from "../../../shared/schema/settings/energy.ts";
+import { type JobschedValue, jobschedValueSchema } from "../../../shared/schema/settings/jobsched.ts";
+import { type RetentionValue, usageRetentionValueSchema } from "../../../shared/schema/settings/usage-retention.ts";
+import type { Setting } from "./setting.ts";
+
+export const alertsSetting: Setting<AlertsValue> = {
+  name: "alerts",
+  action: "set_alert_settings",
+  schema: alertsValueSchema,
+  secrets: ["slack_webhook_url", "email.smtp_password"],
+};
+
+export const retentionSetting: Setting<RetentionValue> = {
+  name: "usage_retention",
+  action: "set_usage_retention",
+  schema: usageRetentionValueSchema,
+  secrets: [],
+};
+
+export const autoRouterSetting: Setting<AutoRouterValue> = {
+  name: "auto_router",
+  action: "set_auto_router_settings",
+  schema: autoRouterValueSchema,
+  secrets: [],
+};
+
+export const boonsSetting: Setting<Boons> = {
+  name: "boons",
+  action: "set_boon_settings",
+  schema: boonsSchema,
+  secrets: [],
+};
+
+export const energySetting: Setting<EnergyValue> = {
+  name: "energy",
+  action: "set_energy_settings",
+  schema: energyValueSchema,
+  secrets: [],
+};
+
+export const jobschedSetting: Setting<JobschedValue> = {
+  name: "jobsched",
+  action: "set_jobsched_settings",
+  schema: jobschedValueSchema,
+  secrets: ["token", "token_last4"],
+};
+
+export const assistantSetting: Setting<Assistant> = {
+  name: "assistant",
+  action: "set_assistant_settings",
+  schema: assistantSchema,
+  secrets: [],
+};

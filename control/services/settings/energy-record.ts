@@ -1,0 +1,18 @@
+/**
+ * The energy settings as admins are shown them, with the last reading of the cluster's power (decisions §9.3).
+ */
+import { energyReadingSchema, storeKeys } from "../../../shared/records.ts";
+import type { Energy, EnergyValue } from "../../../shared/schema/settings/energy.ts";
+import type { KeyStore } from "../../publish/key-store.ts";
+import { readRemembered } from "./remembered.ts";
+
+/** The view of a stored value; `last_reading` is null while there is none, or while the store does not answer. */
+export async function energyRecord(store: KeyStore, value: EnergyValue): Promise<Energy> {
+  const reading = await readRemembered(store, storeKeys.energyReading, energyReadingSchema);
+  if (reading === null) return { ...value, last_reading: null };
+  const { cluster_watts, node_count, read_at_ms, error } = reading;
+  return {
+    ...value,
+    last_reading: { cluster_watts, node_count, read_at: new Date(read_at_ms).toISOString(), error },
+  };
+}

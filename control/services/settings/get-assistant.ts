@@ -1,0 +1,12 @@
+/**
+ * Reads the assistant's settings.
+ */
+import type { Assistant } from "../../../shared/schema/settings/assistant.ts";
+import type { VerbContext } from "../context.ts";
+import { assistantSetting } from "./definitions.ts";
+import { readSetting } from "./setting.ts";
+
+/** The settings. */
+export async function getAssistant(ctx: VerbContext): Promise<Assistant> {
+  return (await readSetting(ctx, assistantSetting)).value;
+}

@@ -1,0 +1,54 @@
+/**
+ * Says where alerts go; what is omitted keeps its value, secrets too (decisions §9.4).
+ */
+import { type Alerts, type AlertsBody, type AlertsValue, alertsBodySchema } from "../../../shared/schema/settings/alerts.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { dropUndefined, fieldError, parse } from "../parse.ts";
+import { sealedSecret } from "../secrets.ts";
+import { checkUpstreamAddress } from "../upstream-address.ts";
+import { alertsRecord } from "./alerts-record.ts";
+import { alertsSetting } from "./definitions.ts";
+import { saveSetting } from "./setting.ts";
+
+/** The settings, without secrets. Throws 400, also `address_blocked`. */
+export async function setAlerts(ctx: VerbContext, input: unknown): Promise<Written<Alerts>> {
+  const body = parse(alertsBodySchema, input);
+  await checkUpstreamAddress(ctx, "slack_webhook_url", body.slack_webhook_url ?? "");
+  const { record, sync } = await saveSetting(ctx, alertsSetting, async (before) => ({
+    slack_webhook_url:
+      body.clear_slack_webhook === true
+        ? null
+        : await sealedSecret(ctx, body.slack_webhook_url || null, before.slack_webhook_url),
+    min_interval_secs: body.min_interval_secs ?? before.min_interval_secs,
+    email: await mergedEmail(ctx, body, before.email),
+  }));
+  return { record: alertsRecord(record), sync };
+}
+
+type Email = AlertsValue["email"];
+
+async function mergedEmail(ctx: VerbContext, body: AlertsBody, before: Email): Promise<Email> {
+  const { email: given, clear_smtp_password: clearAbove = false } = body;
+  if (given === null || (given === undefined && before === null)) return null;
+  const { smtp_password, clear_smtp_password = false, ...fields } = given ?? {};
+  const { smtp_host, from_address, recipients, ...rest } = { ...before, ...dropUndefined(fields) };
+  if (smtp_host === undefined) throw missing("smtp_host");
+  if (from_address === undefined) throw missing("from_address");
+  if (recipients === undefined) throw missing("recipients");
+  return {
+    smtp_host,
+    from_address,
+    recipients,
+    smtp_port: rest.smtp_port ?? 587,
+    username: rest.username ?? "",
+    starttls: rest.starttls ?? true,
+    smtp_password:
+      clearAbove || clear_smtp_password
+        ? null
+        : await sealedSecret(ctx, smtp_password || null, before?.smtp_password ?? null),
+  };
+}
+
+function missing(field: string): Error {
+  return fieldError(`email.${field}`, "is required to send email");
+}

@@ -1,0 +1,18 @@
+/**
+ * Configures the auto router's classifier. Clearing its model turns it off: routing goes by heuristics (specification
+ * "Settings", decisions §9.2).
+ */
+import { type AutoRouter, autoRouterBodySchema } from "../../../shared/schema/settings/auto-router.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { dropUndefined, parse } from "../parse.ts";
+import { autoRouterSetting } from "./definitions.ts";
+import { autoRouterRecord } from "./get-auto-router.ts";
+import { saveSetting } from "./setting.ts";
+
+/** The settings. Throws 400. */
+export async function setAutoRouter(ctx: VerbContext, input: unknown): Promise<Written<AutoRouter>> {
+  const body = dropUndefined(parse(autoRouterBodySchema, input));
+  const off = body.classifier_model === null ? { classifier_enabled: false } : {};
+  const { record, sync } = await saveSetting(ctx, autoRouterSetting, (before) => ({ ...before, ...body, ...off }));
+  return { record: await autoRouterRecord(ctx, record), sync };
+}

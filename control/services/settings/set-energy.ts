@@ -1,0 +1,21 @@
+/**
+ * Changes the energy settings. Accounting cannot be on without a place to read the power from (decisions §9.3).
+ */
+import { type Energy, energyBodySchema } from "../../../shared/schema/settings/energy.ts";
+import type { KeyStore } from "../../publish/key-store.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { dropUndefined, parse, requireWhenEnabled } from "../parse.ts";
+import { energySetting } from "./definitions.ts";
+import { energyRecord } from "./energy-record.ts";
+import { saveSetting } from "./setting.ts";
+
+/** The settings. Throws 400. */
+export async function setEnergy(ctx: VerbContext, store: KeyStore, input: unknown): Promise<Written<Energy>> {
+  const body = dropUndefined(parse(energyBodySchema, input));
+  const { record, sync } = await saveSetting(ctx, energySetting, (before) => {
+    const wanted = { ...before, ...body };
+    if (wanted.enabled) requireWhenEnabled(wanted, ["prometheus_url", "power_query"]);
+    return wanted;
+  });
+  return { record: await energyRecord(store, record), sync };
+}

@@ -1,0 +1,37 @@
+/**
+ * Changes the job scheduler's settings; the provisioner's next tick goes by them (decisions §9.5).
+ */
+import { type Jobsched, type JobschedValue, jobschedBodySchema } from "../../../shared/schema/settings/jobsched.ts";
+import type { KeyStore } from "../../publish/key-store.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { dropUndefined, parse, requireWhenEnabled } from "../parse.ts";
+import { sealedSecret } from "../secrets.ts";
+import { jobschedSetting } from "./definitions.ts";
+import { jobschedRecord } from "./jobsched-record.ts";
+import { saveSetting } from "./setting.ts";
+
+/** A shorter token is not shown in part: four of its characters would be too many. */
+const SHOWN_FROM_LENGTH = 12;
+
+/** The settings. Throws 400. */
+export async function setJobsched(ctx: VerbContext, store: KeyStore, input: unknown): Promise<Written<Jobsched>> {
+  const { token, clear_token, ...body } = parse(jobschedBodySchema, input);
+  const { record, sync } = await saveSetting(ctx, jobschedSetting, async (before) => {
+    const wanted = { ...before, ...dropUndefined(body), ...(await tokenFields(ctx, token, clear_token, before)) };
+    if (wanted.enabled) requireWhenEnabled(wanted, ["url", "user"]);
+    return wanted;
+  });
+  return { record: await jobschedRecord(store, record, ctx.now()), sync };
+}
+
+async function tokenFields(
+  ctx: VerbContext,
+  token: string | null | undefined,
+  clear: boolean | undefined,
+  before: JobschedValue,
+): Promise<Pick<JobschedValue, "token" | "token_last4">> {
+  if (clear === true) return { token: null, token_last4: null };
+  if (token === undefined || token === null || token === "") return before;
+  const last4 = token.length < SHOWN_FROM_LENGTH ? null : token.slice(-4);
+  return { token: await sealedSecret(ctx, token, null), token_last4: last4 };
+}

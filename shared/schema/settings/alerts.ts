@@ -1,0 +1,88 @@
+/**
+ * Where operational alerts go: a chat webhook and email (specification "Settings", decisions §9.4). The webhook's URL and
+ * the mail password are secrets: stored sealed, shown as booleans.
+ */
+import { z } from "zod";
+import { flag, freeText, isStorable, requiredText, whole } from "../common.ts";
+
+const RECIPIENTS_MAX = 100;
+
+const emailValue = z.object({
+  smtp_host: z.string(),
+  smtp_port: z.number().int(),
+  username: z.string(),
+  smtp_password: z.string().nullable(),
+  from_address: z.string(),
+  recipients: z.array(z.string()),
+  starttls: z.boolean(),
+});
+
+/** What is stored; secrets as sealed. */
+export const alertsValueSchema = z.object({
+  slack_webhook_url: z.string().nullable().default(null),
+  min_interval_secs: z.number().int().default(300),
+  email: emailValue.nullable().default(null),
+});
+export type AlertsValue = z.infer<typeof alertsValueSchema>;
+export type EmailValue = z.infer<typeof emailValue>;
+
+const ADDRESS = /^[^\s@<>(),;:"\\]+@[^\s@<>(),;:"\\]+$/;
+const mailAddress = requiredText(320).regex(ADDRESS, "must be a mail address");
+const secret = z
+  .string({ error: "must be a text" })
+  .max(4000, "must be at most 4000 characters")
+  .refine(isStorable, "must not contain NUL or half a surrogate pair")
+  .transform((text) => text.trim())
+  .nullable()
+  .optional();
+
+const emailBody = z.object(
+  {
+    smtp_host: requiredText(253).regex(/^[^\s/@]+$/, "must be a host name or an address"),
+    smtp_port: whole(1, 65_535),
+    username: freeText(320),
+    smtp_password: secret,
+    clear_smtp_password: flag,
+    from_address: mailAddress,
+    recipients: z
+      .array(mailAddress, { error: "must be a list of mail addresses" })
+      .min(1, "must name at least one recipient")
+      .max(RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} entries`)
+      .transform((items) => [...new Set(items)]),
+    starttls: flag,
+  },
+  { error: "must be email settings or null" },
+);
+
+/** PUT /settings/alerts: what is omitted keeps its value, secrets too; `email: null` turns email off. */
+export const alertsBodySchema = z
+  .object({
+    slack_webhook_url: secret,
+    clear_slack_webhook: flag.optional(),
+    min_interval_secs: whole(0, 86_400).optional(),
+    email: emailBody.partial().nullable().optional(),
+    clear_smtp_password: flag.optional(),
+  })
+  .meta({ id: "SetAlerts" });
+export type AlertsBody = z.infer<typeof alertsBodySchema>;
+
+export const alertsSchema = z
+  .object({
+    slack_webhook_set: z.boolean(),
+    min_interval_secs: z.number().int(),
+    email: emailValue.omit({ smtp_password: true }).extend({ password_set: z.boolean() }).nullable(),
+  })
+  .meta({ id: "Alerts" });
+export type Alerts = z.infer<typeof alertsSchema>;
+
+/** One channel's outcome of a test alert. */
+export const channelResultSchema = z.object({
+  channel: z.enum(["slack", "email"]),
+  ok: z.boolean(),
+  detail: z.string(),
+});
+export type ChannelResult = z.infer<typeof channelResultSchema>;
+
+/** POST /settings/alerts/test */
+export const alertsTestSchema = z.object({ results: z.array(channelResultSchema) }).meta({ id: "AlertsTest" });
+export type AlertsTest = z.infer<typeof alertsTestSchema>;

@@ -1,0 +1,36 @@
+/**
+ * The dashboard's assistant (decisions §9.6).
+ */
+import { z } from "zod";
+import { flag, freeText, whole } from "../common.ts";
+import { clearableName } from "./fields.ts";
+
+/** What is stored, and what admins are shown. A tool that is not listed is on. */
+export const assistantSchema = z
+  .object({
+    enabled: z.boolean().default(true),
+    brain_model: z.string().nullable().default(null),
+    tools_enabled: z.record(z.string(), z.boolean()).default({}),
+    bench_max_concurrency: z.number().int().default(40),
+    bench_max_duration_s: z.number().int().default(120),
+    bench_max_requests: z.number().int().default(500),
+  })
+  .meta({ id: "Assistant" });
+export type Assistant = z.infer<typeof assistantSchema>;
+
+/** PUT /settings/assistant: what is omitted keeps its value; a given map replaces the stored one. */
+export const assistantBodySchema = z
+  .object({
+    enabled: flag.optional(),
+    brain_model: clearableName,
+    tools_enabled: z
+      .record(freeText(200), flag, {
+        error: "must be a map of tool to boolean",
+      })
+      .refine((tools) => Object.keys(tools).length <= 1000, "must have at most 1000 entries")
+      .optional(),
+    bench_max_concurrency: whole(1, 256).optional(),
+    bench_max_duration_s: whole(1, 600).optional(),
+    bench_max_requests: whole(1, 20_000).optional(),
+  })
+  .meta({ id: "SetAssistant" });

@@ -1,0 +1,34 @@
+/**
+ * The classifier of the auto router (decisions §9.2, §25).
+ */
+import { z } from "zod";
+import { flag } from "../common.ts";
+import { clearableName, wholeOrKeep } from "./fields.ts";
+
+/** What is stored and what the cells read. */
+export const autoRouterValueSchema = z.object({
+  classifier_enabled: z.boolean().default(false),
+  classifier_model: z.string().nullable().default(null),
+  classifier_timeout_ms: z.number().int().default(250),
+});
+export type AutoRouterValue = z.infer<typeof autoRouterValueSchema>;
+
+/** PUT /settings/auto-router: what is omitted keeps its value. */
+export const autoRouterBodySchema = z
+  .object({
+    classifier_enabled: flag.optional(),
+    classifier_model: clearableName,
+    classifier_timeout_ms: wholeOrKeep(1, 10_000),
+  })
+  .meta({ id: "SetAutoRouter" });
+
+export const autoRouterSchema = z
+  .object({
+    classifier_enabled: z.boolean(),
+    classifier_model: z.string().nullable(),
+    classifier_timeout_ms: z.number().int(),
+    /** Tags of the enabled chat models. */
+    available_tags: z.array(z.string()),
+  })
+  .meta({ id: "AutoRouter" });
+export type AutoRouter = z.infer<typeof autoRouterSchema>;

@@ -1,0 +1,17 @@
+/**
+ * The compression sidecar as a probe finds it (specification "Compressor status", decisions §9.8).
+ */
+import { z } from "zod";
+
+export const compressorSchema = z
+  .object({
+    configured: z.boolean(),
+    /** Empty when unconfigured. */
+    url: z.string(),
+    reachable: z.boolean(),
+    model: z.string().nullable(),
+    revision: z.string().nullable(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: "Compressor" });
+export type Compressor = z.infer<typeof compressorSchema>;

@@ -1,0 +1,65 @@
+/**
+ * Energy accounting: where the cluster's power is read and what it costs (decisions §9.3, §30).
+ */
+import { z } from "zod";
+import { amount, flag, freeText } from "../common.ts";
+import { infrastructureUrl, wholeOrKeep } from "./fields.ts";
+
+/** What is stored and what the cells read. */
+export const energyValueSchema = z.object({
+  enabled: z.boolean().default(false),
+  prometheus_url: z.string().default(""),
+  power_query: z.string().default(""),
+  poll_interval_secs: z.number().int().default(60),
+  energy_cost_per_kwh: z.number().default(0),
+  carbon_g_per_kwh: z.number().default(0),
+  pue: z.number().default(1),
+});
+export type EnergyValue = z.infer<typeof energyValueSchema>;
+
+const powerQuery = freeText(4000);
+
+/** PUT /settings/energy: what is omitted keeps its value. */
+export const energyBodySchema = z
+  .object({
+    enabled: flag.optional(),
+    prometheus_url: infrastructureUrl.optional(),
+    power_query: powerQuery.optional(),
+    poll_interval_secs: wholeOrKeep(5),
+    energy_cost_per_kwh: amount.optional(),
+    carbon_g_per_kwh: amount.optional(),
+    pue: z.number({ error: "must be a number above 0" }).gt(0, "must be a number above 0").optional(),
+  })
+  .meta({ id: "SetEnergy" });
+
+/** The last answer of the power query; `error` of the last try, null when it succeeded. */
+const reading = z.object({
+  cluster_watts: z.number(),
+  node_count: z.number(),
+  read_at: z.string(),
+  error: z.string().nullable(),
+});
+
+export const energySchema = z
+  .object({
+    enabled: z.boolean(),
+    prometheus_url: z.string(),
+    power_query: z.string(),
+    poll_interval_secs: z.number().int(),
+    energy_cost_per_kwh: z.number(),
+    carbon_g_per_kwh: z.number(),
+    pue: z.number(),
+    last_reading: reading.nullable(),
+  })
+  .meta({ id: "Energy" });
+export type Energy = z.infer<typeof energySchema>;
+
+/** POST /settings/energy/test: omitted fields are those that are stored. */
+export const energyTestBodySchema = z
+  .object({ prometheus_url: infrastructureUrl.optional(), power_query: powerQuery.optional() })
+  .meta({ id: "TestEnergy" });
+
+export const powerReadingSchema = z
+  .object({ cluster_watts: z.number(), node_count: z.number() })
+  .meta({ id: "PowerReading" });
+export type PowerReading = z.infer<typeof powerReadingSchema>;

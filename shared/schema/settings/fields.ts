@@ -1,0 +1,32 @@
+/**
+ * Fields that several settings share (decisions §9). A body's schema says what may be asked for, a stored value's schema
+ * what there is when nothing was saved.
+ */
+import { z } from "zod";
+import { parseUpstreamUrl } from "../../ssrf.ts";
+import { freeText, whole } from "../common.ts";
+
+/** A whole number where 0 keeps the stored value: 0 becomes undefined. */
+export const wholeOrKeep = (min: number, max?: number) => {
+  const bounded = whole(min, max);
+  const error = `must be 0 to keep the stored value, or ${max === undefined ? `at least ${min}` : `${min} to ${max}`}`;
+  return z
+    .number({ error })
+    .refine((value) => value === 0 || bounded.safeParse(value).success, error)
+    .transform((value) => (value === 0 ? undefined : value))
+    .optional();
+};
+
+/** A name that null or "" clears. */
+export const clearableName = freeText(300)
+  .nullable()
+  .transform((text) => (text === "" ? null : text))
+  .optional();
+
+/** The address of a part of the operator's own infrastructure, or "" (decisions §16: not subject to the address policy). */
+export const infrastructureUrl = freeText(2000)
+  .transform((text) => text.replace(/\/+$/, ""))
+  .superRefine((text, context) => {
+    const url = text === "" ? null : parseUpstreamUrl(text);
+    if (typeof url === "string") context.addIssue({ code: "custom", message: url });
+  });

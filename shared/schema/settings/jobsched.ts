@@ -1,0 +1,102 @@
+/**
+ * The batch job scheduler of the provisioner (decisions §9.5). The token is a secret: stored sealed, shown by its last four
+ * characters; only the provisioner's own read has it in clear.
+ */
+import { z } from "zod";
+import { flag, freeText, oneOf, requiredText } from "../common.ts";
+import { headerSecret } from "../upstream.ts";
+import { infrastructureUrl } from "./fields.ts";
+
+export const TICK_OUTCOMES = ["ok", "idle", "error"] as const;
+const ALIASES_MAX = 10_000;
+
+const nodeAlias = z.object({ host: z.string(), ip: z.string() });
+
+/** What is stored; the token as sealed. */
+export const jobschedValueSchema = z.object({
+  enabled: z.boolean().default(false),
+  url: z.string().default(""),
+  api_version: z.string().default("v0.0.40"),
+  user: z.string().default(""),
+  token: z.string().nullable().default(null),
+  token_last4: z.string().nullable().default(null),
+  node_aliases: z.array(nodeAlias).default([]),
+});
+export type JobschedValue = z.infer<typeof jobschedValueSchema>;
+
+/** PUT /settings/jobsched: what is omitted keeps its value; a blank token too. */
+export const jobschedBodySchema = z
+  .object({
+    enabled: flag.optional(),
+    url: infrastructureUrl.optional(),
+    api_version: requiredText(32)
+      .regex(/^[A-Za-z0-9.]+$/, "must be letters, digits and dots")
+      .optional(),
+    user: freeText(200)
+      .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
+      .optional(),
+    token: z.preprocess((text) => (typeof text === "string" ? text.trim() : text), headerSecret.nullable()).optional(),
+    clear_token: flag.optional(),
+    node_aliases: z
+      .array(z.object({ host: requiredText(253), ip: requiredText(253) }), { error: "must be a list of {host, ip}" })
+      .max(ALIASES_MAX, `must have at most ${ALIASES_MAX} entries`)
+      .optional(),
+  })
+  .meta({ id: "SetJobsched" });
+
+export const jobschedSchema = z
+  .object({
+    enabled: z.boolean(),
+    url: z.string(),
+    api_version: z.string(),
+    user: z.string(),
+    token_set: z.boolean(),
+    /** Null when none is set, or when it is too short to show a part of. */
+    token_last4: z.string().nullable(),
+    provisioner_running: z.boolean(),
+    provisioner_last_seen_secs: z.number().int().nullable(),
+    last_outcome: z.enum(TICK_OUTCOMES).nullable(),
+    last_error: z.string().nullable(),
+    node_aliases: z.array(nodeAlias),
+  })
+  .meta({ id: "Jobsched" });
+export type Jobsched = z.infer<typeof jobschedSchema>;
+
+/** GET /settings/jobsched/resolved: the provisioner's read, with the outcome of its previous tick. */
+export const jobschedResolvedQuerySchema = z.object({
+  outcome: oneOf(TICK_OUTCOMES).optional(),
+  error: freeText(2000)
+    .transform((text) => text.slice(0, 500))
+    .optional(),
+});
+
+export const jobschedResolvedSchema = z
+  .object({
+    enabled: z.boolean(),
+    url: z.string(),
+    api_version: z.string(),
+    user: z.string(),
+    token: z.string().nullable(),
+    node_aliases: z.array(nodeAlias),
+  })
+  .meta({ id: "JobschedResolved" });
+export type JobschedResolved = z.infer<typeof jobschedResolvedSchema>;
+
+/** POST /settings/jobsched/test: the token's expiry as it says itself, and one ping. */
+export const jobschedTestSchema = z
+  .object({
+    token: z.object({
+      set: z.boolean(),
+      expired: z.boolean(),
+      expires_at: z.string().nullable(),
+      expires_in_secs: z.number().int().nullable(),
+    }),
+    ping: z.object({
+      ok: z.boolean(),
+      status_code: z.number().int().nullable(),
+      latency_ms: z.number().int(),
+      error: z.string().nullable(),
+    }),
+  })
+  .meta({ id: "JobschedTest" });
+export type JobschedTest = z.infer<typeof jobschedTestSchema>;
