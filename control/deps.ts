@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
+import { GatewayError } from "../shared/errors.ts";
 import { importSealKey } from "../shared/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { logSink } from "./alerts/alert-sink.ts";
@@ -22,10 +23,17 @@ import { KeyStore } from "./publish/key-store.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
 import type { VerbContext } from "./services/context.ts";
+import { checkEncryptionKey } from "./services/encryption-check.ts";
+import { seedSettings } from "./services/settings/seed-settings.ts";
 
 export interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
+  /**
+   * What the migrated database is held to before anything is served: its encryption key is ours, and settings that were
+   * never saved take what the environment says. Throws EncryptionKeyError.
+   */
+  readonly prepare: () => Promise<void>;
   /** Brings every hot copy in line, once; rejects while the store or a cell does not answer. */
   readonly syncAtStart: () => Promise<void>;
   readonly app: Api;
@@ -33,6 +41,7 @@ export interface Deps {
   readonly jobs: readonly Job[];
 }
 
+const RESOLVE_WITHIN_MS = 5000;
 const OUTBOX_EVERY_MS = 1000;
 const COMPARE_EVERY_MS = 300_000;
 const PRUNE_EVERY_MS = 3_600_000;
@@ -61,6 +70,12 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     resolve: resolveHost,
     publisher,
   });
+  const prepare = async (): Promise<void> => {
+    await checkEncryptionKey(db, sealKey);
+    await seedSettings(context("system"), env.seeds).catch((error: unknown) =>
+      log.warn({ event: "settings_not_seeded", reason: error instanceof GatewayError ? error.message : "unknown" }),
+    );
+  };
   let synced = false;
   const syncAtStart = async (): Promise<void> => {
     if (synced) return;
@@ -82,19 +97,24 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     cells,
     store,
     cell: env.cell,
+    usageRetentionDays: env.usageRetentionDays,
+    compressor: env.compressor,
     version: readVersion(),
     log,
   });
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending() });
-  return { connection, analytics, syncAtStart, app, metrics, jobs };
+  return { connection, analytics, prepare, syncAtStart, app, metrics, jobs };
 }
 
-/** Every address of a name; none when it does not resolve. */
+/** Every address of a name; none when it does not resolve, or not in time. */
 async function resolveHost(host: string): Promise<readonly string[]> {
+  const late = Promise.withResolvers<readonly string[]>();
+  const timer = setTimeout(() => late.resolve([]), RESOLVE_WITHIN_MS);
   try {
-    return (await lookup(host, { all: true })).map((entry) => entry.address);
-  } catch {
-    return [];
+    const found = lookup(host, { all: true }).then((entries) => entries.map((entry) => entry.address));
+    return await Promise.race([found.catch(() => []), late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

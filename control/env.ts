@@ -10,10 +10,13 @@ import {
   envDatabaseName,
   envEncryptionKey,
   envFlag,
+  envOptionalUrl,
   envSecret,
   envText,
   envWebUrl,
+  envWhole,
 } from "../shared/env-fields.ts";
+import type { SettingSeeds } from "./services/settings/seed-settings.ts";
 
 /** Raised by {@link parseEnv}: one line that names every offending variable. */
 export class EnvError extends Error {
@@ -42,6 +45,10 @@ export interface ControlEnv {
   readonly cells: readonly { readonly cell: string; readonly url: string }[];
   /** Started by the launcher: exit when it goes. */
   readonly parentWatch: boolean;
+  readonly usageRetentionDays: number;
+  readonly compressor: { readonly url: string; readonly timeoutMs: number };
+  /** What the environment says of settings that were never saved. */
+  readonly seeds: SettingSeeds;
 }
 
 const listen = (fallback: string) =>
@@ -88,6 +95,14 @@ const schema = z.object({
   }),
   GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
   GATEWAY_PARENT_WATCH: envFlag(false),
+  GATEWAY_USAGE_RETENTION_DAYS: envWhole(180),
+  GATEWAY_COMPRESSOR_URL: envOptionalUrl,
+  GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800),
+  GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
+  GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envWhole(300),
+  GATEWAY_AUTO_CLASSIFIER_ENABLED: envFlag(false),
+  GATEWAY_AUTO_CLASSIFIER_MODEL: envText(""),
+  GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envWhole(250),
 });
 
 /** Validates the environment. Throws EnvError. */
@@ -115,6 +130,25 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     cell: env.GATEWAY_CELL,
     cells: env.GATEWAY_CELLS ?? [{ cell: env.GATEWAY_CELL, url: env.GATEWAY_EDGE_BASE_URL }],
     parentWatch: env.GATEWAY_PARENT_WATCH,
+    usageRetentionDays: env.GATEWAY_USAGE_RETENTION_DAYS,
+    compressor: { url: env.GATEWAY_COMPRESSOR_URL.replace(/\/+$/, ""), timeoutMs: env.GATEWAY_COMPRESSOR_TIMEOUT_MS },
+    seeds: {
+      alerts:
+        env.GATEWAY_SLACK_WEBHOOK_URL === ""
+          ? null
+          : {
+              slack_webhook_url: env.GATEWAY_SLACK_WEBHOOK_URL,
+              min_interval_secs: env.GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS,
+            },
+      auto_router:
+        env.GATEWAY_AUTO_CLASSIFIER_MODEL === ""
+          ? null
+          : {
+              classifier_enabled: env.GATEWAY_AUTO_CLASSIFIER_ENABLED,
+              classifier_model: env.GATEWAY_AUTO_CLASSIFIER_MODEL,
+              classifier_timeout_ms: env.GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS,
+            },
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import { compose, type Deps } from "./deps.ts";
 import { type ControlEnv, EnvError, type Listen, parseEnv } from "./env.ts";
 import { startJobs } from "./jobs.ts";
 import { createLog, type Logger } from "./log.ts";
+import { EncryptionKeyError } from "./services/encryption-check.ts";
 
 const DATABASE_TRIES = 10;
 const DATABASE_WAIT_MS = 2000;
@@ -27,6 +28,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   if (env.parentWatch) watchParent(() => void end());
   const deps = await compose(env, log);
   await migrateWithPatience(deps, log);
+  await deps.prepare();
   await deps.analytics.migrate().catch(() => log.warn({ event: "analytics_not_ready" }));
   await deps.syncAtStart().catch(() => log.warn({ event: "hot_copies_not_synced" }));
   if (env.encryptionKey === undefined)
@@ -107,7 +109,8 @@ async function close(server: Server): Promise<void> {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof EnvError || error instanceof DatabaseLocked) return error.message;
+  const said = error instanceof EnvError || error instanceof DatabaseLocked || error instanceof EncryptionKeyError;
+  if (said) return error.message;
   return `control service cannot start: ${innermost(error).message.split("\n")[0]}`;
 }
 

@@ -62,6 +62,12 @@ export const envCidrs = envText("")
   )
   .refine((items) => items.every(isCidr), "must be a comma-separated list of CIDRs");
 
+/** An http or https URL, or "". */
+export const envOptionalUrl = envText("").refine(
+  (value) => value === "" || (URL.canParse(value) && /^https?:/.test(value)),
+  "must be an http or https URL",
+);
+
 /** A cell's name (decisions §0.2). */
 export const envCellName = z.string().regex(/^[a-z0-9-]{1,32}$/, "must match ^[a-z0-9-]{1,32}$");
 

@@ -8,12 +8,14 @@ import { auditRoutes } from "./audit.ts";
 import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
+import { infrastructureSettingsRoutes } from "./infrastructure-settings.ts";
 import { keyRoutes } from "./keys.ts";
 import { loadRoutes } from "./load.ts";
 import { mcpServerRoutes } from "./mcp-servers.ts";
 import { modelEndpointRoutes } from "./model-endpoints.ts";
 import { modelRoutes } from "./models.ts";
 import { publicRoutes } from "./public.ts";
+import { settingsRoutes } from "./settings.ts";
 import { tenantPolicyRoutes } from "./tenant-policies.ts";
 import { tenantRoutes } from "./tenants.ts";
 import type { Api, ApiDeps, ApiTypes } from "./types.ts";
@@ -36,6 +38,8 @@ export function createApp(deps: ApiDeps): Api {
   loadRoutes(app, deps);
   budgetRoutes(app, deps);
   auditRoutes(app);
+  settingsRoutes(app, deps);
+  infrastructureSettingsRoutes(app, deps);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
     const error =

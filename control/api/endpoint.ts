@@ -96,6 +96,12 @@ export async function jsonBody(c: RouteContext): Promise<unknown> {
   return readJson(await c.req.text());
 }
 
+/** The JSON body, `{}` when there is none. Throws 400 `invalid_json`. */
+export async function optionalBody(c: RouteContext): Promise<unknown> {
+  const text = await c.req.text();
+  return text.trim() === "" ? {} : readJson(text);
+}
+
 /** Answers a write: the record, and whether some cell has not confirmed it yet. */
 export function written<T>(c: RouteContext, { record, sync }: Written<T>): Response {
   if (sync === "pending") c.header("x-gateway-sync", "pending");

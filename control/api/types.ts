@@ -17,6 +17,10 @@ export interface ApiDeps {
   readonly store: KeyStore;
   /** The control service's own cell. */
   readonly cell: string;
+  /** Retention of raw usage rows while none was saved. */
+  readonly usageRetentionDays: number;
+  /** The compression sidecar; blank url: none is configured. */
+  readonly compressor: { readonly url: string; readonly timeoutMs: number };
   readonly version: { readonly version: string; readonly git_sha: string | null; readonly built_at: string | null };
   readonly log: Logger;
 }

@@ -98,6 +98,8 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     cells,
     store,
     cell: "local",
+    usageRetentionDays: 180,
+    compressor: { url: "", timeoutMs: 800 },
     version: { version: "0.0.0", git_sha: null, built_at: null },
     log,
   });

@@ -1,7 +1,12 @@
 /**
  * Says where alerts go; what is omitted keeps its value, secrets too (decisions §9.4).
  */
-import { type Alerts, type AlertsBody, type AlertsValue, alertsBodySchema } from "../../../shared/schema/settings/alerts.ts";
+import {
+  type Alerts,
+  type AlertsBody,
+  type AlertsValue,
+  alertsBodySchema,
+} from "../../../shared/schema/settings/alerts.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { dropUndefined, fieldError, parse } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";

@@ -31,7 +31,8 @@ async function tokenFields(
   before: JobschedValue,
 ): Promise<Pick<JobschedValue, "token" | "token_last4">> {
   if (clear === true) return { token: null, token_last4: null };
-  if (token === undefined || token === null || token === "") return before;
+  if (token === undefined || token === null || token === "")
+    return { token: before.token, token_last4: before.token_last4 };
   const last4 = token.length < SHOWN_FROM_LENGTH ? null : token.slice(-4);
   return { token: await sealedSecret(ctx, token, null), token_last4: last4 };
 }

@@ -5,8 +5,8 @@
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
 import { HOT_SETTINGS } from "../../../shared/records.ts";
-import { appSettings } from "../../db/schema/settings.ts";
 import type { Database, Transaction } from "../../db/connect.ts";
+import { appSettings } from "../../db/schema/settings.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { inDatabase, write } from "../write.ts";

@@ -1,0 +1,105 @@
+/**
+ * Routes of the settings that lead to parts of the operator's own infrastructure: metrics server, job scheduler, compression
+ * sidecar. Their tests really call what they test.
+ */
+import { compressorSchema } from "../../shared/schema/settings/compressor.ts";
+import {
+  energyBodySchema,
+  energySchema,
+  energyTestBodySchema,
+  powerReadingSchema,
+} from "../../shared/schema/settings/energy.ts";
+import {
+  jobschedBodySchema,
+  jobschedResolvedQuerySchema,
+  jobschedResolvedSchema,
+  jobschedSchema,
+  jobschedTestSchema,
+} from "../../shared/schema/settings/jobsched.ts";
+import { probeCompressor } from "../outbound/compressor-probe.ts";
+import { getEnergy } from "../services/settings/get-energy.ts";
+import { getJobsched } from "../services/settings/get-jobsched.ts";
+import { resolveJobsched } from "../services/settings/resolve-jobsched.ts";
+import { setEnergy } from "../services/settings/set-energy.ts";
+import { setJobsched } from "../services/settings/set-jobsched.ts";
+import { testEnergy } from "../services/settings/test-energy.ts";
+import { testJobsched } from "../services/settings/test-jobsched.ts";
+import { endpoint, jsonBody, optionalBody, written } from "./endpoint.ts";
+import type { Api, ApiDeps } from "./types.ts";
+
+const tag = "Settings";
+const at = "/api/v1/settings";
+
+export function infrastructureSettingsRoutes(app: Api, { store, compressor }: ApiDeps): void {
+  endpoint(app, {
+    method: "get",
+    path: `${at}/energy`,
+    summary: "Read the energy settings, with the last reading",
+    tag,
+    answer: energySchema,
+    handler: async (c) => c.json(await getEnergy(c.var.ctx, store)),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${at}/energy`,
+    summary: "Change the energy settings",
+    tag,
+    body: energyBodySchema,
+    answer: energySchema,
+    handler: async (c) => written(c, await setEnergy(c.var.ctx, store, await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "post",
+    path: `${at}/energy/test`,
+    summary: "Run the power query once, stored or given",
+    tag,
+    body: energyTestBodySchema,
+    answer: powerReadingSchema,
+    handler: async (c) => c.json(await testEnergy(c.var.ctx, await optionalBody(c))),
+  });
+  endpoint(app, {
+    method: "get",
+    path: `${at}/jobsched`,
+    summary: "Read the job scheduler's settings, the token masked",
+    tag,
+    answer: jobschedSchema,
+    handler: async (c) => c.json(await getJobsched(c.var.ctx, store)),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${at}/jobsched`,
+    summary: "Change the job scheduler's settings",
+    tag,
+    body: jobschedBodySchema,
+    answer: jobschedSchema,
+    handler: async (c) => written(c, await setJobsched(c.var.ctx, store, await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "post",
+    path: `${at}/jobsched/test`,
+    summary: "Test the connection to the job scheduler: token expiry and one ping",
+    tag,
+    answer: jobschedTestSchema,
+    handler: async (c) => c.json(await testJobsched(c.var.ctx)),
+  });
+  endpoint(app, {
+    method: "get",
+    path: `${at}/jobsched/resolved`,
+    summary: "The provisioner's own read, with the token in clear",
+    tag,
+    query: jobschedResolvedQuerySchema,
+    answer: jobschedResolvedSchema,
+    handler: async (c) => {
+      c.header("cache-control", "no-store");
+      return c.json(await resolveJobsched(c.var.ctx, store, c.req.query()));
+    },
+  });
+  endpoint(app, {
+    method: "get",
+    path: `${at}/compressor`,
+    summary: "Probe the compression sidecar",
+    tag,
+    answer: compressorSchema,
+    handler: async (c) => c.json(await probeCompressor(compressor.url, compressor.timeoutMs)),
+  });
+}

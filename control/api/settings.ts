@@ -1,0 +1,120 @@
+/**
+ * Routes of the settings of alerts, retention, routing, boons and the assistant.
+ */
+import { alertsBodySchema, alertsSchema, alertsTestSchema } from "../../shared/schema/settings/alerts.ts";
+import { assistantBodySchema, assistantSchema } from "../../shared/schema/settings/assistant.ts";
+import { autoRouterBodySchema, autoRouterSchema } from "../../shared/schema/settings/auto-router.ts";
+import { boonsBodySchema, boonsSchema } from "../../shared/schema/settings/boons.ts";
+import { usageRetentionBodySchema, usageRetentionSchema } from "../../shared/schema/settings/usage-retention.ts";
+import { getAlerts } from "../services/settings/get-alerts.ts";
+import { getAssistant } from "../services/settings/get-assistant.ts";
+import { getAutoRouter } from "../services/settings/get-auto-router.ts";
+import { getBoons } from "../services/settings/get-boons.ts";
+import { getUsageRetention } from "../services/settings/get-usage-retention.ts";
+import { setAlerts } from "../services/settings/set-alerts.ts";
+import { setAssistant } from "../services/settings/set-assistant.ts";
+import { setAutoRouter } from "../services/settings/set-auto-router.ts";
+import { setBoons } from "../services/settings/set-boons.ts";
+import { setUsageRetention } from "../services/settings/set-usage-retention.ts";
+import { testAlerts } from "../services/settings/test-alerts.ts";
+import { endpoint, jsonBody, written } from "./endpoint.ts";
+import type { Api, ApiDeps } from "./types.ts";
+
+const tag = "Settings";
+const at = "/api/v1/settings";
+
+export function settingsRoutes(app: Api, deps: ApiDeps): void {
+  endpoint(app, {
+    method: "get",
+    path: `${at}/alerts`,
+    summary: "Read where alerts go; secrets show as booleans",
+    tag,
+    answer: alertsSchema,
+    handler: async (c) => c.json(await getAlerts(c.var.ctx)),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${at}/alerts`,
+    summary: "Say where alerts go; an omitted field keeps its value",
+    tag,
+    body: alertsBodySchema,
+    answer: alertsSchema,
+    handler: async (c) => written(c, await setAlerts(c.var.ctx, await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "post",
+    path: `${at}/alerts/test`,
+    summary: "Send a test alert on every configured channel",
+    tag,
+    answer: alertsTestSchema,
+    handler: async (c) => c.json(await testAlerts(c.var.ctx)),
+  });
+  endpoint(app, {
+    method: "get",
+    path: `${at}/usage-retention`,
+    summary: "Read how long raw usage rows are kept",
+    tag,
+    answer: usageRetentionSchema,
+    handler: async (c) => c.json(await getUsageRetention(c.var.ctx, deps.usageRetentionDays)),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${at}/usage-retention`,
+    summary: "Say how long raw usage rows are kept",
+    tag,
+    body: usageRetentionBodySchema,
+    answer: usageRetentionSchema,
+    handler: async (c) => written(c, await setUsageRetention(c.var.ctx, await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "get",
+    path: `${at}/auto-router`,
+    summary: "Read the auto router's settings",
+    tag,
+    answer: autoRouterSchema,
+    handler: async (c) => c.json(await getAutoRouter(c.var.ctx)),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${at}/auto-router`,
+    summary: "Configure the auto router's classifier",
+    tag,
+    body: autoRouterBodySchema,
+    answer: autoRouterSchema,
+    handler: async (c) => written(c, await setAutoRouter(c.var.ctx, await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "get",
+    path: `${at}/boons`,
+    summary: "Read the global settings of boons",
+    tag,
+    answer: boonsSchema,
+    handler: async (c) => c.json(await getBoons(c.var.ctx)),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${at}/boons`,
+    summary: "Change the global settings of boons; omitted fields and zeros keep their values",
+    tag,
+    body: boonsBodySchema,
+    answer: boonsSchema,
+    handler: async (c) => written(c, await setBoons(c.var.ctx, await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "get",
+    path: `${at}/assistant`,
+    summary: "Read the assistant's settings",
+    tag,
+    answer: assistantSchema,
+    handler: async (c) => c.json(await getAssistant(c.var.ctx)),
+  });
+  endpoint(app, {
+    method: "put",
+    path: `${at}/assistant`,
+    summary: "Change the assistant's settings",
+    tag,
+    body: assistantBodySchema,
+    answer: assistantSchema,
+    handler: async (c) => written(c, await setAssistant(c.var.ctx, await jsonBody(c))),
+  });
+}

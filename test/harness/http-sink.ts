@@ -1,0 +1,53 @@
+/**
+ * An HTTP server of a test's own: remembers what it was asked and answers as it is told.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+export interface SinkAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface HttpSink {
+  readonly url: string;
+  readonly asked: Asked[];
+  /** Decides every answer; null never answers. */
+  answer: (asked: Asked) => SinkAnswer | null;
+  close(): Promise<void>;
+}
+
+/** Starts it on a free port; it answers 200 `{}` until told otherwise. */
+export async function startHttpSink(): Promise<HttpSink> {
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on("end", () => {
+      const asked = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, body };
+      sink.asked.push(asked);
+      const answer = sink.answer(asked);
+      if (answer !== null) response.writeHead(answer.status ?? 200, answer.headers ?? {}).end(answer.body ?? "{}");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const sink: HttpSink = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: [],
+    answer: () => ({}),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return sink;
+}
