@@ -87,8 +87,8 @@ describe("an energy test", () => {
     sink.answer = ({ url }) => vector(url.includes("sum") ? "1250.5" : "3");
     await send("PUT", "energy", { prometheus_url: sink.url, power_query: 'w{a="b"}' });
     expect(await send("POST", "energy/test")).toEqual({ cluster_watts: 1250.5, node_count: 3 });
-    const queries = sink.asked.map(({ url }) => new URL(url, sink.url).searchParams.get("query"));
-    expect(queries.sort()).toEqual(['count(w{a="b"})', 'sum(w{a="b"})']);
+    const queries = sink.asked.map(({ url }) => new URL(url, sink.url).searchParams.get("query") ?? "");
+    expect(queries.toSorted()).toEqual(['count(w{a="b"})', 'sum(w{a="b"})']);
     await send("POST", "energy/test", { power_query: "other" });
     expect(sink.asked.at(-1)?.url).toContain("other");
     expect(await send("GET", "energy")).toMatchObject({ power_query: 'w{a="b"}' });
