@@ -107,6 +107,8 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["PUT", "/api/v1/capacity", { max_in_flight: 8 }],
   ["GET", "/api/v1/fairshare/live", null],
   ["GET", "/api/v1/fairshare/history", null],
+  ["GET", "/api/v1/backup/export", null],
+  ["POST", "/api/v1/backup/restore", {}],
 ];
 
 describe.each(ROUTES)("%s %s", (method, path, body) => {
@@ -145,7 +147,8 @@ describe.each(ROUTES)("%s %s", (method, path, body) => {
       expect([malformed.status, await json(malformed)]).toMatchObject([400, { error: { code: "invalid_json" } }]);
       const list = await control.request(method, path, "[]");
       expect([400, 404]).toContain(list.status);
-      const oversize = await control.request(method, path, { ...body, description: "x".repeat(2 * 1024 * 1024) });
+      const allowed = (path.endsWith("/restore") ? 64 : 2) * 1024 * 1024;
+      const oversize = await control.request(method, path, { ...body, description: "x".repeat(allowed) });
       expect([oversize.status, await json(oversize)]).toMatchObject([413, { error: { code: "request_too_large" } }]);
     });
   }

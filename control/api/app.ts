@@ -5,6 +5,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
 import { auditRoutes } from "./audit.ts";
+import { backupRoutes } from "./backup.ts";
 import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
@@ -40,6 +41,7 @@ export function createApp(deps: ApiDeps): Api {
   auditRoutes(app);
   settingsRoutes(app, deps);
   infrastructureSettingsRoutes(app, deps);
+  backupRoutes(app, deps);
   app.notFound((c) => {
     const methods = methodsOf(app, c.req.path);
     const error =

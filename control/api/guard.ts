@@ -7,7 +7,10 @@ import { bodyLimit } from "hono/body-limit";
 import { GatewayError } from "../../shared/errors.ts";
 import type { ApiDeps, ApiTypes } from "./types.ts";
 
-const BODY_MAX_BYTES = 2 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+const BODY_MAX_BYTES = 2 * MEBIBYTE;
+/** A backup file is larger than any other body (decisions §2.3). */
+const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": 64 * MEBIBYTE };
 const ACTOR_MAX = 256;
 
 /** Refuses everything without the exact token; sets the context of the actor. */
@@ -22,12 +25,13 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
 }
 
 /** Refuses larger bodies with 413. */
-export const limitBody: MiddlewareHandler<ApiTypes> = bodyLimit({
-  maxSize: BODY_MAX_BYTES,
-  onError: () => {
-    throw new GatewayError("request_too_large");
-  },
-});
+export const limitBody: MiddlewareHandler<ApiTypes> = async (c, next) =>
+  await bodyLimit({
+    maxSize: LARGER_BODIES[c.req.path] ?? BODY_MAX_BYTES,
+    onError: () => {
+      throw new GatewayError("request_too_large");
+    },
+  })(c, next);
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();

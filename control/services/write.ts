@@ -2,13 +2,13 @@
  * The fixed skeleton of every write (decisions §2.6): one transaction with the change, its audit entry and its outbox
  * rows; then the publisher, waited for up to a second. What the database refuses becomes an error of the table.
  */
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, inArray, or, sql } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
 import type { Transaction } from "../db/connect.ts";
 import { auditLog, outbox } from "../db/schema/journal.ts";
-import { apiKeys, tenants } from "../db/schema/tenancy.ts";
+import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "./context.ts";
 
 /**
@@ -41,6 +41,8 @@ export class Journal {
   readonly tenantsOfKeys: string[] = [];
   /** Fairshare groups whose tenants' every key copy is to be written anew. */
   readonly groupsOfKeys: string[] = [];
+  /** The write is of so many records that everything read before it is outdated at once. */
+  outdatesAll = false;
   /** The revision of this write. */
   readonly rev: number;
 
@@ -86,6 +88,16 @@ export class Journal {
   group(name: string): void {
     this.groupsOfKeys.push(name);
     this.hot.push({ hotKey: "", item: { kind: "group", id: name, rev: this.rev } });
+  }
+
+  /**
+   * Every key copy is written anew of which a key, tenant or group carries this write's revision, and everything that was
+   * read before is outdated; groups and tenants named here are told to the schedulers besides.
+   */
+  everything(groups: readonly string[], tenantIds: readonly string[]): void {
+    this.outdatesAll = true;
+    for (const id of groups) this.hot.push({ hotKey: "", item: { kind: "group", id, rev: this.rev } });
+    for (const id of tenantIds) this.hot.push({ hotKey: "", item: { kind: "tenant", id, rev: this.rev } });
   }
 }
 
@@ -170,6 +182,18 @@ async function saveOutbox(tx: Transaction, journal: Journal): Promise<readonly n
       inArray(apiKeys.tenant_id, tx.select({ id: tenants.id }).from(tenants).where(eq(tenants.fairshare_group, name))),
     ),
   ];
+  if (journal.outdatesAll) {
+    const groups = tx
+      .select({ name: fairshareGroups.name })
+      .from(fairshareGroups)
+      .where(eq(fairshareGroups.rev, journal.rev));
+    const ofTenants = tx
+      .select({ id: tenants.id })
+      .from(tenants)
+      .where(or(eq(tenants.rev, journal.rev), inArray(tenants.fairshare_group, groups)));
+    chosen.push(sql`(${apiKeys.rev} = ${journal.rev} OR ${inArray(apiKeys.tenant_id, ofTenants)})`);
+    journal.hot.push({ hotKey: "", item: { kind: "all", id: "*", rev: journal.rev } });
+  }
   for (const keys of chosen) {
     const saved = await tx
       .insert(outbox)

@@ -20,7 +20,7 @@ export const mcpServerSchema = z
 export type McpServer = z.infer<typeof mcpServerSchema>;
 
 /** Part of the path `/mcp/{name}`, so only what a path can carry as it is; `.` and `..` are path segments already. */
-const name = z
+export const mcpServerName = z
   .string({ error: "must be a text" })
   .trim()
   .regex(/^[A-Za-z0-9._-]{1,100}$/, "must be 1 to 100 characters of A-Z a-z 0-9 . _ -")
@@ -39,7 +39,7 @@ const authHeader = z
 /** POST /mcp-servers; upstream_url is checked against the address policy by the verb. */
 export const createMcpServerSchema = z
   .object({
-    name,
+    name: mcpServerName,
     upstream_url: upstreamUrl,
     auth_header: authHeader.default(null),
     enabled: flag.default(true),
@@ -48,7 +48,7 @@ export const createMcpServerSchema = z
 
 /** PUT /mcp-servers/{id}: what is omitted keeps its value; so does a null auth_header, an empty one clears it. */
 export const updateMcpServerSchema = z
-  .object({ name, upstream_url: upstreamUrl, auth_header: authHeader, enabled: flag })
+  .object({ name: mcpServerName, upstream_url: upstreamUrl, auth_header: authHeader, enabled: flag })
   .partial()
   .meta({ id: "UpdateMcpServer" });
 

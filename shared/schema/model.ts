@@ -31,7 +31,8 @@ const nameList = (lowered: boolean, max: number) =>
     ])
     .refine((items) => items.length <= max, `must have at most ${max} entries`);
 
-const fields = {
+/** Every field of a model that a body may set, but its names, address and credential. */
+export const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
   enabled: flag,
@@ -121,7 +122,7 @@ const health = z.object(healthFields).partial();
 /** POST /models; api_base is checked against the address policy by the verb. */
 export const createModelSchema = z
   .object({
-    ...fields,
+    ...modelFields,
     model_name: modelName,
     upstream_model: requiredText(300),
     api_base: apiBase.default(""),
@@ -134,35 +135,37 @@ export const createModelSchema = z
 
 /** PUT /models/{id}: `upstream_model` and `api_base` are required, everything else keeps its value when omitted. */
 export const updateModelSchema = z
-  .object({ ...fields, model_name: modelName, api_key: apiKey, health })
+  .object({ ...modelFields, model_name: modelName, api_key: apiKey, health })
   .partial()
   .extend({ upstream_model: requiredText(300), api_base: apiBase })
   .meta({ id: "UpdateModel" });
 
 /** PUT /models/{id}/capacity: null clears, so the field itself is required. */
-export const modelCapacitySchema = z.object({ max_in_flight: fields.max_in_flight }).meta({ id: "ModelCapacity" });
+export const modelCapacitySchema = z.object({ max_in_flight: modelFields.max_in_flight }).meta({ id: "ModelCapacity" });
 
 /** PUT /models/{id}/capacity-mode */
 export const modelCapacityModeSchema = z
-  .object({ capacity_mode: fields.capacity_mode })
+  .object({ capacity_mode: modelFields.capacity_mode })
   .meta({ id: "ModelCapacityMode" });
 
 /** PUT /models/{id}/weight */
-export const modelWeightSchema = z.object({ admission_weight: fields.admission_weight }).meta({ id: "ModelWeight" });
+export const modelWeightSchema = z
+  .object({ admission_weight: modelFields.admission_weight })
+  .meta({ id: "ModelWeight" });
 
 /** PUT /models/{id}/cache */
 export const modelCacheSchema = z
-  .object({ cache_enabled: flag, cache_ttl_secs: fields.cache_ttl_secs.default(300) })
+  .object({ cache_enabled: flag, cache_ttl_secs: modelFields.cache_ttl_secs.default(300) })
   .meta({ id: "ModelCache" });
 
 /** PUT /models/{id}/reliability: replaces; what is omitted takes its default. */
 export const modelReliabilitySchema = z
   .object({
-    request_timeout_secs: fields.request_timeout_secs.default(null),
-    max_retries: fields.max_retries.default(0),
-    retry_backoff_ms: fields.retry_backoff_ms.default(200),
-    endpoint_selection_mode: fields.endpoint_selection_mode.default("failover"),
-    debug_diagnostics: fields.debug_diagnostics.default(false),
+    request_timeout_secs: modelFields.request_timeout_secs.default(null),
+    max_retries: modelFields.max_retries.default(0),
+    retry_backoff_ms: modelFields.retry_backoff_ms.default(200),
+    endpoint_selection_mode: modelFields.endpoint_selection_mode.default("failover"),
+    debug_diagnostics: modelFields.debug_diagnostics.default(false),
   })
   .meta({ id: "ModelReliability" });
 

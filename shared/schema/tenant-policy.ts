@@ -44,21 +44,19 @@ export const tenantGuardrailsSchema = z
   .object({ policy: guardrailsPolicyBody.nullable() })
   .meta({ id: "TenantGuardrails" });
 
+export const compressionPolicyBody = z.object(
+  {
+    enabled: flag.default(false),
+    code_compaction: flag.default(false),
+    dedup: flag.default(false),
+    allow_lossy: flag.default(false),
+  },
+  { error: "must be a policy or null" },
+);
+
 /** PATCH /tenants/{id}/compression */
 export const tenantCompressionSchema = z
-  .object({
-    policy: z
-      .object(
-        {
-          enabled: flag.default(false),
-          code_compaction: flag.default(false),
-          dedup: flag.default(false),
-          allow_lossy: flag.default(false),
-        },
-        { error: "must be a policy or null" },
-      )
-      .nullable(),
-  })
+  .object({ policy: compressionPolicyBody.nullable() })
   .meta({ id: "TenantCompression" });
 
 /** PUT /tenants/{id}/tracing and PUT /keys/{id}/tracing */

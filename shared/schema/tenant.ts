@@ -102,7 +102,8 @@ export const tenantBudgetSchema = z.object(budgetFields).meta({ id: "TenantBudge
 
 const WINDOWS_MAX = 100;
 
-const weeklyWindow = z
+/** One recurring window of a week (specification "Tenant"). */
+export const weeklyWindow = z
   .object({ day: whole(0, 6), start_min: whole(0, 1439), end_min: whole(1, 1440) })
   .refine((window) => window.start_min < window.end_min, {
     path: ["end_min"],

@@ -1,0 +1,67 @@
+/**
+ * What can refuse a whole backup before anything is written: not such a file, a malformed row, a row twice, an address
+ * that may not be called (specification "Backup" rule 2).
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import {
+  BACKUP_ENTITIES,
+  BACKUP_FORMAT,
+  BACKUP_VERSION,
+  type Backup,
+  backupSchema,
+} from "../../shared/schema/backup.ts";
+import type { VerbContext } from "../services/context.ts";
+import { fieldError, parse } from "../services/parse.ts";
+import { checkUpstreamAddress } from "../services/upstream-address.ts";
+import { type BackupRow, ENTITIES } from "./entities.ts";
+
+/** Names are resolved so many at a time. */
+const RESOLVED_AT_ONCE = 16;
+
+/** The parsed file. Throws 400 `backup_format` or `validation_failed`. */
+export function readBackup(input: unknown): Backup {
+  const { format, version } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
+  if (format !== BACKUP_FORMAT || version !== BACKUP_VERSION) throw new GatewayError("backup_format");
+  const backup = parse(backupSchema, input);
+  for (const entity of BACKUP_ENTITIES) {
+    const { id, unique } = ENTITIES[entity];
+    for (const columns of unique.length === 0 ? [[id]] : [[id], unique]) refuseTwice(backup, entity, columns);
+  }
+  return backup;
+}
+
+function refuseTwice(backup: Backup, entity: keyof Backup["data"], columns: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const [at, row] of (backup.data[entity] as readonly BackupRow[]).entries()) {
+    const value = JSON.stringify(columns.map((column) => row[column]));
+    if (seen.has(value)) throw fieldError(`data.${entity}.${at}.${columns.at(-1)}`, "is in the backup twice");
+    seen.add(value);
+  }
+}
+
+/** Throws 400 `address_blocked`, naming the entry, or `validation_failed` for what is no address. */
+export async function checkAddresses(ctx: VerbContext, data: Backup["data"]): Promise<void> {
+  const resolved = new Map<string, Promise<readonly string[]>>();
+  const remembering: VerbContext = {
+    ...ctx,
+    resolve: async (host) => {
+      const known = resolved.get(host) ?? ctx.resolve(host);
+      resolved.set(host, known);
+      return await known;
+    },
+  };
+  for (const entity of BACKUP_ENTITIES) {
+    const { address, label, name } = ENTITIES[entity];
+    if (address === undefined) continue;
+    const rows = data[entity] as readonly BackupRow[];
+    for (let at = 0; at < rows.length; at += RESOLVED_AT_ONCE) {
+      await Promise.all(
+        rows.slice(at, at + RESOLVED_AT_ONCE).map(async (row, offset) => {
+          const path = `data.${entity}.${at + offset}.${address}`;
+          const entry = `${label} '${String(row[name])}': ${address}`;
+          await checkUpstreamAddress(remembering, path, String(row[address]), entry);
+        }),
+      );
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * What a backup holds, as a table: per entity its rows, what names one, what it refers to, which of its columns are
+ * credentials or upstream addresses. Export and restore know no entity: another one is another line here and its schema.
+ */
+import { getTableColumns, sql } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { z } from "zod";
+import type { RevItem } from "../../shared/internal.ts";
+import {
+  type BackupEntity,
+  backupEndpointSchema,
+  backupGroupSchema,
+  backupKeySchema,
+  backupMcpServerSchema,
+  backupModelSchema,
+  backupSettingSchema,
+  backupTenantSchema,
+} from "../../shared/schema/backup.ts";
+import { modelEndpoints } from "../db/schema/endpoints.ts";
+import { mcpServers } from "../db/schema/mcp-servers.ts";
+import { models } from "../db/schema/models.ts";
+import { appSettings } from "../db/schema/settings.ts";
+import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
+
+/** A row of the file, or of the database with its dates as texts. */
+export type BackupRow = Readonly<Record<string, unknown>>;
+
+export interface EntityKind {
+  /** As an error message calls one. */
+  readonly label: string;
+  readonly table: PgTable;
+  readonly schema: z.ZodObject;
+  /** Primary key. */
+  readonly id: string;
+  /** Columns that together are unique besides the primary key. */
+  readonly unique: readonly string[];
+  /** What an error message calls a row by. */
+  readonly name: string;
+  readonly secrets: readonly string[];
+  /** The column with an upstream address. */
+  readonly address?: string;
+  readonly refers?: { readonly column: string; readonly to: PgColumn; readonly what: string };
+  /** Columns that are not in the file and that an update of a row sets. */
+  readonly onUpdate?: Readonly<Record<string, ReturnType<typeof sql>>>;
+  /** What is outdated with a row, and the column that names it; `model_id`: the copy of the model with this id. */
+  readonly outdates: { readonly kind: RevItem["kind"] | "model_id"; readonly column: string };
+}
+
+/** Another address is another upstream: what is known of the health of the old one says nothing of it (decisions §6). */
+const unlessMoved = (column: PgColumn, fresh: ReturnType<typeof sql>): ReturnType<typeof sql> =>
+  sql`CASE WHEN excluded.api_base = ${modelEndpoints.api_base} THEN ${column} ELSE ${fresh} END`;
+
+export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
+  fairshare_groups: {
+    label: "fairshare group",
+    table: fairshareGroups,
+    schema: backupGroupSchema,
+    id: "name",
+    unique: [],
+    name: "name",
+    secrets: [],
+    outdates: { kind: "group", column: "name" },
+  },
+  tenants: {
+    label: "tenant",
+    table: tenants,
+    schema: backupTenantSchema,
+    id: "id",
+    unique: ["name"],
+    name: "name",
+    secrets: [],
+    refers: { column: "fairshare_group", to: fairshareGroups.name, what: "fairshare group" },
+    outdates: { kind: "tenant", column: "id" },
+  },
+  api_keys: {
+    label: "api key",
+    table: apiKeys,
+    schema: backupKeySchema,
+    id: "id",
+    unique: ["key_hash"],
+    name: "key_prefix",
+    secrets: [],
+    refers: { column: "tenant_id", to: tenants.id, what: "tenant" },
+    outdates: { kind: "key", column: "key_hash" },
+  },
+  models: {
+    label: "model",
+    table: models,
+    schema: backupModelSchema,
+    id: "id",
+    unique: ["model_name"],
+    name: "model_name",
+    secrets: ["api_key"],
+    address: "api_base",
+    outdates: { kind: "model", column: "model_name" },
+  },
+  model_endpoints: {
+    label: "model endpoint",
+    table: modelEndpoints,
+    schema: backupEndpointSchema,
+    id: "id",
+    unique: ["model_id", "name"],
+    name: "name",
+    secrets: ["api_key"],
+    address: "api_base",
+    refers: { column: "model_id", to: models.id, what: "model" },
+    onUpdate: {
+      health_status: unlessMoved(modelEndpoints.health_status, sql`'unknown'`),
+      consecutive_failures: unlessMoved(modelEndpoints.consecutive_failures, sql`0`),
+      alert_state: unlessMoved(modelEndpoints.alert_state, sql`'ok'`),
+      next_check_at: unlessMoved(modelEndpoints.next_check_at, sql`now()`),
+    },
+    outdates: { kind: "model_id", column: "model_id" },
+  },
+  mcp_servers: {
+    label: "mcp server",
+    table: mcpServers,
+    schema: backupMcpServerSchema,
+    id: "id",
+    unique: ["name"],
+    name: "name",
+    secrets: ["auth_header"],
+    address: "upstream_url",
+    outdates: { kind: "mcp", column: "name" },
+  },
+  app_settings: {
+    label: "setting",
+    table: appSettings,
+    schema: backupSettingSchema,
+    id: "key",
+    unique: [],
+    name: "key",
+    secrets: [],
+    outdates: { kind: "settings", column: "key" },
+  },
+};
+
+/** The column of a table by its name. Throws for a name that the table does not have. */
+export function columnOf(table: PgTable, name: string): PgColumn {
+  const column = getTableColumns(table)[name];
+  if (column === undefined) throw new Error(`no column ${name}`);
+  return column;
+}

@@ -1,0 +1,42 @@
+/**
+ * Whether this gateway can read the credentials of a backup (specification "Backup" rule 3): decided before anything is
+ * written. The file carries a known text sealed with the exporter's key; a file without it is judged by its credentials.
+ */
+import type { Backup } from "../../shared/schema/backup.ts";
+import { isSealed, type SealKey, seal, unseal } from "../../shared/seal.ts";
+
+const KNOWN_TEXT = "gateway-key-check";
+
+/** The sentinel of an export; null without a key. */
+export async function makeKeyCheck(key: SealKey | undefined): Promise<string | null> {
+  return key === undefined ? null : await seal(KNOWN_TEXT, key);
+}
+
+export type KeyVerdict = "readable" | "backup_key_mismatch" | "backup_key_missing";
+
+/**
+ * The key matrix. `secrets` are the stored credentials of the file, sealed or not.
+ * Neither side has a key, or only this one: readable, and what is plain is sealed when it is written.
+ */
+export async function judgeKeys(
+  encryption: Backup["encryption"],
+  secrets: readonly string[],
+  key: SealKey | undefined,
+): Promise<KeyVerdict> {
+  const sealed = secrets.filter(isSealed);
+  if (!encryption.cipher_enabled && encryption.key_check === null && sealed.length === 0) return "readable";
+  if (key === undefined) return "backup_key_missing";
+  if (encryption.key_check !== null)
+    return (await opened(encryption.key_check, key)) === KNOWN_TEXT ? "readable" : "backup_key_mismatch";
+  for (const secret of sealed) if ((await opened(secret, key)) === null) return "backup_key_mismatch";
+  return "readable";
+}
+
+async function opened(stored: string, key: SealKey): Promise<string | null> {
+  if (!isSealed(stored)) return null;
+  try {
+    return await unseal(stored, key);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Merges the rows of one entity into its table, in batches, within the caller's transaction: created or updated by primary
+ * key, nothing deleted. A unique value that another row has, or a reference to nothing, throws and so undoes everything.
+ */
+import { getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { GatewayError } from "../../shared/errors.ts";
+import type { BackupEntity } from "../../shared/schema/backup.ts";
+import type { Transaction } from "../db/connect.ts";
+import { fieldError } from "../services/parse.ts";
+import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "./entities.ts";
+
+export const BATCH = 500;
+
+export interface Merged {
+  readonly created: number;
+  readonly updated: number;
+  /** Rows as they were that were known by other names: their copies are to be removed. */
+  readonly renamed: readonly BackupRow[];
+}
+
+/** Merges rows with this revision. Throws 400 for a reference to nothing, 409 for a value that another row has. */
+export async function mergeRows(
+  tx: Transaction,
+  entity: BackupEntity,
+  rows: readonly BackupRow[],
+  rev: number,
+  now: Date,
+): Promise<Merged> {
+  const kind = ENTITIES[entity];
+  await refuseMissingReferences(tx, entity, kind, rows);
+  const { known, renamed } = await parkRenamed(tx, kind, rows);
+  await refuseTakenNames(tx, entity, kind, rows);
+  for (const batch of batches(rows)) await upsert(tx, kind, batch, rev, now);
+  return { created: rows.length - known, updated: known, renamed };
+}
+
+/** Consecutive slices. */
+export function* batches<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
+}
+
+async function refuseMissingReferences(
+  tx: Transaction,
+  entity: BackupEntity,
+  { refers }: EntityKind,
+  rows: readonly BackupRow[],
+): Promise<void> {
+  if (refers === undefined) return;
+  const { column, to, what } = refers;
+  const wanted = [...new Set(rows.map((row) => String(row[column])))];
+  const present = new Set<string>();
+  for (const batch of batches(wanted)) {
+    const found = await tx
+      .select({ value: to })
+      .from(to.table as PgTable)
+      .where(inArray(to, [...batch]));
+    for (const row of found) present.add(String(row.value));
+  }
+  const at = rows.findIndex((row) => !present.has(String(row[column])));
+  if (at >= 0)
+    throw fieldError(`data.${entity}.${at}.${column}`, `names a ${what} that is neither in the backup nor here`);
+}
+
+/** Two rows may have exchanged their names: those that get another one give theirs up first. */
+async function parkRenamed(
+  tx: Transaction,
+  { table, id, unique }: EntityKind,
+  rows: readonly BackupRow[],
+): Promise<{ known: number; renamed: readonly BackupRow[] }> {
+  const renamed: BackupRow[] = [];
+  let known = 0;
+  for (const batch of batches(rows)) {
+    const before = await currentRows(
+      tx,
+      table,
+      [id, ...unique],
+      inArray(
+        columnOf(table, id),
+        batch.map((row) => row[id]),
+      ),
+    );
+    known += before.length;
+    const wanted = new Map(batch.map((row) => [row[id], row]));
+    const moving = before.filter((row) => unique.some((column) => row[column] !== wanted.get(row[id])?.[column]));
+    renamed.push(...moving);
+    const last = unique.at(-1);
+    if (last === undefined || moving.length === 0) continue;
+    await tx
+      .update(table)
+      .set({ [last]: sql`${columnOf(table, id)}::text` })
+      .where(
+        inArray(
+          columnOf(table, id),
+          moving.map((row) => row[id]),
+        ),
+      );
+  }
+  return { known, renamed };
+}
+
+async function refuseTakenNames(
+  tx: Transaction,
+  entity: BackupEntity,
+  { table, id, unique, label, name }: EntityKind,
+  rows: readonly BackupRow[],
+): Promise<void> {
+  const [first] = unique;
+  if (first === undefined) return;
+  const uniqueOf = (row: BackupRow): string => JSON.stringify(unique.map((column) => row[column]));
+  for (const [batchAt, batch] of [...batches(rows)].entries()) {
+    const holders = await currentRows(
+      tx,
+      table,
+      [id, ...unique],
+      inArray(
+        columnOf(table, first),
+        batch.map((row) => row[first]),
+      ),
+    );
+    const holderOf = new Map(holders.map((row) => [uniqueOf(row), row[id]]));
+    for (const [at, row] of batch.entries()) {
+      const holder = holderOf.get(uniqueOf(row));
+      if (holder === undefined || holder === row[id]) continue;
+      throw new GatewayError("already_exists", {
+        value: `${label} '${String(row[name])}'`,
+        param: `data.${entity}.${batchAt * BATCH + at}.${unique.at(-1) ?? id}`,
+      });
+    }
+  }
+}
+
+async function upsert(
+  tx: Transaction,
+  { table, id, onUpdate }: EntityKind,
+  rows: readonly BackupRow[],
+  rev: number,
+  now: Date,
+): Promise<void> {
+  const columns = getTableColumns(table);
+  const values = rows.map((row) => ({
+    ...toColumns(columns, row),
+    rev,
+    ...("updated_at" in row ? {} : { updated_at: now }),
+  }));
+  const given = new Set(values.flatMap((row) => Object.keys(row)));
+  const excluded = [...given]
+    .filter((column) => column !== id)
+    .map((column) => [column, sql.raw(`excluded."${column}"`)] as const);
+  await tx
+    .insert(table)
+    .values(values)
+    .onConflictDoUpdate({ target: columnOf(table, id), set: { ...Object.fromEntries(excluded), ...onUpdate } });
+}
+
+async function currentRows(
+  tx: Transaction,
+  table: PgTable,
+  columns: readonly string[],
+  where: SQL,
+): Promise<readonly BackupRow[]> {
+  return await tx
+    .select(Object.fromEntries(columns.map((column) => [column, columnOf(table, column)])))
+    .from(table)
+    .where(where);
+}
+
+/** Texts of points in time as dates; an absent field is the column's default. */
+function toColumns(columns: Readonly<Record<string, { dataType: string }>>, row: BackupRow): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row)
+      .filter(([name, value]) => name in columns && value !== undefined)
+      .map(([name, value]) => [
+        name,
+        columns[name]?.dataType === "date" && value !== null ? new Date(String(value)) : value,
+      ]),
+  );
+}

@@ -1,0 +1,62 @@
+/**
+ * The credentials of a backup: columns that the table of entities names, and texts inside of settings.
+ */
+import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
+import { isSealed, type SealKey, seal } from "../../shared/seal.ts";
+import { type BackupRow, ENTITIES } from "./entities.ts";
+
+/** Where a setting keeps a credential (decisions §9). */
+const SETTING_SECRETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  alerts: [["slack_webhook_url"], ["email", "smtp_password"]],
+  jobsched: [["token"]],
+};
+
+/** Every stored credential, sealed or plain, and every sealed text of a setting. */
+export function secretsOf(data: Backup["data"]): readonly string[] {
+  const found: string[] = [];
+  for (const entity of BACKUP_ENTITIES) {
+    for (const row of data[entity] as readonly BackupRow[]) {
+      for (const column of ENTITIES[entity].secrets) {
+        const value = row[column];
+        if (typeof value === "string") found.push(value);
+      }
+    }
+  }
+  for (const { value } of data.app_settings) collectSealed(value, found);
+  return found;
+}
+
+/** The row with its plain credentials sealed; as it is without a key. */
+export async function sealRow(
+  row: BackupRow,
+  columns: readonly string[],
+  key: SealKey | undefined,
+): Promise<BackupRow> {
+  const sealed: Record<string, unknown> = { ...row };
+  for (const column of columns) sealed[column] = await sealValue(row[column], key);
+  return sealed;
+}
+
+/** A setting with its plain credentials sealed. */
+export async function sealSetting(row: BackupRow, key: SealKey | undefined): Promise<BackupRow> {
+  let value = row["value"];
+  for (const path of SETTING_SECRETS[String(row["key"])] ?? []) value = await sealAt(value, path, key);
+  return { ...row, value };
+}
+
+async function sealAt(value: unknown, path: readonly string[], key: SealKey | undefined): Promise<unknown> {
+  const [step, ...rest] = path;
+  if (step === undefined) return await sealValue(value, key);
+  if (typeof value !== "object" || value === null || !(step in value)) return value;
+  return { ...value, [step]: await sealAt((value as Record<string, unknown>)[step], rest, key) };
+}
+
+async function sealValue(value: unknown, key: SealKey | undefined): Promise<unknown> {
+  return typeof value === "string" && value !== "" && !isSealed(value) ? await seal(value, key) : value;
+}
+
+function collectSealed(value: unknown, into: string[]): void {
+  if (typeof value === "string" && isSealed(value)) into.push(value);
+  else if (typeof value === "object" && value !== null)
+    for (const inner of Object.values(value)) collectSealed(inner, into);
+}

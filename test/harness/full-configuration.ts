@@ -1,0 +1,95 @@
+/**
+ * A control service with at least one of everything that is configuration, made over the Management API.
+ */
+import { sql } from "drizzle-orm";
+import { expect } from "vitest";
+import { appSettings } from "../../control/db/schema/settings.ts";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import { seal } from "../../shared/seal.ts";
+import type { TestControl } from "./control.ts";
+
+/** What stands for itself in a check. */
+export interface FullConfiguration {
+  /** Secret of a key that works. */
+  readonly secret: string;
+  /** Credentials as they were given. */
+  readonly credentials: {
+    readonly model: string;
+    readonly endpoint: string;
+    readonly mcp: string;
+    readonly webhook: string;
+  };
+}
+
+/** Fills an empty service. Throws where a route refuses. */
+export async function fillConfiguration(control: TestControl): Promise<FullConfiguration> {
+  const send = async <T>(method: string, path: string, body: object): Promise<T> => {
+    const response = await control.request(method, `/api/v1${path}`, body);
+    expect([method, path, response.status]).toEqual([method, path, 200]);
+    return (await response.json()) as T;
+  };
+  const credentials = {
+    model: "model-credential",
+    endpoint: "endpoint-credential",
+    mcp: "Bearer mcp-credential",
+    webhook: "http://10.0.0.4/hook",
+  };
+  await send("POST", "/fairshare/groups", { name: "night shift", weight: 7 });
+  const tenant = await send<{ id: string }>("POST", "/tenants", {
+    name: "Full",
+    description: "everything set",
+    organization: "o",
+    contact: "c",
+    timezone: "Europe/Vienna",
+    weight: 3,
+    tokens_per_minute: 1000,
+    max_in_flight: 4,
+    fairshare_group: "night shift",
+    synthetic: true,
+  });
+  const one = `/tenants/${tenant.id}`;
+  await send("PATCH", `${one}/budget`, { budget_tokens: 5, budget_cost_usd: 0.25, budget_period: "monthly" });
+  await send("PATCH", `${one}/schedule`, {
+    active_from: "2026-01-01T00:00:00Z",
+    active_until: "2096-01-01T00:00:00Z",
+    weekly_windows: [{ day: 1, start_min: 0, end_min: 1440 }],
+  });
+  await send("PATCH", `${one}/allowlist`, { allowed_models: ["a", "b"] });
+  await send("PATCH", `${one}/guardrails`, { policy: { action: "redact", input_scanners: ["pii"] } });
+  await send("PATCH", `${one}/compression`, { policy: { enabled: true } });
+  await send("PUT", `${one}/tracing`, { tracing_enabled: true });
+  await send("POST", "/tenants", { name: "Plain" });
+  const key = await send<CreatedKey>("POST", `${one}/keys`, { name: "k", description: "d", budget_tokens: 9 });
+  await send("PUT", `/keys/${(await send<CreatedKey>("POST", `${one}/keys`, {})).key.id}/disabled`, { disabled: true });
+  const model = await send<{ id: string }>("POST", "/models", {
+    model_name: "full-model",
+    api_base: "http://10.0.0.1/v1",
+    api_key: credentials.model,
+    tags: ["fast"],
+    boons: ["vision"],
+    tool_servers: ["tools"],
+    input_cost_per_token: 0.001,
+    health: { check_interval_secs: 120, maintenance_note: "n", maintenance_until: "2096-01-01T00:00:00Z" },
+  });
+  await send("PUT", `/models/${model.id}/capacity`, { max_in_flight: 6 });
+  await send("PUT", `/models/${model.id}/capacity-mode`, { capacity_mode: "tuned" });
+  await send("POST", `/models/${model.id}/endpoints`, {
+    name: "north",
+    api_base: "http://10.0.0.2/v1",
+    api_key: credentials.endpoint,
+    priority: 5,
+    weight: 50,
+  });
+  await send("POST", "/models", { model_name: "plain-model" });
+  await send("POST", "/mcp-servers", {
+    name: "tools",
+    upstream_url: "http://10.0.0.3/mcp",
+    auth_header: credentials.mcp,
+  });
+  await control.connection.db.insert(appSettings).values({
+    key: "alerts",
+    value: { slack_webhook_url: await seal(credentials.webhook, control.ctx.sealKey), min_interval_secs: 60 },
+    rev: sql`nextval('config_rev')`,
+  });
+  return { secret: key.secret, credentials };
+}
