@@ -172,7 +172,7 @@ function toColumns(columns: Readonly<Record<string, { dataType: string }>>, row:
       .filter(([name, value]) => name in columns && value !== undefined)
       .map(([name, value]) => [
         name,
-        columns[name]?.dataType === "date" && value !== null ? new Date(String(value)) : value,
+        columns[name]?.dataType === "date" && typeof value === "string" ? new Date(value) : value,
       ]),
   );
 }
