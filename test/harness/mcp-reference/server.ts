@@ -1,0 +1,80 @@
+/**
+ * A reference MCP server on the official SDK, over streamable HTTP: sessions, resumable streams, and what the conformance
+ * suite asks for. It answers no origin but this machine, as a local server must.
+ */
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { registerData } from "./data.ts";
+import { KeptEvents } from "./kept-events.ts";
+import { registerTools } from "./tools.ts";
+
+export interface ReferenceServer {
+  readonly url: string;
+  /** Sessions that were begun and not yet ended by their client. */
+  readonly sessions: ReadonlySet<string>;
+  close(): Promise<void>;
+}
+
+/** Starts it on a free loopback port. */
+export async function startReferenceServer(): Promise<ReferenceServer> {
+  const transports = new Map<string, StreamableHTTPServerTransport>();
+  const sessions = new Set<string>();
+  const begin = async (): Promise<StreamableHTTPServerTransport> => {
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      eventStore: new KeptEvents(),
+      retryInterval: 50,
+      onsessioninitialized: (id) => {
+        transports.set(id, transport);
+        sessions.add(id);
+      },
+      onsessionclosed: (id) => {
+        transports.delete(id);
+        sessions.delete(id);
+      },
+    });
+    await newServer().connect(transport as Transport);
+    return transport;
+  };
+  const http = createServer((request, response) => {
+    const handle = async (): Promise<void> => {
+      if (!isLocal(request)) return void response.writeHead(403).end("{}");
+      const id = request.headers["mcp-session-id"];
+      const known = typeof id === "string" ? transports.get(id) : await begin();
+      if (known === undefined) return void response.writeHead(404).end("{}");
+      await known.handleRequest(request, response);
+    };
+    handle().catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    sessions,
+    close: async () => {
+      const closed = new Promise((resolve) => http.close(resolve));
+      await Promise.all([...transports.values()].map(async (transport) => await transport.close()));
+      http.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function newServer(): Server {
+  const server = new Server(
+    { name: "reference", version: "1.0.0" },
+    { capabilities: { tools: {}, logging: {}, completions: {}, prompts: {}, resources: { subscribe: true } } },
+  );
+  registerTools(server);
+  registerData(server);
+  return server;
+}
+
+/** A page of another origin must not reach a server on its visitor's machine. */
+function isLocal(request: IncomingMessage): boolean {
+  const { origin } = request.headers;
+  return origin === undefined || ["localhost", "127.0.0.1", "[::1]"].includes(new URL(origin).hostname);
+}
