@@ -65,9 +65,9 @@ export async function attempt(sending: Sending, target: Target): Promise<Attempt
   }
 }
 
-/** Lets go of an answer that nobody will read; its connection would stay open otherwise. */
-export async function abandon({ response, stop }: Forwarded): Promise<void> {
-  await response.body?.cancel().catch(() => undefined);
+/** Lets go of an answer that nobody will read; its connection would stay open otherwise. Nobody waits for that. */
+export function abandon({ response, stop }: Forwarded): void {
+  response.body?.cancel().catch(() => undefined);
   stop.abort();
 }
 

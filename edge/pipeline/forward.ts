@@ -42,7 +42,7 @@ export async function forward(
       const attempted = await attempt(sending, target);
       note(call, tally, target, attempted);
       if (attempted.kind === "answered") {
-        if (kept !== null) await abandon(kept);
+        if (kept !== null) abandon(kept);
         kept = attempted.answer;
       }
       const step = nextStep(rulesOf(model, parsed, targets.length), state, endOf(call, attempted));
@@ -54,7 +54,7 @@ export async function forward(
       if (step.kind === "again") await pause(call, step.waitMs);
     }
   } catch (error) {
-    if (kept !== null) await abandon(kept);
+    if (kept !== null) abandon(kept);
     throw error;
   } finally {
     parsed.outgoing.release();

@@ -57,8 +57,7 @@ async function steps(call: Call): Promise<Response> {
     return relay(call, slot, prepared, forwarded, settler, cached.kind === "miss" ? cached.miss : null);
   } catch (error) {
     settler.end(endOf(call, slot, prepared, error));
-    // An answer that nobody will read; its connection would stay open otherwise.
-    if (forwarded !== null) call.waitUntil(abandon(forwarded).catch(() => undefined));
+    if (forwarded !== null) abandon(forwarded);
     throw new Settled(error);
   }
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
@@ -82,6 +83,36 @@ describe("endpoints", () => {
     const { minted } = await mint({ a: { does: "status=500" }, b: {} });
     expect(await went(minted, 3)).toEqual({ a: 3, b: 3 });
     expect(await went(minted, 3)).toEqual({ b: 3 });
+  });
+});
+
+describe("an endpoint that dies under load", () => {
+  it("costs nobody an answer, and every request its one row", async () => {
+    const doomed = await startTestUpstream();
+    const { minted } = await mint({ a: { does: "plain,delay=30" } }, { endpoint_selection_mode: "load_balance" });
+    const body = { name: "doomed", api_base: doomed.at("doomed", "plain,delay=30") };
+    await fixture.gateway.must("POST", `/models/${minted.model.id}/endpoints`, body);
+    const statuses: number[] = [];
+    const sendOn = async (): Promise<void> => {
+      while (statuses.length < 120) {
+        statuses.push(0);
+        const at = statuses.length - 1;
+        statuses[at] = await statusOf(minted);
+      }
+    };
+    const sending = Promise.all(Array.from({ length: 12 }, sendOn));
+    await waitFor(
+      () => doomed.seen(minted.mark).length,
+      (seen) => seen >= 10,
+    );
+    await doomed.close();
+    await sending;
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const counted = await waitFor(
+      async () => await fixture.gateway.countRows(minted.tenant.id),
+      ({ rows }) => rows === statuses.length,
+    );
+    expect(counted).toEqual({ rows: statuses.length, requests: statuses.length });
   });
 });
 

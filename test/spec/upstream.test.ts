@@ -58,6 +58,8 @@ describe("a stream that breaks", () => {
   it.each([
     ["cut", {}],
     ["cut", { stream_options: { include_usage: true } }],
+    ["cut-mid", {}],
+    ["cut-mid", { stream_options: { include_usage: true } }],
     ["stall", {}],
     ["stall", { stream_options: { include_usage: true } }],
   ])("(%s, %j) ends with the in-band error and no [DONE]", async (behaviour, body) => {
