@@ -33,9 +33,14 @@ function print(scenario: Scenario, seed: number, report: Report): string {
     ...sets,
     "",
     `utilisation ${percent(report.utilisation).trim()}, Jain index ${report.jain.toFixed(4)}, ` +
-      `within 10 % after ${report.convergeMs === null ? "never" : `${report.convergeMs / 1000} s`}, ` +
+      `${convergence(report.convergeMs)}, ` +
       `still queued ${report.leftQueued}`,
   ].join("\n");
+}
+
+function convergence(convergeMs: Report["convergeMs"]): string {
+  if (convergeMs === "unasked") return "somebody does not always ask for its share";
+  return convergeMs === null ? "never within 10 % for good" : `within 10 % for good after ${convergeMs / 1000} s`;
 }
 
 function fail(message: string): never {

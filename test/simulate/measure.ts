@@ -5,6 +5,8 @@
 import { type Run, WINDOW_MS, type Window } from "./run.ts";
 import type { Scenario, TenantPlan } from "./scenarios.ts";
 
+/** Whoever comes first finds every slot free: not a matter of sharing. */
+const WARM_UP_WINDOWS = 2;
 /** Windows in which the measured share is averaged, so that single long requests do not hide the trend. */
 const AVERAGED_WINDOWS = 5;
 const TOLERANCE = 0.1;
@@ -23,10 +25,16 @@ export interface Report {
   readonly sets: readonly Omit<Row, "waitP50Ms" | "waitP99Ms">[];
   /** Slot-time used / slot-time there was. */
   readonly utilisation: number;
-  /** Jain index over what each tenant that always asks got of what it was entitled to; 1 is perfectly fair. */
+  /**
+   * Jain index over what each tenant that always asks got of what it was entitled to, in what the policy shares out among
+   * them (see {@link fairness}); 1 is perfectly fair.
+   */
   readonly jain: number;
-  /** From the join until every set stays within 10 % of its entitlement; null when it never does or when somebody does not always ask. */
-  readonly convergeMs: number | null;
+  /**
+   * From the join until the first of the spans of five seconds from which on every set is within 10 % of its entitlement, or
+   * within one request, in all of them; null when that never comes, "unasked" when somebody does not always ask and so cannot be given its share.
+   */
+  readonly convergeMs: number | null | "unasked";
   readonly leftQueued: number;
 }
 
@@ -65,12 +73,8 @@ export function measure(scenario: Scenario, run: Run): Report {
     tenants,
     sets,
     utilisation: heldMs / (scenario.slots * run.windows.length * WINDOW_MS),
-    jain: jainIndex(
-      scenario.tenants.flatMap((plan, at) =>
-        alwaysAsks(plan) && (due[at] ?? 0) > 0 ? [(got[at] ?? 0) / (due[at] ?? 1)] : [],
-      ),
-    ),
-    convergeMs: scenario.tenants.every(alwaysAsks) ? convergence(scenario, run.windows, amounts) : null,
+    jain: jainIndex(fairness(scenario, run.windows.slice(WARM_UP_WINDOWS))),
+    convergeMs: scenario.tenants.every(alwaysAsks) ? convergence(scenario, run.windows, amounts) : "unasked",
     leftQueued: run.leftQueued,
   };
 }
@@ -88,7 +92,38 @@ export function percentile(ascending: readonly number[], fraction: number): numb
 
 /** Only who always asks can be given its whole entitlement. */
 function alwaysAsks(plan: TenantPlan): boolean {
-  return plan.source.kind !== "stream";
+  return plan.source.kind === "backlog" || plan.source.kind === "burst";
+}
+
+/**
+ * What each tenant that always asks got / what it was due. Weighted: of all served tokens. Hierarchical: of all slots, while
+ * its group has a slot for each of its tenants; else they take turns, and share the group's served tokens.
+ */
+function fairness(scenario: Scenario, windows: readonly Window[]): readonly number[] {
+  const groupOf = new Map(scenario.tenants.map((plan) => [plan.id, plan.group]));
+  return scenario.tenants.filter(alwaysAsks).flatMap(({ id, group }) => {
+    let got = 0;
+    let due = 0;
+    for (const { held, tokens, entitled } of windows) {
+      const own = entitled.get(id);
+      if (own === undefined) continue;
+      const rivals = [...entitled.keys()].filter((rival) => groupOf.get(rival) === group);
+      const shareOfGroup = sum(rivals.map((rival) => entitled.get(rival) ?? 0));
+      const turns = rivals.length > Math.round(shareOfGroup * scenario.slots);
+      if (scenario.algorithm === "hierarchical" && !turns) {
+        got += held.get(id) ?? 0;
+        due += own * sum([...held.values()]);
+        continue;
+      }
+      // In slots and in tokens the same tenant is never measured in one run: the numbers of tenants and slots stay.
+      const everybody = scenario.algorithm === "weighted" ? [...tokens.keys()] : rivals;
+      got += tokens.get(id) ?? 0;
+      due +=
+        (own / (scenario.algorithm === "weighted" ? 1 : shareOfGroup)) *
+        sum(everybody.map((rival) => tokens.get(rival) ?? 0));
+    }
+    return due > 0 ? [got / due] : [];
+  });
 }
 
 function convergence(
@@ -109,10 +144,23 @@ function convergence(
         due.set(set, (due.get(set) ?? 0) + (window.entitled.get(id) ?? 0) * all);
       }
     }
-    return [...due].every(([set, amount]) => Math.abs((got.get(set) ?? 0) - amount) <= TOLERANCE * amount);
+    return [...due].every(
+      ([set, amount]) =>
+        Math.abs((got.get(set) ?? 0) - amount) <= Math.max(TOLERANCE * amount, largestRequest(scenario, set)),
+    );
   };
-  const first = after.findIndex((_, at) => at + AVERAGED_WINDOWS <= after.length && within(at));
-  return first < 0 ? null : (after[first]?.endMs ?? 0) - scenario.joinMs;
+  const spans = after.slice(0, 1 - AVERAGED_WINDOWS).map((_, at) => within(at));
+  const first = spans.lastIndexOf(false) + 1;
+  return first >= spans.length ? null : (after[first]?.endMs ?? 0) - scenario.joinMs;
+}
+
+/** Nobody can be nearer to its share than one request. */
+function largestRequest(scenario: Scenario, set: string): number {
+  return Math.max(
+    ...scenario.tenants
+      .filter((plan) => plan.set === set)
+      .map((plan) => (scenario.algorithm === "weighted" ? plan.tokens[1] : plan.serviceMs[1])),
+  );
 }
 
 function ratio(part: number, whole: number): number {

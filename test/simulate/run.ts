@@ -19,6 +19,8 @@ export interface Window {
   readonly tokens: ReadonlyMap<string, number>;
   /** Share of the whole that the tenant was entitled to at the end of the window; absent when it was idle. */
   readonly entitled: ReadonlyMap<string, number>;
+  /** Groups in which somebody waits at the end of the window. */
+  readonly waiting: ReadonlySet<string>;
 }
 
 export interface Run {
@@ -75,6 +77,7 @@ export function runScenario(scenario: Scenario, seed: number): Run {
     else {
       const count = who.source.kind === "backlog" ? who.source.depth : who.source.requests;
       for (let at = 0; at < count; at += 1) ask(who, nowMs);
+      if (who.source.kind === "visits") plan(nowMs + who.source.everyMs, { type: "start", plan: who });
     }
   };
   const granted = (grant: SchedulerGrant): void => {
@@ -101,7 +104,9 @@ export function runScenario(scenario: Scenario, seed: number): Run {
       for (const [id, slots] of inFlight) add(held, id, slots * (untilMs - nowMs));
       nowMs = untilMs;
       if (nowMs < borderMs) continue;
-      windows.push({ endMs: nowMs, held, tokens, entitled: entitlements(scheduler.snapshot(nowMs)) });
+      const snapshot = scheduler.snapshot(nowMs);
+      const waiting = new Set(snapshot.groups.filter((group) => group.queued > 0).map((group) => group.name));
+      windows.push({ endMs: nowMs, held, tokens, entitled: entitlements(snapshot), waiting });
       held = new Map();
       tokens = new Map();
     }
@@ -126,16 +131,23 @@ export function runScenario(scenario: Scenario, seed: number): Run {
   return { windows, waits, leftQueued: scheduler.queued };
 }
 
-/** By weight in weighted mode; in hierarchical mode the group's slot cap, split by weight among its active tenants. */
+/**
+ * By weight in weighted mode; in hierarchical mode the group's slot cap, split by weight among its active tenants. Groups of
+ * one weight take turns at a slot that cannot be divided among them, and are entitled to the same.
+ */
 function entitlements(snapshot: SchedulerSnapshot): ReadonlyMap<string, number> {
   const groups = new Map(snapshot.groups.map((group) => [group.name, group]));
+  const slotsOf = (weight: number): number => {
+    const equals = snapshot.groups.filter((group) => group.weight === weight && group.inFlight + group.queued > 0);
+    return equals.reduce((sum, group) => sum + group.slotCap, 0) / equals.length;
+  };
   const active = snapshot.tenants.filter((tenant) => tenant.inFlight > 0 || tenant.queued > 0);
   return new Map(
     active.map((tenant) => {
       const group = groups.get(tenant.fairshareGroup);
       if (snapshot.algorithm === "weighted" || group === undefined) return [tenant.tenantId, tenant.weightShare];
       const withinGroup = group.weightShare > 0 ? tenant.weightShare / group.weightShare : 0;
-      return [tenant.tenantId, (withinGroup * group.slotCap) / snapshot.maxInFlight];
+      return [tenant.tenantId, (withinGroup * slotsOf(group.weight)) / snapshot.maxInFlight];
     }),
   );
 }

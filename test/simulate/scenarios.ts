@@ -5,10 +5,11 @@ import type { FairshareAlgorithm } from "../../edge/domain/fairshare/types.ts";
 
 export type Range = readonly [low: number, high: number];
 
-/** How a tenant asks: always `depth` outstanding; `requests` at once; or a Poisson stream. */
+/** How a tenant asks: always `depth` outstanding; `requests` at once; the same again `everyMs`; or a Poisson stream. */
 export type Source =
   | { readonly kind: "backlog"; readonly depth: number }
   | { readonly kind: "burst"; readonly requests: number }
+  | { readonly kind: "visits"; readonly requests: number; readonly everyMs: number }
   | { readonly kind: "stream"; readonly perSecond: number };
 
 export interface TenantPlan {
@@ -86,6 +87,17 @@ const sizes: readonly TenantPlan[] = [
   { ...PLAIN, id: "long", set: "long", serviceMs: [800, 1200], tokens: [1000, 4000], source: backlog(40) },
 ];
 
+const visiting: readonly TenantPlan[] = [
+  { ...PLAIN, ...USUAL, id: "steady", set: "steady", group: "steady", source: backlog(40) },
+  ...several(10, "guest", {
+    ...PLAIN,
+    ...USUAL,
+    set: "guests",
+    group: "guests",
+    source: { kind: "visits", requests: 6, everyMs: 10_000 },
+  }),
+];
+
 const minute = { endMs: 60_000, joinMs: 0 } as const;
 
 /** Every scenario, in the order in which they are listed. */
@@ -140,6 +152,14 @@ export const SCENARIOS: readonly Scenario[] = [
     algorithm: "hierarchical",
     slots: 8,
     tenants: lending,
+  },
+  {
+    ...minute,
+    name: "visits",
+    title: "Ten tenants of a group that come and go together",
+    algorithm: "hierarchical",
+    slots: 8,
+    tenants: visiting,
   },
   {
     ...minute,

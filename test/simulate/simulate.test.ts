@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { jainIndex, measure, percentile } from "./measure.ts";
-import { runScenario } from "./run.ts";
-import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import { runScenario, type Window } from "./run.ts";
+import { SCENARIOS, type Scenario, type TenantPlan } from "./scenarios.ts";
 import { timelineSvg } from "./svg.ts";
 
 function scenarioOf(name: string): Scenario {
@@ -32,6 +32,10 @@ describe("the simulator", () => {
     },
   );
 
+  it.each([2, 3, 4, 5])("shows equal tenants served alike in a crowd, with seed %i too", (seed) => {
+    expect(report("crowd", seed).jain).toBeGreaterThanOrEqual(0.99);
+  });
+
   it("shows that ten thousand queued requests do not hold up the small ones", () => {
     const { tenants } = report("crowd");
     const small = tenants.filter((row) => row.id !== "bulk");
@@ -42,6 +46,34 @@ describe("the simulator", () => {
   it("shows a second set of tenants at its share within seconds", () => {
     expect(report("second-set").convergeMs).toBeLessThanOrEqual(2000);
     expect(report("second-set-weighted").convergeMs).toBeLessThanOrEqual(5000);
+  });
+
+  it("calls a run converged only from where it stays so", () => {
+    const { tenants, ...scenario } = scenarioOf("second-set");
+    const [first, second] = [tenants[0], tenants[4]].map((plan) => ({ ...plan, startMs: 0 }) as TenantPlan);
+    if (first === undefined || second === undefined) throw new Error("no tenants");
+    const window = (endMs: number, share: number): Window => ({
+      endMs,
+      held: new Map([
+        [first.id, 16_000 * share],
+        [second.id, 16_000 * (1 - share)],
+      ]),
+      tokens: new Map(),
+      entitled: new Map([
+        [first.id, 0.5],
+        [second.id, 0.5],
+      ]),
+      waiting: new Set(),
+    });
+    const shares = [...Array(10).fill(0.5), ...Array(10).fill(0.9), ...Array(10).fill(0.5)] as number[];
+    const windows = shares.map((share, at) => window(1000 * (at + 1), share));
+    const measured = (given: readonly Window[]) =>
+      measure(
+        { ...scenario, joinMs: 0, tenants: [first, second] },
+        { windows: given, waits: new Map(), leftQueued: 0 },
+      );
+    expect(measured(windows).convergeMs).toBe(21_000);
+    expect(measured(windows.slice(0, 20)).convergeMs).toBeNull();
   });
 
   it("draws one layer for every set", () => {

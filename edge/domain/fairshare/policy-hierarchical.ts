@@ -85,10 +85,10 @@ class Hierarchical implements Policy {
     return belowCaps ?? this.#choose(() => true);
   }
 
-  advance(tenant: TenantState, tenantScore: number, scoreOfGroup: number, maxInFlight: number): void {
-    this.#pool(tenant.group).advance(tenantScore, (rival) => this.#isBelowCap(rival, maxInFlight));
-    const first = this.#lanes.first((group) => this.#active.isBelowCap(group, maxInFlight));
-    this.#time.advance(first === undefined ? undefined : groupScore(first), scoreOfGroup);
+  advance(tenant: TenantState, tenantScore: number, scoreOfGroup: number): void {
+    this.#pool(tenant.group).advance(tenantScore);
+    const top = this.#lanes.top();
+    this.#time.advance(top === undefined ? undefined : groupScore(top), scoreOfGroup);
   }
 
   detach(tenant: TenantState, to: GroupState): void {

@@ -18,7 +18,7 @@ export function weightedPolicy(spell: Spell, probe: () => void): Policy {
       group.weight = weight;
     },
     next: () => pool.next(() => true),
-    advance: (_tenant, tenantScore) => pool.advance(tenantScore, () => true),
+    advance: (_tenant, tenantScore) => pool.advance(tenantScore),
     detach: () => undefined,
     slotCap: (_group, maxInFlight) => maxInFlight,
     forgives: (tenant) => pool.forgives(tenant),

@@ -19,7 +19,7 @@ export interface Policy {
   /** The head that is granted next when a slot is free, caps included, else lent. `contended`: more than one request waits. */
   next(maxInFlight: number, contended: boolean): Head | undefined;
   /** After a grant: virtual time moves on. Scores are those before the charge. */
-  advance(tenant: TenantState, tenantScore: number, groupScore: number, maxInFlight: number): void;
+  advance(tenant: TenantState, tenantScore: number, groupScore: number): void;
   /** Before a tenant changes its group: it leaves the old one's competition and takes only its lead over it along. */
   detach(tenant: TenantState, to: GroupState): void;
   /** The slot cap of a group, for the snapshot. */

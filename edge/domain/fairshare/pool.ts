@@ -52,10 +52,10 @@ export class Pool {
     return this.lanes.first((head) => fits(head.tenant));
   }
 
-  /** After a grant to a tenant that stood at `grantedScore` before its charge; `fits` as for {@link Pool.next}. */
-  advance(grantedScore: number, fits: (tenant: TenantState) => boolean): void {
-    const first = this.next(fits);
-    this.#time.advance(first === undefined ? undefined : headScore(first), grantedScore);
+  /** After a grant to a tenant that stood at `grantedScore` before its charge. */
+  advance(grantedScore: number): void {
+    const top = this.lanes.top();
+    this.#time.advance(top === undefined ? undefined : headScore(top), grantedScore);
   }
 
   /** A tenant that comes back from idle has banked nothing. */

@@ -233,7 +233,7 @@ export class Reference {
     const heads = this.#heads();
     const competition = this.#competition(tenant.group);
     const rivals = heads.filter(
-      (head) => this.#competition(this.#tenant(head.arrival.tenant.id).group) === competition && this.#isBelow(head),
+      (head) => this.#competition(this.#tenant(head.arrival.tenant.id).group) === competition,
     );
     const advance = (which: string | null, scores: readonly number[], granted: number): void => {
       this.#times.set(which, scores.length > 0 ? Math.min(...scores) : Math.max(this.#time(which), granted));
@@ -243,9 +243,7 @@ export class Reference {
       rivals.map((head) => this.#score(head)),
       score,
     );
-    const groups = heads
-      .map((head) => this.#group(this.#tenant(head.arrival.tenant.id).group))
-      .filter((other) => this.#groupCap(other.name).below);
+    const groups = heads.map((head) => this.#group(this.#tenant(head.arrival.tenant.id).group));
     advance(
       null,
       groups.map((other) => other.served / other.weight),

@@ -168,7 +168,7 @@ class FairshareScheduler implements Scheduler {
     const groupScore = group.served / group.weight;
     this.#unqueue(waiter);
     this.#hold({ tenant, group, model, chargedTokens: arrival.costTokens }, arrival.requestId, nowMs);
-    this.#policy.advance(tenant, tenantScore, groupScore, this.#maxInFlight);
+    this.#policy.advance(tenant, tenantScore, groupScore);
   }
 
   #adopt(arrival: Arrival, nowMs: number): void {

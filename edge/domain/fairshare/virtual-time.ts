@@ -1,8 +1,8 @@
 /**
- * How far a competition has come: the smallest served / weight of those who wait and are eligible (decisions §20.1). Who was
- * idle starts from there and has banked nothing. Who waits but is not eligible - its models full, or as many slots held as
- * its caps allow - does not hold virtual time back: others would come back from idle with the credit of what that one could
- * not use, and starve those who used it.
+ * How far a competition has come: the smallest served / weight of those who wait with an admissible head (decisions §20.1).
+ * Who was idle starts from there and has banked nothing. Who waits but can be granted nothing - its models full, or as many
+ * slots held as it may - does not hold virtual time back: others would come back from idle with the credit of what that one
+ * could not use, and starve those who used it.
  */
 
 /** Counts how often the whole cell has been idle: what was served before the last time counts no more. */
