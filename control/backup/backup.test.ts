@@ -4,7 +4,7 @@ import { hashKeySecret } from "../../shared/api-key.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import { storeKeys } from "../../shared/records.ts";
 import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
-import { importSealKey, unseal } from "../../shared/seal.ts";
+import { importSealKey, seal, unseal } from "../../shared/seal.ts";
 import { newEncryptionKey, startControl, type TestControl } from "../../test/harness/control.ts";
 import { type FullConfiguration, fillConfiguration } from "../../test/harness/full-configuration.ts";
 import { restoreBackup } from "../services/backup/restore-backup.ts";
@@ -182,7 +182,7 @@ it.each([
     data.models.find((row) => row.model_name === "full-model")?.api_key,
     data.model_endpoints[0]?.api_key,
     data.mcp_servers[0]?.auth_header,
-    data.app_settings[0]?.value["slack_webhook_url"],
+    data.app_settings.find((row) => row.key === "alerts")?.value["slack_webhook_url"],
   ].map(String);
   for (const secret of stored) expect(secret.startsWith("enc:v1:")).toBe(sealed);
   expect(await Promise.all(stored.map(async (secret) => await unseal(secret, to.ctx.sealKey)))).toEqual(
@@ -219,6 +219,18 @@ it.each([
   },
 );
 
+it("refuses a blocked address of the alerts' webhook", async () => {
+  const at = file.data.app_settings.findIndex((row) => row.key === "alerts");
+  const value = { slack_webhook_url: await seal("http://169.254.1.1/hook", from.ctx.sealKey) };
+  file.data.app_settings[at] = { key: "alerts", value };
+  expect(await restoreAs({}, file)).toMatchObject({
+    error: {
+      message: "setting 'alerts': slack_webhook_url resolves to a blocked address",
+      param: `data.app_settings.${at}.value.slack_webhook_url`,
+    },
+  });
+});
+
 it("refuses what is no such file, a malformed row, a row twice and a reference to nothing, and writes nothing", async () => {
   await restore(file);
   const before = await contents(to);
@@ -231,6 +243,11 @@ it("refuses what is no such file, a malformed row, a row twice and a reference t
     [{ ...file, version: 2 }, "backup_format", null],
     [{ ...file, format: "other" }, "backup_format", null],
     [{ ...file, data: { ...data, tenants: [{ ...tenant, weight: 0 }] } }, "validation_failed", "data.tenants.0.weight"],
+    [
+      { ...file, data: { app_settings: [{ key: "usage_retention", value: { days: "x" } }] } },
+      "validation_failed",
+      "data.app_settings.0.value.days",
+    ],
     [{ ...file, data: { ...data, tenants: [tenant, tenant] } }, "validation_failed", "data.tenants.1.id"],
     [
       { ...file, data: { ...data, api_keys: [{ ...key, tenant_id: stranger }] } },

@@ -10,8 +10,10 @@ import {
   type Backup,
   backupSchema,
 } from "../../shared/schema/backup.ts";
+import { unseal } from "../../shared/seal.ts";
 import type { VerbContext } from "../services/context.ts";
 import { fieldError, parse } from "../services/parse.ts";
+import { alertsSetting, SETTINGS } from "../services/settings/definitions.ts";
 import { checkUpstreamAddress } from "../services/upstream-address.ts";
 import { type BackupRow, ENTITIES } from "./entities.ts";
 
@@ -26,6 +28,10 @@ export function readBackup(input: unknown): Backup {
   for (const entity of BACKUP_ENTITIES) {
     const { id, unique } = ENTITIES[entity];
     for (const columns of unique.length === 0 ? [[id]] : [[id], unique]) refuseTwice(backup, entity, columns);
+  }
+  for (const [at, { key, value }] of backup.data.app_settings.entries()) {
+    const setting = SETTINGS.find(({ name }) => name === key);
+    if (setting !== undefined) parse(setting.schema, value, ["data", "app_settings", at, "value"]);
   }
   return backup;
 }
@@ -50,6 +56,7 @@ export async function checkAddresses(ctx: VerbContext, data: Backup["data"]): Pr
       return await known;
     },
   };
+  await checkWebhook(remembering, data);
   for (const entity of BACKUP_ENTITIES) {
     const { address, label, name } = ENTITIES[entity];
     if (address === undefined) continue;
@@ -64,4 +71,13 @@ export async function checkAddresses(ctx: VerbContext, data: Backup["data"]): Pr
       );
     }
   }
+}
+
+async function checkWebhook(ctx: VerbContext, data: Backup["data"]): Promise<void> {
+  const at = data.app_settings.findIndex(({ key }) => key === alertsSetting.name);
+  const stored = data.app_settings[at]?.value["slack_webhook_url"];
+  if (typeof stored !== "string") return;
+  const url = await unseal(stored, ctx.sealKey).catch(() => ""); // sealed with some key of before: nothing will call it
+  const entry = "setting 'alerts': slack_webhook_url";
+  await checkUpstreamAddress(ctx, `data.app_settings.${at}.value.slack_webhook_url`, url, entry);
 }

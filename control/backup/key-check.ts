@@ -4,12 +4,11 @@
  */
 import type { Backup } from "../../shared/schema/backup.ts";
 import { isSealed, type SealKey, seal, unseal } from "../../shared/seal.ts";
-
-const KNOWN_TEXT = "gateway-key-check";
+import { KEY_CHECK_TEXT } from "../services/encryption-check.ts";
 
 /** The sentinel of an export; null without a key. */
 export async function makeKeyCheck(key: SealKey | undefined): Promise<string | null> {
-  return key === undefined ? null : await seal(KNOWN_TEXT, key);
+  return key === undefined ? null : await seal(KEY_CHECK_TEXT, key);
 }
 
 export type KeyVerdict = "readable" | "backup_key_mismatch" | "backup_key_missing";
@@ -27,7 +26,7 @@ export async function judgeKeys(
   if (!encryption.cipher_enabled && encryption.key_check === null && sealed.length === 0) return "readable";
   if (key === undefined) return "backup_key_missing";
   if (encryption.key_check !== null)
-    return (await opened(encryption.key_check, key)) === KNOWN_TEXT ? "readable" : "backup_key_mismatch";
+    return (await opened(encryption.key_check, key)) === KEY_CHECK_TEXT ? "readable" : "backup_key_mismatch";
   for (const secret of sealed) if ((await opened(secret, key)) === null) return "backup_key_mismatch";
   return "readable";
 }

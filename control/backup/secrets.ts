@@ -3,13 +3,8 @@
  */
 import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
 import { isSealed, type SealKey, seal } from "../../shared/seal.ts";
+import { SETTINGS } from "../services/settings/definitions.ts";
 import { type BackupRow, ENTITIES } from "./entities.ts";
-
-/** Where a setting keeps a credential (decisions §9). */
-const SETTING_SECRETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  alerts: [["slack_webhook_url"], ["email", "smtp_password"]],
-  jobsched: [["token"]],
-};
 
 /** Every stored credential, sealed or plain, and every sealed text of a setting. */
 export function secretsOf(data: Backup["data"]): readonly string[] {
@@ -40,7 +35,8 @@ export async function sealRow(
 /** A setting with its plain credentials sealed. */
 export async function sealSetting(row: BackupRow, key: SealKey | undefined): Promise<BackupRow> {
   let value = row["value"];
-  for (const path of SETTING_SECRETS[String(row["key"])] ?? []) value = await sealAt(value, path, key);
+  const setting = SETTINGS.find(({ name }) => name === row["key"]);
+  for (const field of setting?.sealed ?? []) value = await sealAt(value, field.split("."), key);
   return { ...row, value };
 }
 

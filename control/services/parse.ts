@@ -6,14 +6,18 @@ import { GatewayError } from "../../shared/errors.ts";
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The parsed input. Throws 400 `validation_failed` with one detail per offending field. */
-export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
+/**
+ * The parsed input. Throws 400 `validation_failed` with one detail per offending field; `under` is the place of the input
+ * in a larger one.
+ */
+export function parse<T>(schema: z.ZodType<T>, input: unknown, under: readonly (string | number)[] = []): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   const messages = new Map<string, string>();
   for (const issue of result.error.issues) {
-    const path = issue.path.join(".") || "body";
-    if (!messages.has(path)) messages.set(path, issue.path.length === 0 ? "must be a JSON object" : issue.message);
+    const at = [...under, ...issue.path];
+    const path = at.join(".") || "body";
+    if (!messages.has(path)) messages.set(path, at.length === 0 ? "must be a JSON object" : issue.message);
   }
   throw new GatewayError("validation_failed", { details: [...messages].map(([path, message]) => ({ path, message })) });
 }

@@ -1,11 +1,8 @@
 /**
  * A control service with at least one of everything that is configuration, made over the Management API.
  */
-import { sql } from "drizzle-orm";
 import { expect } from "vitest";
-import { appSettings } from "../../control/db/schema/settings.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
-import { seal } from "../../shared/seal.ts";
 import type { TestControl } from "./control.ts";
 
 /** What stands for itself in a check. */
@@ -86,10 +83,8 @@ export async function fillConfiguration(control: TestControl): Promise<FullConfi
     upstream_url: "http://10.0.0.3/mcp",
     auth_header: credentials.mcp,
   });
-  await control.connection.db.insert(appSettings).values({
-    key: "alerts",
-    value: { slack_webhook_url: await seal(credentials.webhook, control.ctx.sealKey), min_interval_secs: 60 },
-    rev: sql`nextval('config_rev')`,
-  });
+  await send("PUT", "/settings/alerts", { slack_webhook_url: credentials.webhook, min_interval_secs: 60 });
+  await send("PUT", "/settings/usage-retention", { days: 33 });
+  await send("PUT", "/settings/boons", { vision_enabled: true });
   return { secret: key.secret, credentials };
 }

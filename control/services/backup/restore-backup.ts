@@ -4,6 +4,7 @@
  */
 import { eq, inArray } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
+import { HOT_SETTINGS } from "../../../shared/records.ts";
 import { BACKUP_ENTITIES, type Backup, type BackupEntity, type RestoreReport } from "../../../shared/schema/backup.ts";
 import { checkAddresses, readBackup } from "../../backup/checks.ts";
 import { type BackupRow, ENTITIES } from "../../backup/entities.ts";
@@ -89,7 +90,7 @@ function outdate(
     if (kind === "key") journal.key(id);
     else if (kind === "model") journal.model(id);
     else if (kind === "mcp") journal.mcpServer(id);
-    else if (kind === "settings") journal.settings(id);
+    else if (kind === "settings" && HOT_SETTINGS.some((name) => name === id)) journal.settings(id);
   }
 }
 

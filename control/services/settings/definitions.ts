@@ -15,6 +15,7 @@ export const alertsSetting: Setting<AlertsValue> = {
   action: "set_alert_settings",
   schema: alertsValueSchema,
   secrets: ["slack_webhook_url", "email.smtp_password"],
+  sealed: ["slack_webhook_url", "email.smtp_password"],
 };
 
 export const retentionSetting: Setting<RetentionValue> = {
@@ -22,6 +23,7 @@ export const retentionSetting: Setting<RetentionValue> = {
   action: "set_usage_retention",
   schema: usageRetentionValueSchema,
   secrets: [],
+  sealed: [],
 };
 
 export const autoRouterSetting: Setting<AutoRouterValue> = {
@@ -29,6 +31,7 @@ export const autoRouterSetting: Setting<AutoRouterValue> = {
   action: "set_auto_router_settings",
   schema: autoRouterValueSchema,
   secrets: [],
+  sealed: [],
 };
 
 export const boonsSetting: Setting<Boons> = {
@@ -36,6 +39,7 @@ export const boonsSetting: Setting<Boons> = {
   action: "set_boon_settings",
   schema: boonsSchema,
   secrets: [],
+  sealed: [],
 };
 
 export const energySetting: Setting<EnergyValue> = {
@@ -43,6 +47,7 @@ export const energySetting: Setting<EnergyValue> = {
   action: "set_energy_settings",
   schema: energyValueSchema,
   secrets: [],
+  sealed: [],
 };
 
 export const jobschedSetting: Setting<JobschedValue> = {
@@ -50,6 +55,7 @@ export const jobschedSetting: Setting<JobschedValue> = {
   action: "set_jobsched_settings",
   schema: jobschedValueSchema,
   secrets: ["token", "token_last4"],
+  sealed: ["token"],
 };
 
 export const assistantSetting: Setting<Assistant> = {
@@ -57,4 +63,16 @@ export const assistantSetting: Setting<Assistant> = {
   action: "set_assistant_settings",
   schema: assistantSchema,
   secrets: [],
+  sealed: [],
 };
+
+/** Every setting there is. */
+export const SETTINGS: readonly Setting<object>[] = [
+  alertsSetting,
+  retentionSetting,
+  autoRouterSetting,
+  boonsSetting,
+  energySetting,
+  jobschedSetting,
+  assistantSetting,
+];

@@ -18,8 +18,10 @@ export interface Setting<Value extends object> {
   readonly action: string;
   /** Its defaults are those of a setting that was never saved. */
   readonly schema: z.ZodType<Value>;
-  /** Dotted names of fields whose values are secrets. */
+  /** Dotted names of fields whose values are not for the audit log. */
   readonly secrets: readonly string[];
+  /** Those of them that are stored sealed. */
+  readonly sealed: readonly string[];
 }
 
 /** A value, and whether it was ever saved. */
