@@ -14,6 +14,7 @@ import { keyRoutes } from "./keys.ts";
 import { loadRoutes } from "./load.ts";
 import { mcpServerRoutes } from "./mcp-servers.ts";
 import { modelEndpointRoutes } from "./model-endpoints.ts";
+import { modelHealthRoutes } from "./model-health.ts";
 import { modelRoutes } from "./models.ts";
 import { publicRoutes } from "./public.ts";
 import { settingsRoutes } from "./settings.ts";
@@ -31,6 +32,7 @@ export function createApp(deps: ApiDeps): Api {
   tenantRoutes(app);
   tenantPolicyRoutes(app);
   keyRoutes(app);
+  modelHealthRoutes(app);
   modelRoutes(app);
   modelEndpointRoutes(app);
   mcpServerRoutes(app);

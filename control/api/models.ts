@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import {
+  applyAutotuneSchema,
   createModelSchema,
   modelCacheSchema,
   modelCapacityModeSchema,
@@ -12,6 +13,7 @@ import {
   modelWeightSchema,
   updateModelSchema,
 } from "../../shared/schema/model.ts";
+import { applyAutotune } from "../services/models/apply-autotune.ts";
 import { createModel } from "../services/models/create-model.ts";
 import { deleteModel } from "../services/models/delete-model.ts";
 import { getModel } from "../services/models/get-model.ts";
@@ -90,6 +92,15 @@ export function modelRoutes(app: Api): void {
     body: modelCapacityModeSchema,
     answer: modelSchema,
     handler: async (c) => written(c, await setModelCapacityMode(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+  endpoint(app, {
+    method: "post",
+    path: `${one}/autotune/apply`,
+    summary: "Set the capacity of a model to what auto-tune recommended",
+    tag,
+    body: applyAutotuneSchema,
+    answer: modelSchema,
+    handler: async (c) => written(c, await applyAutotune(c.var.ctx, pathId(c), await jsonBody(c))),
   });
   endpoint(app, {
     method: "put",

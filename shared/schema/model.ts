@@ -13,7 +13,8 @@ export const BOONS = ["vision", "structured_output", "compression"] as const;
 
 const atLeast = (floor: number) => whole(0).transform((value) => Math.max(value, floor));
 
-const healthFields = {
+/** The part of a model that says how it is checked (decisions §5.1). */
+export const healthFields = {
   checks_enabled: flag,
   alerts_enabled: flag,
   check_interval_secs: atLeast(60),
@@ -147,6 +148,9 @@ export const modelCapacitySchema = z.object({ max_in_flight: modelFields.max_in_
 export const modelCapacityModeSchema = z
   .object({ capacity_mode: modelFields.capacity_mode })
   .meta({ id: "ModelCapacityMode" });
+
+/** POST /models/{id}/autotune/apply */
+export const applyAutotuneSchema = z.object({ max_in_flight: whole(1) }).meta({ id: "ApplyAutotune" });
 
 /** PUT /models/{id}/weight */
 export const modelWeightSchema = z

@@ -51,8 +51,31 @@ export const models = pgTable("models", {
 
 export const modelHealth = pgTable("model_health", {
   model_id: uuid("model_id").primaryKey(),
-  status: text("status").notNull(),
+  status: text("status").notNull().default("unknown"),
+  consecutive_failures: integer("consecutive_failures").notNull().default(0),
+  alert_state: text("alert_state").notNull().default("ok"),
+  next_check_at: timestamp("next_check_at", { withTimezone: true }),
+  last_checked_at: timestamp("last_checked_at", { withTimezone: true }),
+  last_latency_ms: integer("last_latency_ms"),
+  last_http_status: integer("last_http_status"),
+  last_message: text("last_message"),
+  updated_at: timestamp("updated_at", { withTimezone: true }).notNull().defaultNow(),
 });
 
+export const modelHealthChecks = pgTable("model_health_checks", {
+  ...idColumn,
+  model_id: uuid("model_id").notNull(),
+  endpoint_id: uuid("endpoint_id"),
+  checked_at: timestamp("checked_at", { withTimezone: true }).notNull().defaultNow(),
+  trigger: text("trigger").notNull(),
+  status: text("status").notNull(),
+  latency_ms: integer("latency_ms"),
+  http_status: integer("http_status"),
+  message: text("message"),
+  response_excerpt: text("response_excerpt"),
+});
+
+export type HealthRow = typeof modelHealth.$inferSelect;
+export type HealthCheckRow = typeof modelHealthChecks.$inferSelect;
 export type ModelRow = typeof models.$inferSelect;
 export type NewModelRow = typeof models.$inferInsert;

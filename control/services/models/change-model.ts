@@ -17,6 +17,7 @@ type Fields = Partial<
     | "max_in_flight"
     | "admission_weight"
     | "capacity_mode"
+    | "capacity_tuned_at"
     | "cache_enabled"
     | "cache_ttl_secs"
     | "request_timeout_secs"

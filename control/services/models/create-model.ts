@@ -3,7 +3,7 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createModelSchema, type Model } from "../../../shared/schema/model.ts";
-import { models } from "../../db/schema/models.ts";
+import { modelHealth, models } from "../../db/schema/models.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { parse } from "../parse.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
@@ -24,6 +24,7 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
         .values({ ...fields, model_name: body.model_name, created_at: now, updated_at: now, rev: journal.rev })
         .returning();
       if (row === undefined) throw new GatewayError("internal_error");
+      await tx.insert(modelHealth).values({ model_id: row.id, next_check_at: now, updated_at: now });
       journal.audit({
         action: "create_model",
         entityType: "model",

@@ -6,6 +6,7 @@ import type { ModelRow, NewModelRow } from "../../db/schema/models.ts";
 import type { VerbContext } from "../context.ts";
 import { dropUndefined } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
+import { healthColumns } from "./model-record.ts";
 
 type Fields = Omit<NewModelRow, "id" | "rev" | "created_at" | "updated_at" | "model_name">;
 
@@ -69,17 +70,4 @@ export async function fieldsOfUpdate(ctx: VerbContext, body: UpdateModel, before
     max_in_flight: max_in_flight ?? before.max_in_flight,
     api_key: await sealedSecret(ctx, api_key, before.api_key),
   };
-}
-
-function healthColumns(health: CreateModel["health"]): Partial<Fields> {
-  if (health === undefined) return {};
-  const until = health.maintenance_until;
-  return dropUndefined({
-    health_checks_enabled: health.checks_enabled,
-    health_alerts_enabled: health.alerts_enabled,
-    health_check_interval_secs: health.check_interval_secs,
-    health_failure_threshold: health.failure_threshold,
-    health_maintenance_until: until === undefined || until === null ? until : new Date(until),
-    health_maintenance_note: health.maintenance_note,
-  });
 }

@@ -3,9 +3,10 @@
  */
 import { eq, getTableColumns, sql } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
-import { type Model, modelSchema } from "../../../shared/schema/model.ts";
+import { type CreateModel, type Model, modelSchema } from "../../../shared/schema/model.ts";
 import type { Transaction } from "../../db/connect.ts";
 import { type ModelRow, modelHealth, models } from "../../db/schema/models.ts";
+import { dropUndefined } from "../parse.ts";
 
 /** A row with the health status that goes with it. */
 export interface ModelWithHealth {
@@ -36,6 +37,20 @@ export function modelRecord({ row, healthStatus }: ModelWithHealth): Model {
     },
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
+  });
+}
+
+/** Columns of the health part of a body; what was not given is absent. */
+export function healthColumns(health: CreateModel["health"]): Partial<ModelRow> {
+  if (health === undefined) return {};
+  const until = health.maintenance_until;
+  return dropUndefined({
+    health_checks_enabled: health.checks_enabled,
+    health_alerts_enabled: health.alerts_enabled,
+    health_check_interval_secs: health.check_interval_secs,
+    health_failure_threshold: health.failure_threshold,
+    health_maintenance_until: until === undefined || until === null ? until : new Date(until),
+    health_maintenance_note: health.maintenance_note,
   });
 }
 

@@ -4,14 +4,20 @@
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type Model, updateModelSchema } from "../../../shared/schema/model.ts";
-import { models } from "../../db/schema/models.ts";
+import { type ModelRow, models } from "../../db/schema/models.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { followHealthConfig, forgetHealth } from "../health/health-state.ts";
 import { fieldError, parse, parseId } from "../parse.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
 import { write } from "../write.ts";
 import { fieldsOfUpdate } from "./model-fields.ts";
 import { lockModel, modelRecord } from "./model-record.ts";
+
+/** What was found out about the model's health is about another upstream. */
+function isMoved(before: ModelRow, after: ModelRow): boolean {
+  return (["api_base", "upstream_model", "model_type"] as const).some((field) => before[field] !== after[field]);
+}
 
 /** The model. Throws 400, 404. */
 export async function updateModel(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
@@ -24,9 +30,10 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
       throw fieldError("model_name", "cannot be changed; create another model instead");
     }
     const fields = await fieldsOfUpdate(ctx, body, before.row);
+    const now = ctx.now();
     const [row] = await tx
       .update(models)
-      .set({ ...fields, rev: journal.rev, updated_at: ctx.now() })
+      .set({ ...fields, rev: journal.rev, updated_at: now })
       .where(eq(models.id, modelId))
       .returning();
     if (row === undefined) throw new GatewayError("not_found");
@@ -37,6 +44,9 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
       detail: changedFields(before.row, fields, ["api_key"]),
     });
     journal.model(row.model_name);
-    return modelRecord({ row, healthStatus: before.healthStatus });
+    const moved = isMoved(before.row, row);
+    if (moved) await forgetHealth(tx, modelId, now);
+    if (body.health !== undefined) await followHealthConfig(tx, row, now);
+    return modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus });
   });
 }

@@ -1,0 +1,36 @@
+/**
+ * Reads a model's latest health and its recent checks (decisions §10.1).
+ */
+import { and, desc, eq, isNull } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
+import { type ModelHealthDetail, modelHealthDetailSchema } from "../../../shared/schema/model-health.ts";
+import { modelHealth, modelHealthChecks, models } from "../../db/schema/models.ts";
+import type { VerbContext } from "../context.ts";
+import { parseId } from "../parse.ts";
+import { inDatabase } from "../write.ts";
+import { healthSummary } from "./health-record.ts";
+
+const CHECKS_SHOWN = 50;
+
+/** Summary and checks of the model itself, not those of its endpoints. Throws 404. */
+export async function getHealth(ctx: VerbContext, id: string): Promise<ModelHealthDetail> {
+  const modelId = parseId(id);
+  return await inDatabase(async () => {
+    const [found] = await ctx.db
+      .select({ model: models, health: modelHealth })
+      .from(models)
+      .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+      .where(eq(models.id, modelId));
+    if (found === undefined) throw new GatewayError("not_found");
+    const checks = await ctx.db
+      .select()
+      .from(modelHealthChecks)
+      .where(and(eq(modelHealthChecks.model_id, modelId), isNull(modelHealthChecks.endpoint_id)))
+      .orderBy(desc(modelHealthChecks.checked_at), desc(modelHealthChecks.id))
+      .limit(CHECKS_SHOWN);
+    return modelHealthDetailSchema.parse({
+      summary: healthSummary(found.model, found.health),
+      checks: checks.map((check) => ({ ...check, checked_at: check.checked_at.toISOString() })),
+    });
+  });
+}

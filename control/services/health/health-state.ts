@@ -1,0 +1,45 @@
+/**
+ * What configuration does to a model's health state (decisions §10.2). Both make a check due at once. Outcomes of checks
+ * are not decided here.
+ */
+import type { Transaction } from "../../db/connect.ts";
+import { type ModelRow, modelHealth } from "../../db/schema/models.ts";
+
+/** The model's upstream is another one: nothing is known of it. */
+export async function forgetHealth(tx: Transaction, modelId: string, now: Date): Promise<void> {
+  const nothing = {
+    status: "unknown",
+    consecutive_failures: 0,
+    alert_state: "ok",
+    last_checked_at: null,
+    last_latency_ms: null,
+    last_http_status: null,
+    last_message: null,
+    next_check_at: now,
+    updated_at: now,
+  };
+  await tx
+    .insert(modelHealth)
+    .values({ model_id: modelId, ...nothing })
+    .onConflictDoUpdate({ target: modelHealth.model_id, set: nothing });
+}
+
+/** The health part of the model was saved: checks that are off count nothing, silenced alerts do not fire. */
+export async function followHealthConfig(tx: Transaction, model: ModelRow, now: Date): Promise<void> {
+  const silenced =
+    !model.health_checks_enabled ||
+    !model.health_alerts_enabled ||
+    (model.health_maintenance_until !== null && model.health_maintenance_until > now);
+  await tx
+    .insert(modelHealth)
+    .values({ model_id: model.id, next_check_at: now, updated_at: now })
+    .onConflictDoUpdate({
+      target: modelHealth.model_id,
+      set: {
+        next_check_at: now,
+        updated_at: now,
+        ...(model.health_checks_enabled ? {} : { consecutive_failures: 0 }),
+        ...(silenced ? { alert_state: "ok" } : {}),
+      },
+    });
+}

@@ -1,0 +1,44 @@
+/**
+ * Says how a model is checked; the next check is due at once (decisions §5.2, §10.2).
+ */
+import { eq } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
+import { healthConfigSchema, type ModelHealthSummary } from "../../../shared/schema/model-health.ts";
+import { modelHealth, models } from "../../db/schema/models.ts";
+import { changedFields } from "../changes.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { healthColumns, lockModel } from "../models/model-record.ts";
+import { parse, parseId } from "../parse.ts";
+import { write } from "../write.ts";
+import { healthSummary } from "./health-record.ts";
+import { followHealthConfig } from "./health-state.ts";
+
+/** The model's health summary. Throws 400, 404. */
+export async function setHealthConfig(
+  ctx: VerbContext,
+  id: string,
+  input: unknown,
+): Promise<Written<ModelHealthSummary>> {
+  const modelId = parseId(id);
+  const fields = healthColumns(parse(healthConfigSchema, input));
+  return await write(ctx, async (tx, journal) => {
+    const before = await lockModel(tx, modelId);
+    const now = ctx.now();
+    const [row] = await tx
+      .update(models)
+      .set({ ...fields, rev: journal.rev, updated_at: now })
+      .where(eq(models.id, modelId))
+      .returning();
+    if (row === undefined) throw new GatewayError("not_found");
+    await followHealthConfig(tx, row, now);
+    const [health] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, modelId));
+    journal.audit({
+      action: "update_model_health_config",
+      entityType: "model",
+      entityId: modelId,
+      detail: changedFields(before.row, fields),
+    });
+    journal.model(row.model_name);
+    return healthSummary(row, health ?? null);
+  });
+}

@@ -1,0 +1,51 @@
+/**
+ * Health of models on the Management API (decisions §10.1).
+ */
+import { z } from "zod";
+import { healthFields } from "./model.ts";
+
+export const modelHealthSummarySchema = z
+  .object({
+    model_id: z.string(),
+    model_name: z.string(),
+    checks_enabled: z.boolean(),
+    alerts_enabled: z.boolean(),
+    check_interval_secs: z.number().int(),
+    failure_threshold: z.number().int(),
+    maintenance_until: z.string().nullable(),
+    maintenance_note: z.string().nullable(),
+    status: z.string(),
+    consecutive_failures: z.number().int(),
+    alert_state: z.string(),
+    next_check_at: z.string().nullable(),
+    last_checked_at: z.string().nullable(),
+    last_latency_ms: z.number().int().nullable(),
+    last_http_status: z.number().int().nullable(),
+    last_message: z.string().nullable(),
+    updated_at: z.string(),
+  })
+  .meta({ id: "ModelHealthSummary" });
+export type ModelHealthSummary = z.infer<typeof modelHealthSummarySchema>;
+
+export const modelHealthCheckSchema = z
+  .object({
+    id: z.string(),
+    model_id: z.string(),
+    checked_at: z.string(),
+    trigger: z.enum(["manual", "bulk", "scheduled"]),
+    status: z.string(),
+    latency_ms: z.number().int().nullable(),
+    http_status: z.number().int().nullable(),
+    message: z.string().nullable(),
+    response_excerpt: z.string().nullable(),
+  })
+  .meta({ id: "ModelHealthCheck" });
+
+/** The newest checks first. */
+export const modelHealthDetailSchema = z
+  .object({ summary: modelHealthSummarySchema, checks: z.array(modelHealthCheckSchema) })
+  .meta({ id: "ModelHealthDetail" });
+export type ModelHealthDetail = z.infer<typeof modelHealthDetailSchema>;
+
+/** PUT /models/{id}/health/config: what is omitted keeps its value. */
+export const healthConfigSchema = z.object(healthFields).partial().meta({ id: "ModelHealthConfig" });
