@@ -5,11 +5,12 @@ import { Hono } from "hono";
 import { GatewayError } from "../shared/errors.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import { type Deps, depsOf } from "./deps.ts";
+import { MODEL_ROUTES } from "./domain/route-class.ts";
 import { type Bindings, EnvError } from "./env.ts";
 import { internal } from "./routes/internal.ts";
 import { mcp } from "./routes/mcp.ts";
-import { models, unknown } from "./routes/models.ts";
-import { chatCompletions } from "./routes/openai.ts";
+import { modelDetail, models } from "./routes/models.ts";
+import { modelRoute, otherRoute } from "./routes/openai.ts";
 
 interface Types {
   Bindings: Bindings;
@@ -25,15 +26,14 @@ app.use(async (c, next) => {
 });
 app.get("/health", (c) => c.text("ok", 200, requestIds()));
 app.all("/internal/*", async (c) => await internal(c.var.deps, c.req.raw));
-app.post(
-  "/v1/chat/completions",
-  async (c) => await chatCompletions(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext),
-);
+for (const path of MODEL_ROUTES)
+  app.post(path, async (c) => await modelRoute(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
+app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.notFound(async (c) => {
   const deps = depsOf(c.env);
-  return await unknown(deps, c.req.raw, c.executionCtx as ExecutionContext);
+  return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
 });
 app.onError((error) => {
   const known = new GatewayError("internal_error", { cause: error });

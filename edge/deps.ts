@@ -17,6 +17,7 @@ import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { LedgerApi } from "./domain/ask.ts";
 import { EndpointMemory } from "./domain/endpoint-memory.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
+import { BodyRoom } from "./pipeline/body-room.ts";
 import type { IsolateMemory } from "./pipeline/context.ts";
 import type { Ports } from "./ports.ts";
 
@@ -67,7 +68,7 @@ function compose(bindings: Bindings): Deps | EnvError {
       ),
       log: consoleLog,
     };
-    const memory = { usageOptionRefused: new Map(), endpoints: new EndpointMemory() };
+    const memory = { usageOptionRefused: new Map(), bodyRoom: new BodyRoom(), endpoints: new EndpointMemory() };
     return { env, ports, memory, cell, budgets: new TenantBudgets(bindings), alertLedger };
   } catch (error) {
     if (!(error instanceof EnvError)) throw error;

@@ -18,6 +18,8 @@ describe("the class of a path (decisions §17.4)", () => {
     ["/v1/rerank", "rerank", "tokens", false, false],
     ["/v2/rerank", "rerank", "tokens", false, false],
     ["/v1/moderations", "moderation", "tokens", false, false],
+    ["/v1/models/org/embeddings", "other", "tokens", false, false],
+    ["/mcp/search/rerank", "other", "tokens", false, false],
     ["/v1/messages", "other", "tokens", false, false],
     ["/v1/embeddings/", "other", "tokens", false, false],
     ["/completions", "completion", "tokens", false, true],

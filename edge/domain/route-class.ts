@@ -45,7 +45,7 @@ const OTHER: RouteClass = {
 
 /** The class of a path, by its last segments. */
 export function routeClassOf(path: string): RouteClass {
-  if (path.startsWith("/mcp/")) return OTHER;
+  if (path.startsWith("/v1/models/") || path.startsWith("/mcp/")) return OTHER;
   const [parent, last] = ["", ...path.split("/")].slice(-2);
   switch (last) {
     case "completions":

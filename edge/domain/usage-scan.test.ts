@@ -36,9 +36,9 @@ describe("the usage of a body", () => {
     expect(scan(`{"prompt_tokens":1}${"x".repeat(TAIL_BYTES)}`, 1000).usage()).toBeNull();
   });
 
-  it("knows a stream that ended as it should", () => {
-    expect(scan("data: {}\n\ndata: [DONE]\n\n", 2).sawDone()).toBe(true);
-    expect(scan("data: {}\r\n\r\ndata: [DONE]\r\n\r\n", 7).sawDone()).toBe(true);
-    expect(scan('data: {"text":"data: [DONE]"}\n\n', 7).sawDone()).toBe(false);
+  it("takes the input from the first event when the last ones report output alone", () => {
+    const text = `{"usage":{"input_tokens":11,"output_tokens":1}}${"x".repeat(50_000)}{"usage":{"output_tokens":22}}`;
+    for (const size of [1, 1000, 60_000])
+      expect(scan(text, size).usage()).toEqual({ inputTokens: 11, outputTokens: 22 });
   });
 });

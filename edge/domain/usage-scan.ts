@@ -1,9 +1,13 @@
 /**
  * Reads the tokens that an upstream reports from the last 16 KiB of its body, whatever the body is (decisions §23.1). The
- * last report wins. Bytes arrive split anywhere; nothing is held but the tail.
+ * last report wins. When the tail reports output alone, the input is looked for in the first 16 KiB: some streams report it
+ * in their first event. Bytes arrive split anywhere; nothing is held but head and tail.
  */
 
 export const TAIL_BYTES = 16 * 1024;
+
+const INPUT = /"(?:prompt_tokens|input_tokens)"\s*:\s*(\d+)/g;
+const OUTPUT = /"(?:completion_tokens|output_tokens)"\s*:\s*(\d+)/g;
 
 export interface ReportedUsage {
   readonly inputTokens: number | null;
@@ -11,20 +15,20 @@ export interface ReportedUsage {
 }
 
 export class UsageScan {
+  #head = new Uint8Array(0);
   #tail = new Uint8Array(0);
   #bytes = 0;
 
   push(chunk: Uint8Array): void {
     this.#bytes += chunk.byteLength;
+    if (this.#head.byteLength < TAIL_BYTES)
+      this.#head = joined(this.#head, chunk.subarray(0, TAIL_BYTES - this.#head.byteLength));
     if (chunk.byteLength >= TAIL_BYTES) {
       this.#tail = chunk.slice(chunk.byteLength - TAIL_BYTES);
       return;
     }
     const kept = Math.min(this.#tail.byteLength, TAIL_BYTES - chunk.byteLength);
-    const next = new Uint8Array(kept + chunk.byteLength);
-    next.set(this.#tail.subarray(this.#tail.byteLength - kept));
-    next.set(chunk, kept);
-    this.#tail = next;
+    this.#tail = joined(this.#tail.subarray(this.#tail.byteLength - kept), chunk);
   }
 
   /** Bytes seen in all. */
@@ -32,22 +36,21 @@ export class UsageScan {
     return this.#bytes;
   }
 
-  /** What the tail reports, or null when it reports nothing. */
+  /** What the body reports, or null when it reports nothing. */
   usage(): ReportedUsage | null {
-    const text = this.#text();
-    const inputTokens = lastNumber(text, /"(?:prompt_tokens|input_tokens)"\s*:\s*(\d+)/g);
-    const outputTokens = lastNumber(text, /"(?:completion_tokens|output_tokens)"\s*:\s*(\d+)/g);
-    return inputTokens === null && outputTokens === null ? null : { inputTokens, outputTokens };
+    const tail = new TextDecoder().decode(this.#tail);
+    const inputTokens = lastNumber(tail, INPUT);
+    const outputTokens = lastNumber(tail, OUTPUT);
+    if (inputTokens === null && outputTokens === null) return null;
+    return { inputTokens: inputTokens ?? lastNumber(new TextDecoder().decode(this.#head), INPUT), outputTokens };
   }
+}
 
-  /** True when an event stream has ended as it should. */
-  sawDone(): boolean {
-    return /(?:^|\n|\r)data: ?\[DONE\]\s*$/.test(this.#text());
-  }
-
-  #text(): string {
-    return new TextDecoder().decode(this.#tail);
-  }
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(a.byteLength + b.byteLength);
+  out.set(a);
+  out.set(b, a.byteLength);
+  return out;
 }
 
 function lastNumber(text: string, pattern: RegExp): number | null {

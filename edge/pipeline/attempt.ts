@@ -90,7 +90,7 @@ async function send(
   stop: Stop,
   usageAdded: boolean,
 ): Promise<Forwarded> {
-  const body = parsed.outgoing.open(model.upstream_model, usageAdded);
+  const body = parsed.outgoing.open(model.upstream_model, usageAdded, () => stop.abort());
   const sentMs = call.ports.clock();
   if (call.facts.upstreamCalledMs === null) onFirstSend();
   call.facts.upstreamCalledMs ??= sentMs;

@@ -31,6 +31,8 @@ export interface PipelineConfig {
 export interface IsolateMemory {
   /** Model id -> until when its upstream is known to refuse `stream_options` (decisions §22.5), epoch ms. */
   readonly usageOptionRefused: Map<string, number>;
+  /** Room for large request bodies (body-room.ts); what it answers gives the room back. */
+  readonly bodyRoom: { take(bytes: number, client: AbortSignal): Promise<() => void> };
   /** Endpoints that failed lately. */
   readonly endpoints: EndpointMemory;
 }
@@ -50,8 +52,12 @@ export interface OutgoingBody {
   readonly fault: GatewayError | ClientGone | null;
   /** The client's bytes, when the body is a JSON document; null for everything else and after `release`. */
   readonly clientBytes: Uint8Array | null;
-  /** The body of one attempt; `addUsage` asks for the usage event of a stream. Throws GatewayError `invalid_json`. */
-  open(upstreamModel: string, addUsage: boolean): UpstreamBody;
+  /**
+   * The body of one attempt; `addUsage` asks for the usage event of a stream. `onFault` is told once there is a `fault`: the
+   * call has to be ended then, for a stream that fails may look to the upstream like one that is over. Throws GatewayError
+   * `invalid_json`.
+   */
+  open(upstreamModel: string, addUsage: boolean, onFault: () => void): UpstreamBody;
   /** Nothing is sent any more: lets go of what was kept for a further attempt. */
   release(): void;
 }
@@ -80,6 +86,8 @@ export interface Call {
   readonly requestId: string;
   readonly route: RouteClass;
   readonly arrivedMs: number;
+  /** Gives back what steps acquired until the request is forwarded; called then, or before its refusal is answered. */
+  readonly cleanups: (() => void | Promise<void>)[];
   /** Keeps the isolate alive for work that outlives the response. */
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** Learned on the way; what is still null was not reached. */

@@ -10,7 +10,7 @@ import { type McpTarget, mcpRequestHeaders, mcpUrl } from "../domain/mcp.ts";
 import type { UpstreamBody } from "../ports.ts";
 import { type Call, ClientGone } from "./context.ts";
 import { MCP_BODY_MAX_BYTES } from "./mcp-access.ts";
-import { readBody } from "./read-body.ts";
+import { readWithin } from "./read-body.ts";
 
 /** A server that has sent no headers by then is not waited for (decisions §29). */
 const HEADERS_WITHIN_MS = 30_000;
@@ -71,7 +71,7 @@ async function bodyOf(request: Request): Promise<UpstreamBody> {
   if (request.body === null) return null;
   const declared = request.headers.has("content-length");
   if (request.method === "GET" || request.method === "HEAD") return declared ? request : null;
-  return declared ? request.body : await readBody(request, MCP_BODY_MAX_BYTES);
+  return declared ? request.body : await readWithin(request, MCP_BODY_MAX_BYTES);
 }
 
 async function openAuthorization(call: Call, server: McpServerRecord): Promise<string | null> {

@@ -11,13 +11,13 @@ import { relayMcp } from "./mcp-relay.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
 import { refuse } from "./refuse.ts";
-import { unknownEndpoint } from "./unrouted.ts";
+import { runOther } from "./run.ts";
 
 /** Answers a call to `/mcp/...`. Never throws. */
 export async function runMcp(received: Received): Promise<Response> {
   const call = receive(received);
   const target = mcpTarget(call.url.pathname);
-  if (target === null) return await unknownEndpoint(received);
+  if (target === null) return await runOther(received);
   const counted = { server: "unknown" };
   const answering = answer(call, target, counted).catch(async (error: unknown) => await refuse(call, error));
   // A client that leaves now does not end the call (design §3 law 6): the platform must not end it either.

@@ -1,52 +1,53 @@
 /**
- * Reads a request body within the cap (decisions §17.2): a declared length above it is refused unread, an undeclared one
- * as soon as it passes.
+ * Reads a whole request body within the cap, and within the isolate's room for large ones.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { ClientGone } from "./context.ts";
+import { concat } from "../domain/json-bytes.ts";
+import { ROOM_FREE_BYTES } from "./body-room.ts";
+import { BodySource } from "./body-source.ts";
+import { type Call, ClientGone } from "./context.ts";
 
 /** The whole body. Throws 413 `request_too_large`, or ClientGone when the client stops sending. */
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBody(call: Call): Promise<Uint8Array<ArrayBuffer>> {
+  const { request, config } = call;
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (declared > maxBytes) throw new GatewayError("request_too_large");
-  if (request.body === null) return new Uint8Array(0);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const reader = request.body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read().catch((cause: unknown) => {
+  if (declared > ROOM_FREE_BYTES && declared <= config.maxBodyBytes) {
+    await takeRoom(call, declared);
+    // Read natively into one buffer: chunks on the way would be garbage of the same size.
+    const body = await request.arrayBuffer().catch((cause: unknown) => {
       throw new ClientGone("the request body broke off", { cause });
     });
-    if (done) break;
-    size += value.byteLength;
-    if (size > maxBytes) {
-      await discard(reader, 2 * maxBytes);
-      throw new GatewayError("request_too_large");
-    }
-    chunks.push(value);
+    return new Uint8Array(body);
   }
-  const body = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return body;
+  let roomy = false;
+  return await readWithin(request, config.maxBodyBytes, async (readBytes) => {
+    if (roomy || readBytes <= ROOM_FREE_BYTES) return;
+    roomy = true;
+    await takeRoom(call, config.maxBodyBytes);
+  });
 }
 
-/**
- * Reads a bounded rest and throws it away: a client that is still writing would see its connection reset before it could
- * read the refusal.
- */
-async function discard(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<void> {
+/** The whole body of any length up to `maxBytes`; `onRead` may hold it up. Throws as {@link readBody}. */
+export async function readWithin(
+  request: Request,
+  maxBytes: number,
+  onRead: (readBytes: number) => Promise<void> = async () => undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const source = new BodySource(request, maxBytes);
+  const chunks: Uint8Array[] = [];
   try {
-    for (let size = 0; size <= maxBytes; ) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      size += value.byteLength;
+    for (let chunk = await source.next(); chunk !== null; chunk = await source.next()) {
+      chunks.push(chunk);
+      await onRead(source.readBytes);
     }
-    await reader.cancel();
-  } catch {
-    // The client has gone; nobody is left to be refused.
+  } catch (error) {
+    if (error instanceof GatewayError) await source.discard();
+    throw error;
   }
+  return concat(chunks);
+}
+
+/** Room for a body of this call, until the call has been forwarded. Throws ClientGone. */
+export async function takeRoom(call: Call, bytes: number): Promise<void> {
+  call.cleanups.push(await call.memory.bodyRoom.take(bytes, call.request.signal));
 }

@@ -21,6 +21,7 @@ export function receive(received: Received): Call {
     url,
     route: routeClassOf(url.pathname),
     requestId: received.ports.random.uuid(),
+    cleanups: [],
     arrivedMs: received.ports.clock(),
     facts: {
       principal: null,

@@ -1,6 +1,6 @@
 /**
  * The answer to a request that ended in an error: the one error body (decisions §1), its headers, and a row unless the
- * request's own settlement writes it. Internals go to the log, never to the client.
+ * request's own settlement writes it or it met no route (decisions §23.4). Internals go to the log, never to the client.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
@@ -9,10 +9,16 @@ import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import { rowOf } from "./usage-record.ts";
 
-/** Answers an error. Never throws. */
+/** Undoes what is on the list; each of it once. */
+export async function cleanUp(call: Call): Promise<void> {
+  for (const undo of call.cleanups.splice(0)) await undo();
+}
+
+/** Answers an error, once the request has let go of everything. Never throws. */
 export async function refuse(call: Call, thrown: unknown): Promise<Response> {
   const settled = thrown instanceof Settled;
   const error = thrown instanceof Settled ? thrown.cause : thrown;
+  await cleanUp(call);
   if (error instanceof ClientGone) return new Response(null, { status: 499 });
   const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
   if (known.status >= 500) {
@@ -24,9 +30,14 @@ export async function refuse(call: Call, thrown: unknown): Promise<Response> {
       reason: cause instanceof Error ? cause.name : null,
     });
   }
-  if (!settled) call.waitUntil(handIn(call, rowOf(call, { statusCode: known.status, admission: "rejected" })));
+  if (!settled && known.code !== "unknown_endpoint")
+    call.waitUntil(handIn(call, rowOf(call, { statusCode: known.status, admission: "rejected" })));
   await readLevel(call);
-  return Response.json(known.body, { status: known.status, headers: { ...gatewayHeaders(call), ...known.headers } });
+  const retry = known.status === 400 ? { "x-should-retry": "false" } : {};
+  return Response.json(known.body, {
+    status: known.status,
+    headers: { ...gatewayHeaders(call), ...retry, ...known.headers },
+  });
 }
 
 /** A place that the Cell may hold for the request ends with this row, whichever of the two arrives first. */

@@ -2,15 +2,15 @@
  * Step 8: upstream bytes become client bytes, untouched; usage is scanned on the side (design §3 laws 3 and 5). This file
  * decides which relay carries the answer and what its end means; the relays move bytes.
  */
-
+import type { ModelRecord } from "../../shared/records.ts";
 import { clientHeaders } from "../domain/forward-headers.ts";
-import { bill, clientStatus } from "../domain/outcome.ts";
+import { type Billed, clientStatus } from "../domain/outcome.ts";
+import { isWholeStream } from "../domain/stream-end.ts";
 import { countOutcome } from "../domain/upstream-outcomes.ts";
-import { UsageScan } from "../domain/usage-scan.ts";
-import type { Slot } from "./admit.ts";
+import { type ReportedUsage, UsageScan } from "../domain/usage-scan.ts";
 import type { Forwarded } from "./attempt.ts";
 import { Capture } from "./capture.ts";
-import type { Call, Prepared } from "./context.ts";
+import type { Call } from "./context.ts";
 import type { BodyEnd, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
@@ -19,15 +19,20 @@ import { gatewayHeaders } from "./response-headers.ts";
 import type { Settler } from "./settle.ts";
 import { tellBroken } from "./upstream-alerts.ts";
 
+/** An answer to carry, and who is told of its end. */
+export interface Relayed {
+  readonly model: ModelRecord;
+  readonly forwarded: Forwarded;
+  /** What a 2xx is billed, by the usage that it reports. */
+  readonly bill: (reported: ReportedUsage | null) => Billed;
+  readonly settler: Pick<Settler, "end" | "abandon">;
+  /** Where a complete answer is stored; null: nowhere. */
+  readonly miss: CacheMiss | null;
+}
+
 /** The response of a request whose upstream has answered. Its end settles the request. */
-export function relay(
-  call: Call,
-  slot: Slot,
-  prepared: Prepared,
-  forwarded: Forwarded,
-  settler: Settler,
-  miss: CacheMiss | null,
-): Response {
+export function relay(call: Call, relayed: Relayed): Response {
+  const { model, forwarded, settler, miss } = relayed;
   const { response, stop, sentMs } = forwarded;
   const status = clientStatus(response.status);
   const events = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
@@ -46,16 +51,16 @@ export function relay(
     const statusCode = end === "gone" ? 499 : status;
     if (end === "broken") {
       if (stop.timedOut) countOutcome(call.facts.upstreamOutcomes, "timeout");
-      tellBroken(call, slot.model, stop.timedOut, scan.bytes);
+      tellBroken(call, model, stop.timedOut, scan.bytes);
     }
     if (!response.ok) {
       settler.end({ statusCode, ttftMs });
       return;
     }
-    const billed = bill(slot.model, prepared.estimate, prepared.measure(), scan.usage());
+    const billed = relayed.bill(scan.usage());
     settler.end({ statusCode, billed, ttftMs });
-    const body = end === "complete" && (!events || scan.sawDone()) ? capture?.take() : null;
-    if (miss !== null && body) {
+    const body = end === "complete" ? capture?.take() : null;
+    if (miss !== null && body && (!events || isWholeStream(body))) {
       const contentType = response.headers.get("content-type") ?? "application/json";
       call.waitUntil(storeResponse(call, miss, { body, contentType, ...billed }));
     }

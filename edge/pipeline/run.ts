@@ -2,37 +2,64 @@
  * The table of contents of a request: the nine steps of design §3, in order. The order is readable here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { bill, NOTHING_BILLED } from "../domain/outcome.ts";
+import type { ModelRecord } from "../../shared/records.ts";
+import { type Billed, bill, NOTHING_BILLED } from "../domain/outcome.ts";
+import type { ReportedUsage } from "../domain/usage-scan.ts";
 import { admit, type Slot, type Subject } from "./admit.ts";
 import { abandon, type Forwarded } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
 import { beforeAdmission } from "./authenticate-now.ts";
-import { type Call, ClientGone, type Prepared, Settled } from "./context.ts";
+import { type Call, ClientGone, type ParsedCall, type Prepared, Settled } from "./context.ts";
 import { forward } from "./forward.ts";
+import { parseCall, parseOther } from "./parse-call.ts";
 import { prepare } from "./prepare.ts";
 import { type Received, receive } from "./receive.ts";
-import { refuse } from "./refuse.ts";
+import { cleanUp, refuse } from "./refuse.ts";
 import { relay } from "./relay.ts";
-import { checkPath, parseCall, resolveModel } from "./resolve-model.ts";
+import { checkPath, resolveModel } from "./resolve-model.ts";
 import { lookupResponse } from "./response-cache.ts";
 import { type Ending, Settler } from "./settle.ts";
 
+/** What a request asks for, and the model that answers it. */
+type Wanted = readonly [ParsedCall, ModelRecord];
+
 /** Answers a request on a model-resolved route. Never throws. */
 export async function run(received: Received): Promise<Response> {
+  return await answer(received, async (call) => {
+    const parsed = await parseCall(call);
+    return [parsed, await resolveModel(call, parsed.modelName)];
+  });
+}
+
+/** The same for any other path: 404 `unknown endpoint` unless its body names a registered model (decisions §17.4). */
+export async function runOther(received: Received): Promise<Response> {
+  return await answer(received, async (call) => {
+    const parsed = await parseOther(call);
+    if (parsed === null) throw new GatewayError("unknown_endpoint");
+    const model = await resolveModel(call, parsed.modelName).catch((error: unknown) => {
+      const absent = error instanceof GatewayError && error.code === "model_not_found";
+      throw absent ? new GatewayError("unknown_endpoint") : error;
+    });
+    return [parsed, model];
+  });
+}
+
+async function answer(received: Received, find: (call: Call) => Promise<Wanted>): Promise<Response> {
   const call = receive(received);
   try {
-    return await steps(call);
+    return await steps(call, find);
   } catch (error) {
     return await refuse(call, error);
+  } finally {
+    call.waitUntil(cleanUp(call));
   }
 }
 
-async function steps(call: Call): Promise<Response> {
+async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise<Response> {
   let principal = await authenticate(call);
   const [parsed, model] = await beforeAdmission(call, async () => {
     checkPath(call);
-    const body = await parseCall(call);
-    return [body, await resolveModel(call, body.modelName)] as const;
+    return await find(call);
   });
   const prepared = prepare(call, principal, parsed);
 
@@ -54,7 +81,13 @@ async function steps(call: Call): Promise<Response> {
   let forwarded: Forwarded | null = null;
   try {
     forwarded = await forward(call, slot.model, parsed, () => settler.upstreamCalled());
-    return relay(call, slot, prepared, forwarded, settler, cached.kind === "miss" ? cached.miss : null);
+    return relay(call, {
+      model: slot.model,
+      forwarded,
+      bill: (reported) => billed(slot.model, prepared, reported),
+      settler,
+      miss: cached.kind === "miss" ? cached.miss : null,
+    });
   } catch (error) {
     settler.end(endOf(call, slot, prepared, error));
     if (forwarded !== null) abandon(forwarded);
@@ -67,6 +100,10 @@ function endOf(call: Call, slot: Slot, prepared: Prepared, error: unknown): Endi
   if (error instanceof GatewayError) return { statusCode: error.status };
   const { upstreamStatus, upstreamUnderWay } = call.facts;
   const owed = upstreamUnderWay || (upstreamStatus >= 200 && upstreamStatus < 300);
-  const billed = owed ? bill(slot.model, prepared.estimate, prepared.measure(), null) : NOTHING_BILLED;
-  return { statusCode: error instanceof ClientGone ? 499 : 500, billed };
+  const statusCode = error instanceof ClientGone ? 499 : 500;
+  return { statusCode, billed: owed ? billed(slot.model, prepared, null) : NOTHING_BILLED };
+}
+
+function billed(model: ModelRecord, prepared: Prepared, reported: ReportedUsage | null): Billed {
+  return bill(model, prepared.estimate, prepared.measure(), reported);
 }

@@ -1,45 +1,77 @@
 /**
- * Requests that no model serves: the registry listing, and paths that nobody knows. Both authenticate first (decisions
- * §17.1); neither writes a row when it succeeds, and `unknown endpoint` writes none at all (decisions §23.4).
+ * Requests that no slot is needed for: the registry listing, and the detail probes that go to an upstream (decisions §17.4).
+ * They pass the tenant's gates but no scheduler and no budget. The listing writes no row; a probe writes one that costs
+ * nothing.
  */
-import { GatewayError } from "../../shared/errors.ts";
+import type { ModelRecord } from "../../shared/records.ts";
+import { NOTHING_BILLED } from "../domain/outcome.ts";
 import { authenticateNow } from "./authenticate-now.ts";
+import { type Call, ClientGone, type ParsedCall, Settled } from "./context.ts";
+import { DEFAULT_UPSTREAM } from "./default-upstream.ts";
+import { forward } from "./forward.ts";
+import { parseProbe, probeOf } from "./parse-probe.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
-import { refuse } from "./refuse.ts";
+import { cleanUp, refuse } from "./refuse.ts";
+import { relay } from "./relay.ts";
 import { checkPath } from "./resolve-model.ts";
 import { gatewayHeaders } from "./response-headers.ts";
+import type { Ending } from "./settle.ts";
+import { rowOf } from "./usage-record.ts";
 
-/** `GET /v1/models`: every registered model, by id (decisions §17.4). */
+/** `GET /v1/models`: every registered model, by id; with a body that names a model it goes to that model's upstream. */
 export async function listModels(received: Received): Promise<Response> {
-  const call = receive(received);
-  try {
-    await authenticateNow(call);
-    const [models] = await Promise.all([call.ports.directory.models(), readLevel(call)]);
-    const data = models.map((model) => ({
-      id: model.model_name,
-      object: "model",
-      created: Math.floor(model.created_at_ms / 1000),
-      owned_by: "gateway",
-      model_type: model.model_type,
-      enabled: model.enabled,
-    }));
-    return Response.json({ object: "list", data }, { headers: gatewayHeaders(call) });
-  } catch (error) {
-    return await refuse(call, error);
-  }
+  return await answer(received, async (call) => {
+    const probe = await parseProbe(call);
+    return probe === null ? await listing(call) : await forwardProbe(call, probe);
+  });
 }
 
-/** Any path that is not served: 401 and 403 come first, then 404 without a row. */
-export async function unknownEndpoint(received: Received): Promise<Response> {
+/** `GET /v1/models/{id}`: what the model's upstream says of it. */
+export async function describeModel(received: Received): Promise<Response> {
+  return await answer(received, async (call) => await forwardProbe(call, probeOf(call)));
+}
+
+async function answer(received: Received, work: (call: Call) => Promise<Response>): Promise<Response> {
   const call = receive(received);
   try {
     await authenticateNow(call);
     checkPath(call);
+    return await work(call);
   } catch (error) {
     return await refuse(call, error);
+  } finally {
+    call.waitUntil(cleanUp(call));
   }
+}
+
+async function listing(call: Call): Promise<Response> {
+  const [models] = await Promise.all([call.ports.directory.models(), readLevel(call)]);
+  const data = models.map((model) => ({
+    id: model.model_name,
+    object: "model",
+    created: Math.floor(model.created_at_ms / 1000),
+    owned_by: "gateway",
+    model_type: model.model_type,
+    enabled: model.enabled,
+  }));
+  return Response.json({ object: "list", data }, { headers: gatewayHeaders(call) });
+}
+
+async function forwardProbe(call: Call, probe: ParsedCall): Promise<Response> {
+  const found = await call.ports.directory.model(probe.modelName);
+  const model: ModelRecord = found?.record ?? DEFAULT_UPSTREAM;
+  if (found !== null) call.facts.model = model;
   await readLevel(call);
-  const error = new GatewayError("unknown_endpoint");
-  return Response.json(error.body, { status: error.status, headers: { ...gatewayHeaders(call), ...error.headers } });
+  const end = ({ statusCode, ttftMs = 0 }: Ending): void =>
+    call.waitUntil(call.ports.admission.record(rowOf(call, { statusCode, ttftMs, admission: "fast" })));
+  try {
+    const forwarded = await forward(call, model, probe, () => undefined);
+    const settler = { end, abandon: () => end({ statusCode: 500 }) };
+    return relay(call, { model, forwarded, bill: () => NOTHING_BILLED, settler, miss: null });
+  } catch (error) {
+    if (!(error instanceof ClientGone)) throw error;
+    end({ statusCode: 499 });
+    throw new Settled(error);
+  }
 }

@@ -1,8 +1,8 @@
 /**
- * The registry listing and what no route serves.
+ * The registry of models, and what an upstream says of one.
  */
 import type { Deps } from "../deps.ts";
-import { listModels, unknownEndpoint } from "../pipeline/unrouted.ts";
+import { describeModel, listModels } from "../pipeline/unrouted.ts";
 import { received } from "./openai.ts";
 
 /** `GET /v1/models` */
@@ -10,7 +10,7 @@ export async function models(deps: Deps, request: Request, context: ExecutionCon
   return await listModels(received(deps, request, context));
 }
 
-/** Everything else. */
-export async function unknown(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
-  return await unknownEndpoint(received(deps, request, context));
+/** `GET /v1/models/{id}` */
+export async function modelDetail(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await describeModel(received(deps, request, context));
 }

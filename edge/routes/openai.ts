@@ -1,10 +1,10 @@
 /**
- * The OpenAI-style routes: HTTP in, pipeline, HTTP out.
+ * The routes that a model answers: HTTP in, pipeline, HTTP out.
  */
 
 import type { Deps } from "../deps.ts";
 import type { Received } from "../pipeline/receive.ts";
-import { run } from "../pipeline/run.ts";
+import { run, runOther } from "../pipeline/run.ts";
 
 /** What the pipeline starts from. */
 export function received(deps: Deps, request: Request, context: ExecutionContext): Received {
@@ -25,7 +25,12 @@ export function received(deps: Deps, request: Request, context: ExecutionContext
   };
 }
 
-/** `POST /v1/chat/completions` */
-export async function chatCompletions(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+/** A path of MODEL_ROUTES (domain/route-class.ts). */
+export async function modelRoute(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await run(received(deps, request, context));
+}
+
+/** Any other path: served when its body names a registered model. */
+export async function otherRoute(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await runOther(received(deps, request, context));
 }

@@ -12,6 +12,7 @@ import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
 import type { Admission, CacheEntry, Directory, Ports, RecordSource, UpstreamCall } from "../../ports.ts";
+import { BodyRoom } from "../body-room.ts";
 import type { Call } from "../context.ts";
 import { type Received, receive } from "../receive.ts";
 import { keyOf, modelOf } from "./records.ts";
@@ -68,7 +69,11 @@ export class World {
   sleep: (signal: AbortSignal) => Promise<void> = async () => undefined;
 
   readonly permit = new TestPermit();
-  readonly memory = { usageOptionRefused: new Map<string, number>(), endpoints: new EndpointMemory() };
+  readonly memory = {
+    usageOptionRefused: new Map<string, number>(),
+    bodyRoom: new BodyRoom(),
+    endpoints: new EndpointMemory(),
+  };
   /** Addresses that were looked at after a failure. */
   readonly diagnosed: string[] = [];
   /** Waits asked for, ms. */

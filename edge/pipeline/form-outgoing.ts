@@ -1,0 +1,108 @@
+/**
+ * A form on its way upstream: the client's bytes with another `model`, the file streaming through as it arrives (design §3
+ * law 7). While no more has left than is kept, it can be sent anew on a fresh connection; then what was sent is let go.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import type { UpstreamBody } from "../ports.ts";
+import { pulledStream } from "./body-stream.ts";
+import { ClientGone, type OutgoingBody } from "./context.ts";
+import { type FormIntake, MODEL_GAP } from "./form-intake.ts";
+
+/** Most that is kept of what has been sent. */
+const KEPT_BYTES = 256 * 1024;
+
+export class FormOutgoing implements OutgoingBody {
+  readonly form = true;
+  readonly clientBytes = null;
+  readonly #intake: FormIntake;
+  /** An attempt is taking the form. */
+  #underWay = false;
+  #fault: GatewayError | ClientGone | null = null;
+  #opened = 0;
+  #sentBytes = 0;
+  #next = 0;
+  #kept = true;
+
+  constructor(intake: FormIntake) {
+    this.#intake = intake;
+  }
+
+  get resendable(): boolean {
+    return this.#kept;
+  }
+
+  get fault(): GatewayError | ClientGone | null {
+    return this.#fault;
+  }
+
+  open(upstreamModel: string, _addUsage: boolean, onFault: () => void): UpstreamBody {
+    if (!this.#kept) throw new Error("the form has been sent");
+    const model = new TextEncoder().encode(upstreamModel);
+    const { source, modelBytes } = this.#intake;
+    const clientBytes = source.ended ? source.readBytes : source.declaredBytes;
+    const size = clientBytes === null ? null : clientBytes - (modelBytes ?? 0) + model.byteLength;
+    this.#opened += 1;
+    this.#next = 0;
+    this.#sentBytes = 0;
+    this.#underWay = true;
+    const attempt = this.#opened;
+    return pulledStream(size, {
+      pull: async (controller) => {
+        if (attempt !== this.#opened) throw new Error("another attempt has taken over");
+        const bytes = await this.#take(model, onFault);
+        if (bytes !== null) return controller.enqueue(bytes);
+        this.#underWay = false;
+        controller.close();
+      },
+      cancel: () => {
+        if (attempt === this.#opened) this.#underWay = false;
+      },
+    });
+  }
+
+  release(): void {
+    this.#letGo();
+  }
+
+  /** Reads what the client still sends, unless an upstream takes it: a client that writes could not read its refusal. */
+  async drain(): Promise<void> {
+    if (!this.#underWay) await this.#intake.source.discard();
+  }
+
+  /** The next bytes that are not empty; null at the end. */
+  async #take(model: Uint8Array, onFault: () => void): Promise<Uint8Array | null> {
+    const { segments } = this.#intake;
+    for (;;) {
+      const segment = segments[this.#next];
+      if (segment === undefined) {
+        if (await this.#readOn(onFault)) continue;
+        return null;
+      }
+      const bytes = segment === MODEL_GAP ? model : segment;
+      if (this.#kept) this.#next += 1;
+      else segments.shift();
+      this.#sentBytes += bytes.byteLength;
+      if (this.#kept && this.#sentBytes > KEPT_BYTES) this.#letGo();
+      if (bytes.byteLength > 0) return bytes;
+    }
+  }
+
+  async #readOn(onFault: () => void): Promise<boolean> {
+    try {
+      return await this.#intake.more();
+    } catch (error) {
+      this.#underWay = false;
+      this.#fault = error instanceof GatewayError ? error : new ClientGone("the form broke off", { cause: error });
+      onFault();
+      throw error;
+    }
+  }
+
+  /** Forgets what has been sent. */
+  #letGo(): void {
+    if (!this.#kept) return;
+    this.#kept = false;
+    this.#intake.segments.splice(0, this.#next);
+    this.#next = 0;
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * An upstream that answers every route of the data plane in its own way, and remembers what reached it: method, headers,
+ * size and SHA-256 of the body, its JSON or its form. How each route answers is in route-answers.ts.
+ */
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll } from "vitest";
+import { answerRoute } from "./route-answers.ts";
+
+/** A file of a form, by what arrived of it. */
+export interface SeenFile {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+export interface SeenCall {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly size: number;
+  readonly sha256: string;
+  /** Of JSON bodies; null for others. */
+  readonly json: Readonly<Record<string, unknown>> | null;
+  /** Text fields of forms. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly files: Readonly<Record<string, SeenFile>>;
+}
+
+export interface RouteUpstream {
+  /** Base to register as api_base; requests below `/<mark>` are remembered under that mark. */
+  baseOf(mark: string): string;
+  seen(mark: string): readonly SeenCall[];
+}
+
+/** Registers the hooks; the upstream is there once tests run. */
+export function useRouteUpstream(): RouteUpstream {
+  const calls = new Map<string, SeenCall[]>();
+  const server = createServer((request, response) => {
+    readCall(request).then(
+      async ({ mark, call }) => {
+        calls.set(mark, [...(calls.get(mark) ?? []), call]);
+        await answerRoute(call, response);
+      },
+      () => response.destroy(), // cut off, or no body that it says it is: nothing is remembered
+    );
+  });
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  });
+  return {
+    baseOf: (mark) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${mark}/v1`,
+    seen: (mark) => calls.get(mark) ?? [],
+  };
+}
+
+async function readCall(request: IncomingMessage): Promise<{ readonly mark: string; readonly call: SeenCall }> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  const [, mark = "", path = ""] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];
+  const type = request.headers["content-type"] ?? "";
+  const form = type.startsWith("multipart/form-data") ? await formOf(body, type) : { fields: {}, files: {} };
+  const call = {
+    method: request.method ?? "",
+    path,
+    headers: request.headers,
+    size: body.byteLength,
+    sha256: sha256(body),
+    json: type.startsWith("multipart/") || body.byteLength === 0 ? null : (JSON.parse(body.toString()) as object),
+    ...form,
+  } as SeenCall;
+  return { mark, call };
+}
+
+async function formOf(body: Buffer<ArrayBuffer>, type: string): Promise<Pick<SeenCall, "fields" | "files">> {
+  const fields: Record<string, string> = {};
+  const files: Record<string, SeenFile> = {};
+  const form = await new Response(body, { headers: { "content-type": type } }).formData();
+  for (const [name, value] of form.entries()) {
+    if (typeof value === "string") fields[name] = value;
+    else
+      files[name] = {
+        name: value.name,
+        type: value.type,
+        size: value.size,
+        sha256: sha256(new Uint8Array(await value.arrayBuffer())),
+      };
+  }
+  return { fields, files };
+}
+
+/** SHA-256 in hex. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
