@@ -3,7 +3,7 @@
  * wherever they are reported.
  */
 import type { ServerResponse } from "node:http";
-import type { SeenCall } from "./upstream-routes.ts";
+import type { SeenCall } from "./seen-call.ts";
 
 /** The audio that `speech` answers: bytes of every value, more than one chunk. */
 export const SPOKEN = Uint8Array.from({ length: 200_000 }, (_, at) => (at * 31) % 256);
@@ -71,7 +71,8 @@ async function events(response: ServerResponse, list: readonly string[], paceMs 
 }
 
 const data = (body: object): string => `data: ${JSON.stringify(body)}\n\n`;
-const named = (body: { readonly type: string }): string => `event: ${body.type}\n${data(body)}`;
+const named = (body: { readonly type: string; readonly [field: string]: unknown }): string =>
+  `event: ${body.type}\n${data(body)}`;
 
 function wantsUsage(call: SeenCall): boolean {
   return (call.json?.["stream_options"] as { include_usage?: boolean } | undefined)?.include_usage === true;
@@ -145,11 +146,11 @@ function responseOf(status: "in_progress" | "completed"): object {
 function responseEvents(): readonly string[] {
   const place = { item_id: "msg_1", output_index: 0, content_index: 0 };
   return [
-    named({ type: "response.created", ...{ response: responseOf("in_progress"), sequence_number: 0 } }),
+    named({ type: "response.created", response: responseOf("in_progress"), sequence_number: 0 }),
     ...["hello", " ", "world"].map((delta, at) =>
-      named({ type: "response.output_text.delta", ...{ ...place, delta, sequence_number: at + 1 } }),
+      named({ type: "response.output_text.delta", ...place, delta, sequence_number: at + 1 }),
     ),
-    named({ type: "response.completed", ...{ response: responseOf("completed"), sequence_number: 4 } }),
+    named({ type: "response.completed", response: responseOf("completed"), sequence_number: 4 }),
   ];
 }
 
@@ -170,16 +171,13 @@ function messageOf(text: string, usage: object): object {
 /** Input tokens in the first event, output tokens in the last but one, and far more than 16 KiB between them. */
 function messageEvents(): readonly string[] {
   const delta = (text: string): string =>
-    named({ type: "content_block_delta", ...{ index: 0, delta: { type: "text_delta", text } } });
+    named({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
   return [
-    named({ type: "message_start", ...{ message: messageOf("", { input_tokens: 11, output_tokens: 1 }) } }),
-    named({ type: "content_block_start", ...{ index: 0, content_block: { type: "text", text: "" } } }),
+    named({ type: "message_start", message: messageOf("", { input_tokens: 11, output_tokens: 1 }) }),
+    named({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
     ...Array.from({ length: 40 }, () => delta("x".repeat(1000))),
-    named({ type: "content_block_stop", ...{ index: 0 } }),
-    named({
-      type: "message_delta",
-      ...{ delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 22 } },
-    }),
+    named({ type: "content_block_stop", index: 0 }),
+    named({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 22 } }),
     named({ type: "message_stop" }),
   ];
 }

@@ -7,28 +7,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll } from "vitest";
 import { answerRoute } from "./route-answers.ts";
-
-/** A file of a form, by what arrived of it. */
-export interface SeenFile {
-  readonly name: string;
-  readonly type: string;
-  readonly size: number;
-  readonly sha256: string;
-}
-
-export interface SeenCall {
-  readonly method: string;
-  /** Path and query. */
-  readonly path: string;
-  readonly headers: IncomingMessage["headers"];
-  readonly size: number;
-  readonly sha256: string;
-  /** Of JSON bodies; null for others. */
-  readonly json: Readonly<Record<string, unknown>> | null;
-  /** Text fields of forms. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly files: Readonly<Record<string, SeenFile>>;
-}
+import type { SeenCall, SeenFile } from "./seen-call.ts";
 
 export interface RouteUpstream {
   /** Base to register as api_base; requests below `/<mark>` are remembered under that mark. */
