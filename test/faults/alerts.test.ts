@@ -8,6 +8,7 @@ import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { startStack } from "../../infra/local/stack.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { alertsIn } from "../harness/object-faults.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -20,10 +21,6 @@ it("a store that fails is told once while it fails, also when the control servic
     env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
     log: (line) => lines.push(line),
   });
-  const told = (): Record<string, unknown>[] =>
-    lines
-      .filter((line) => line.startsWith("control | ") && line.includes('"event":"alert"'))
-      .map((line) => JSON.parse(line.slice("control | ".length)) as Record<string, unknown>);
   try {
     const gateway = new Gateway(stack);
     const minted = await gateway.mint(upstream.url);
@@ -35,7 +32,10 @@ it("a store that fails is told once while it fails, also when the control servic
       await refused.text();
       expect(refused.status).toBe(503);
     }
-    const alerts = await waitFor(told, (found) => found.length > 0);
+    const alerts = await waitFor(
+      () => alertsIn(lines),
+      (found) => found.length > 0,
+    );
     expect(stack.parts.get("control")?.pid).not.toBe(control);
     expect(alerts[0]).toMatchObject({
       event: "alert",

@@ -1,0 +1,200 @@
+/**
+ * Objects that do not answer: a tenant's budget (decisions §19.5) and the Cell (§20.6). Each fails as configured, says so,
+ * loses nothing, and is asked again as soon as it is back.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { startStack } from "../../infra/local/stack.ts";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Model } from "../../shared/schema/model.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { alertsIn, blockObject } from "../harness/object-faults.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+interface Scene {
+  readonly gateway: Gateway;
+  readonly upstream: TestUpstream;
+  readonly dataDir: string;
+  readonly metricsUrl: string;
+  /** The alert of an issue, once it has been told. */
+  alert(key: string): Promise<Readonly<Record<string, unknown>>>;
+}
+
+async function scene(
+  env: Readonly<Record<string, string>>,
+  before: (dataDir: string) => void = () => undefined,
+): Promise<Scene> {
+  const dataDir = mkdtempSync(join(tmpdir(), "gateway-objects-"));
+  before(dataDir);
+  const lines: string[] = [];
+  const upstream = await startTestUpstream();
+  const stack = await startStack({ env: stackEnv(dataDir, env), log: (line) => lines.push(line) });
+  onTestFinished(async () => {
+    await stack.stop();
+    await upstream.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  return {
+    gateway: new Gateway(stack),
+    upstream,
+    dataDir,
+    metricsUrl: stack.metricsUrl,
+    alert: async (key) => {
+      const found = await waitFor(
+        () => alertsIn(lines).filter((alert) => alert["key"] === key),
+        (alerts) => alerts.length > 0,
+      );
+      return found[0] ?? {};
+    },
+  };
+}
+
+interface Told {
+  readonly status: number;
+  readonly message: string | null;
+  readonly requestId: string | null;
+}
+
+async function told(gateway: Gateway, minted: Minted): Promise<Told> {
+  const response = await gateway.chat(minted);
+  const body = (await response.json()) as { error?: { message: string } };
+  return {
+    status: response.status,
+    message: body.error?.message ?? null,
+    requestId: response.headers.get("x-gateway-request-id"),
+  };
+}
+
+/** A tenant with a budget of its own, and one of whose only a key has one; 33 tokens are used by one request. */
+async function capped({ gateway, upstream }: Scene): Promise<{ readonly tenant: Minted; readonly key: Minted }> {
+  const tenant = await gateway.mint(upstream.url);
+  await gateway.must("PATCH", `/tenants/${tenant.tenant.id}/budget`, { budget_tokens: 30 });
+  const key = await gateway.mint(upstream.url);
+  await gateway.must("PUT", `/keys/${key.key.id}`, { budget_tokens: 30 });
+  return { tenant, key };
+}
+
+async function metric({ metricsUrl }: Scene, name: string): Promise<number> {
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+  return Number(new RegExp(`^${name}\\{cell="local"\\} (\\S+)$`, "m").exec(text)?.[1]);
+}
+
+describe("a budget that does not answer", () => {
+  it("lets requests through unless told otherwise, counts them, tells it, and knows what they used when it is back", async () => {
+    const world = await scene({});
+    const { gateway } = world;
+    const minted = await capped(world);
+    const [one, two] = [minted.tenant, minted.key].map((of) =>
+      blockObject(world.dataDir, "TenantBudget", of.tenant.id),
+    );
+    for (const of of [minted.tenant, minted.key]) {
+      const { status, requestId } = await told(gateway, of);
+      expect(status).toBe(200);
+      expect(await gateway.row(of.tenant.id, requestId)).toMatchObject({ status_code: 200, total_tokens: 33 });
+    }
+    expect(await metric(world, "gateway_budget_unchecked_total")).toBe(2);
+    expect(await world.alert("redis_budget_reserve_failed_open")).toMatchObject({
+      title: "Budget check failed",
+      detail: expect.stringMatching(/; request admitted \(fail-open\)$/),
+    });
+    await world.alert("redis_key_budget_reserve_failed_open");
+    one?.restore();
+    two?.restore();
+    for (const [of, message] of [
+      [minted.tenant, "tenant term budget exhausted"],
+      [minted.key, "api key term budget exhausted"],
+    ] as const) {
+      const refused = await waitFor(
+        async () => await told(gateway, of),
+        ({ status }) => status !== 200,
+      );
+      expect(refused).toMatchObject({ status: 403, message });
+    }
+  });
+
+  it("refuses them with GATEWAY_FAIL_OPEN=false, holds nothing, and serves when it is back", async () => {
+    const world = await scene({ GATEWAY_FAIL_OPEN: "false" });
+    const { gateway, upstream } = world;
+    const minted = await capped(world);
+    for (const [of, message, key] of [
+      [minted.tenant, "budget check failed", "redis_budget_reserve_failed_closed"],
+      [minted.key, "key budget check failed", "redis_key_budget_reserve_failed_closed"],
+    ] as const) {
+      const block = blockObject(world.dataDir, "TenantBudget", of.tenant.id);
+      const refused = await told(gateway, of);
+      expect(refused).toMatchObject({ status: 503, message });
+      expect(upstream.seen(of.mark)).toHaveLength(0);
+      expect(await gateway.row(of.tenant.id, refused.requestId)).toMatchObject({
+        status_code: 503,
+        admission: "rejected",
+        total_tokens: 0,
+      });
+      expect(await world.alert(key)).toMatchObject({
+        detail: expect.stringMatching(/; request rejected \(fail-closed\)$/),
+      });
+      expect(await gateway.stats()).toMatchObject({ in_flight: 0, queued: 0 });
+      block.restore();
+      expect(await told(gateway, of)).toMatchObject({ status: 200 });
+    }
+  });
+});
+
+describe("a Cell that does not answer", () => {
+  it("makes requests 503 and writes pending; both recover by themselves, and no row is lost or doubled", async () => {
+    let block = { restore: (): void => undefined };
+    const world = await scene({}, (dataDir) => {
+      block = blockObject(dataDir, "Cell", "local");
+    });
+    const { gateway, upstream } = world;
+    const write = async <T>(method: string, path: string, body: unknown): Promise<T> => {
+      const response = await gateway.admin(method, path, body);
+      expect([response.ok, response.headers.get("x-gateway-sync")]).toEqual([true, "pending"]);
+      return (await response.json()) as T;
+    };
+    const tenant = await gateway.must<Tenant>("POST", "/tenants", { name: "without a cell" });
+    const { key, secret } = await write<CreatedKey>("POST", `/tenants/${tenant.id}/keys`, { name: "key" });
+    const model = await write<Model>("POST", "/models", {
+      model_name: "without-a-cell",
+      upstream_model: "plain",
+      api_base: upstream.url,
+    });
+    const minted: Minted = { tenant, key, secret, model, mark: "mark-without-a-cell" };
+    const ids: (string | null)[] = [];
+    for (let times = 0; times < 5; times += 1) {
+      const refused = await told(gateway, minted);
+      expect(refused).toMatchObject({ status: 503, message: "scheduler unavailable" });
+      ids.push(refused.requestId);
+    }
+    expect(upstream.seen(minted.mark)).toHaveLength(0);
+    expect(await world.alert("scheduler_unavailable")).toMatchObject({
+      title: "Scheduler unavailable",
+      detail: "cell local: no answer; requests are rejected",
+    });
+    for (const requestId of ids)
+      expect(await gateway.row(tenant.id, requestId)).toMatchObject({ status_code: 503, admission: "rejected" });
+
+    await write("PUT", `/keys/${key.id}/disabled`, { disabled: true });
+    block.restore();
+    expect(await told(gateway, minted)).toMatchObject({ status: 403, message: "api key disabled" });
+    // the outbox brings what was pending, and from then on a write is confirmed again
+    await waitFor(
+      async () => {
+        const response = await gateway.admin("PUT", `/keys/${key.id}/disabled`, { disabled: false });
+        await response.text();
+        return response.headers.get("x-gateway-sync");
+      },
+      (sync) => sync === null,
+    );
+    expect(await told(gateway, minted)).toMatchObject({ status: 200 });
+    const counted = await waitFor(
+      async () => await gateway.countRows(tenant.id),
+      ({ rows }) => rows >= 7,
+    );
+    expect(counted).toEqual({ rows: 7, requests: 7 });
+  });
+});
