@@ -29,16 +29,25 @@ export class LiveValues {
   /** Tenant, group and model of an arrival; its values are the latest seen and count from now on. */
   meet(arrival: Arrival, nowMs: number): Met {
     this.model(arrival.model);
+    const met = this.recall(arrival, nowMs);
+    this.tenant({ ...arrival.tenant, group: arrival.group });
+    return met;
+  }
+
+  /**
+   * Tenant, group and model of a request that was admitted before a reset: its values may be older than what is known, and
+   * count only where nothing is.
+   */
+  recall(arrival: Arrival, nowMs: number): Met {
     const model = this.#known.model(arrival.model);
     const group = this.#known.group(arrival.group);
     const tenant = this.#known.tenant(arrival.tenant, group, model, nowMs);
     const wasIdle = !isActive(tenant);
     const groupWasIdle = !isActiveGroup(group);
     tenant.name = arrival.tenant.name;
-    tenant.lastAdmissionWeight = model.admissionWeight;
+    tenant.lastModel = model;
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
-    this.tenant({ ...arrival.tenant, group: arrival.group });
     return { tenant, model, wasIdle, groupWasIdle };
   }
 
@@ -69,8 +78,11 @@ export class LiveValues {
     if (change.maxInFlight !== undefined) model.maxInFlight = change.maxInFlight;
     this.watch(model);
     if (change.admissionWeight === undefined || change.admissionWeight === model.admissionWeight) return;
-    // Every head of the model changes its place at once: a heap bears one change at a time.
-    const tenants = [...model.heads].map((head) => head.tenant);
+    // Everybody who waits for the model, or whose slot cap is weighed with it, changes places at once: a heap bears one
+    // change at a time.
+    const tenants = this.#known
+      .tenants()
+      .filter((tenant) => tenant.lastModel === model || tenant.heads.has(model.name));
     for (const tenant of tenants) this.#policy.unplace(tenant);
     model.admissionWeight = change.admissionWeight;
     for (const tenant of tenants) this.#policy.place(tenant);

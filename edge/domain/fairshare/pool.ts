@@ -5,7 +5,7 @@
  */
 import { Lanes, type Standing, standingsOf } from "./lanes.ts";
 import { Roster } from "./roster.ts";
-import { effectiveWeight, type Head, headScore, isActive, type TenantState } from "./state.ts";
+import { effectiveWeight, type Head, headScore, isActive, lastWeight, type TenantState } from "./state.ts";
 import { type Spell, VirtualTime } from "./virtual-time.ts";
 
 export class Pool {
@@ -43,7 +43,7 @@ export class Pool {
 
   /** Keeps who is active, for the slot caps. */
   enrol(tenant: TenantState): void {
-    if (isActive(tenant)) this.active.put(tenant, effectiveWeight(tenant.weight, tenant.lastAdmissionWeight));
+    if (isActive(tenant)) this.active.put(tenant, lastWeight(tenant));
     else this.active.remove(tenant);
   }
 
@@ -65,20 +65,19 @@ export class Pool {
 
   /** Gives a tenant a new weight; it stands out of the order. */
   reweigh(tenant: TenantState, weight: number): void {
-    const [from, to] = [tenant.weight, weight].map((value) => effectiveWeight(value, tenant.lastAdmissionWeight));
-    tenant.served = this.#time.reweighed(tenant.served, from ?? 1, to ?? 1);
+    tenant.served = this.#time.reweighed(tenant.served, lastWeight(tenant), lastWeight(tenant, weight));
     tenant.weight = weight;
   }
 
   /** Takes over a tenant of another pool with its lead over the others there. */
   receive(tenant: TenantState, from: Pool): void {
-    const weight = effectiveWeight(tenant.weight, tenant.lastAdmissionWeight);
+    const weight = lastWeight(tenant);
     const lead = Math.max(0, tenant.served - from.#time.score * weight);
     tenant.served = this.#time.score * weight + lead;
   }
 
   /** True when forgetting the tenant's books would change nothing: it would be lifted to where they are anyway. */
   forgives(tenant: TenantState): boolean {
-    return tenant.served <= this.#time.score * effectiveWeight(tenant.weight, tenant.lastAdmissionWeight);
+    return tenant.served <= this.#time.score * lastWeight(tenant);
   }
 }

@@ -15,7 +15,7 @@ interface Tenant extends Party {
   readonly seen: number;
   group: string;
   cap: number | null;
-  admissionWeight: number;
+  lastModel: string;
 }
 
 interface Group extends Party {
@@ -111,18 +111,17 @@ export class Reference {
     const groupWasIdle = !this.#groupIsActive(group.name);
     if (!this.#tenants.has(given.id)) {
       const { id, weight, maxInFlight: cap } = given;
-      const { admissionWeight } = model;
-      this.#tenants.set(id, { id, weight, cap, served: 0, seen: this.#seen, group: group.name, admissionWeight });
+      this.#tenants.set(id, { id, weight, cap, served: 0, seen: this.#seen, group: group.name, lastModel: model.name });
     }
     const tenant = this.#tenant(given.id);
     const wasIdle = !this.#isActive(tenant);
-    tenant.admissionWeight = model.admissionWeight;
+    tenant.lastModel = model.name;
     this.#reweighGroup(group.name, group.weight);
     this.#change(tenant, { ...given, group });
     if (wasIdle) {
       const own = this.#group(tenant.group);
       if (groupWasIdle) own.served = Math.max(own.served, this.#time(null) * own.weight);
-      const lifted = this.#time(this.#competition(tenant.group)) * effective(tenant.weight, model.admissionWeight);
+      const lifted = this.#time(this.#competition(tenant.group)) * this.#w(tenant);
       tenant.served = Math.max(tenant.served, lifted);
     }
     this.#waiting.push({ arrival, seen: this.#seen });
@@ -131,10 +130,7 @@ export class Reference {
   #change(tenant: Tenant, change: Omit<Extract<SchedulerEvent, { type: "tenant" }>, "type">): void {
     if (change.maxInFlight !== undefined) tenant.cap = change.maxInFlight;
     if (change.weight !== undefined && change.weight !== tenant.weight) {
-      const [from, to] = [
-        effective(tenant.weight, tenant.admissionWeight),
-        effective(change.weight, tenant.admissionWeight),
-      ];
+      const [from, to] = [this.#w(tenant), this.#w(tenant, change.weight)];
       tenant.served = reweighed(tenant.served, this.#time(this.#competition(tenant.group)), from, to);
       tenant.weight = change.weight;
     }
@@ -147,7 +143,7 @@ export class Reference {
     if (this.#algorithm === "hierarchical") {
       const group = this.#group(to);
       if (!this.#groupIsActive(to)) group.served = Math.max(group.served, this.#time(null) * group.weight);
-      const own = effective(tenant.weight, tenant.admissionWeight);
+      const own = this.#w(tenant);
       tenant.served = this.#time(to) * own + Math.max(0, tenant.served - this.#time(tenant.group) * own);
     }
     tenant.group = to;
@@ -178,9 +174,7 @@ export class Reference {
 
   #score(waiter: Waiting): number {
     const tenant = this.#tenant(waiter.arrival.tenant.id);
-    return (
-      tenant.served / effective(tenant.weight, this.#models.get(waiter.arrival.model.name)?.admissionWeight ?? 100)
-    );
+    return tenant.served / this.#w(tenant, tenant.weight, waiter.arrival.model.name);
   }
 
   #next() {
@@ -216,9 +210,8 @@ export class Reference {
     if (this.#algorithm === "weighted") return true;
     const tenant = this.#tenant(head.arrival.tenant.id);
     const rivals = [...this.#tenants.values()].filter((other) => other.group === tenant.group && this.#isActive(other));
-    const weightOf = (rival: Tenant): number => effective(rival.weight, rival.admissionWeight);
     const held = (rival: Tenant): number => this.#count((running) => running.arrival.tenant.id === rival.id);
-    return capOf(tenant, rivals, weightOf, this.#groupCap(tenant.group).most, held).below;
+    return capOf(tenant, rivals, (rival) => this.#w(rival), this.#groupCap(tenant.group).most, held).below;
   }
 
   #grant(waiter: Waiting): string {
@@ -250,6 +243,10 @@ export class Reference {
       groupScore,
     );
     return arrival.requestId;
+  }
+
+  #w(tenant: Tenant, weight = tenant.weight, model = tenant.lastModel): number {
+    return effective(weight, this.#models.get(model)?.admissionWeight ?? 100);
   }
 
   #count(matches: (running: Held) => boolean): number {

@@ -88,7 +88,7 @@ export class Registry {
       spell: this.spell.count,
       heads: new Map(),
       headsByArrival: new IndexedHeap((a, b) => a.waiters.oldestOrder - b.waiters.oldestOrder),
-      lastAdmissionWeight: model.admissionWeight,
+      lastModel: model,
       lastActiveMs: nowMs,
     };
     this.#tenants.set(tenant.id, tenant);

@@ -97,6 +97,14 @@ describe.each(ALGORITHMS)("a change while requests wait (%s)", (algorithm) => {
 });
 
 describe("a change while requests wait (hierarchical)", () => {
+  it("of a model's admission weight re-weighs the slot caps of who asked for it last", () => {
+    const line = new Line("hierarchical", ["a/m", "b/n"], 4);
+    line.next(4);
+    line.change({ type: "model", name: "m", admissionWeight: 300 });
+    const granted = line.next(40);
+    expect(Math.abs(countOf(granted, "a/m") - 30)).toBeLessThanOrEqual(2);
+  });
+
   it("of a group's weight shares out what is granted from now on, and makes nobody pay for the past", () => {
     const line = new Line("hierarchical", ["a/m@x", "b/m@y"]);
     line.next(40);
@@ -123,5 +131,23 @@ describe("a change while requests wait (hierarchical)", () => {
     line.next(80);
     line.change({ type: "tenant", id: "b", group: { name: "z", weight: 100 } });
     expect(Math.abs(countOf(line.next(20), "a/m@x") - 10)).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("a request adopted after a reset", () => {
+  it("brings values for what is not known yet, and changes nothing that is", () => {
+    const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
+    scheduler.apply({ type: "arrive", arrival: arrivalOf("a/m@x", 0) }, 0);
+    const old = arrivalOf("a/m@y", 1);
+    const arrival = { ...old, tenant: { ...old.tenant, weight: 7 }, model: { ...old.model, maxInFlight: 1 } };
+    scheduler.apply({ type: "adopt", arrival }, 0);
+    const other = arrivalOf("b/n@z", 2);
+    scheduler.apply({ type: "adopt", arrival: { ...other, tenant: { ...other.tenant, weight: 7 } } }, 0);
+    expect(scheduler.apply({ type: "arrive", arrival: arrivalOf("c/m@x", 3) }, 0)).toHaveLength(1);
+    expect(scheduler.snapshot(0).tenants.map((row) => [row.name, row.weight, row.fairshareGroup])).toEqual([
+      ["a", 100, "x"],
+      ["b", 7, "z"],
+      ["c", 100, "x"],
+    ]);
   });
 });

@@ -173,7 +173,7 @@ class FairshareScheduler implements Scheduler {
 
   #adopt(arrival: Arrival, nowMs: number): void {
     if (this.#running.has(arrival.requestId)) return;
-    const { tenant, model } = this.#values.meet(arrival, nowMs);
+    const { tenant, model } = this.#values.recall(arrival, nowMs);
     this.#hold({ tenant, group: tenant.group, model, chargedTokens: arrival.costTokens }, arrival.requestId, nowMs);
   }
 

@@ -53,8 +53,8 @@ export interface TenantState {
   /** By model name; only models that it waits for. */
   readonly heads: Map<string, Head>;
   readonly headsByArrival: IndexedHeap<Head>;
-  /** Admission weight of the model seen last: what its slot cap is weighed with. */
-  lastAdmissionWeight: number;
+  /** The model it asked for last: its slot cap is weighed with that one's admission weight. */
+  lastModel: ModelState;
   lastActiveMs: number;
 }
 
@@ -73,6 +73,11 @@ export interface GroupState {
 /** w = max(1, round(weight x admission_weight / 100)) (decisions §20.1). */
 export function effectiveWeight(weight: number, admissionWeight: number): number {
   return Math.max(1, Math.round((weight * admissionWeight) / 100));
+}
+
+/** The effective weight of a tenant with the model it asked for last. */
+export function lastWeight(tenant: TenantState, weight = tenant.weight): number {
+  return effectiveWeight(weight, tenant.lastModel.admissionWeight);
 }
 
 /** served / w of a head: the smallest is next. */
