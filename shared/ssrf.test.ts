@@ -16,24 +16,38 @@ describe("address policy", () => {
     "224.0.0.1",
     "::ffff:169.254.169.254",
     "203.0.113.7",
+    "64:ff9b::169.254.169.254",
+    "2002:a9fe:a9fe::1",
+    "::169.254.169.254",
     "not-an-address",
   ])("%s is refused by any policy", (address) => {
     expect(isAddressAllowed(address, open)).toBe(false);
     expect(isAddressAllowed(address, closed)).toBe(false);
   });
 
-  it.each(["127.0.0.1", "10.0.0.1", "172.16.3.4", "192.168.1.1", "100.64.0.1", "fc00::1", "::1", "::ffff:10.0.0.1"])(
-    "%s is private: allowed unless blocked",
-    (address) => {
-      expect(isAddressAllowed(address, open)).toBe(true);
-      expect(isAddressAllowed(address, closed)).toBe(false);
-    },
-  );
+  it.each([
+    "127.0.0.1",
+    "10.0.0.1",
+    "172.16.3.4",
+    "192.168.1.1",
+    "100.64.0.1",
+    "fc00::1",
+    "::1",
+    "::ffff:10.0.0.1",
+    "64:ff9b::10.0.0.1",
+    "2002:0a00:0001::1",
+  ])("%s is private: allowed unless blocked", (address) => {
+    expect(isAddressAllowed(address, open)).toBe(true);
+    expect(isAddressAllowed(address, closed)).toBe(false);
+  });
 
   it("reopens listed private ranges, and only those", () => {
     expect(isAddressAllowed("10.1.2.3", closed)).toBe(true);
     expect(isAddressAllowed("10.2.2.3", closed)).toBe(false);
+    expect(isAddressAllowed("::ffff:10.1.2.3", closed)).toBe(true);
     expect(isAddressAllowed("8.8.8.8", closed)).toBe(true);
+    expect(isAddressAllowed("64:ff9b::8.8.8.8", closed)).toBe(true);
+    expect(isAddressAllowed("2606:4700::1111", closed)).toBe(true);
   });
 
   it("judges a URL as far as its address is literal, however it is written", () => {

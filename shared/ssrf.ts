@@ -39,11 +39,31 @@ const PRIVATE_CIDRS = [
   "::1/128",
 ];
 
-/** True when a literal address may be called. IPv4-mapped IPv6 is unwrapped first; what is no address is refused. */
+/** IPv6 ranges whose addresses lead to an IPv4 address that stands in them, and at which byte: NAT64, 6to4, compatible. */
+const CARRIERS = [
+  ["64:ff9b::/96", 12],
+  ["2002::/16", 2],
+  ["::/96", 12],
+] as const;
+
+/** True when a literal address may be called. An IPv4 address inside an IPv6 one counts too; what is no address is refused. */
 export function isAddressAllowed(text: string, policy: SsrfPolicy): boolean {
   const bare = text.replace(/^\[|\]$/g, "");
   if (!ipaddr.isValid(bare)) return false;
   const address = ipaddr.process(bare);
+  const carried = carriedAddress(address);
+  return mayBeCalled(address, policy) && (carried === null || mayBeCalled(carried, policy));
+}
+
+function carriedAddress(address: Address): Address | null {
+  const carrier = CARRIERS.find(([range]) => matchesAny(address, [range]));
+  if (carrier === undefined) return null;
+  const bytes = address.toByteArray().slice(carrier[1], carrier[1] + 4);
+  // `::` and `::1` are addresses of their own.
+  return carrier[0] === "::/96" && bytes[0] === 0 ? null : ipaddr.fromByteArray(bytes);
+}
+
+function mayBeCalled(address: Address, policy: SsrfPolicy): boolean {
   if (matchesAny(address, ALWAYS_BLOCKED_CIDRS)) return false;
   if (!policy.blockPrivate || !matchesAny(address, PRIVATE_CIDRS)) return true;
   return matchesAny(address, policy.allowedCidrs);
