@@ -22,6 +22,8 @@ export interface Bindings {
   readonly CELL: DurableObjectNamespace;
   readonly LEDGER: DurableObjectNamespace;
   readonly TENANT_BUDGET: DurableObjectNamespace;
+  /** The network of upstreams that an admin registered, where it is another one (one machine, private networks blocked). */
+  readonly UPSTREAMS?: Fetcher;
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
 

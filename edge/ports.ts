@@ -82,6 +82,8 @@ export interface UpstreamCall {
   readonly body: UpstreamBody;
   /** Client gone and deadline in one. */
   readonly signal: AbortSignal;
+  /** The operator's own upstream, not an address that an admin registered: no address policy applies. */
+  readonly trusted: boolean;
 }
 
 /** Never follows redirects. Rejects with UpstreamFailure when no response came. */

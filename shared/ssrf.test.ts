@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isAddressAllowed, isUrlAllowed, parseUpstreamUrl } from "./ssrf.ts";
+import { isAddressAllowed, isUrlAllowed, parseUpstreamUrl, reopenedRanges } from "./ssrf.ts";
 
 const open = { blockPrivate: false, allowedCidrs: [] };
 const closed = { blockPrivate: true, allowedCidrs: ["10.1.0.0/16", "169.254.0.0/16"] };
@@ -48,6 +48,22 @@ describe("address policy", () => {
     expect(isAddressAllowed("8.8.8.8", closed)).toBe(true);
     expect(isAddressAllowed("64:ff9b::8.8.8.8", closed)).toBe(true);
     expect(isAddressAllowed("2606:4700::1111", closed)).toBe(true);
+  });
+
+  it("reopens of a list what is private of it, and nothing else", () => {
+    expect(reopenedRanges(["10.1.0.0/16", "fd12::/16", "127.0.0.1/32", "10.1.0.0/16"])).toEqual([
+      "10.1.0.0/16",
+      "fd12::/16",
+      "127.0.0.1/32",
+    ]);
+    expect(reopenedRanges(["8.8.8.0/24", "169.254.169.254/32", "fd00:ec2::254/128", "fe80::/10"])).toEqual([]);
+    expect(reopenedRanges(["0.0.0.0/0"])).toEqual([
+      "10.0.0.0/8",
+      "172.16.0.0/12",
+      "192.168.0.0/16",
+      "127.0.0.0/8",
+      "100.64.0.0/10",
+    ]);
   });
 
   it("judges a URL as far as its address is literal, however it is written", () => {

@@ -80,6 +80,25 @@ export function isUrlAllowed(text: string, policy: SsrfPolicy): boolean {
   return !ipaddr.isValid(bare) || isAddressAllowed(bare, policy);
 }
 
+/**
+ * The private ranges that an allow-list reopens, as CIDRs: of a listed range what is private of it, of a listed public or
+ * always blocked one nothing.
+ */
+export function reopenedRanges(allowedCidrs: readonly string[]): readonly string[] {
+  const reopened = allowedCidrs.flatMap((allowed) => {
+    if (ALWAYS_BLOCKED_CIDRS.some((blocked) => isWithin(allowed, blocked))) return [];
+    if (PRIVATE_CIDRS.some((range) => isWithin(allowed, range))) return [allowed];
+    return PRIVATE_CIDRS.filter((range) => isWithin(range, allowed));
+  });
+  return [...new Set(reopened)];
+}
+
+function isWithin(inner: string, outer: string): boolean {
+  const [address, bits] = ipaddr.parseCIDR(inner);
+  const [range, rangeBits] = ipaddr.parseCIDR(outer);
+  return address.kind() === range.kind() && bits >= rangeBits && address.match(range, rangeBits);
+}
+
 /** True for text that is one CIDR. */
 export function isCidr(text: string): boolean {
   try {

@@ -19,16 +19,19 @@ interface Resolved {
 
 export class UpstreamDiagnostics implements Diagnostics {
   readonly #clock: Clock;
+  readonly #network: Pick<Fetcher, "connect">;
 
-  constructor(clock: Clock) {
+  /** `registered`: as of upstreamHttp. */
+  constructor(clock: Clock, registered: Fetcher | undefined) {
     this.#clock = clock;
+    this.#network = registered ?? { connect };
   }
 
   async check(url: string): Promise<Diagnosis> {
     const startedMs = this.#clock();
     const { hostname, port, protocol } = new URL(url);
     const portNumber = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-    const portOpen = await opens(hostname, portNumber);
+    const portOpen = await opens(this.#network, hostname, portNumber);
     const resolved = LITERAL.test(hostname)
       ? { ok: true, addresses: [hostname] }
       : portOpen
@@ -50,10 +53,10 @@ function complaint(resolved: Resolved, portOpen: boolean): string | null {
   return resolved.ok ? "no connection" : "the name does not resolve publicly";
 }
 
-async function opens(hostname: string, port: number): Promise<boolean> {
+async function opens(network: Pick<Fetcher, "connect">, hostname: string, port: number): Promise<boolean> {
   let socket: Socket | null = null;
   try {
-    socket = connect({ hostname, port });
+    socket = network.connect({ hostname, port });
     socket.closed.catch(() => undefined);
     return await within(
       socket.opened.then(() => true),

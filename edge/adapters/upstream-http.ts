@@ -1,13 +1,18 @@
 /**
  * Upstream calls over the platform's fetch. Redirects are never followed: an address that was checked on write must not
- * hand over to one that was not (decisions §16).
+ * hand over to one that was not (decisions §16). Where the platform gives registered addresses a network of their own,
+ * they are reached by way of it alone.
  */
 import type { Upstream } from "../ports.ts";
 
-export const upstreamHttp: Upstream = {
-  async fetch({ url, method, headers, body, signal }) {
-    if (body instanceof Request)
-      return await fetch(new Request(url, body), { method, headers, signal, redirect: "manual" });
-    return await fetch(url, { method, headers, body, signal, redirect: "manual" });
-  },
-};
+/** `registered`: the network of addresses that an admin registered; undefined: the same as for everything else. */
+export function upstreamHttp(registered: Fetcher | undefined): Upstream {
+  return {
+    async fetch({ url, method, headers, body, signal, trusted }) {
+      const send: Fetcher["fetch"] = trusted || registered === undefined ? fetch : registered.fetch.bind(registered);
+      const init = { method, headers, signal, redirect: "manual" } as const;
+      if (body instanceof Request) return await send(new Request(url, body), init);
+      return await send(url, { ...init, body });
+    },
+  };
+}

@@ -101,6 +101,7 @@ async function send(
     headers: upstreamHeaders(call.request.headers, credential),
     body,
     signal: stop.signal,
+    trusted: target.isDefault,
   });
   call.facts.upstreamStatus = response.status;
   return { response, usageAdded, sentMs, stop };

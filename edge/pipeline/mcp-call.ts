@@ -45,6 +45,7 @@ export async function callMcpServer(call: Call, server: McpServerRecord, target:
       headers: mcpRequestHeaders(call.request.headers, authorization),
       body,
       signal: stop.signal,
+      trusted: false,
     });
     call.facts.upstreamStatus = response.status;
     if (response.status >= 500) raise(call, "mcp_upstream_5xx_response", server, `answered ${response.status}`);

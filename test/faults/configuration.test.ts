@@ -8,7 +8,7 @@ import { openEngine } from "../../infra/local/clickhouse/engine.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
-import { Gateway } from "../harness/gateway.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 
@@ -87,6 +87,33 @@ describe("variables", () => {
       expect((await gateway.chat(slow)).status).toBe(504);
       expect(readdirSync(join(folder, "wal")).length).toBeGreaterThan(0);
     });
+  });
+});
+
+describe("an upstream that was registered before private networks were blocked", () => {
+  it("is not called any more, by address or by name; listed ranges and the operator's own upstream are", async () => {
+    const named = upstream.url.replace("127.0.0.1", "localhost");
+    const addresses = [upstream.url, named, ""];
+    const minted: Minted[] = [];
+    const statuses = async (gateway: Gateway): Promise<readonly number[]> => {
+      const seen: number[] = [];
+      for (const [at, one] of minted.entries()) {
+        const response = await gateway.chat(one, { stream: at % 2 === 0 });
+        await response.text();
+        seen.push(response.status);
+      }
+      return seen;
+    };
+    const env = { GATEWAY_UPSTREAM_BASE_URL: upstream.url };
+    await withStack("private", env, async (gateway) => {
+      for (const address of addresses) minted.push(await gateway.mint(address));
+      expect(await statuses(gateway)).toEqual([200, 200, 200]);
+    });
+    const blocked = { ...env, GATEWAY_BLOCK_PRIVATE_NETWORKS: "1" };
+    await withStack("private", blocked, async (gateway) => expect(await statuses(gateway)).toEqual([502, 502, 200]));
+    expect(minted.map(({ mark }) => upstream.seen(mark).length)).toEqual([1, 1, 2]);
+    const listed = { ...blocked, GATEWAY_ALLOWED_PRIVATE_CIDRS: "127.0.0.0/8,::1/128" };
+    await withStack("private", listed, async (gateway) => expect(await statuses(gateway)).toEqual([200, 200, 200]));
   });
 });
 

@@ -1,27 +1,50 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { textLiteral, workerdConfig } from "./config.ts";
+import { reachableUpstreams } from "./reachable.ts";
 
 it("binds the classes that the module exports, and no others", () => {
   const config = workerdConfig({
     exports: ["default", "Cell", "Other"],
     variables: ["GATEWAY_CELL"],
     objectsFolder: "/data/o",
+    reachableUpstreams: null,
   });
   expect(config).toContain('(name = "CELL", durableObjectNamespace = "Cell")');
   expect(config).toContain('(className = "Cell", uniqueKey = "gateway-Cell", enableSql = true)');
   expect(config).toContain('durableObjectStorage = (localDisk = "objects")');
   expect(config).not.toMatch(/Ledger|TenantBudget|Other/);
-  expect(workerdConfig({ exports: ["default"], variables: [], objectsFolder: "/o" })).not.toContain(
-    "durableObjectStorage",
-  );
+  expect(
+    workerdConfig({ exports: ["default"], variables: [], objectsFolder: "/o", reachableUpstreams: null }),
+  ).not.toContain("durableObjectStorage");
 });
 
 it("takes values from the environment and keeps link-local addresses out of reach", () => {
-  const config = workerdConfig({ exports: ["default"], variables: ["GATEWAY_REDIS_TOKEN"], objectsFolder: "/o" });
+  const config = workerdConfig({
+    exports: ["default"],
+    variables: ["GATEWAY_REDIS_TOKEN"],
+    objectsFolder: "/o",
+    reachableUpstreams: null,
+  });
   expect(config).toContain('(name = "GATEWAY_REDIS_TOKEN", fromEnvironment = "GATEWAY_REDIS_TOKEN")');
   expect(config).toMatch(/deny = \[[^\]]*"169\.254\.0\.0\/16"/);
   expect(config).toContain('address = "127.0.0.1:0"');
+});
+
+it("gives registered upstreams a network of their own when private ones are blocked", () => {
+  const bindings = {
+    GATEWAY_BLOCK_PRIVATE_NETWORKS: "1",
+    GATEWAY_ALLOWED_PRIVATE_CIDRS: "127.0.0.0/8, 169.254.0.0/16",
+  };
+  expect(reachableUpstreams(bindings)).toEqual(["public", "127.0.0.0/8"]);
+  expect(reachableUpstreams({ GATEWAY_ALLOWED_PRIVATE_CIDRS: "127.0.0.0/8" })).toBeNull();
+  const config = (reachable: readonly string[] | null): string =>
+    workerdConfig({ exports: ["default"], variables: [], objectsFolder: "/o", reachableUpstreams: reachable });
+  expect(config(["public", "127.0.0.0/8"])).toMatch(
+    /name = "upstreams", network = \(\s*allow = \["public", "127.0.0.0\/8"\], deny = \[[^\]]*"169\.254\.0\.0\/16"/,
+  );
+  expect(config(["public"])).toContain('(name = "UPSTREAMS", service = "upstreams")');
+  expect(config(null)).not.toMatch(/upstreams/i);
 });
 
 it("escapes text", () => {
@@ -36,6 +59,7 @@ it("agrees with the configuration of the deployment", () => {
     exports: bound.map(([, , name]) => String(name)),
     variables: [],
     objectsFolder: "/o",
+    reachableUpstreams: null,
   });
   expect(config).toContain(`compatibilityDate = "${date}"`);
   expect(bound.length).toBeGreaterThanOrEqual(2);

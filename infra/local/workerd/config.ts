@@ -1,7 +1,7 @@
 /**
  * The workerd configuration of one machine, as Cap'n Proto text. Pure. Values of variables are not in it: workerd takes them
  * from its environment, so that no secret is written to disk. Address ranges that are always blocked (decisions §16) are
- * denied to every outgoing connection of the Worker.
+ * denied to every outgoing connection of the Worker; upstreams that an admin registered may have a narrower network.
  */
 
 /** Durable Object classes the stack knows: class name -> binding. */
@@ -34,6 +34,8 @@ export interface WorkerdConfigOptions {
   readonly variables: readonly string[];
   /** Folder of the object storage. */
   readonly objectsFolder: string;
+  /** What registered upstreams may be reached at, as network names and CIDRs; null: like everything else. */
+  readonly reachableUpstreams: readonly string[] | null;
 }
 
 /** A text literal: printable characters as they are, everything else byte by byte. */
@@ -46,6 +48,12 @@ export function textLiteral(text: string): string {
   return `"${escaped.join("")}"`;
 }
 
+function network(name: string, allowed: readonly string[]): string {
+  const list = (ranges: readonly string[]): string => ranges.map(textLiteral).join(", ");
+  return `(name = "${name}", network = (
+      allow = [${list(allowed)}], deny = [${list(ALWAYS_BLOCKED)}], tlsOptions = (trustBrowserCas = true)))`;
+}
+
 /** The configuration; `worker.mjs` lies beside it. The HTTP socket takes a free port on loopback and is named `http`. */
 export function workerdConfig(options: WorkerdConfigOptions): string {
   const classes = Object.keys(OBJECTS).filter((name) => options.exports.includes(name));
@@ -53,15 +61,15 @@ export function workerdConfig(options: WorkerdConfigOptions): string {
     ...options.variables.map((name) => `(name = ${textLiteral(name)}, fromEnvironment = ${textLiteral(name)})`),
     ...classes.map((name) => `(name = "${OBJECTS[name]}", durableObjectNamespace = "${name}")`),
   ];
+  const upstreams = options.reachableUpstreams;
+  if (upstreams !== null) bindings.push('(name = "UPSTREAMS", service = "upstreams")');
   const namespaces = classes.map((name) => `(className = "${name}", uniqueKey = "gateway-${name}", enableSql = true)`);
   const storage = classes.length === 0 ? "" : '\n  durableObjectStorage = (localDisk = "objects"),';
-  const deny = ALWAYS_BLOCKED.map((range) => `"${range}"`).join(", ");
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "gateway", worker = .gateway),
-    (name = "internet", network = (
-      allow = ["public", "private"], deny = [${deny}], tlsOptions = (trustBrowserCas = true))),
+    ${network("internet", ["public", "private"])},${upstreams === null ? "" : `\n    ${network("upstreams", upstreams)},`}
     (name = "objects", disk = (path = ${textLiteral(options.objectsFolder)}, writable = true, allowDotfiles = false)),
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "gateway")],

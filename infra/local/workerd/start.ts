@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Child, type Guard, jsonLine, startChild } from "../child.ts";
 import { bundleWorker } from "./bundle.ts";
 import { workerdConfig } from "./config.ts";
+import { reachableUpstreams } from "./reachable.ts";
 
 /** The path of the runtime's binary for this platform. */
 const { default: binary } = createRequire(import.meta.url)("workerd") as { default: string };
@@ -37,7 +38,13 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Pro
   const bundle = await bundleWorker(false);
   writeFileSync(join(folder, "worker.mjs"), bundle.code);
   const config = join(folder, "config.capnp");
-  writeFileSync(config, workerdConfig({ exports: bundle.exports, variables: Object.keys(bindings), objectsFolder }));
+  const text = workerdConfig({
+    exports: bundle.exports,
+    variables: Object.keys(bindings),
+    objectsFolder,
+    reachableUpstreams: reachableUpstreams(bindings),
+  });
+  writeFileSync(config, text);
   const { TZ, LANG, SSL_CERT_FILE } = process.env;
 
   return async () => {

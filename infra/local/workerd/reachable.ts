@@ -1,0 +1,19 @@
+/**
+ * What the network of registered upstreams may reach on this machine. A host name is resolved by the runtime when it
+ * connects, so that only here a private address behind a public name can be refused (decisions §16).
+ */
+import { z } from "zod";
+import { envCidrs, envFlag } from "../../../shared/env-fields.ts";
+import { reopenedRanges } from "../../../shared/ssrf.ts";
+
+const schema = z.object({
+  GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
+  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
+});
+
+/** Networks as workerd's configuration names them; null: everything that is not always blocked. */
+export function reachableUpstreams(bindings: Readonly<Record<string, string>>): readonly string[] | null {
+  const policy = schema.parse(bindings);
+  if (!policy.GATEWAY_BLOCK_PRIVATE_NETWORKS) return null;
+  return ["public", ...reopenedRanges(policy.GATEWAY_ALLOWED_PRIVATE_CIDRS)];
+}
