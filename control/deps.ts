@@ -92,6 +92,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   ];
   const app = createApp({
     adminToken: env.adminToken,
+    internalToken: env.internalToken,
     context,
     analytics,
     cells,

@@ -87,6 +87,12 @@ export const issues = {
     reason: string,
   ): Issue => issueOf(key, "MCP server failed", `${server}: ${reason}`),
 
+  jwksFetchFailed: (issuerIndex: number, issuer: string, reason: string): Issue =>
+    issueOf(`jwks_fetch_failed:${issuerIndex}`, "Identity keys not refreshed", `${issuer}: ${reason}`),
+
+  identityTenantCreated: (tenant: string, issuer: string): Issue =>
+    issueOf(`identity_tenant_created:${tenant}`, "Tenant created from identity token", `${tenant}, issuer ${issuer}`),
+
   usageSpillRefused: (droppedRecords: number): Issue =>
     issueOf("usage_spill_refused", "Usage records are being lost", `spill log full; ${droppedRecords} records dropped`),
 } as const;

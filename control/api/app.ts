@@ -10,6 +10,7 @@ import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
 import { infrastructureSettingsRoutes } from "./infrastructure-settings.ts";
+import { internalRoutes } from "./internal.ts";
 import { keyRoutes } from "./keys.ts";
 import { loadRoutes } from "./load.ts";
 import { mcpServerRoutes } from "./mcp-servers.ts";
@@ -28,6 +29,7 @@ export function createApp(deps: ApiDeps): Api {
   const app: Api = new OpenAPIHono<ApiTypes>();
   app.openAPIRegistry.registerComponent("securitySchemes", "adminToken", { type: "http", scheme: "bearer" });
   publicRoutes(app, deps);
+  internalRoutes(app, deps);
   app.use("/api/v1/*", authenticate(deps), limitBody);
   tenantRoutes(app);
   tenantPolicyRoutes(app);

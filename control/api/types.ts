@@ -10,6 +10,8 @@ import type { VerbContext } from "../services/context.ts";
 
 export interface ApiDeps {
   readonly adminToken: string;
+  /** Token of the internal routes. */
+  readonly internalToken: string;
   /** The context of a request by this actor. */
   readonly context: (actor: string) => VerbContext;
   readonly analytics: AnalyticsStore;

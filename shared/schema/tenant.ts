@@ -83,6 +83,8 @@ export const updateTenantSchema = z
   .partial()
   .meta({ id: "UpdateTenant" });
 
+export type CreateTenant = z.infer<typeof createTenantSchema>;
+
 /** PATCH /tenants/{id}/status */
 export const tenantStatusSchema = z.object({ status: oneOfLowered(TENANT_STATUSES) }).meta({ id: "TenantStatus" });
 

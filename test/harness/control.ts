@@ -23,6 +23,7 @@ import { importSealKey } from "../../shared/seal.ts";
 import { newDatabase } from "./control-database.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-a-test";
+export const INTERNAL_TOKEN = "internal-token-of-a-test";
 
 /** What replicas of one service share. */
 interface Places {
@@ -93,6 +94,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   );
   const app = createApp({
     adminToken: ADMIN_TOKEN,
+    internalToken: INTERNAL_TOKEN,
     context,
     analytics,
     cells,

@@ -1,0 +1,112 @@
+/** Keys for identities (decisions §31), and who may ask for them (decisions §0.4). */
+import { asc } from "drizzle-orm";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { identityKeyHash } from "../../shared/identity.ts";
+import { resolvedKeySchema, storeKeys } from "../../shared/records.ts";
+import type { ApiKey } from "../../shared/schema/api-key.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { INTERNAL_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
+import { auditLog } from "../db/schema/journal.ts";
+
+let control: TestControl;
+const PATH = "/internal/identities";
+const ISSUER = "https://id.example";
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => {
+  await control.close();
+});
+
+const provision = async (body: object): Promise<Response> =>
+  await control.request("POST", PATH, body, { authorization: `Bearer ${INTERNAL_TOKEN}` });
+
+const identity = (subject: string, tenant: string) => ({ issuer: ISSUER, subject, name: `name of ${subject}`, tenant });
+
+async function keysOf(tenantName: string): Promise<readonly ApiKey[]> {
+  const tenants = (await (await control.request("GET", "/api/v1/tenants?limit=1000")).json()) as Tenant[];
+  const id = tenants.find((tenant) => tenant.name === tenantName)?.id ?? "";
+  return (await (await control.request("GET", `/api/v1/tenants/${id}/keys`)).json()) as ApiKey[];
+}
+
+describe("an identity", () => {
+  it("gets a key without a secret under a tenant that is created for it, once", async () => {
+    const begun = await control.connection.db.$count(auditLog);
+    const hash = await identityKeyHash(ISSUER, "alice");
+    expect(hash).toMatch(/^jwt:[0-9a-f]{64}$/);
+    const first = await provision(identity("alice", "people"));
+    expect([first.status, await first.json()]).toEqual([200, { key_hash: hash, tenant_created: true }]);
+    expect(await (await provision(identity("alice", "people"))).json()).toEqual({
+      key_hash: hash,
+      tenant_created: false,
+    });
+    expect(await (await provision(identity("bob", "people"))).json()).toMatchObject({ tenant_created: false });
+    const keys = await keysOf("people");
+    expect(keys.map((key) => [key.name, key.key_prefix, key.disabled])).toEqual([
+      ["name of alice", hash.slice(0, 18), false],
+      ["name of bob", expect.stringMatching(/^jwt:[0-9a-f]{14}$/), false],
+    ]);
+    const [text] = await control.store.get([storeKeys.key(hash)]);
+    expect(resolvedKeySchema.parse(JSON.parse(text ?? "null"))).toMatchObject({
+      key_hash: hash,
+      key_id: keys[0]?.id,
+      tenant: { name: "people", status: "active", weight: 100, tokens_per_minute: 0 },
+    });
+    const entries = await control.connection.db.select().from(auditLog).orderBy(asc(auditLog.id)).offset(begun);
+    expect(entries.map((entry) => [entry.actor, entry.action, entry.entity_type])).toEqual([
+      ["system", "create_tenant", "tenant"],
+      ["system", "provision_identity", "api_key"],
+      ["system", "provision_identity", "api_key"],
+    ]);
+  });
+
+  it("gets one key when many ask at once, and joins a tenant that exists", async () => {
+    await control.request("POST", "/api/v1/tenants", { name: "crowd", weight: 7 });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, async () => await provision(identity("carol", "crowd"))),
+    );
+    expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200));
+    expect(await keysOf("crowd")).toHaveLength(1);
+  });
+
+  it("gets its copy back when the store lost it, and a new key when the old one was deleted", async () => {
+    const hash = await identityKeyHash(ISSUER, "dave");
+    await provision(identity("dave", "lost"));
+    await control.store.put([{ hotKey: storeKeys.key(hash), text: null }]);
+    await provision(identity("dave", "lost"));
+    expect(await control.store.get([storeKeys.key(hash)])).toEqual([expect.stringContaining(hash)]);
+    const [before] = await keysOf("lost");
+    await control.request("DELETE", `/api/v1/keys/${before?.id}`);
+    await provision(identity("dave", "lost"));
+    const [after, ...more] = await keysOf("lost");
+    expect([after?.key_prefix, more]).toEqual([before?.key_prefix, []]);
+    expect(after?.id).not.toBe(before?.id);
+  });
+});
+
+describe("the internal routes", () => {
+  it("do not exist without their token, nor by another method", async () => {
+    const tokens = ["", "Bearer wrong", INTERNAL_TOKEN, "Bearer admin-token-of-a-test"];
+    for (const method of ["GET", "POST", "DELETE"]) {
+      for (const authorization of [...tokens, ...(method === "POST" ? [] : [`Bearer ${INTERNAL_TOKEN}`])]) {
+        const body = method === "GET" ? undefined : identity("eve", "nobody");
+        const response = await control.request(method, PATH, body, { authorization });
+        expect([response.status, response.headers.get("allow"), await response.json()]).toEqual([
+          404,
+          null,
+          { error: { message: "not found", type: "not_found_error", code: "not_found", param: null } },
+        ]);
+      }
+    }
+  });
+
+  it.each([{}, { issuer: ISSUER, subject: "", name: "", tenant: "t" }, { ...identity("x", " ") }])(
+    "refuse %j and create nothing",
+    async (body) => {
+      const before = await (await control.request("GET", "/api/v1/tenants?limit=1000")).text();
+      expect((await provision(body)).status).toBe(400);
+      expect(await (await control.request("GET", "/api/v1/tenants?limit=1000")).text()).toBe(before);
+    },
+  );
+});

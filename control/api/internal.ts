@@ -1,0 +1,32 @@
+/**
+ * The internal routes of the control service (decisions §0.4): what the Worker asks of it. Without the token they do not
+ * exist, whatever the method.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { GatewayError } from "../../shared/errors.ts";
+import { IDENTITIES_PATH } from "../../shared/identity.ts";
+import { provisionIdentity } from "../services/identities/provision-identity.ts";
+import { limitBody } from "./guard.ts";
+import type { Api, ApiDeps } from "./types.ts";
+
+/** Who the audit log names for what nobody asked for by hand. */
+const ACTOR = "system";
+
+export function internalRoutes(app: Api, deps: ApiDeps): void {
+  const expected = digest(`Bearer ${deps.internalToken}`);
+  app.use("/internal/*", async (c, next) => {
+    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) throw new GatewayError("not_found");
+    c.set("ctx", deps.context(ACTOR));
+    await next();
+  });
+  app.use("/internal/*", limitBody);
+  app.all(IDENTITIES_PATH, async (c) => {
+    if (c.req.method !== "POST") throw new GatewayError("not_found");
+    const input: unknown = await c.req.json().catch(() => null);
+    return c.json((await provisionIdentity(c.var.ctx, input)).record);
+  });
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,64 @@
+/**
+ * A key for a subject of an OIDC provider, at its first use (decisions §31). The tenant is created with its defaults when
+ * there is none of that name. A key that exists is left as it is, and its copy is written anew: whoever asks did not find it.
+ */
+import { eq } from "drizzle-orm";
+import { keyPrefix } from "../../../shared/api-key.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import { identityKeyHash, type ProvisionedIdentity, provisionIdentitySchema } from "../../../shared/identity.ts";
+import { createTenantSchema } from "../../../shared/schema/tenant.ts";
+import type { Transaction } from "../../db/connect.ts";
+import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { parse } from "../parse.ts";
+import { insertTenant } from "../tenants/insert-tenant.ts";
+import { type Journal, write } from "../write.ts";
+
+/** The key's hash, and whether its tenant is new. Throws 400. */
+export async function provisionIdentity(ctx: VerbContext, input: unknown): Promise<Written<ProvisionedIdentity>> {
+  const identity = parse(provisionIdentitySchema, input);
+  const hash = await identityKeyHash(identity.issuer, identity.subject);
+  return await write(ctx, async (tx, journal) => {
+    journal.key(hash);
+    const [known] = await tx.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.key_hash, hash));
+    if (known !== undefined) return { key_hash: hash, tenant_created: false };
+    const now = ctx.now();
+    const tenant = await tenantNamed(tx, journal, identity.tenant, now);
+    const [row] = await tx
+      .insert(apiKeys)
+      .values({
+        tenant_id: tenant.id,
+        name: identity.name,
+        description: "",
+        key_prefix: keyPrefix(hash),
+        key_hash: hash,
+        disabled: false,
+        tracing_enabled: false,
+        created_at: now,
+        updated_at: now,
+        rev: journal.rev,
+      })
+      .returning();
+    if (row === undefined) throw new GatewayError("internal_error");
+    journal.audit({
+      action: "provision_identity",
+      entityType: "api_key",
+      entityId: row.id,
+      detail: { tenant_id: tenant.id, name: row.name, key_prefix: row.key_prefix, issuer: identity.issuer },
+    });
+    return { key_hash: hash, tenant_created: tenant.created };
+  });
+}
+
+/** The tenant of a name, locked (decisions §2.6), or a new one. */
+async function tenantNamed(
+  tx: Transaction,
+  journal: Journal,
+  name: string,
+  now: Date,
+): Promise<{ readonly id: string; readonly created: boolean }> {
+  const [found] = await tx.select({ id: tenants.id }).from(tenants).where(eq(tenants.name, name)).for("update");
+  if (found !== undefined) return { id: found.id, created: false };
+  const row = await insertTenant(tx, journal, createTenantSchema.parse({ name }), now);
+  return { id: row.id, created: true };
+}

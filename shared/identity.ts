@@ -1,0 +1,32 @@
+/**
+ * Identities of an OIDC provider as keys (decisions §31): how a subject becomes a key's hash, and the internal route by
+ * which the Worker asks the control service for a key that is not there yet. There is no secret behind such a key.
+ */
+import { z } from "zod";
+import { hex } from "./api-key.ts";
+
+/** `jwt:` and SHA-256 of issuer, 0x00, subject in hex; stands where the hash of a secret stands. */
+export async function identityKeyHash(issuer: string, subject: string): Promise<string> {
+  const bytes = new TextEncoder().encode(`${issuer}\u0000${subject}`);
+  return `jwt:${hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)))}`;
+}
+
+/** Route of the control service; the token is that of the internal routes (decisions §0.4). */
+export const IDENTITIES_PATH = "/internal/identities";
+
+const text = z.string().min(1).max(8192);
+
+/** `POST /internal/identities`: a key for a subject, under a tenant that is created when it does not exist. */
+export const provisionIdentitySchema = z.object({
+  issuer: text,
+  subject: text,
+  /** Name of the key. */
+  name: z.string().max(200),
+  /** Name of the tenant. */
+  tenant: z.string().trim().min(1).max(200),
+});
+export type ProvisionIdentity = z.infer<typeof provisionIdentitySchema>;
+
+/** Its answer. The key's copy is in the store unless the store was away. */
+export const provisionedIdentitySchema = z.object({ key_hash: z.string(), tenant_created: z.boolean() });
+export type ProvisionedIdentity = z.infer<typeof provisionedIdentitySchema>;
