@@ -5,14 +5,15 @@ import { ledgerQuery, readLedgerAnswer } from "../domain/budget/ledger-query.ts"
 import type { ClickhouseEnv } from "../env.ts";
 import { call, StoreFailure } from "./clickhouse-insert.ts";
 
-/** The sum over all rows of the tenant or key; `sinceMs` null sums everything. Throws StoreFailure. */
+/** The sum over the rows of the tenant or key that ended from `sinceMs` (null: ever) until `untilMs`. Throws StoreFailure. */
 export async function ledgerSum(
   store: ClickhouseEnv,
   whose: Whose,
   id: string,
   sinceMs: number | null,
+  untilMs: number,
 ): Promise<Actual> {
-  const query = ledgerQuery(store.db, whose, id, sinceMs);
+  const query = ledgerQuery(store.db, whose, id, sinceMs, untilMs);
   if (query === null) return { tokens: 0, nanoUsd: 0 };
   const sum = readLedgerAnswer(await call(store, query, {}, null));
   if (sum === null) throw new StoreFailure("unexpected answer");

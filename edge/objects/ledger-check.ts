@@ -15,6 +15,11 @@ import type { ClickhouseEnv } from "../env.ts";
 /** Well inside the deadline of a lease (decisions §19.5). */
 const PATIENCE_MS = 400;
 const RETRY_MS = 10_000;
+/**
+ * What ended this lately is left out: a cell that lives tells it within ten seconds (design §7), and a row that is in the
+ * ledger before would count twice.
+ */
+const CELLS_TELL_MS = 20_000;
 
 interface Check {
   readonly tag: string;
@@ -51,6 +56,15 @@ export class LedgerCheck {
     return this.#start(whose, limits).done;
   }
 
+  /**
+   * Asks for everything, because a cell died that would have told: what the others have not told yet may count twice, and
+   * the cap holds.
+   */
+  async afterDeath(whose: Whose, limits: BudgetLimits): Promise<boolean> {
+    this.#checks.delete(this.#id(whose, limits));
+    return this.#start(whose, limits, 0).done;
+  }
+
   #bound(limits: BudgetLimits): readonly Whose[] {
     return (["tenant", "key"] as const).filter((whose) => isCapped(limits[whose].term));
   }
@@ -67,14 +81,14 @@ export class LedgerCheck {
     return check.failedAtMs !== null && check.failedAtMs + RETRY_MS <= nowMs ? undefined : check;
   }
 
-  #start(whose: Whose, limits: BudgetLimits): Check {
+  #start(whose: Whose, limits: BudgetLimits, leftOutMs = CELLS_TELL_MS): Check {
     const nowMs = Date.now();
     const known = this.#known(whose, limits, nowMs);
     if (known !== undefined) return known;
     const { id, term } = limits[whose];
     const tag = periodTag(term, limits.tenant.timezone, nowMs, monthOf);
     const since = periodStartMs(term, limits.tenant.timezone, nowMs, monthBounds);
-    const done = ledgerSum(this.#store, whose, id, since).then(
+    const done = ledgerSum(this.#store, whose, id, since, nowMs - leftOutMs).then(
       (sum) => {
         this.#core.ledgerSays(whose, limits, tag, sum, Date.now());
         return true;

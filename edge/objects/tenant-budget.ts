@@ -106,7 +106,7 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
     const askedAtMs = Date.now();
     const waiting = this.#core.awaitsLedger(askedAtMs);
     if (waiting.length === 0) return;
-    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.now(whose, limits)));
+    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.afterDeath(whose, limits)));
     if (answers.every(Boolean)) this.#core.ledgerSettled(askedAtMs);
   }
 

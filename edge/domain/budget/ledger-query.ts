@@ -1,31 +1,46 @@
 /**
  * The question to the ledger what a tenant or key has used since an instant (decisions §19.6), and the reading of its
  * answer: from usage_raw while it reaches back that far, else from usage_daily from that UTC day on. How far usage_raw
- * reaches is read off the tables themselves.
+ * reaches is read off the tables themselves. What ended lately may be left out: cells that live tell it, and it would
+ * count twice.
  */
 import { type Actual, nanoUsdOf } from "./amounts.ts";
 import type { Whose } from "./counters.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The statement, answered as TabSeparated; `sinceMs` null sums everything. Null: `id` is no id, so nothing is its own. */
-export function ledgerQuery(db: string, whose: Whose, id: string, sinceMs: number | null): string | null {
+/**
+ * The statement, answered as TabSeparated: what ended at `sinceMs` or later (null: ever) and before `untilMs`. Null: `id`
+ * is no id, so nothing is its own.
+ */
+export function ledgerQuery(
+  db: string,
+  whose: Whose,
+  id: string,
+  sinceMs: number | null,
+  untilMs: number,
+): string | null {
   if (!UUID.test(id)) return null;
-  const since = `fromUnixTimestamp64Milli(toInt64(${Math.max(0, Math.floor(sinceMs ?? 0))}), 'UTC')`;
+  const instant = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${Math.max(0, Math.floor(ms))}), 'UTC')`;
   const own = `${whose}_id = '${id}'`;
+  const lately = `ts >= ${instant(untilMs)}`;
   return `
     WITH
-      ${since} AS since,
+      ${instant(sinceMs ?? 0)} AS since,
       (SELECT count() > 0 FROM ${db}.usage_raw) AS has_raw,
       (SELECT min(ts) FROM ${db}.usage_raw) AS oldest,
       (SELECT min(day) FROM ${db}.usage_daily) AS oldest_day,
       has_raw AND (since >= oldest OR oldest_day >= toDate(oldest)) AS complete
     SELECT sum(tokens), sum(cost) FROM (
-      SELECT sum(total_tokens) AS tokens, sum(cost_usd) AS cost
-      FROM ${db}.usage_raw WHERE complete AND ${own} AND ts >= since
+      SELECT toInt64(sum(total_tokens)) AS tokens, sum(cost_usd) AS cost
+      FROM ${db}.usage_raw WHERE complete AND ${own} AND ts >= since AND NOT ${lately}
       UNION ALL
-      SELECT sum(total_tokens) AS tokens, sum(cost_usd) AS cost
+      SELECT toInt64(sum(total_tokens)) AS tokens, sum(cost_usd) AS cost
       FROM ${db}.usage_daily WHERE NOT complete AND ${own} AND day >= toDate(since)
+      UNION ALL
+      SELECT -toInt64(sum(total_tokens)) AS tokens, -sum(cost_usd) AS cost
+      FROM ${db}.usage_raw WHERE NOT complete AND ${own} AND toDate(ts) >= toDate(since) AND ${lately}
+        AND request_type != 'benchmark'
     ) FORMAT TabSeparated`;
 }
 
@@ -33,5 +48,5 @@ export function ledgerQuery(db: string, whose: Whose, id: string, sinceMs: numbe
 export function readLedgerAnswer(text: string): Actual | null {
   const [tokens, cost] = text.trim().split("\t").map(Number);
   if (tokens === undefined || cost === undefined || !Number.isFinite(tokens + cost)) return null;
-  return { tokens, nanoUsd: nanoUsdOf(cost) };
+  return { tokens: Math.max(0, tokens), nanoUsd: Math.max(0, nanoUsdOf(cost)) };
 }

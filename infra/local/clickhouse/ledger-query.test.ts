@@ -25,25 +25,26 @@ async function run(body: string): Promise<string> {
   return response.text();
 }
 
-async function sum(db: string, whose: "tenant" | "key", sinceMs: number | null) {
-  return readLedgerAnswer(await run(ledgerQuery(db, whose, whose === "tenant" ? TENANT : KEY, sinceMs) ?? ""));
+async function sum(db: string, whose: "tenant" | "key", sinceMs: number | null, untilMs = NOVEMBER + 9 * DAY_MS) {
+  return readLedgerAnswer(await run(ledgerQuery(db, whose, whose === "tenant" ? TENANT : KEY, sinceMs, untilMs) ?? ""));
 }
 
 async function createLedger(db: string): Promise<void> {
   await run(`CREATE DATABASE ${db}`);
   await run(
-    `CREATE TABLE ${db}.usage_raw (ts DateTime64(3,'UTC'), tenant_id UUID, key_id UUID, total_tokens UInt64, cost_usd Float64) ENGINE = MergeTree PARTITION BY toYYYYMMDD(ts) ORDER BY ts`,
+    `CREATE TABLE ${db}.usage_raw (ts DateTime64(3,'UTC'), tenant_id UUID, key_id UUID, request_type String, total_tokens UInt64, cost_usd Float64) ENGINE = MergeTree PARTITION BY toYYYYMMDD(ts) ORDER BY ts`,
   );
   await run(
     `CREATE TABLE ${db}.usage_daily (day Date, tenant_id UUID, key_id UUID, total_tokens UInt64, cost_usd Float64) ENGINE = SummingMergeTree PARTITION BY toYYYYMM(day) ORDER BY (day, tenant_id, key_id)`,
   );
   await run(
-    `CREATE MATERIALIZED VIEW ${db}.usage_daily_mv TO ${db}.usage_daily AS SELECT toDate(ts) AS day, tenant_id, key_id, sum(total_tokens) AS total_tokens, sum(cost_usd) AS cost_usd FROM ${db}.usage_raw GROUP BY day, tenant_id, key_id`,
+    `CREATE MATERIALIZED VIEW ${db}.usage_daily_mv TO ${db}.usage_daily AS SELECT toDate(ts) AS day, tenant_id, key_id, sum(total_tokens) AS total_tokens, sum(cost_usd) AS cost_usd FROM ${db}.usage_raw WHERE request_type != 'benchmark' GROUP BY day, tenant_id, key_id`,
   );
 }
 
-async function use(db: string, atMs: number, tokens: number, key = KEY): Promise<void> {
-  const values = `(fromUnixTimestamp64Milli(${atMs}), '${TENANT}', '${key}', ${tokens}, ${tokens / 1000})`;
+async function use(db: string, atMs: number, tokens: number, key = KEY, type = "chat"): Promise<void> {
+  const own = `'${TENANT}', '${key}', '${type}'`;
+  const values = `(fromUnixTimestamp64Milli(${atMs}), ${own}, ${tokens}, ${tokens / 1000})`;
   await run(`INSERT INTO ${db}.usage_raw VALUES ${values}`);
 }
 
@@ -82,8 +83,24 @@ describe("the ledger's sums", () => {
     expect(await sum("pruned", "key", null)).toMatchObject({ tokens: 111 });
   });
 
+  it("leave out what ended later than asked for: by raw rows and by the rollup", async () => {
+    const untilMs = NOVEMBER + 2 * DAY_MS + 3_600_000;
+    await createLedger("lately");
+    await use("lately", NOVEMBER, 1000);
+    await use("lately", NOVEMBER + DAY_MS, 100);
+    await use("lately", untilMs - 1, 10);
+    await use("lately", untilMs, 7);
+    await use("lately", untilMs + 1000, 5);
+    await use("lately", untilMs, 3, KEY, "benchmark");
+    expect(await sum("lately", "tenant", NOVEMBER, untilMs)).toEqual({ tokens: 1110, nanoUsd: 1_110_000_000 });
+    expect(await sum("lately", "key", NOVEMBER + DAY_MS, untilMs)).toMatchObject({ tokens: 110 });
+    await run("ALTER TABLE lately.usage_raw DROP PARTITION 20261101");
+    expect(await sum("lately", "tenant", NOVEMBER, untilMs)).toEqual({ tokens: 1110, nanoUsd: 1_110_000_000 });
+    expect(await sum("lately", "tenant", untilMs, untilMs)).toEqual({ tokens: 0, nanoUsd: 0 });
+  });
+
   it("are not asked for by anything but an id, and an answer is a pair of numbers", () => {
-    expect(ledgerQuery("sums", "tenant", "' OR 1 = 1", null)).toBeNull();
+    expect(ledgerQuery("sums", "tenant", "' OR 1 = 1", null, 0)).toBeNull();
     expect(readLedgerAnswer("Code: 60")).toBeNull();
     expect(readLedgerAnswer("")).toBeNull();
   });
