@@ -22,6 +22,7 @@ import { Cells } from "./publish/cells.ts";
 import { KeyStore } from "./publish/key-store.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
+import { startSync } from "./publish/sync-at-start.ts";
 import type { VerbContext } from "./services/context.ts";
 import { checkEncryptionKey } from "./services/encryption-check.ts";
 import { seedSettings } from "./services/settings/seed-settings.ts";
@@ -34,7 +35,7 @@ export interface Deps {
    * never saved take what the environment says. Throws EncryptionKeyError.
    */
   readonly prepare: () => Promise<void>;
-  /** Brings every hot copy in line, once; rejects while the store or a cell does not answer. */
+  /** Brings every hot copy in line, once; rejects while the store does not answer. */
   readonly syncAtStart: () => Promise<void>;
   readonly app: Api;
   readonly metrics: Hono;
@@ -56,7 +57,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const store = new KeyStore(env.redisUrl, env.redisToken);
   const cells = new Cells(env.cells, env.internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
-  const resync = new Resync(db, store, cells, publisher);
+  const resync = new Resync(db, store, publisher);
   const alerts = new AlertPull(cells, logSink(log), log);
   const analytics = new AnalyticsStore(env.clickhouse, log);
   const context = (actor: string): VerbContext => ({
@@ -76,16 +77,12 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
       log.warn({ event: "settings_not_seeded", reason: error instanceof GatewayError ? error.message : "unknown" }),
     );
   };
-  let synced = false;
-  const syncAtStart = async (): Promise<void> => {
-    if (synced) return;
-    log.info({ event: "resync", ...(await resync.all()) });
-    synced = true;
-  };
+  const { syncAtStart, rebuildAtStart } = startSync(context("system"), resync, { cells, own: env.cell }, log);
   const jobs: Job[] = [
     { name: "outbox", everyMs: OUTBOX_EVERY_MS, run: async () => await publisher.publishDue(new Date()) },
     { name: "analytics_schema", everyMs: ANALYTICS_EVERY_MS, run: async () => await analytics.migrate() },
     { name: "resync_at_start", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
+    { name: "budgets_at_start", everyMs: OUTBOX_EVERY_MS, run: rebuildAtStart },
     { name: "outbox_prune", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
     { name: "alerts", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
     { name: "compare", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
@@ -97,6 +94,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     analytics,
     cells,
     store,
+    resync,
     cell: env.cell,
     usageRetentionDays: env.usageRetentionDays,
     compressor: env.compressor,

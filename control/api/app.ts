@@ -18,6 +18,7 @@ import { modelEndpointRoutes } from "./model-endpoints.ts";
 import { modelHealthRoutes } from "./model-health.ts";
 import { modelRoutes } from "./models.ts";
 import { publicRoutes } from "./public.ts";
+import { resyncRoutes } from "./resync.ts";
 import { settingsRoutes } from "./settings.ts";
 import { tenantPolicyRoutes } from "./tenant-policies.ts";
 import { tenantRoutes } from "./tenants.ts";
@@ -42,6 +43,7 @@ export function createApp(deps: ApiDeps): Api {
   usageRoutes(app, deps);
   loadRoutes(app, deps);
   budgetRoutes(app, deps);
+  resyncRoutes(app, deps);
   auditRoutes(app);
   settingsRoutes(app, deps);
   infrastructureSettingsRoutes(app, deps);

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { AnalyticsStore } from "../analytics/store.ts";
 import type { Cells } from "../publish/cells.ts";
 import type { KeyStore } from "../publish/key-store.ts";
+import type { Resync } from "../publish/resync.ts";
 import type { VerbContext } from "../services/context.ts";
 
 export interface ApiDeps {
@@ -17,6 +18,7 @@ export interface ApiDeps {
   readonly analytics: AnalyticsStore;
   readonly cells: Cells;
   readonly store: KeyStore;
+  readonly resync: Resync;
   /** The control service's own cell. */
   readonly cell: string;
   /** Retention of raw usage rows while none was saved. */

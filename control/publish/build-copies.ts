@@ -2,16 +2,36 @@
  * Hot copies by their names in the store, of any kind, built from the rows as they are now (decisions §32). A name whose
  * row is gone is absent from the answer, and so must be its copy. Publisher and resync know no kinds: this table does.
  */
+import { asc, gt } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { Database, Transaction } from "../db/connect.ts";
+import { mcpServers } from "../db/schema/mcp-servers.ts";
+import { models } from "../db/schema/models.ts";
+import { apiKeys } from "../db/schema/tenancy.ts";
 import { buildKeys, buildModels } from "./hot-copies.ts";
 import { buildMcpServers } from "./mcp-copies.ts";
+import { buildSettings, settingsNames } from "./settings-copies.ts";
 
-type Build = (db: Database | Transaction, ids: readonly string[]) => Promise<ReadonlyMap<string, object>>;
+/** What the copies of a kind are counted as (decisions §2.7). */
+export type CopyCounts = Readonly<Record<"keys" | "models" | "mcp_servers" | "settings", number>>;
 
-const BUILDERS: Readonly<Record<string, Build>> = { key: buildKeys, model: buildModels, mcp: buildMcpServers };
+export interface CopyKind {
+  readonly counted: keyof CopyCounts;
+  /** What stands before the colon in the names of copies. */
+  readonly prefix: string;
+  readonly build: (db: Database | Transaction, ids: readonly string[]) => Promise<ReadonlyMap<string, object>>;
+  /** Every id that has a copy, in batches. */
+  readonly ids: (db: Database) => AsyncIterable<readonly string[]>;
+}
 
-/** What stands before the colon in the names of copies. */
-export const COPY_KINDS: readonly string[] = Object.keys(BUILDERS);
+const BATCH = 200;
+
+export const COPY_KINDS: readonly CopyKind[] = [
+  { counted: "keys", prefix: "key", build: buildKeys, ids: everyRow(apiKeys, apiKeys.key_hash) },
+  { counted: "models", prefix: "model", build: buildModels, ids: everyRow(models, models.model_name) },
+  { counted: "mcp_servers", prefix: "mcp", build: buildMcpServers, ids: everyRow(mcpServers, mcpServers.name) },
+  { counted: "settings", prefix: "settings", build: buildSettings, ids: settingsNames },
+];
 
 /** Texts of copies by their names; names without a row are absent. */
 export async function buildCopies(
@@ -19,11 +39,30 @@ export async function buildCopies(
   hotKeys: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  for (const [kind, build] of Object.entries(BUILDERS)) {
-    const prefix = `${kind}:`;
-    const ids = hotKeys.filter((hotKey) => hotKey.startsWith(prefix)).map((hotKey) => hotKey.slice(prefix.length));
+  for (const { prefix, build } of COPY_KINDS) {
+    const start = `${prefix}:`;
+    const ids = hotKeys.filter((hotKey) => hotKey.startsWith(start)).map((hotKey) => hotKey.slice(start.length));
     if (ids.length === 0) continue;
-    for (const [id, record] of await build(db, ids)) texts.set(prefix + id, JSON.stringify(record));
+    for (const [id, record] of await build(db, ids)) texts.set(start + id, JSON.stringify(record));
   }
   return texts;
+}
+
+/** The values of a unique text column, in batches: 50,000 keys need no more memory than a hundred. */
+function everyRow(table: PgTable, column: PgColumn): CopyKind["ids"] {
+  return async function* ids(db) {
+    let after = "";
+    for (;;) {
+      const rows = await db
+        .select({ id: column })
+        .from(table)
+        .where(gt(column, after))
+        .orderBy(asc(column))
+        .limit(BATCH);
+      if (rows.length === 0) return;
+      const batch = rows.map((row) => String(row.id));
+      yield batch;
+      after = batch.at(-1) ?? after;
+    }
+  };
 }

@@ -2,6 +2,7 @@
  * The key-value store as the control service writes it: hot copies, the model index, and the news of changes.
  */
 import { Redis } from "@upstash/redis";
+import { GatewayError } from "../../shared/errors.ts";
 import { type CellSeen, cellSeenSchema, storeKeys } from "../../shared/records.ts";
 
 const DEADLINE_MS = 1000;
@@ -12,6 +13,7 @@ export interface HotCopy {
   readonly text: string | null;
 }
 
+/** Every method throws GatewayError `key_store_unavailable` when the store does not answer. */
 export class KeyStore {
   readonly #redis: Redis;
 
@@ -26,7 +28,7 @@ export class KeyStore {
     });
   }
 
-  /** Writes and removes copies, models with their place in the index. Rejects when the store does not answer. */
+  /** Writes and removes copies, models with their place in the index. */
   async put(copies: readonly HotCopy[]): Promise<void> {
     if (copies.length === 0) return;
     const pipeline = this.#redis.pipeline();
@@ -40,7 +42,7 @@ export class KeyStore {
         if (model !== null) pipeline.sadd(storeKeys.modelsIndex, model);
       }
     }
-    await pipeline.exec();
+    await answered(pipeline.exec());
   }
 
   /** Keeps a text for some seconds. Rejects when the store does not answer. */
@@ -49,14 +51,19 @@ export class KeyStore {
   }
 
   async get(hotKeys: readonly string[]): Promise<readonly (string | null)[]> {
-    return hotKeys.length === 0 ? [] : await this.#redis.mget<(string | null)[]>(...hotKeys);
+    return hotKeys.length === 0 ? [] : await answered(this.#redis.mget<(string | null)[]>(...hotKeys));
+  }
+
+  /** Names in the index of models. */
+  async indexedModels(): Promise<readonly string[]> {
+    return await answered(this.#redis.smembers<string[]>(storeKeys.modelsIndex));
   }
 
   /** Every name that matches a pattern, in batches. */
   async *scan(pattern: string): AsyncGenerator<readonly string[]> {
     let cursor = "0";
     do {
-      const [next, names] = await this.#redis.scan(cursor, { match: pattern, count: 500 });
+      const [next, names] = await answered(this.#redis.scan(cursor, { match: pattern, count: 500 }));
       cursor = String(next);
       if (names.length > 0) yield names;
     } while (cursor !== "0");
@@ -66,13 +73,13 @@ export class KeyStore {
     if (messages.length === 0) return;
     const pipeline = this.#redis.pipeline();
     for (const message of messages) pipeline.publish(storeKeys.invalidateChannel, message);
-    await pipeline.exec();
+    await answered(pipeline.exec());
   }
 
   /** What cells have reported of themselves; malformed rows are passed over. */
   async cells(): Promise<ReadonlyMap<string, CellSeen>> {
     // Without automatic deserialization the client answers the reply as it came: names and values in turn.
-    const reply = (await this.#redis.hgetall(storeKeys.cells)) as unknown as readonly string[] | null;
+    const reply = (await answered(this.#redis.hgetall(storeKeys.cells))) as unknown as readonly string[] | null;
     const seen = new Map<string, CellSeen>();
     for (let i = 0; reply !== null && i + 1 < reply.length; i += 2) {
       const row = cellSeenSchema.safeParse(parseJson(reply[i + 1] ?? ""));
@@ -82,7 +89,15 @@ export class KeyStore {
   }
 
   async forgetCell(cell: string): Promise<void> {
-    await this.#redis.hdel(storeKeys.cells, cell);
+    await answered(this.#redis.hdel(storeKeys.cells, cell));
+  }
+}
+
+async function answered<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (cause) {
+    throw new GatewayError("key_store_unavailable", { cause });
   }
 }
 

@@ -84,30 +84,3 @@ describe("publishing", () => {
     expect(control.cell.items).toContainEqual(expect.objectContaining({ kind: "model", id: "m" }));
   });
 });
-
-describe("resync", () => {
-  it("restores what the store lost, removes what has no row, and outdates everything", async () => {
-    const tenant = await post<Tenant>("/api/v1/tenants", { name: "t" });
-    await post(`/api/v1/tenants/${tenant.id}/keys`, {});
-    await post("/api/v1/models", { model_name: "m" });
-    const before = await keyCopy();
-    await control.store.put([
-      { hotKey: storeKeys.key(before?.key_hash ?? ""), text: null },
-      { hotKey: storeKeys.model("m"), text: null },
-      { hotKey: storeKeys.key("ghost"), text: "{}" },
-    ]);
-    expect(await control.resync.all()).toEqual({ keys: 1, models: 1, mcp_servers: 0, removed: 1 });
-    expect(await keyCopy()).toEqual(before);
-    expect((await control.store.get([storeKeys.model("m")]))[0]).not.toBeNull();
-    expect(control.cell.items.at(-1)).toMatchObject({ kind: "all", id: "*" });
-  });
-
-  it("rewrites only what differs", async () => {
-    await post("/api/v1/models", { model_name: "m" });
-    await control.store.put([{ hotKey: storeKeys.model("m"), text: "{}" }]);
-    await control.resync.differing();
-    expect(
-      modelRecordSchema.parse(JSON.parse((await control.store.get([storeKeys.model("m")]))[0] ?? "null")).model_name,
-    ).toBe("m");
-  });
-});

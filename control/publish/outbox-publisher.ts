@@ -7,6 +7,7 @@
 import { and, inArray, isNull, lte, sql } from "drizzle-orm";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { GatewayError } from "../../shared/errors.ts";
 import { type RevItem, revItemSchema } from "../../shared/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { type OutboxRow, outbox } from "../db/schema/journal.ts";
@@ -153,6 +154,8 @@ function messageOf(item: RevItem): string {
   return item.kind === "key" ? item.id : item.kind === "all" ? "*" : `${item.kind}:${item.id}`;
 }
 
+/** The name of what failed: messages quote what was sent. */
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.name : "unknown";
+  const cause = error instanceof GatewayError ? error.cause : error;
+  return cause instanceof Error ? cause.name : "unknown";
 }

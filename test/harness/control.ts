@@ -18,7 +18,14 @@ import type { VerbContext } from "../../control/services/context.ts";
 import { listen } from "../../infra/local/listen.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
-import { type Change, invalidateBodySchema, type RevItem, revItemSchema } from "../../shared/internal.ts";
+import {
+  type Change,
+  INTERNAL_PATHS,
+  invalidateBodySchema,
+  type RevItem,
+  revItemSchema,
+} from "../../shared/internal.ts";
+import { rebuildBodySchema } from "../../shared/internal-budgets.ts";
 import { importSealKey } from "../../shared/seal.ts";
 import { newDatabase } from "./control-database.ts";
 
@@ -92,6 +99,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     { url: "http://127.0.0.1:9", db: "gateway", user: "default", password: "" },
     log,
   );
+  const resync = new Resync(connection.db, store, publisher);
   const app = createApp({
     adminToken: ADMIN_TOKEN,
     internalToken: INTERNAL_TOKEN,
@@ -99,6 +107,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     analytics,
     cells,
     store,
+    resync,
     cell: "local",
     usageRetentionDays: 180,
     compressor: { url: "", timeoutMs: 800 },
@@ -111,7 +120,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     ctx: context("admin"),
     store,
     publisher,
-    resync: new Resync(connection.db, store, cells, publisher),
+    resync,
     cell,
     request: async (method, path, body, headers = {}) =>
       await app.request(path, {
@@ -144,6 +153,10 @@ async function startPlaces(): Promise<Places> {
     });
     request.on("end", () => {
       if (cell.fail) return void response.writeHead(500).end();
+      if (request.url === INTERNAL_PATHS.budgetRebuild) {
+        const { subjects } = rebuildBodySchema.parse(JSON.parse(text));
+        return void response.end(JSON.stringify({ rebuilt: subjects.length }));
+      }
       const { items } = invalidateBodySchema.parse(JSON.parse(text));
       cell.items.push(...items.map((item) => revItemSchema.parse(item)));
       cell.changes.push(...items.filter((item) => Object.keys(item).length > 3));

@@ -1,0 +1,26 @@
+/**
+ * Holds the term counters of every tenant and key with a cap against the ledger (decisions §2.7, §19.6), in batches
+ * through the control service's own cell. Counters without a cap bind nobody: they are held against it when a cap is set.
+ */
+import type { Database } from "../db/connect.ts";
+import { cappedSubjects } from "./budget-subjects.ts";
+import type { CellAddress, Cells } from "./cells.ts";
+
+/** How many counters the ledger answered for, and whether the cell was there to ask for all. */
+export interface Rebuilt {
+  readonly budgets: number;
+  readonly complete: boolean;
+}
+
+/** Never throws for a cell that does not answer: what was rebuilt so far counts. */
+export async function rebuildBudgets(db: Database, cells: Cells, own: CellAddress): Promise<Rebuilt> {
+  let budgets = 0;
+  for await (const batch of cappedSubjects(db)) {
+    try {
+      budgets += await cells.rebuildBudgets(own, batch);
+    } catch {
+      return { budgets, complete: false };
+    }
+  }
+  return { budgets, complete: true };
+}

@@ -1,0 +1,29 @@
+/**
+ * Hot copies of the settings that the data plane reads (decisions §32.1). Each always has one: nothing saved is a copy with
+ * an empty value, whose defaults are its reader's, so that no isolate asks the store again and again for what is absent.
+ */
+import { inArray } from "drizzle-orm";
+import { HOT_SETTINGS, type SettingsRecord, settingsRecordSchema } from "../../shared/records.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { appSettings } from "../db/schema/settings.ts";
+
+/** Copies by names; names that the data plane does not read are absent. */
+export async function buildSettings(
+  db: Database | Transaction,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, SettingsRecord>> {
+  const hot = HOT_SETTINGS.filter((name) => names.includes(name));
+  if (hot.length === 0) return new Map();
+  const rows = await db.select().from(appSettings).where(inArray(appSettings.key, hot));
+  return new Map(
+    hot.map((name) => {
+      const saved = rows.find((row) => row.key === name);
+      return [name, settingsRecordSchema.parse({ v: 1, value: saved?.value ?? {}, rev: saved?.rev ?? 0 })];
+    }),
+  );
+}
+
+/** The names, in one batch. */
+export async function* settingsNames(): AsyncGenerator<readonly string[]> {
+  yield HOT_SETTINGS;
+}

@@ -1,0 +1,34 @@
+/**
+ * What happens once after a start of the control service, each part until it has succeeded (decisions §2.7): the hot copies
+ * before anything is served, if the store is there, and the budgets once a cell is.
+ */
+import type { Logger } from "pino";
+import type { VerbContext } from "../services/context.ts";
+import { resyncCopies } from "../services/gateway/resync.ts";
+import { type CellDirectory, cellOf } from "../services/load/cell-of.ts";
+import { rebuildBudgets } from "./budget-rebuild.ts";
+import type { Resync } from "./resync.ts";
+
+/** The parts, to be called again and again; the first rejects while the store does not answer. */
+export function startSync(
+  ctx: VerbContext,
+  copies: Resync,
+  directory: CellDirectory,
+  log: Logger,
+): { readonly syncAtStart: () => Promise<void>; readonly rebuildAtStart: () => Promise<void> } {
+  let synced = false;
+  let rebuilt = false;
+  return {
+    syncAtStart: async () => {
+      if (synced) return;
+      log.info({ event: "resync", ...(await resyncCopies(ctx, copies)).record });
+      synced = true;
+    },
+    rebuildAtStart: async () => {
+      if (rebuilt) return;
+      const { budgets, complete } = await rebuildBudgets(ctx.db, directory.cells, cellOf(directory, {}));
+      rebuilt = complete;
+      if (complete) log.info({ event: "budgets_rebuilt", budgets });
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** A resync on the running stack, whose stores lost something and gained something (decisions §2.7). */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "@upstash/redis";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
+import { openEngine } from "../../infra/local/clickhouse/engine.ts";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { BudgetUsage } from "../../shared/schema/budget.ts";
+import type { Resynced } from "../../shared/schema/resync.ts";
+import { zeroUsageRow } from "../../shared/usage-row.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const dataDir = mkdtempSync(join(tmpdir(), "gateway-resync-"));
+const undo: (() => Promise<void> | void)[] = [() => rmSync(dataDir, { recursive: true, force: true })];
+let stack: Stack;
+let gateway: Gateway;
+let upstream: TestUpstream;
+let redis: Redis;
+let insert: (row: object) => Promise<void>;
+
+beforeAll(async () => {
+  upstream = await startTestUpstream();
+  undo.push(async () => await upstream.close());
+  const store = await startRedisBridge({ backend: memoryBackend(), token: "token" });
+  undo.push(async () => await store.close());
+  redis = new Redis({ url: store.url, token: "token", automaticDeserialization: false });
+  const engine = openEngine(join(dataDir, "clickhouse"), 2);
+  undo.push(() => engine.close());
+  const ledger = await startClickhouseBridge({ engine, user: "default", password: "secret" });
+  undo.push(async () => await ledger.close());
+  insert = async (row) => {
+    const url = `${ledger.url}/?query=${encodeURIComponent("INSERT INTO gateway.usage_raw FORMAT JSONEachRow")}`;
+    const headers = { "x-clickhouse-user": "default", "x-clickhouse-key": "secret" };
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(row) });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  };
+  stack = await startStack({
+    env: stackEnv(dataDir, {
+      GATEWAY_REDIS_URL: store.url,
+      GATEWAY_REDIS_TOKEN: "token",
+      GATEWAY_CLICKHOUSE_URL: ledger.url,
+      GATEWAY_CLICKHOUSE_PASSWORD: "secret",
+    }),
+  });
+  undo.push(async () => await stack.stop());
+  gateway = new Gateway(stack);
+});
+afterAll(async () => {
+  for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+});
+
+it("restores what was lost, takes away what was forged, and counts what the ledger has", async () => {
+  const minted = await gateway.mint(upstream.url);
+  const path = `/tenants/${minted.tenant.id}`;
+  const minuteAgo = Date.now() - 60_000;
+  const budget_started_at = new Date(minuteAgo).toISOString();
+  await gateway.must("PATCH", `${path}/budget`, { budget_tokens: 1000, budget_started_at });
+  const status = async (): Promise<number> => {
+    const response = await gateway.chat(minted);
+    await response.text();
+    return response.status;
+  };
+  const usage = async (): Promise<BudgetUsage> => await gateway.must<BudgetUsage>("GET", `${path}/budget/usage`);
+  expect(await status()).toBe(200);
+  await waitFor(usage, ({ used_tokens, reserved_tokens }) => used_tokens === 33 && reserved_tokens === 0);
+  await waitFor(
+    async () => await gateway.rows(minted.tenant.id),
+    (rows) => rows.length === 1,
+  );
+
+  await redis.flushdb();
+  await redis.set("model:forged", "{}");
+  const { ts_ms, ...row } = zeroUsageRow(crypto.randomUUID(), minuteAgo);
+  const own = { tenant_id: minted.tenant.id, key_id: minted.key.id, total_tokens: 1000 };
+  await insert({ ...row, ...own, ts: new Date(ts_ms).toISOString().slice(0, -1) });
+  expect(await usage()).toMatchObject({ used_tokens: 33 });
+
+  const { duration_ms, ...counts } = await gateway.must<Resynced>("POST", "/resync");
+  expect(counts).toEqual({ keys: 1, models: 1, mcp_servers: 0, settings: 3, budgets: 1, removed: 1 });
+  expect(duration_ms).toBeGreaterThan(0);
+  expect(await usage()).toMatchObject({ used_tokens: 1000, remaining_tokens: 0, ratio: 1, state: "exhausted" });
+  expect(await redis.exists("model:forged")).toBe(0);
+  expect(await status()).toBe(403);
+  await gateway.must("PATCH", `${path}/budget`, { budget_tokens: 2000, budget_started_at });
+  expect(await status()).toBe(200);
+});
