@@ -185,4 +185,12 @@ describe("who waits", () => {
     await settles(first, [3, 0]);
     await settles(second, [1, 1]);
   });
+
+  it("is passed over for a model whose requests have become three times as heavy", async () => {
+    const { first, second, leaves } = await contention();
+    await gateway.must("PUT", `/models/${first.model.id}/weight`, { admission_weight: 300 });
+    leaves?.abort();
+    await settles(first, [3, 0]);
+    await settles(second, [1, 1]);
+  });
 });
