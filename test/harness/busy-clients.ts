@@ -1,0 +1,51 @@
+/**
+ * Clients of one tenant that send one request after another, and what those were answered that started after a given
+ * moment: a revocation is in force for a request that starts after it was confirmed, not for one that was under way.
+ */
+import type { Gateway, Minted } from "./gateway.ts";
+import { waitFor } from "./wait-for.ts";
+
+export interface BusyClients {
+  /** Resolves when at least so many answers were 200. */
+  served(atLeast: number): Promise<void>;
+  /** Ends the clients; answers the status of one request of each that started after this call, 0 when it got none. */
+  afterNow(): Promise<readonly number[]>;
+}
+
+/** Starts them. */
+export function busyClients(gateway: Gateway, minted: Minted, count: number): BusyClients {
+  let served = 0;
+  let counts = false;
+  const client = async (): Promise<number> => {
+    for (;;) {
+      const late = counts;
+      const status = await statusOf(gateway, minted);
+      if (status === 200) served += 1;
+      if (late) return status;
+    }
+  };
+  const clients = Array.from({ length: count }, client);
+  return {
+    served: async (atLeast) => {
+      await waitFor(
+        () => served,
+        (now) => now >= atLeast,
+      );
+    },
+    afterNow: async () => {
+      counts = true;
+      return await Promise.all(clients);
+    },
+  };
+}
+
+/** The status of one request; 0 when the gateway could not be reached. */
+export async function statusOf(gateway: Gateway, minted: Minted): Promise<number> {
+  try {
+    const response = await gateway.chat(minted);
+    await response.text();
+    return response.status;
+  } catch {
+    return 0;
+  }
+}
