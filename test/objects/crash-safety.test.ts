@@ -193,7 +193,8 @@ const acts: readonly Act[] = [
 /** The client sends a part of its body and is gone. */
 function hangUp(scene: Scene): void {
   const parts = [new TextEncoder().encode('{"model":')];
-  const body = new ReadableStream<Uint8Array>({
+  const body = new ReadableStream({
+    type: "bytes",
     pull: (controller) => {
       const part = parts.shift();
       if (part !== undefined) {

@@ -111,8 +111,17 @@ export class Scene {
 
   static async open(): Promise<Scene> {
     const scene = new Scene();
-    await scene.#stub().setCapacity(1);
+    await scene.stub.setCapacity(1);
     return scene;
+  }
+
+  get stub(): DurableObjectStub<Cell> {
+    return CELL.getByName(this.name);
+  }
+
+  /** Ends the Cell as a deploy does: its memory is gone, its storage stays. */
+  async reset(): Promise<void> {
+    await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
   }
 
   override(ports: Partial<Ports>): void {
@@ -125,7 +134,7 @@ export class Scene {
 
   /** Runs the request to its very end. Answers what the client got; null when it heard nothing, or not all. */
   async run(): Promise<number | null> {
-    const holder = this.full ? await this.#stub().admit(askFor(HOLDER)) : null;
+    const holder = this.full ? await this.stub.admit(askFor(HOLDER)) : null;
     const body = '{"model":"tiny","max_tokens":40,"messages":[]}';
     const { request } = this.world.received({ body, ...this.init, signal: this.client.signal });
     const ports = { ...this.ports, admission: this.#admission(), ...this.#overrides };
@@ -144,7 +153,7 @@ export class Scene {
   /** Resolves when the Cell holds nothing and nobody waits. */
   async emptied(): Promise<void> {
     await waitFor(
-      async () => await this.#stub().stats(),
+      async () => await this.stub.stats(),
       ({ in_flight, queued }) => in_flight === 0 && queued === 0,
     );
   }
@@ -163,7 +172,7 @@ export class Scene {
 
   /** The request's rows on the Ledger's disk, once everything before now has arrived there. */
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    await this.#stub().record(rowFor(MARKER));
+    await this.stub.record(rowFor(MARKER));
     const commits = await runInDurableObject(LEDGER.getByName(`${this.name}:0`), (_ledger, state) =>
       state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
     );
@@ -184,10 +193,6 @@ export class Scene {
     } catch {
       return false;
     }
-  }
-
-  #stub(): DurableObjectStub<Cell> {
-    return CELL.getByName(this.name);
   }
 
   #admission(): Admission {
