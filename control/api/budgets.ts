@@ -17,6 +17,7 @@ export function budgetRoutes(app: Api, deps: ApiDeps): void {
     summary: "Read what a tenant has used of its budget",
     tag,
     answer: budgetUsageSchema,
+    reaches: "cell",
     handler: async (c) => c.json(await getTenantBudgetUsage(c.var.ctx, directory, pathId(c))),
   });
   endpoint(app, {
@@ -25,6 +26,7 @@ export function budgetRoutes(app: Api, deps: ApiDeps): void {
     summary: "Read what a key has used of its budget",
     tag,
     answer: budgetUsageSchema,
+    reaches: "cell",
     handler: async (c) => c.json(await getKeyBudgetUsage(c.var.ctx, directory, pathId(c))),
   });
 }

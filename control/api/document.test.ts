@@ -1,48 +1,119 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import core, { type RulesetDefinition } from "@stoplight/spectral-core";
+import rulesets from "@stoplight/spectral-rulesets";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { usageLogsQuerySchema } from "../../shared/schema/usage.ts";
+import { type ApiDocument, readDocument } from "../../test/harness/api-document.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 
-interface Operation {
-  readonly operationId: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
-  readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, object>>;
-}
-
 let control: TestControl;
-let operations: readonly (readonly [method: string, path: string, operation: Operation])[];
+let document: ApiDocument;
 
 beforeAll(async () => {
   control = await startControl();
-  const document = (await (await control.app.request("/api/v1/openapi.json")).json()) as {
-    paths: Record<string, Record<string, Operation>>;
-  };
-  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => [method, path, operation] as const),
-  );
+  document = readDocument(await (await control.app.request("/api/v1/openapi.json")).text());
 });
 afterAll(async () => {
   await control.close();
 });
 
-it("names every operation once, and every parameter of its path", () => {
-  const ids = operations.map(([, , { operationId }]) => operationId);
-  expect(new Set(ids).size).toBe(ids.length);
-  for (const [method, path, { parameters = [] }] of operations) {
-    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
-    const documented = parameters.filter((parameter) => parameter.in === "path" && parameter.required);
-    expect([method, path, documented.map(({ name }) => name)]).toEqual([method, path, inPath]);
-  }
+/** A finding for every operation that a rule does not hold for. */
+const findings = (holds: (operation: ApiDocument["operations"][number]) => boolean): readonly string[] =>
+  document.operations.filter((operation) => !holds(operation)).map(({ method, path }) => `${method} ${path}`);
+
+describe("the document", () => {
+  it("has nothing that the oas ruleset of spectral finds fault with", async () => {
+    const spectral = new core.Spectral();
+    spectral.setRuleset({ extends: [rulesets.oas as RulesetDefinition] });
+    const found = await spectral.run(JSON.parse(document.text) as Record<string, unknown>);
+    expect(found.map(({ code, path, message }) => `${code} ${path.join(".")} ${message}`)).toEqual([]);
+  });
+
+  it("names every operation once, and every parameter of its path", () => {
+    const ids = document.operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { method, path, parameters } of document.operations) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      const documented = parameters.filter((parameter) => parameter.in === "path" && parameter.required);
+      expect([method, path, documented.map(({ name }) => name)]).toEqual([method, path, inPath]);
+    }
+  });
+
+  it("says of every operation what it does, needs and answers, errors included", () => {
+    expect(
+      findings(({ summary, description, tags }) => summary !== "" && description !== "" && tags.length === 1),
+    ).toEqual([]);
+    expect(
+      findings(
+        ({ responses, security }) => security?.length === 0 || ["401", "503"].every((status) => status in responses),
+      ),
+    ).toEqual([]);
+    expect(
+      findings(
+        ({ requestBody, responses }) =>
+          requestBody === undefined || ["400", "413"].every((status) => status in responses),
+      ),
+    ).toEqual([]);
+    expect(findings(({ path, responses }) => !path.includes("{") || "404" in responses)).toEqual([]);
+    expect(
+      findings(({ method, responses }) => {
+        const successes = Object.keys(responses).filter((status) => status.startsWith("2"));
+        return successes.length === 1 && successes[0] === (method === "delete" ? "204" : "200");
+      }),
+    ).toEqual([]);
+  });
+
+  it("shows the actor's header with every write, and the idempotency key with creates", () => {
+    const headers = (operation: ApiDocument["operations"][number]) =>
+      operation.parameters.filter((parameter) => parameter.in === "header").map(({ name }) => name);
+    expect(
+      findings((operation) => headers(operation).includes("x-gateway-audit-actor") === (operation.method !== "get")),
+    ).toEqual([]);
+    const creates = document.operations.filter((operation) => headers(operation).includes("idempotency-key"));
+    expect(creates.map(({ path }) => path)).toEqual(expect.arrayContaining(CREATES));
+    expect(creates.filter(({ method, responses }) => method !== "post" || !("409" in responses))).toEqual([]);
+  });
+
+  it("gives every body and answer an example that its schema accepts", () => {
+    const wrong: string[] = [];
+    for (const { method, path, requestBody, responses } of document.operations) {
+      const contents = [
+        ...Object.values(requestBody?.content ?? {}),
+        ...Object.values(responses).flatMap(({ content = {} }) => Object.values(content)),
+      ];
+      for (const { schema, example } of contents) {
+        if (example === undefined) wrong.push(`${method} ${path}: no example`);
+        for (const complaint of document.complaints(schema, example)) wrong.push(`${method} ${path}: ${complaint}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
 });
 
-it("shows the headers of a write, and one kind of success", () => {
-  for (const [method, path, { parameters = [], responses }] of operations) {
-    const headers = parameters.filter((parameter) => parameter.in === "header").map(({ name }) => name);
-    const wanted = method === "get" ? [] : ["x-gateway-audit-actor", ...(method === "post" ? ["idempotency-key"] : [])];
-    expect([method, path, headers]).toEqual([method, path, wanted]);
-    const successes = Object.keys(responses).filter((status) => status.startsWith("2"));
-    expect([method, path, successes]).toEqual([method, path, [method === "delete" ? "204" : "200"]]);
-  }
+/** Routes that honour Idempotency-Key (decisions §2.5). */
+const CREATES = [
+  "/api/v1/tenants",
+  "/api/v1/tenants/{id}/keys",
+  "/api/v1/models",
+  "/api/v1/models/{id}/endpoints",
+  "/api/v1/fairshare/groups",
+  "/api/v1/mcp-servers",
+];
+
+describe("the reference at /docs", () => {
+  it("is served from here, without a token, and loads nothing from elsewhere", async () => {
+    const page = await control.app.request("/docs");
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const html = await page.text();
+    expect(html).not.toMatch(/https?:\/\//);
+    const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? "");
+    expect(links).toHaveLength(4);
+    for (const link of links) {
+      const file = await control.app.request(`/${link}`);
+      expect([link, file.status, (await file.arrayBuffer()).byteLength > 0]).toEqual([link, 200, true]);
+    }
+    expect((await control.app.request("/docs/package.json")).status).toBe(404);
+  });
 });
 
 it("clamps a limit of any size, and refuses what is none", async () => {

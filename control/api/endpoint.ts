@@ -17,29 +17,26 @@ interface Endpoint {
   /** With `{name}` for path parameters. */
   readonly path: string;
   readonly summary: string;
+  /** More than the summary says; the rules of all routes are added to the document by themselves. */
+  readonly description?: string;
   readonly tag: string;
   readonly body?: z.ZodType;
   readonly query?: z.ZodObject;
   readonly answer?: z.ZodType;
+  /** Answered by {@link create}: the Idempotency-Key is honoured. */
+  readonly creates?: true;
+  /** Answers 502 when this cannot be reached. */
+  readonly reaches?: "cell" | "job scheduler";
   readonly handler: (c: RouteContext) => Promise<Response>;
 }
-
-const ERRORS: Readonly<Record<number, string>> = {
-  400: "A field is missing or malformed; `error.details` names each one.",
-  401: "The admin token is missing or wrong.",
-  404: "There is no such resource.",
-  409: "Another resource has this value, or the idempotency key is in use.",
-  413: "The body is too large.",
-  502: "A cell does not answer.",
-  503: "A store cannot be reached.",
-};
 
 const ACTOR_HEADER = {
   name: "x-gateway-audit-actor",
   in: "header" as const,
   required: false,
   description: "Who the audit log names for this change, default `admin`.",
-  schema: { type: "string" as const },
+  schema: { type: "string" as const, maxLength: 256 },
+  example: "deploy-pipeline",
 };
 
 const IDEMPOTENCY_HEADER = {
@@ -48,6 +45,7 @@ const IDEMPOTENCY_HEADER = {
   required: false,
   description: "For 24 hours, the same request under the same key is done once and answered the same.",
   schema: { type: "string" as const, minLength: 1, maxLength: 255 },
+  example: "create-research-1",
 };
 
 /** Adds a route to the application and to its document. */
@@ -57,9 +55,9 @@ export function endpoint(app: Api, route: Endpoint): void {
     method: route.method,
     path: route.path,
     summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
     tags: [route.tag],
     operationId: `${route.method}${route.path.replace("/api/v1", "").replace(/[/{}-]+(\w?)/g, (_, next: string) => next.toUpperCase())}`,
-    security: [{ adminToken: [] }],
     parameters: [
       ...names.map((name) => ({
         name,
@@ -68,7 +66,7 @@ export function endpoint(app: Api, route: Endpoint): void {
         schema: { type: "string" as const },
       })),
       ...(route.method === "get" ? [] : [ACTOR_HEADER]),
-      ...(route.method === "post" ? [IDEMPOTENCY_HEADER] : []),
+      ...(route.creates ? [IDEMPOTENCY_HEADER] : []),
     ],
     request: {
       ...(route.query === undefined ? {} : { query: route.query }),
@@ -80,15 +78,32 @@ export function endpoint(app: Api, route: Endpoint): void {
       ...(route.answer === undefined
         ? { 204: { description: "Done." } }
         : { 200: { description: "Done.", content: { "application/json": { schema: route.answer } } } }),
-      ...Object.fromEntries(
-        Object.entries(ERRORS).map(([status, description]) => [
-          status,
-          { description, content: { "application/json": { schema: errorBodySchema } } },
-        ]),
-      ),
+      ...errorAnswers(route, names.length > 0),
     },
   });
   app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), route.handler);
+}
+
+function errorAnswers({ body, query, creates, reaches, method }: Endpoint, named: boolean): Record<number, object> {
+  const descriptions: Readonly<Record<number, string | false | undefined>> = {
+    400:
+      (body !== undefined || query !== undefined || method === "post") &&
+      "A field is missing or malformed; `error.details` names each one.",
+    401: "The admin token is missing or wrong.",
+    404: (named || (query !== undefined && "cell" in query.shape)) && "There is no such resource.",
+    409:
+      (body !== undefined || creates) &&
+      `Another resource has this value${creates ? ", or the idempotency key is in use" : ""}.`,
+    413: body !== undefined && "The body is too large.",
+    502: reaches !== undefined && `The ${reaches} does not answer.`,
+    503: "A store cannot be reached.",
+  };
+  const content = { "application/json": { schema: errorBodySchema } };
+  return Object.fromEntries(
+    Object.entries(descriptions)
+      .filter(([, description]) => typeof description === "string")
+      .map(([status, description]) => [status, { description, content }]),
+  );
 }
 
 /** The JSON body. Throws 400 `invalid_json`. */

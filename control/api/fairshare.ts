@@ -29,6 +29,7 @@ export function fairshareRoutes(app: Api): void {
     tag,
     body: createGroupSchema,
     answer: fairshareGroupSchema,
+    creates: true,
     handler: async (c) => await create(c, async (input) => await createGroup(c.var.ctx, input)),
   });
   endpoint(app, {

@@ -43,6 +43,7 @@ export function keyRoutes(app: Api): void {
     tag,
     body: createKeySchema,
     answer: createdKeySchema,
+    creates: true,
     handler: async (c) => await create(c, async (input) => await createKey(c.var.ctx, pathId(c), input)),
   });
   endpoint(app, {

@@ -26,6 +26,7 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     tag,
     query: cellQuerySchema,
     answer: capacitySchema,
+    reaches: "cell",
     handler: async (c) => c.json(await getCapacity(directory, c.req.query())),
   });
   endpoint(app, {
@@ -36,6 +37,7 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     query: cellQuerySchema,
     body: setCapacitySchema,
     answer: capacitySchema,
+    reaches: "cell",
     handler: async (c) => written(c, await setCapacity(c.var.ctx, directory, c.req.query(), await jsonBody(c))),
   });
   endpoint(app, {
@@ -45,6 +47,7 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     tag,
     query: cellQuerySchema,
     answer: fairshareLiveSchema,
+    reaches: "cell",
     handler: async (c) => c.json(await getFairshareLive(directory, c.req.query())),
   });
   endpoint(app, {
@@ -54,6 +57,7 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     tag,
     query: historyQuerySchema,
     answer: z.array(fairshareSampleSchema),
+    reaches: "cell",
     handler: async (c) => c.json((await getFairshareHistory(directory, c.req.query())) as object[]),
   });
 }

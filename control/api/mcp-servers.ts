@@ -34,6 +34,7 @@ export function mcpServerRoutes(app: Api): void {
     tag,
     body: createMcpServerSchema,
     answer: mcpServerSchema,
+    creates: true,
     handler: async (c) => await create(c, async (input) => await createMcpServer(c.var.ctx, input)),
   });
   endpoint(app, {

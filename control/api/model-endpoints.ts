@@ -39,6 +39,7 @@ export function modelEndpointRoutes(app: Api): void {
     tag,
     body: createModelEndpointSchema,
     answer: modelEndpointSchema,
+    creates: true,
     handler: async (c) => await create(c, async (input) => await createEndpoint(c.var.ctx, pathId(c), input)),
   });
   endpoint(app, {

@@ -49,6 +49,7 @@ export function modelRoutes(app: Api): void {
     tag,
     body: createModelSchema,
     answer: modelSchema,
+    creates: true,
     handler: async (c) => await create(c, async (input) => await createModel(c.var.ctx, input)),
   });
   endpoint(app, {

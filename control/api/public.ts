@@ -1,22 +1,45 @@
 /**
- * The three routes without token (specification "Public Management routes").
+ * The routes without token: liveness, version and document (specification "Public Management routes"), and the document's
+ * human-readable form.
  */
+import { z } from "zod";
+import { docsRoutes } from "./docs.ts";
+import { buildDocument } from "./document.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
-/** Health, version and the document. */
+const versionSchema = z
+  .object({
+    version: z.string(),
+    git_sha: z.string().nullable(),
+    built_at: z.string().nullable(),
+  })
+  .meta({ id: "Version" });
+
+/** Health, version, document and reference. */
 export function publicRoutes(app: Api, deps: ApiDeps): void {
+  const json = (schema: z.ZodType) => ({ "application/json": { schema } });
+  const route = (path: string, operationId: string, summary: string, content: object): void => {
+    app.openAPIRegistry.registerPath({
+      method: "get",
+      path,
+      operationId,
+      summary,
+      tags: ["Gateway"],
+      security: [],
+      responses: { 200: { description: "Done.", content } },
+    });
+  };
+  route("/api/v1/health", "getHealth", "Say that the service lives; looks at no store", {
+    "text/plain": { schema: z.literal("ok") },
+  });
+  route("/api/v1/version", "getVersion", "Read the running version", json(versionSchema));
+  route("/api/v1/openapi.json", "getOpenapi", "Read this document", json(z.looseObject({ openapi: z.string() })));
   app.get("/api/v1/health", (c) => c.text("ok"));
   app.get("/api/v1/version", (c) => c.json(deps.version));
-  app.get("/api/v1/openapi.json", (c) =>
-    c.json(
-      app.getOpenAPI31Document({
-        openapi: "3.1.0",
-        info: {
-          title: "Gateway Management API",
-          version: deps.version.version,
-          description: "Tenants, keys, models and usage of the gateway.",
-        },
-      }),
-    ),
-  );
+  let document: object | undefined;
+  app.get("/api/v1/openapi.json", (c) => {
+    document ??= buildDocument(app, deps.version.version);
+    return c.json(document);
+  });
+  docsRoutes(app);
 }

@@ -53,6 +53,7 @@ export function tenantRoutes(app: Api): void {
     tag,
     body: createTenantSchema,
     answer: tenantSchema,
+    creates: true,
     handler: async (c) => await create(c, async (input) => await createTenant(c.var.ctx, input)),
   });
   endpoint(app, {

@@ -195,6 +195,7 @@ export function usageRoutes(app: Api, deps: ApiDeps): void {
     tag: "Load",
     query: z.object({ cell: z.string().optional() }),
     answer: statsSchema,
+    reaches: "cell",
     handler: async (c) => c.json(await getStats(c.var.ctx, deps.cell, deps.cells, deps.store, c.req.query())),
   });
 }

@@ -34,7 +34,7 @@ export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) => {
     max === Number.MAX_SAFE_INTEGER
       ? `must be a whole number of at least ${min}`
       : `must be a whole number from ${min} to ${max}`;
-  return z.number({ error }).refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, error);
+  return z.number({ error }).int(error).min(min, error).max(max, error);
 };
 
 /** A finite amount of at least 0. */

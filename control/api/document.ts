@@ -1,0 +1,157 @@
+/**
+ * The OpenAPI document: what the routes declare, and what holds for all of them said once for each (examples, headers,
+ * the rules of lists, writes and creates). It is made from the schemas that validate, and from nothing else.
+ */
+import { sample } from "openapi-sampler";
+import { type ErrorCode, type ErrorOptions, errorBody } from "../../shared/errors.ts";
+import { exampleOf } from "./document-examples.ts";
+import { TAGS } from "./tags.ts";
+import type { Api } from "./types.ts";
+
+interface SchemaNode {
+  type?: string | string[];
+  properties?: Record<string, SchemaNode>;
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  examples?: unknown[];
+  $ref?: string;
+  [keyword: string]: unknown;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  description?: string;
+  example?: unknown;
+  schema: SchemaNode;
+}
+
+interface Answer {
+  description: string;
+  content?: Record<string, { schema: SchemaNode; example?: unknown }>;
+  headers?: Record<string, object>;
+}
+
+interface Operation {
+  readonly summary: string;
+  description?: string;
+  readonly tags: readonly string[];
+  parameters?: Parameter[];
+  requestBody?: Required<Pick<Answer, "content">>;
+  responses: Record<string, Answer>;
+}
+
+/** The document of every route of the application. Throws when a route's tag has no chapter. */
+export function buildDocument(app: Api, version: string): object {
+  const document = app.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: {
+      title: "Gateway Management API",
+      version,
+      description:
+        "Tenants, keys, models, budgets and usage of the gateway. Every route but the three of the service itself needs `Authorization: Bearer <GATEWAY_ADMIN_TOKEN>`. Errors have one shape; `error.details` names every refused field. Unknown fields are ignored.",
+      contact: { name: "The operator of this gateway" },
+      license: { name: "Apache-2.0" },
+    },
+    servers: [{ url: "/", description: "This gateway's admin listener" }],
+    security: [{ adminToken: [] }],
+  }) as unknown as {
+    paths: Record<string, Record<string, Operation>>;
+    components: { schemas: Record<string, SchemaNode> };
+  };
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  nameExamples(document);
+  for (const { method, operation } of operations) describeOperation(method, operation, document);
+  return { ...document, tags: chapters(operations.flatMap(({ operation }) => operation.tags)) };
+}
+
+function chapters(used: readonly string[]): readonly object[] {
+  const unknown = used.find((tag) => !(tag in TAGS));
+  if (unknown !== undefined) throw new Error(`the tag '${unknown}' needs a line in control/api/tags.ts`);
+  return Object.entries(TAGS)
+    .filter(([name]) => used.includes(name))
+    .map(([name, description]) => ({ name, description }));
+}
+
+/** Gives every field an example that its schema does not imply already. */
+function nameExamples(node: unknown): void {
+  if (typeof node !== "object" || node === null) return;
+  if ("properties" in node) {
+    for (const [field, schema] of Object.entries((node as SchemaNode).properties ?? {})) giveExample(field, schema);
+  }
+  for (const inner of Object.values(node)) nameExamples(inner);
+}
+
+function giveExample(field: string, schema: SchemaNode): void {
+  if ([schema.enum, schema.const, schema.examples, schema.$ref].some((known) => known !== undefined)) return;
+  const types = [schema.type ?? []].flat();
+  const example = exampleOf(field, types);
+  if (example !== undefined) schema.examples = [example];
+  else if (types.includes("null") && !types.includes("object") && schema.default === undefined)
+    schema.examples = [null];
+}
+
+const SYNC = {
+  "x-gateway-sync": {
+    description: "`pending` when a store or cell has not confirmed within a second; it is tried on until it has.",
+    schema: { type: "string", enum: ["pending"] },
+  },
+};
+const LINK = {
+  link: { description: 'The next page, `rel="next"`; absent on the last.', schema: { type: "string" } },
+};
+const REPLAYED = {
+  "idempotency-replayed": {
+    description: "`true` when this is the stored answer of an earlier request.",
+    schema: { type: "string", enum: ["true"] },
+  },
+};
+
+const ERROR_EXAMPLES: Readonly<Record<string, readonly [ErrorCode, ErrorOptions]>> = {
+  400: ["validation_failed", { details: [{ path: "name", message: "must not be blank" }] }],
+  401: ["unauthorized", {}],
+  404: ["not_found", {}],
+  409: ["already_exists", { value: "tenant 'research'", param: "name" }],
+  413: ["request_too_large", {}],
+  502: ["cell_unreachable", { value: "local" }],
+  503: ["database_unavailable", {}],
+};
+
+function describeOperation(method: string, operation: Operation, document: object): void {
+  const { parameters = [], responses } = operation;
+  const names = parameters.map((parameter) => parameter.name);
+  const [isPaged, isWrite, isCreate] = [names.includes("cursor"), method !== "get", names.includes("idempotency-key")];
+  operation.description = [
+    `${operation.description ?? operation.summary}.`.replace(/\.\.$/, "."),
+    isPaged ? "Paged: follow the `link` header." : "",
+    isWrite
+      ? "Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise."
+      : "",
+    isCreate ? "Safe to repeat under the same `idempotency-key`." : "",
+  ]
+    .filter((sentence) => sentence !== "")
+    .join(" ");
+  for (const parameter of parameters) {
+    const example = parameter.example ?? exampleOf(parameter.name, [parameter.schema.type ?? "string"].flat());
+    if (example !== undefined && parameter.schema.enum === undefined) parameter.example = example;
+  }
+  for (const content of Object.values(operation.requestBody?.content ?? {}))
+    content.example = sampleOf(content.schema, document);
+  for (const [status, answer] of Object.entries(responses)) {
+    const error = ERROR_EXAMPLES[status];
+    for (const content of Object.values(answer.content ?? {}))
+      content.example = error === undefined ? sampleOf(content.schema, document) : errorBody(...error);
+    if (status.startsWith("2")) {
+      const headers = { ...(isPaged ? LINK : {}), ...(isWrite ? SYNC : {}), ...(isCreate ? REPLAYED : {}) };
+      if (Object.keys(headers).length > 0) answer.headers = headers;
+    }
+  }
+}
+
+/** The package types an older JSON Schema than the one it reads. */
+function sampleOf(schema: SchemaNode, document: object): unknown {
+  return sample(schema as Parameters<typeof sample>[0], { quiet: true }, document);
+}

@@ -1,0 +1,85 @@
+/**
+ * The Management API's document as tests read it: its operations, and a judge of whether a value is what a schema says.
+ */
+
+import { createRequire } from "node:module";
+import { Ajv2020, type AnySchemaObject, type ValidateFunction } from "ajv/dist/2020.js";
+import type { FormatsPlugin } from "ajv-formats";
+
+const addFormats = createRequire(import.meta.url)("ajv-formats") as FormatsPlugin;
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required?: boolean;
+  readonly example?: unknown;
+  readonly schema: AnySchemaObject;
+}
+
+interface Content {
+  readonly schema: AnySchemaObject;
+  readonly example?: unknown;
+}
+
+export interface Answer {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, Content>>;
+  readonly headers?: Readonly<Record<string, object>>;
+}
+
+export interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  /** Empty for the routes that need no token. */
+  readonly security?: readonly object[];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, Answer>>;
+}
+
+export interface ApiDocument {
+  readonly text: string;
+  readonly operations: readonly Operation[];
+  /** What is wrong with a value, empty when the schema accepts it. */
+  complaints(schema: AnySchemaObject, value: unknown): readonly string[];
+  /** The schema with its reference followed. */
+  resolved(schema: AnySchemaObject): AnySchemaObject;
+}
+
+/** Reads the document of a service. */
+export function readDocument(text: string): ApiDocument {
+  const document = JSON.parse(text) as {
+    paths: Record<
+      string,
+      Record<string, Omit<Operation, "method" | "path" | "parameters"> & Partial<Pick<Operation, "parameters">>>
+    >;
+    components: { schemas: Record<string, AnySchemaObject> };
+  };
+  const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true }));
+  const compiled = new Map<AnySchemaObject, ValidateFunction>();
+  return {
+    text,
+    operations: Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        ...operation,
+        parameters: operation.parameters ?? [],
+        method,
+        path,
+      })),
+    ),
+    complaints: (schema, value) => {
+      const validate = compiled.get(schema) ?? ajv.compile({ ...schema, components: document.components });
+      compiled.set(schema, validate);
+      if (validate(value)) return [];
+      return (validate.errors ?? []).map((error) => `${error.instancePath || "body"} ${error.message}`);
+    },
+    resolved: (schema) => {
+      const name = typeof schema["$ref"] === "string" ? schema["$ref"].split("/").at(-1) : undefined;
+      return (name === undefined ? undefined : document.components.schemas[name]) ?? schema;
+    },
+  };
+}
