@@ -5,6 +5,9 @@ import { waitUntil } from "cloudflare:workers";
 import { CellAdmission } from "./adapters/cell-admission.ts";
 import { CellTallies } from "./adapters/cell-tallies.ts";
 import { consoleLog } from "./adapters/console-log.ts";
+import { ControlIdentities } from "./adapters/control-identities.ts";
+import { IssuerKeys } from "./adapters/issuer-keys.ts";
+import { loadKeySet } from "./adapters/key-set-http.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
@@ -12,6 +15,7 @@ import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { TenantBudgets } from "./adapters/tenant-budgets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
+import { JoseVerifier } from "./adapters/token-verifier.ts";
 import { UpstreamDiagnostics } from "./adapters/upstream-diagnostics.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { LedgerApi } from "./domain/ask.ts";
@@ -50,6 +54,11 @@ function compose(bindings: Bindings): Deps | EnvError {
     const uuid = () => crypto.randomUUID();
     const alerts = new LedgerAlerts({ ledger: alertLedger, clock, uuid, keepAlive: waitUntil, log: consoleLog });
     const cell = new CellAdmission(bindings, env.cell, env.ledgerShards, alerts, consoleLog);
+    const tallies = new CellTallies(
+      async (counted) => await cell.withCell(async (stub) => await stub.tally(counted)),
+      clock,
+      waitUntil,
+    );
     const ports: Ports = {
       clock,
       sleep: timerSleep,
@@ -61,11 +70,22 @@ function compose(bindings: Bindings): Deps | EnvError {
       responseCache: new RedisResponseCache(client, alerts),
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,
-      tallies: new CellTallies(
-        async (counted) => await cell.withCell(async (stub) => await stub.tally(counted)),
+      tokens: new JoseVerifier(
+        env.jwtIssuers.map((issuer, index) => ({
+          issuer,
+          keys: new IssuerKeys({ index, issuer, load: loadKeySet, clock, keepAlive: waitUntil, alerts, tallies }),
+        })),
         clock,
-        waitUntil,
+        tallies,
       ),
+      identities: new ControlIdentities({
+        baseUrl: env.internalBaseUrl,
+        internalToken: env.internalToken,
+        keepAlive: waitUntil,
+        alerts,
+        log: consoleLog,
+      }),
+      tallies,
       log: consoleLog,
     };
     const memory = { usageOptionRefused: new Map(), bodyRoom: new BodyRoom(), endpoints: new EndpointMemory() };

@@ -15,6 +15,7 @@ import {
   envWebUrl,
   envWhole,
 } from "../shared/env-fields.ts";
+import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
 
 /** What the platform hands to the Worker and its objects: text variables and object namespaces. */
@@ -66,6 +67,8 @@ const schema = z.object({
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
   GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
   GATEWAY_FAIL_OPEN: envFlag(true),
+  GATEWAY_JWT_ISSUERS: envJwtIssuers,
+  GATEWAY_INTERNAL_BASE_URL: envWebUrl("http://127.0.0.1:9180"),
 });
 
 /** The validated configuration of one isolate. */
@@ -86,6 +89,10 @@ export interface Env {
   readonly ssrf: SsrfPolicy;
   /** Whether requests go on unchecked while the budget object is beyond reach (decisions §19.5). */
   readonly failOpen: boolean;
+  /** Whose identity tokens are taken (decisions §31). */
+  readonly jwtIssuers: readonly JwtIssuer[];
+  /** Where the control service answers. */
+  readonly internalBaseUrl: string;
 }
 
 /** Where the analytics store answers. */
@@ -129,5 +136,7 @@ export function parseEnv(bindings: object): Env {
     fairshareAlgorithm: value.GATEWAY_FAIRSHARE_ALGORITHM,
     ssrf: { blockPrivate: value.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: value.GATEWAY_ALLOWED_PRIVATE_CIDRS },
     failOpen: value.GATEWAY_FAIL_OPEN,
+    jwtIssuers: value.GATEWAY_JWT_ISSUERS,
+    internalBaseUrl: value.GATEWAY_INTERNAL_BASE_URL,
   };
 }

@@ -11,6 +11,7 @@ import type { Admitted, Ask, PermitHandle } from "./domain/ask.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { Tally } from "./domain/cell/tallies.ts";
+import type { Identity } from "./domain/identity.ts";
 import type { UpstreamOutcomes } from "./domain/upstream-outcomes.ts";
 
 /** Unix epoch ms. */
@@ -129,6 +130,23 @@ export interface ResponseCache {
   store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number): Promise<void>;
 }
 
+/** What became of an identity token. `unavailable`: the keys of its provider have never been read. */
+export type TokenVerdict =
+  | { readonly kind: "identity"; readonly identity: Identity }
+  | { readonly kind: "refused" | "unavailable" };
+
+/** Identity tokens of OIDC providers (decisions §31). */
+export interface TokenVerifier {
+  /** False when no provider is configured: then no credential is a token. */
+  readonly enabled: boolean;
+  verify(token: string): Promise<TokenVerdict>;
+}
+
+/** Makes the key of an identity that has none. True when it is there now; never throws. */
+export interface IdentityProvisioner {
+  provision(identity: Identity): Promise<boolean>;
+}
+
 /** Opens secrets of hot copies (`enc:v1:`). */
 export interface SecretOpener {
   open(stored: string): Promise<string>;
@@ -159,6 +177,8 @@ export interface Ports {
   readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;
   readonly secrets: SecretOpener;
+  readonly tokens: TokenVerifier;
+  readonly identities: IdentityProvisioner;
   readonly alerts: Alerts;
   readonly tallies: Tallying;
   readonly log: Log;

@@ -4,6 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../ports.ts";
+import { withinPatience } from "./patience.ts";
 
 export const FRESH_MS = 5 * 60 * 1000;
 export const STALE_IF_ERROR_MS = 60 * 60 * 1000;
@@ -59,8 +60,8 @@ export class RecordCache<T extends object> {
   async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<T | null> {
     const flying = anew ? undefined : this.#flights.get(name);
     if (flying !== undefined) {
-      const joined = await withinPatience(flying);
-      if (joined !== null) return joined.record;
+      const joined = await withinPatience(flying, JOIN_MS);
+      if (joined !== null) return joined.value;
     }
     const flight = this.#load(name, load);
     this.#flights.set(name, flight);
@@ -110,16 +111,5 @@ export class RecordCache<T extends object> {
   #keep(name: string, record: T): void {
     const readMs = this.#clock();
     this.#copies.set(name, { record, readMs, freshUntilMs: readMs + FRESH_MS });
-  }
-}
-
-/** What a read answers, or null when it takes longer than any read may. Throws what the read throws. */
-async function withinPatience<T>(flight: Promise<T>): Promise<{ readonly record: T } | null> {
-  const patience = Promise.withResolvers<null>();
-  const timer = setTimeout(() => patience.resolve(null), JOIN_MS);
-  try {
-    return await Promise.race([flight.then((record) => ({ record })), patience.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }

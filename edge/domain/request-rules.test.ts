@@ -21,8 +21,11 @@ describe("a credential", () => {
     [{ authorization: secret }, { kind: "malformed" }],
     [{ authorization: "" }, { kind: "malformed" }],
     [{ authorization: `Bearer ${secret} extra` }, { kind: "malformed" }],
+    [{ authorization: "Bearer eyJ.x.y" }, { kind: "token", token: "eyJ.x.y" }],
+    [{ "x-api-key": " eyJ.x.y " }, { kind: "token", token: "eyJ.x.y" }],
   ])("of %j is %j", (headers, expected) => {
-    expect(readCredential(new Headers(headers as Record<string, string>), isKeySecret)).toEqual(expected);
+    const isToken = (text: string): boolean => text.startsWith("eyJ");
+    expect(readCredential(new Headers(headers as Record<string, string>), isKeySecret, isToken)).toEqual(expected);
   });
 });
 

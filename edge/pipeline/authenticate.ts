@@ -3,27 +3,19 @@
  * decisions §17.3. A refusal that rests on a copy in memory reads it anew first, so that a re-enabled key works at once.
  */
 import { accessRefusal } from "../../shared/access-window.ts";
-import { hashKeySecret, isKeySecret } from "../../shared/api-key.ts";
 import { type ErrorCode, GatewayError } from "../../shared/errors.ts";
 import type { ResolvedKey } from "../../shared/records.ts";
-import { readCredential } from "../domain/credential.ts";
 import type { Call, Principal } from "./context.ts";
+import { findKey, keyHashOf } from "./identify.ts";
 
-/** The principal of a call. Throws 401, 403, or 503 `key_store_unavailable`. */
+/** The principal of a call. Throws 401, 403, or 503 `key_store_unavailable` or `identity_unavailable`. */
 export async function authenticate(call: Call): Promise<Principal> {
   call.facts.principal = null;
-  const credential = readCredential(call.request.headers, isKeySecret);
-  if (credential.kind === "none") throw new GatewayError("missing_api_key");
-  if (credential.kind === "malformed") throw new GatewayError("invalid_api_key");
-  const keyHash = await hashKeySecret(credential.secret, call.config.apiKeyPepper);
-  const found = await call.ports.directory.key(keyHash);
-  if (found === null) throw new GatewayError("invalid_api_key");
+  const keyHash = await keyHashOf(call);
+  const found = await findKey(call, keyHash);
   let key = found.record;
-  if (gate(call, key) !== null && found.source === "memory") {
-    const fresh = await call.ports.directory.key(keyHash, { fresh: true });
-    if (fresh === null) throw new GatewayError("invalid_api_key");
-    key = fresh.record;
-  }
+  if (gate(call, key) !== null && found.source === "memory")
+    key = (await findKey(call, keyHash, { fresh: true })).record;
   const { tenant } = key;
   if (tenant !== null) call.facts.principal = { key, tenant };
   const refusal = gate(call, key);

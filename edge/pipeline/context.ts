@@ -9,6 +9,7 @@ import type { SsrfPolicy } from "../../shared/ssrf.ts";
 import type { CacheStatus } from "../../shared/usage-row.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import type { EndpointMemory } from "../domain/endpoint-memory.ts";
+import type { Identity } from "../domain/identity.ts";
 import type { JsonDocument } from "../domain/json-document.ts";
 import type { RouteClass } from "../domain/route-class.ts";
 import type { SessionId } from "../domain/session-id.ts";
@@ -93,6 +94,8 @@ export interface Call {
   /** Learned on the way; what is still null was not reached. */
   readonly facts: {
     principal: Principal | null;
+    /** Who the caller's identity token speaks of; null without one. */
+    identity: Identity | null;
     /** The client's text of `model`. */
     modelText: string;
     model: ModelRecord | null;

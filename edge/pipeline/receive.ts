@@ -25,6 +25,7 @@ export function receive(received: Received): Call {
     arrivedMs: received.ports.clock(),
     facts: {
       principal: null,
+      identity: null,
       modelText: "",
       model: null,
       prepared: null,

@@ -30,6 +30,7 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
     admission: end.admission,
     cache_status: call.facts.cacheStatus,
     cell: call.ports.admission.cell,
+    device_id: call.facts.identity?.deviceId ?? "",
     weight: principal?.tenant.weight ?? 0,
     status_code: end.statusCode,
     upstream_status: call.facts.upstreamStatus,

@@ -14,6 +14,16 @@ interface TallyMetric {
 
 export const TALLY_METRICS = {
   gateway_mcp_requests_total: { help: "Calls of MCP servers.", labels: ["server", "status"], shown: [] },
+  gateway_jwt_verify_total: {
+    help: "Identity tokens verified.",
+    labels: ["result"],
+    shown: [["ok"], ["invalid"], ["expired"], ["unknown_kid"]],
+  },
+  gateway_jwks_refresh_total: {
+    help: "Reads of identity providers' key sets.",
+    labels: ["issuer_index", "result"],
+    shown: [],
+  },
 } as const satisfies Record<string, TallyMetric>;
 
 export type TallyName = keyof typeof TALLY_METRICS;

@@ -11,7 +11,8 @@ import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../do
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
-import type { Admission, CacheEntry, Directory, Ports, RecordSource, UpstreamCall } from "../../ports.ts";
+import type { Identity } from "../../domain/identity.ts";
+import type { Admission, CacheEntry, Directory, Ports, RecordSource, TokenVerdict, UpstreamCall } from "../../ports.ts";
 import { BodyRoom } from "../body-room.ts";
 import type { Call } from "../context.ts";
 import { type Received, receive } from "../receive.ts";
@@ -87,6 +88,11 @@ export class World {
   /** What the Cell knows to be newer. */
   stale: (items: readonly RevItem[]) => readonly RevItem[] = () => [];
 
+  tokensEnabled = false;
+  verdict: TokenVerdict = { kind: "refused" };
+  provision: () => Promise<boolean> = async () => false;
+
+  readonly provisioned: Identity[] = [];
   readonly alerts: Issue[] = [];
   readonly tallies: Tally[] = [];
   readonly pending: Promise<unknown>[] = [];
@@ -155,6 +161,16 @@ export class World {
         },
       },
       secrets: { open: async (stored) => await this.open(stored) },
+      tokens: {
+        enabled: this.tokensEnabled,
+        verify: async () => this.verdict,
+      },
+      identities: {
+        provision: async (identity) => {
+          this.provisioned.push(identity);
+          return await this.provision();
+        },
+      },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
       tallies: { count: (tally) => void this.tallies.push(tally) },
       log: { event: () => undefined },

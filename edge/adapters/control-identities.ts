@@ -1,0 +1,71 @@
+/**
+ * Keys for identities that have none yet, asked of the control service (decisions §31). Concurrent first uses of one
+ * identity are one call.
+ */
+import { issues } from "../../shared/alerts.ts";
+import { IDENTITIES_PATH, type ProvisionIdentity, provisionedIdentitySchema } from "../../shared/identity.ts";
+import type { Identity } from "../domain/identity.ts";
+import type { Alerts, IdentityProvisioner, Log } from "../ports.ts";
+import { withinPatience } from "./patience.ts";
+
+const TIMEOUT_MS = 5000;
+const JOIN_MS = 6000;
+
+export interface ControlIdentitiesOptions {
+  /** Where the control service answers. */
+  readonly baseUrl: string;
+  readonly internalToken: string | undefined;
+  /** Lets a call outlive the request that began it. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly alerts: Alerts;
+  readonly log: Log;
+}
+
+export class ControlIdentities implements IdentityProvisioner {
+  readonly #options: ControlIdentitiesOptions;
+  readonly #calls = new Map<string, Promise<boolean>>();
+
+  constructor(options: ControlIdentitiesOptions) {
+    this.#options = options;
+  }
+
+  async provision(identity: Identity): Promise<boolean> {
+    const name = JSON.stringify([identity.issuer, identity.subject]);
+    const known = this.#calls.get(name);
+    const joined = known === undefined ? null : await withinPatience(known, JOIN_MS);
+    if (joined !== null) return joined.value;
+    const call = this.#call(identity);
+    this.#calls.set(name, call);
+    this.#options.keepAlive(call);
+    try {
+      return await call;
+    } finally {
+      if (this.#calls.get(name) === call) this.#calls.delete(name);
+    }
+  }
+
+  async #call({ issuer, subject, name, tenant }: Identity): Promise<boolean> {
+    const { baseUrl, internalToken, alerts, log } = this.#options;
+    const body: ProvisionIdentity = { issuer, subject, name, tenant };
+    try {
+      const response = await fetch(new URL(IDENTITIES_PATH, baseUrl), {
+        method: "POST",
+        headers: { authorization: `Bearer ${internalToken ?? ""}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+        redirect: "manual",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      if (response.status !== 200) {
+        await response.body?.cancel();
+        log.event("identity_not_provisioned", { status: response.status });
+        return false;
+      }
+      const { tenant_created } = provisionedIdentitySchema.parse(await response.json());
+      if (tenant_created) alerts.raise(issues.identityTenantCreated(tenant, issuer));
+      return true;
+    } catch (error) {
+      log.event("identity_not_provisioned", { reason: error instanceof Error ? error.name : "unknown" });
+      return false;
+    }
+  }
+}

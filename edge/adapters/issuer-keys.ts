@@ -1,0 +1,97 @@
+/**
+ * The published keys of one OIDC provider, in an isolate's memory (decisions §31): read anew after 15 minutes, and when a
+ * token names a key that is not among them, at most once a minute. While the provider does not answer, the last good set
+ * stays in use.
+ */
+import type { JSONWebKeySet } from "jose";
+import { createLocalJWKSet } from "jose/jwks/local";
+import { issues } from "../../shared/alerts.ts";
+import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
+import type { Alerts, Clock, Tallying } from "../ports.ts";
+import { withinPatience } from "./patience.ts";
+
+export type KeySet = ReturnType<typeof createLocalJWKSet>;
+
+const FRESH_MS = 15 * 60 * 1000;
+/** A provider that failed, or whose set lacks a key, is left alone for this long while there is a set to use. */
+const RETRY_MS = 60_000;
+/** The same without any set: every token waits for it. */
+const RETRY_WITHOUT_SET_MS = 1000;
+/** Longer than a read may take: one that does not end by then was cut off with its request. */
+const JOIN_MS = 11_000;
+
+export interface IssuerKeysOptions {
+  readonly index: number;
+  readonly issuer: JwtIssuer;
+  /** Reads the provider's key set. Rejects with a KeysUnreadable. */
+  readonly load: (url: string) => Promise<JSONWebKeySet>;
+  readonly clock: Clock;
+  /** Lets a read outlive the request that began it. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly alerts: Alerts;
+  readonly tallies: Tallying;
+}
+
+/** Why a key set could not be read; its message is for operators, in words of the gateway's own. */
+export class KeysUnreadable extends Error {
+  override readonly name = "KeysUnreadable";
+}
+
+export class IssuerKeys {
+  readonly #options: IssuerKeysOptions;
+  #set: KeySet | null = null;
+  #readMs = Number.NEGATIVE_INFINITY;
+  #triedMs = Number.NEGATIVE_INFINITY;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+  #flight: Promise<void> | null = null;
+
+  constructor(options: IssuerKeysOptions) {
+    this.#options = options;
+  }
+
+  /** The keys to verify with; null while there never were any. */
+  async current(): Promise<KeySet | null> {
+    const nowMs = this.#options.clock();
+    const quietMs = this.#set === null ? RETRY_WITHOUT_SET_MS : RETRY_MS;
+    const fresh = this.#set !== null && nowMs - this.#readMs < FRESH_MS;
+    if (this.#flight !== null ? this.#set === null : !fresh && nowMs - this.#triedMs >= quietMs) await this.#read();
+    return this.#set;
+  }
+
+  /** A token named a key that is not in the set: true when the set has been read anew since. */
+  async renew(): Promise<boolean> {
+    const nowMs = this.#options.clock();
+    if (this.#flight === null) {
+      if (nowMs - this.#renewedMs < RETRY_MS) return false;
+      this.#renewedMs = nowMs;
+    }
+    await this.#read();
+    return true;
+  }
+
+  /** One read at a time; who comes while it runs waits for it. Never rejects. */
+  async #read(): Promise<void> {
+    if (this.#flight !== null && (await withinPatience(this.#flight, JOIN_MS)) !== null) return;
+    const flight = this.#load();
+    this.#flight = flight;
+    this.#options.keepAlive(flight);
+    await flight;
+    if (this.#flight === flight) this.#flight = null;
+  }
+
+  async #load(): Promise<void> {
+    const { index, issuer, load, clock, alerts, tallies } = this.#options;
+    const count = (result: "ok" | "error"): void =>
+      tallies.count({ metric: "gateway_jwks_refresh_total", labels: [String(index), result] });
+    this.#triedMs = clock();
+    try {
+      this.#set = createLocalJWKSet(await load(issuer.jwks_url));
+      this.#readMs = clock();
+      count("ok");
+    } catch (error) {
+      const reason = error instanceof KeysUnreadable ? error.message : "not a key set";
+      alerts.raise(issues.jwksFetchFailed(index, issuer.issuer, reason));
+      count("error");
+    }
+  }
+}

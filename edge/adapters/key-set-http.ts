@@ -1,0 +1,52 @@
+/**
+ * Reads a provider's key set over HTTP (decisions §31): 10 seconds, no redirect, no more than a key set can be.
+ */
+import type { JSONWebKeySet } from "jose";
+import { KeysUnreadable } from "./issuer-keys.ts";
+
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 512 * 1024;
+
+/** Throws KeysUnreadable. */
+export async function loadKeySet(url: string): Promise<JSONWebKeySet> {
+  const response = await answerOf(url);
+  if (response.status !== 200) {
+    await response.body?.cancel().catch(() => undefined);
+    throw new KeysUnreadable(`answered ${response.status}`);
+  }
+  const text = await textOf(response);
+  try {
+    return JSON.parse(text) as JSONWebKeySet;
+  } catch {
+    throw new KeysUnreadable("answered no JSON");
+  }
+}
+
+async function answerOf(url: string): Promise<Response> {
+  try {
+    const headers = { accept: "application/json" };
+    return await fetch(url, { headers, redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
+  } catch (error) {
+    throw failure(error);
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      if (text.length > MAX_BYTES) throw new KeysUnreadable("answered too much");
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    throw failure(error);
+  }
+}
+
+function failure(error: unknown): KeysUnreadable {
+  if (error instanceof KeysUnreadable) return error;
+  const timedOut = error instanceof Error && error.name === "TimeoutError";
+  return new KeysUnreadable(timedOut ? "timed out" : "connection failed", { cause: error });
+}
