@@ -2,7 +2,7 @@
  * The Worker's configuration: its bindings, validated once per isolate (specification "Limits", decisions §41). A
  * malformed variable stops every request with a log line that names it; no variable turns a check off.
  */
-import { z } from "zod";
+import * as z from "zod";
 import {
   envCellName,
   envCidrs,

@@ -3,7 +3,7 @@
  * an event is one time that it was told. A detail is one line of at most 500 characters and never holds a secret, a
  * credential or a prompt: callers pass names, counts, statuses and reasons of their own words.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 const DETAIL_MAX = 500;
 

@@ -2,7 +2,7 @@
  * Configuration variables as schemas: text in, typed value out, unset and blank alike (decisions §41). Messages say what
  * the variable must be, never what it is.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { isCidr } from "./ssrf.ts";
 
 const TRUTHY = new Set(["1", "true", "yes", "on"]);

@@ -2,7 +2,7 @@
  * Identities of an OIDC provider as keys (decisions §31): how a subject becomes a key's hash, and the internal route by
  * which the Worker asks the control service for a key that is not there yet. There is no secret behind such a key.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { hex } from "./api-key.ts";
 
 /** `jwt:` and SHA-256 of issuer, 0x00, subject in hex; stands where the hash of a secret stands. */

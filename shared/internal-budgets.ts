@@ -2,7 +2,7 @@
  * The internal routes about budgets (shared/internal.ts): a read of counters, and their rebuild from the ledger. The
  * control service states whose, with the limits as the database has them; the TenantBudget object keeps the newest.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { resolvedKeySchema, resolvedTenantSchema } from "./records.ts";
 
 /** Whose counters: those of the tenant when `key` is null, else those of the key. */

@@ -2,7 +2,7 @@
  * The contract between the planes: the `/internal` routes of the Worker (decisions §0.4, §32.4). Every route requires
  * `Authorization: Bearer <GATEWAY_INTERNAL_TOKEN>`; without it the answer is 404 `unknown endpoint`.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { alertEventSchema } from "./alerts.ts";
 
 export const INVALIDATION_KINDS = ["key", "tenant", "group", "model", "mcp", "settings", "all"] as const;

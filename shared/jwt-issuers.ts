@@ -2,7 +2,7 @@
  * GATEWAY_JWT_ISSUERS: the OIDC providers whose tokens the data plane takes (decisions §31). Complaints say which entry and
  * field is wrong; only asymmetric algorithms can be named, so that no published key can ever serve as a shared secret.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { envSecret } from "./env-fields.ts";
 
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"] as const;

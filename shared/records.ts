@@ -2,7 +2,7 @@
  * The resolved hot copies that the control service writes to the key-value store and the data plane reads (decisions
  * §32): their shapes, their `rev` and their key names. A copy with an older `rev` never replaces a newer one.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 const budgetSchema = z.object({
   tokens: z.number().int().nullable(),

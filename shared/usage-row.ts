@@ -2,7 +2,7 @@
  * The one definition of a ledger row: fields, order, zero values (specification "Usage log entry", decisions §23, §34.1).
  * Worker, Cell, Ledger, ClickHouse table and reads all take the shape from here. A row is frozen at completion.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 

@@ -2,7 +2,7 @@
  * The response cache in the key-value store (decisions §21). Key revision and entry come in one round trip. A store that
  * fails is a miss, and an answer that cannot be stored is only told to the operators.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { issues } from "../../shared/alerts.ts";
 import { type ResolvedKey, resolvedKeySchema, storeKeys } from "../../shared/records.ts";
 import type { Alerts, CacheEntry, ResponseCache } from "../ports.ts";

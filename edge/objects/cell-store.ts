@@ -2,7 +2,7 @@
  * What a Cell keeps on disk: recent revisions, the capacity override and the mark that it was busy. Written when
  * configuration changes or load begins and ends, never per request (design §4).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../shared/internal.ts";
 import type { SavedCounters } from "../domain/cell/counters.ts";
 import type { SavedTallies } from "../domain/cell/tallies.ts";

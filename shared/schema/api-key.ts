@@ -2,7 +2,7 @@
  * API keys on the Management API: record and bodies (specification "API key", decisions §4). The secret stands in the
  * answer of the creation and nowhere else.
  */
-import { z } from "zod";
+import * as z from "zod";
 import {
   BUDGET_PERIODS,
   budgetFields,

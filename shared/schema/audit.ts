@@ -1,7 +1,7 @@
 /**
  * The audit log as admins read it (decisions §14, §36).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { epochMsQuery, isStorable } from "./common.ts";
 
 export const auditEntrySchema = z

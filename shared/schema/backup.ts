@@ -3,7 +3,7 @@
  * as strict as the Management API, so that a restored row is one that the API could have written; unknown fields are
  * ignored and columns that an older file lacks get their defaults.
  */
-import { z } from "zod";
+import * as z from "zod";
 import {
   amount,
   BUDGET_PERIODS,

@@ -1,7 +1,7 @@
 /**
  * The budget of a tenant or key and how much of it is used (decisions §3.5).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { BUDGET_PERIODS } from "./common.ts";
 
 /** `GET /{tenants,keys}/{id}/budget/usage` */

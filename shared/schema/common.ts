@@ -2,7 +2,7 @@
  * The vocabulary of the Management API's fields (decisions §0.3): trimmed strings with bounds, whole numbers, money,
  * timestamps. Messages say what is allowed, for a person who reads them in an error body.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 /** False for what a database cannot hold as text: NUL and halves of surrogate pairs. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();

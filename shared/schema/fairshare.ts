@@ -1,7 +1,7 @@
 /**
  * Fairshare groups on the Management API: record and bodies (specification "Fairshare", decisions §7.1).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { nameField, whole } from "./common.ts";
 
 export const fairshareGroupSchema = z

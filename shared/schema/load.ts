@@ -2,7 +2,7 @@
  * Live load as admins read it: capacity, the scheduler now and over the last hour (decisions §7.2-§7.4). The cells answer
  * in these very shapes.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { whole } from "./common.ts";
 
 const load = { in_flight: z.number().int(), queued: z.number().int() };

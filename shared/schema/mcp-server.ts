@@ -2,7 +2,7 @@
  * MCP servers on the Management API: record and bodies (specification "MCP server", decisions §8). The stored
  * Authorization value is never in a record.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { flag, requiredText } from "./common.ts";
 
 export const mcpServerSchema = z

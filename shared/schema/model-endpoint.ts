@@ -1,7 +1,7 @@
 /**
  * Endpoints of a model on the Management API: record and bodies (specification "Model endpoint", decisions §6).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { flag, nameField, whole } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 

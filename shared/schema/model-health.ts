@@ -1,7 +1,7 @@
 /**
  * Health of models on the Management API (decisions §10.1).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { healthFields } from "./model.ts";
 
 export const modelHealthSummarySchema = z

@@ -2,7 +2,7 @@
  * Models on the Management API: record and bodies (specification "Model (route)", decisions §5). `api_key` is only ever
  * written; a record says whether one is set.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { amount, descriptionField, flag, freeText, oneOf, requiredText, timestamp, whole } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 

@@ -2,7 +2,7 @@
  * What a tenant's traffic is held to besides its load: guardrails, compression, tracing, and whether it is synthetic
  * (decisions §3.3, §3.4). A policy being set means that it is on; null clears it.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { flag, oneOf, requiredText } from "./common.ts";
 
 export const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;

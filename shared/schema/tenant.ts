@@ -1,7 +1,7 @@
 /**
  * Tenants on the Management API: record and bodies (specification "Tenant", decisions §3).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { compressionPolicySchema, guardrailsPolicySchema } from "../records.ts";
 import {
   BUDGET_PERIODS,

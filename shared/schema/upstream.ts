@@ -1,7 +1,7 @@
 /**
  * Where a model's calls go and what they are authorised with: fields that models, endpoints and MCP servers share.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { isSealed } from "../seal.ts";
 import { freeText } from "./common.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Aggregated usage and cost reads: their queries and rows (specification "Usage and cost reads", decisions §12.2, §12.3).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { NIL_UUID } from "../usage-row.ts";
 import { oneOf } from "./common.ts";
 import { usageFilterFields } from "./usage.ts";

@@ -1,7 +1,7 @@
 /**
  * Usage reads on the Management API: queries and rows (specification "Usage and cost reads", decisions §12).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
 import { epochMsQuery as epochMs, oneOf, uuidQuery as uuid } from "./common.ts";
 

@@ -2,7 +2,7 @@
  * Where operational alerts go: a chat webhook and email (specification "Settings", decisions §9.4). The webhook's URL and
  * the mail password are secrets: stored sealed, shown as booleans.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { flag, freeText, isStorable, requiredText, whole } from "../common.ts";
 
 const RECIPIENTS_MAX = 100;

@@ -1,7 +1,7 @@
 /**
  * The dashboard's assistant (decisions §9.6).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { flag, freeText, whole } from "../common.ts";
 import { clearableName } from "./fields.ts";
 

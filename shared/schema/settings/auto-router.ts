@@ -1,7 +1,7 @@
 /**
  * The classifier of the auto router (decisions §9.2, §25).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { flag } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 

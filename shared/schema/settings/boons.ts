@@ -2,7 +2,7 @@
  * The global switches and bounds of boons (decisions §9.7). The stored value is also what the cells read, and what
  * admins are shown.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { flag, freeText, whole } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 

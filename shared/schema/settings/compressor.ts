@@ -1,7 +1,7 @@
 /**
  * The compression sidecar as a probe finds it (specification "Compressor status", decisions §9.8).
  */
-import { z } from "zod";
+import * as z from "zod";
 
 export const compressorSchema = z
   .object({

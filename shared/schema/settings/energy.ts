@@ -1,7 +1,7 @@
 /**
  * Energy accounting: where the cluster's power is read and what it costs (decisions §9.3, §30).
  */
-import { z } from "zod";
+import * as z from "zod";
 import { amount, flag, freeText } from "../common.ts";
 import { infrastructureUrl, wholeOrKeep } from "./fields.ts";
 

@@ -2,7 +2,7 @@
  * Fields that several settings share (decisions §9). A body's schema says what may be asked for, a stored value's schema
  * what there is when nothing was saved.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { parseUpstreamUrl } from "../../ssrf.ts";
 import { freeText, whole } from "../common.ts";
 

@@ -2,7 +2,7 @@
  * The batch job scheduler of the provisioner (decisions §9.5). The token is a secret: stored sealed, shown by its last four
  * characters; only the provisioner's own read has it in clear.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { flag, freeText, oneOf, requiredText } from "../common.ts";
 import { headerSecret } from "../upstream.ts";
 import { infrastructureUrl } from "./fields.ts";

@@ -1,7 +1,7 @@
 /**
  * How many days of raw usage rows are kept (decisions §9.1). The daily rollup is kept for ever.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { whole } from "../common.ts";
 
 /** What is stored; no days: nothing was saved. */
