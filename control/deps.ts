@@ -21,6 +21,7 @@ import { createMetricsApp } from "./metrics/listener.ts";
 import { Cells } from "./publish/cells.ts";
 import { KeyStore } from "./publish/key-store.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
+import { OutboxWatch } from "./publish/outbox-watch.ts";
 import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
 import type { VerbContext } from "./services/context.ts";
@@ -44,6 +45,7 @@ export interface Deps {
 
 const RESOLVE_WITHIN_MS = 5000;
 const OUTBOX_EVERY_MS = 1000;
+const OUTBOX_WATCH_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
@@ -58,7 +60,9 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const cells = new Cells(env.cells, env.internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
   const resync = new Resync(db, store, publisher);
-  const alerts = new AlertPull(cells, logSink(log), log);
+  const sink = logSink(log);
+  const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
+  const alerts = new AlertPull(cells, sink, log);
   const analytics = new AnalyticsStore(env.clickhouse, log);
   const context = (actor: string): VerbContext => ({
     db,
@@ -83,6 +87,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     { name: "analytics_schema", everyMs: ANALYTICS_EVERY_MS, run: async () => await analytics.migrate() },
     { name: "resync_at_start", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
     { name: "budgets_at_start", everyMs: OUTBOX_EVERY_MS, run: rebuildAtStart },
+    { name: "outbox_watch", everyMs: OUTBOX_WATCH_EVERY_MS, run: async () => await watch.run(Date.now()) },
     { name: "outbox_prune", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
     { name: "alerts", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
     { name: "compare", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },

@@ -4,7 +4,7 @@
  * something older. What fails is tried again with backoff until it is done; the store being down does not hold back the
  * cells.
  */
-import { and, inArray, isNull, lte, sql } from "drizzle-orm";
+import { and, countDistinct, inArray, isNull, lte, min, sql } from "drizzle-orm";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
@@ -16,6 +16,7 @@ import { buildCopies } from "./build-copies.ts";
 import type { Cells } from "./cells.ts";
 import type { KeyStore } from "./key-store.ts";
 import { withValues } from "./live-values.ts";
+import type { Unconfirmed } from "./outbox-watch.ts";
 
 /** How long a Management write waits for its confirmation. */
 const ANSWER_WITHIN_MS = 1000;
@@ -66,6 +67,15 @@ export class OutboxPublisher implements Publisher {
   /** Rows that are not yet confirmed. */
   async pending(): Promise<number> {
     return await this.#db.$count(outbox, isNull(outbox.done_at));
+  }
+
+  /** The changes behind those rows: one that touches many copies counts once. */
+  async unconfirmed(): Promise<Unconfirmed> {
+    const [found] = await this.#db
+      .select({ changes: countDistinct(outbox.rev), since: min(outbox.created_at) })
+      .from(outbox)
+      .where(isNull(outbox.done_at));
+    return { changes: found?.changes ?? 0, sinceMs: found?.since?.getTime() ?? null };
   }
 
   /** Rewrites hot copies under their locks. Rejects when the store does not answer. */

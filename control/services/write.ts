@@ -209,6 +209,7 @@ async function saveOutbox(tx: Transaction, journal: Journal): Promise<readonly n
             next_attempt_at: sql<Date>`now()`.as("next_attempt_at"),
             done_at: sql`null::timestamptz`.as("done_at"),
             last_error: sql`null::text`.as("last_error"),
+            created_at: sql<Date>`now()`.as("created_at"),
           })
           .from(apiKeys)
           .where(keys),

@@ -36,6 +36,7 @@ export const outbox = pgTable("outbox", {
   next_attempt_at: timestamp("next_attempt_at", { withTimezone: true }).notNull().defaultNow(),
   done_at: timestamp("done_at", { withTimezone: true }),
   last_error: text("last_error"),
+  created_at: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 });
 
 export const idempotencyKeys = pgTable(
