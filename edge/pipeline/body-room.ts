@@ -8,7 +8,7 @@ import { ClientGone } from "./context.ts";
 /** A body up to this needs no room. */
 export const ROOM_FREE_BYTES = 1024 * 1024;
 const ROOM_BYTES = 64 * 1024 * 1024;
-const WAIT_MAX_MS = 5_000;
+const WAIT_MAX_MS = 30_000;
 
 /** Gives the room back; calls after the first do nothing. */
 export type GiveBack = () => void;

@@ -15,6 +15,7 @@ export class FormOutgoing implements OutgoingBody {
   readonly form = true;
   readonly clientBytes = null;
   readonly #intake: FormIntake;
+  readonly #onSent: () => void;
   /** An attempt is taking the form. */
   #underWay = false;
   #fault: GatewayError | ClientGone | null = null;
@@ -23,8 +24,10 @@ export class FormOutgoing implements OutgoingBody {
   #next = 0;
   #kept = true;
 
-  constructor(intake: FormIntake) {
+  /** `onSent` is told when the whole form has left. */
+  constructor(intake: FormIntake, onSent: () => void) {
     this.#intake = intake;
+    this.#onSent = onSent;
   }
 
   get resendable(): boolean {
@@ -52,6 +55,7 @@ export class FormOutgoing implements OutgoingBody {
         const bytes = await this.#take(model, onFault);
         if (bytes !== null) return controller.enqueue(bytes);
         this.#underWay = false;
+        if (!this.#kept) this.#onSent();
         controller.close();
       },
       cancel: () => {

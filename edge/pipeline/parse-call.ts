@@ -46,15 +46,14 @@ async function parseForm(call: Call): Promise<ParsedCall> {
   const boundary = boundaryOf(call.request.headers.get("content-type"));
   const source = new BodySource(call.request, call.config.maxBodyBytes);
   const intake = new FormIntake(source, new FormScan(boundary ?? ""));
-  const outgoing = new FormOutgoing(intake);
+  let giveBack: (() => void) | null = null;
+  const outgoing = new FormOutgoing(intake, () => giveBack?.());
   call.cleanups.push(async () => await outgoing.drain());
   if (boundary === null) throw new GatewayError("invalid_multipart");
-  let room = false;
   while (intake.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
     if (!(await intake.more())) break;
-    if (room || source.readBytes <= ROOM_FREE_BYTES || intake.modelBytes !== null) continue;
-    room = true;
-    await takeRoom(call, source.declaredBytes ?? call.config.maxBodyBytes);
+    if (giveBack !== null || source.readBytes <= ROOM_FREE_BYTES || intake.modelBytes !== null) continue;
+    giveBack = await takeRoom(call, source.declaredBytes ?? call.config.maxBodyBytes);
   }
   const document = wholeDocument(intake.fields);
   return { document, modelName: modelOf(call, document), stream: intake.fields["stream"] === "true", outgoing };

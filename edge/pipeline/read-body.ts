@@ -47,7 +47,9 @@ export async function readWithin(
   return concat(chunks);
 }
 
-/** Room for a body of this call, until the call has been forwarded. Throws ClientGone. */
-export async function takeRoom(call: Call, bytes: number): Promise<void> {
-  call.cleanups.push(await call.memory.bodyRoom.take(bytes, call.request.signal));
+/** Room for a body of this call, until the call has been forwarded or gives it back before. Throws ClientGone. */
+export async function takeRoom(call: Call, bytes: number): Promise<() => void> {
+  const giveBack = await call.memory.bodyRoom.take(bytes, call.request.signal);
+  call.cleanups.push(giveBack);
+  return giveBack;
 }
