@@ -1,6 +1,7 @@
 /** The steps of a request that end before, or without, a relayed byte (decisions §17, §21, §22, §23.4). */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
 import type { CacheEntry } from "../ports.ts";
 import { run } from "./run.ts";
 import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
@@ -212,6 +213,38 @@ describe("an upstream that does not answer", () => {
     await world.settled();
     expect([response.status, adopted.settlement?.row.status_code, adopted.disposed]).toEqual([502, 502, true]);
     expect([world.permit.settlement, world.orphans]).toEqual([null, []]);
+  });
+});
+
+describe("a slot whose Cell was reset", () => {
+  it.each([
+    ["is claimed again until the new Cell is up", 3, true],
+    ["is given up when no Cell comes up", Number.POSITIVE_INFINITY, false],
+  ])("%s", async (_, failures, isAdopted) => {
+    const world = new World();
+    const adopted = new TestPermit();
+    const claimed = Promise.withResolvers<undefined>();
+    let left = failures;
+    world.adopt = async () => {
+      left -= 1;
+      if (left >= 0) throw new Error("the Cell is starting");
+      claimed.resolve(undefined);
+      return adopted;
+    };
+    world.permit.settleFails = true;
+    world.upstream = async () => {
+      world.permit.reset.reject(new Error("reset"));
+      await (isAdopted
+        ? claimed.promise
+        : waitFor(
+            () => world.waits,
+            (waits) => waits.length >= 4,
+          ));
+      throw new TypeError("refused");
+    };
+    expect((await answer(world)).status).toBe(502);
+    expect(world.waits.filter((ms) => ms === 200)).toEqual(Array.from({ length: isAdopted ? 3 : 4 }, () => 200));
+    expect([adopted.settlement?.row.status_code, world.orphans.length]).toEqual(isAdopted ? [502, 0] : [undefined, 1]);
   });
 });
 

@@ -9,6 +9,10 @@ import type { Slot } from "./admit.ts";
 import type { Call } from "./context.ts";
 import { rowOf } from "./usage-record.ts";
 
+/** A slot is claimed again at once, and then a few times: its cap should hold again within a second (design §4). */
+const ADOPT_ATTEMPTS = 5;
+const ADOPT_EVERY_MS = 200;
+
 /** How a request ended. */
 export interface Ending {
   /** What the client got; 499 when it left. */
@@ -85,10 +89,18 @@ export class Settler {
     }
   }
 
+  /** The new Cell may take a moment to come up. A request that ends meanwhile has nothing to be adopted for. */
   async #adopt(): Promise<void> {
-    this.#permit = await this.#call.ports.admission.adopt({
-      ...this.#slot.ask,
-      row: rowOf(this.#call, { statusCode: 499, admission: this.#slot.grant.admission }),
-    });
+    const { admission, sleep } = this.#call.ports;
+    for (let attempt = 1; ; attempt += 1) {
+      const row = rowOf(this.#call, { statusCode: 499, admission: this.#slot.grant.admission });
+      try {
+        this.#permit = await admission.adopt({ ...this.#slot.ask, row });
+        return;
+      } catch (error) {
+        if (this.#ended || attempt === ADOPT_ATTEMPTS) throw error;
+      }
+      await sleep(ADOPT_EVERY_MS, this.#call.request.signal);
+    }
   }
 }
