@@ -108,6 +108,24 @@ describe("the control service", () => {
     expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining(folder)]]);
   });
 
+  it("takes alert settings from the environment once, and names an encryption key that is another or none", async () => {
+    const key = (byte: number) => ({ GATEWAY_ENCRYPTION_KEY: Buffer.alloc(32, byte).toString("base64") });
+    const first = start({ ...key(1), GATEWAY_SLACK_WEBHOOK_URL: "http://127.0.0.1:9/hook" });
+    const { admin } = await listening(first);
+    const alerts = await request(`${admin}/api/v1/settings/alerts`);
+    expect(await alerts.json()).toMatchObject({ slack_webhook_set: true, min_interval_secs: 300 });
+    first.child.kill("SIGTERM");
+    await first.ended;
+    for (const [change, said] of [
+      [key(2), /^GATEWAY_ENCRYPTION_KEY is not the key that .*$/],
+      [{}, /^GATEWAY_ENCRYPTION_KEY is not set, but .*$/],
+    ] as const) {
+      const { code, errors } = await start(change).ended;
+      expect([code, errors.trimEnd().split("\n").at(-1)]).toEqual([1, expect.stringMatching(said)]);
+    }
+    await listening(start(key(1)));
+  });
+
   it("refuses a variable in one line", async () => {
     const { code, errors } = await start({ GATEWAY_ADMIN_TOKEN: "" }).ended;
     expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining("GATEWAY_ADMIN_TOKEN")]]);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
+import { settingsRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Boons } from "../../shared/schema/settings/boons.ts";
+import type { Energy } from "../../shared/schema/settings/energy.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 
 let control: TestControl;
@@ -198,6 +200,10 @@ describe("settings", () => {
       ["settings", "auto_router"],
       ["settings", "energy"],
     ]);
+    const [text] = await control.store.get([storeKeys.settings("energy")]);
+    const copy = settingsRecordSchema.parse(JSON.parse(text ?? "null"));
+    const { last_reading: _, ...value } = await get<Energy>("energy");
+    expect(copy).toEqual({ v: 1, value, rev: control.cell.items.at(-1)?.rev });
   });
 
   it.each([
