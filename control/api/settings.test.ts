@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AuditEntry } from "../../shared/schema/audit.ts";
 import { settingsRecordSchema, storeKeys } from "../../shared/records.ts";
+import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Boons } from "../../shared/schema/settings/boons.ts";
 import type { Energy } from "../../shared/schema/settings/energy.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
