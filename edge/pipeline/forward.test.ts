@@ -1,60 +1,15 @@
 /** Attempts, waits and what is let go of, with clock, chance and waiting in the test's hands (decisions §22). */
 import { describe, expect, it, vi } from "vitest";
-import type { ResolvedEndpoint } from "../../shared/records.ts";
 import type { UpstreamCall } from "../ports.ts";
 import { run } from "./run.ts";
 import { modelOf } from "./testing/records.ts";
-import { World } from "./testing/world.ts";
+import { endpoint, hangs, hosts, refuses, type Script, status, worldOf } from "./testing/upstreams.ts";
+import type { World } from "./testing/world.ts";
 
 // The runtime's own class; without arguments the standard one passes everything through as well.
 vi.stubGlobal("IdentityTransformStream", TransformStream);
 
-function endpoint(name: string, changes: Partial<ResolvedEndpoint> = {}): ResolvedEndpoint {
-  return {
-    id: `id-${name}`,
-    name,
-    api_base: `http://${name}.test/v1`,
-    api_key: null,
-    priority: 100,
-    weight: 100,
-    enabled: true,
-    health_status: "healthy",
-    ...changes,
-  };
-}
-
-/** Answers by host; each list is used up from its front, its last entry stays. */
-type Script = Readonly<Record<string, readonly ((call: UpstreamCall) => Promise<Response>)[]>>;
-
-const status =
-  (code: number, headers: Record<string, string> = {}) =>
-  async () =>
-    new Response(code === 204 ? null : `body of ${code}`, { status: code, headers });
-const refuses = async (): Promise<Response> => await Promise.reject(new TypeError("refused"));
-const hangs = async ({ signal }: UpstreamCall): Promise<Response> =>
-  await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
-
-function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {}): World {
-  const world = new World();
-  const endpoints = Object.keys(script).map((name) => endpoint(name));
-  world.model = modelOf({ endpoints, max_retries: 0, retry_backoff_ms: 200, ...model });
-  const made = new Map<string, number>();
-  world.upstream = async (call) => {
-    const name = new URL(call.url).hostname.replace(".test", "");
-    const nth = made.get(name) ?? 0;
-    made.set(name, nth + 1);
-    const answers = script[name] ?? [];
-    const answer = answers[nth] ?? answers.at(-1);
-    if (answer === undefined) throw new Error(`${name} was not expected`);
-    return await answer(call);
-  };
-  return world;
-}
-
 const body = JSON.stringify({ model: "tiny", stream: true, messages: [{ role: "user", content: "hello" }] });
-
-const hosts = (world: World): readonly string[] =>
-  world.upstreamCalls.map((call) => new URL(call.url).hostname.replace(".test", ""));
 
 async function answered(world: World, init: RequestInit = {}) {
   const response = await run(world.received(init));
