@@ -9,6 +9,7 @@ import { ControlIdentities } from "./adapters/control-identities.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
+import { LedgerSpans } from "./adapters/ledger-spans.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
@@ -86,6 +87,12 @@ function compose(bindings: Bindings): Deps | EnvError {
         log: consoleLog,
       }),
       tallies,
+      spans: new LedgerSpans({
+        ledger: (shard) => bindings.LEDGER.getByName(`${env.cell}:${shard}`) as unknown as LedgerApi,
+        shards: env.ledgerShards,
+        keepAlive: waitUntil,
+        log: consoleLog,
+      }),
       log: consoleLog,
     };
     const memory = { usageOptionRefused: new Map(), bodyRoom: new BodyRoom(), endpoints: new EndpointMemory() };

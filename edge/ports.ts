@@ -12,6 +12,7 @@ import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { Tally } from "./domain/cell/tallies.ts";
 import type { Identity } from "./domain/identity.ts";
+import type { SpanRecord } from "./domain/trace.ts";
 import type { UpstreamOutcomes } from "./domain/upstream-outcomes.ts";
 
 /** Unix epoch ms. */
@@ -157,6 +158,11 @@ export interface Tallying {
   count(tally: Tally): void;
 }
 
+/** Spans of traced requests. Sending never delays or fails a request. */
+export interface Spans {
+  send(requestId: string, spans: readonly SpanRecord[]): void;
+}
+
 /** One structured line per event; secrets never reach it. */
 export interface Log {
   event(name: string, fields: Readonly<Record<string, string | number | boolean | null>>): void;
@@ -181,5 +187,6 @@ export interface Ports {
   readonly identities: IdentityProvisioner;
   readonly alerts: Alerts;
   readonly tallies: Tallying;
+  readonly spans: Spans;
   readonly log: Log;
 }

@@ -12,6 +12,7 @@ import type { RefusalCode } from "./budget/wallet.ts";
 import type { HistorySample } from "./cell/history.ts";
 import type { Counted } from "./cell/tallies.ts";
 import type { Arrival, SchedulerSnapshot } from "./fairshare/types.ts";
+import type { SpanRecord } from "./trace.ts";
 import type { UpstreamOutcomes } from "./upstream-outcomes.ts";
 
 /** A request for one slot: what the scheduler decides about, and what the Cell needs besides. */
@@ -133,6 +134,8 @@ export interface LedgerApi {
   append(batch: LedgerBatch): Promise<void>;
   /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
   appendOrphan(row: UsageRow): Promise<void>;
+  /** Keeps the spans of a traced request until the analytics store has them. */
+  spans(requestId: string, spans: readonly SpanRecord[]): Promise<void>;
   /** Waiting segments and bytes, rows dropped for want of room since ever. */
   status(): Promise<{ readonly segments: number; readonly bytes: number; readonly dropped: number }>;
   /** Keeps alerts for the control service, each id once. Resolves when they are durable. */

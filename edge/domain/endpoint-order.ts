@@ -10,6 +10,8 @@ import { fnv1a64 } from "./fnv1a.ts";
 export interface Target {
   /** Names it in this isolate's memory of failures; another address is another name. */
   readonly key: string;
+  /** The endpoint's name; "" for an upstream that is no endpoint. */
+  readonly name: string;
   /** The operator's own default upstream, not an address that an admin registered. */
   readonly isDefault: boolean;
   readonly apiBase: string;
@@ -48,6 +50,7 @@ function targetsOf(
 ): readonly Target[] {
   const targets = inMode(model, endpoints, options).map((endpoint) => ({
     key: `${endpoint.id} ${endpoint.api_base}`,
+    name: endpoint.name,
     isDefault: false,
     apiBase: endpoint.api_base,
     credential: present(endpoint.api_key) ?? present(model.api_key),
@@ -92,7 +95,7 @@ function bySession(endpoints: readonly ResolvedEndpoint[], sessionId: string): r
 }
 
 function ownTarget(apiBase: string, isDefault: boolean, modelKey: string | null): Target {
-  return { key: apiBase, isDefault, apiBase, credential: present(modelKey) };
+  return { key: apiBase, name: "", isDefault, apiBase, credential: present(modelKey) };
 }
 
 function present(secret: string | null): string | null {

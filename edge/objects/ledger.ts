@@ -26,10 +26,12 @@ import {
   shippingBackoffMs,
   wasApplied,
 } from "../domain/custody/ledger-log.ts";
-import { toLine } from "../domain/custody/row-line.ts";
+import { spanLine, toLine } from "../domain/custody/row-line.ts";
+import type { SpanRecord } from "../domain/trace.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AlertStore } from "./alert-store.ts";
 import { LedgerStore } from "./ledger-store.ts";
+import { SpanStore } from "./span-store.ts";
 
 /** Rows wait at most this long for company before they are sent. */
 const LINGER_MS = 250;
@@ -39,6 +41,7 @@ export class Ledger extends DurableObject<Bindings> {
   readonly #store: LedgerStore;
   readonly #limits: LogLimits;
   readonly #alertStore: AlertStore;
+  readonly #spans: SpanStore;
   /** Alerts of this object's own. */
   readonly #own: LedgerAlerts;
   #alerts: AlertIndex;
@@ -55,6 +58,7 @@ export class Ledger extends DurableObject<Bindings> {
     this.#store = new LedgerStore(state.storage);
     this.#alertStore = new AlertStore(state.storage);
     this.#alerts = this.#alertStore.load();
+    this.#spans = new SpanStore(state.storage);
     this.#own = new LedgerAlerts({
       ledger: () => this.#alertLedger(),
       clock: Date.now,
@@ -65,7 +69,7 @@ export class Ledger extends DurableObject<Bindings> {
     this.#index = this.#store.loadIndex();
     this.#orphans = this.#orphanIds();
     // Whatever ended the last life of this object, rows that wait have an alarm.
-    if (this.#index.pending.length > 0) void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
+    if (this.#waits()) void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
   }
 
   /** Resolves when the batch is durable; a batch seen before changes nothing. */
@@ -95,6 +99,11 @@ export class Ledger extends DurableObject<Bindings> {
     return { segments: this.#index.pending.length, bytes, dropped: this.#index.dropped };
   }
 
+  async spans(requestId: string, spans: readonly SpanRecord[]): Promise<void> {
+    this.#spans.add(spans.map((span) => spanLine(requestId, span, formatTs)));
+    await this.#arm(LINGER_MS);
+  }
+
   /** Keeps alerts until the control service has them; an id that is known changes nothing. */
   async alert(events: readonly AlertEvent[]): Promise<void> {
     this.#takeAlerts(appendAlerts(this.#alerts, events));
@@ -111,6 +120,7 @@ export class Ledger extends DurableObject<Bindings> {
     this.#shipping = true;
     try {
       await this.#ship();
+      await this.#shipSpans();
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
@@ -151,6 +161,18 @@ export class Ledger extends DurableObject<Bindings> {
     }
   }
 
+  async #shipSpans(): Promise<void> {
+    for (let part = this.#spans.seal(); part !== null; part = this.#spans.seal()) {
+      const token = `${this.ctx.id.name ?? this.ctx.id.toString()}-${this.#store.instance}-spans-${part.name}`;
+      await insertLines(this.#config.clickhouse, "spans", part.lines, token);
+      this.#spans.sent(part);
+    }
+  }
+
+  #waits(): boolean {
+    return this.#index.pending.length > 0 || this.#spans.waiting;
+  }
+
   async #shipSegment(segment: number): Promise<void> {
     const commits = this.#store.commitsOf(segment);
     const orphans = commits.filter((commit) => commit.orphan).flatMap((commit) => commit.lines.map(requestIdOf));
@@ -189,7 +211,7 @@ export class Ledger extends DurableObject<Bindings> {
   }
 
   async #rearm(): Promise<void> {
-    if (this.#index.pending.length > 0) {
+    if (this.#waits()) {
       await this.#arm(this.#failures === 0 ? LINGER_MS : shippingBackoffMs(this.#failures));
     } else if (this.#store.hasShipped()) {
       await this.#arm(SHIPPED_KEEP_MS);

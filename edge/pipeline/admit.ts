@@ -14,6 +14,7 @@ import { bill } from "../domain/outcome.ts";
 import { type Call, ClientGone, type Prepared, type Principal, Settled } from "./context.ts";
 import { refusalHeaders } from "./rate-limit.ts";
 import { settleRefused } from "./settle-refused.ts";
+import { traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Places in the queue that a request may lose to resets of its Cell, which come a few times a week. */
@@ -37,6 +38,21 @@ export interface Slot extends Subject {
  * budgets' 429, 403 or 503.
  */
 export async function admit(
+  call: Call,
+  subject: Subject,
+  prepared: Prepared,
+  reload: () => Promise<Subject>,
+): Promise<Slot> {
+  return await traced(call, "admission", async (span) => {
+    span.set({ class: "rejected", queue_wait_ms: 0, group: subject.principal.tenant.fairshare_group });
+    const slot = await seekSlot(call, subject, prepared, reload);
+    const { admission, queueWaitMs } = slot.grant;
+    span.set({ class: admission, queue_wait_ms: queueWaitMs, group: slot.ask.group.name });
+    return slot;
+  });
+}
+
+async function seekSlot(
   call: Call,
   subject: Subject,
   prepared: Prepared,

@@ -8,6 +8,7 @@ import type { ModelRecord } from "../../shared/records.ts";
 import { isUrlAllowed } from "../../shared/ssrf.ts";
 import type { Target } from "../domain/endpoint-order.ts";
 import { upstreamHeaders } from "../domain/forward-headers.ts";
+import type { OpenSpan } from "../domain/trace.ts";
 import { asksForUsage } from "../domain/upstream-body.ts";
 import { upstreamUrl } from "../domain/upstream-url.ts";
 import { type Call, ClientGone, type ParsedCall } from "./context.ts";
@@ -24,6 +25,8 @@ export interface Forwarded {
   /** When the answered attempt was sent, epoch ms. */
   readonly sentMs: number;
   readonly stop: Stop;
+  /** Of this attempt; it ends anew with the answer's last byte. */
+  readonly span: OpenSpan;
 }
 
 /** How an attempt ended; `reason` is for operators. */
@@ -49,11 +52,19 @@ export async function attempt(sending: Sending, target: Target): Promise<Attempt
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
   if (call.request.signal.aborted) throw new ClientGone();
   const stop = new Stop(call.request.signal, timeoutMsOf(call, model));
+  const span = call.trace.begin("upstream", call.ports.clock());
+  span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
+  call.facts.endpoint = target.name;
   try {
-    const answer = await ask(sending, target, credential, stop);
+    const answer = await ask(sending, target, credential, stop, span);
     call.facts.upstreamUnderWay = false;
+    span.set({ status: answer.response.status });
+    if (!answer.response.ok) span.fail();
+    span.end(call.ports.clock());
     return { kind: "answered", answer };
   } catch (error) {
+    span.fail();
+    span.end(call.ports.clock());
     stop.release();
     if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
     if (stop.clientGone) throw new ClientGone();
@@ -72,15 +83,21 @@ export function abandon({ response, stop }: Forwarded): void {
 }
 
 /** The answer, from sending on. */
-async function ask(sending: Sending, target: Target, credential: string | null, stop: Stop): Promise<Forwarded> {
+async function ask(
+  sending: Sending,
+  target: Target,
+  credential: string | null,
+  stop: Stop,
+  span: OpenSpan,
+): Promise<Forwarded> {
   const { call, model, parsed } = sending;
-  const first = await send(sending, target, credential, stop, addsUsage(call, model, parsed));
+  const first = { ...(await send(sending, target, credential, stop, addsUsage(call, model, parsed))), span };
   if (!first.usageAdded || first.response.status !== 400 || !parsed.outgoing.resendable) return first;
   await first.response.body?.cancel().catch(() => undefined);
   const second = await send(sending, target, credential, stop, false);
   // Only an answer that is better without it shows that the option was to blame, and not the rest of the request.
   if (second.response.ok) call.memory.usageOptionRefused.set(model.id, call.ports.clock() + OPTION_REFUSED_MS);
-  return second;
+  return { ...second, span };
 }
 
 async function send(
@@ -89,7 +106,7 @@ async function send(
   credential: string | null,
   stop: Stop,
   usageAdded: boolean,
-): Promise<Forwarded> {
+): Promise<Omit<Forwarded, "span">> {
   const body = parsed.outgoing.open(model.upstream_model, usageAdded, () => stop.abort());
   const sentMs = call.ports.clock();
   if (call.facts.upstreamCalledMs === null) onFirstSend();

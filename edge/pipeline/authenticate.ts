@@ -5,17 +5,26 @@
 import { accessRefusal } from "../../shared/access-window.ts";
 import { type ErrorCode, GatewayError } from "../../shared/errors.ts";
 import type { ResolvedKey } from "../../shared/records.ts";
+import type { OpenSpan } from "../domain/trace.ts";
 import type { Call, Principal } from "./context.ts";
 import { findKey, keyHashOf } from "./identify.ts";
+import { traced } from "./traced.ts";
 
 /** The principal of a call. Throws 401, 403, or 503 `key_store_unavailable` or `identity_unavailable`. */
 export async function authenticate(call: Call): Promise<Principal> {
+  return await traced(call, "auth_resolve", async (span) => await resolve(call, span));
+}
+
+async function resolve(call: Call, span: OpenSpan): Promise<Principal> {
   call.facts.principal = null;
   const keyHash = await keyHashOf(call);
   const found = await findKey(call, keyHash);
+  span.set({ source: found.source });
   let key = found.record;
-  if (gate(call, key) !== null && found.source === "memory")
+  if (gate(call, key) !== null && found.source === "memory") {
     key = (await findKey(call, keyHash, { fresh: true })).record;
+    span.set({ source: "store" });
+  }
   const { tenant } = key;
   if (tenant !== null) call.facts.principal = { key, tenant };
   const refusal = gate(call, key);

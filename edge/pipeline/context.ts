@@ -14,6 +14,7 @@ import type { JsonDocument } from "../domain/json-document.ts";
 import type { RouteClass } from "../domain/route-class.ts";
 import type { SessionId } from "../domain/session-id.ts";
 import type { TokenEstimate } from "../domain/token-estimate.ts";
+import type { Trace } from "../domain/trace.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Ports, UpstreamBody } from "../ports.ts";
 
@@ -91,6 +92,8 @@ export interface Call {
   readonly cleanups: (() => void | Promise<void>)[];
   /** Keeps the isolate alive for work that outlives the response. */
   readonly waitUntil: (work: Promise<unknown>) => void;
+  /** What it did when; kept only of traced keys and tenants. */
+  readonly trace: Trace;
   /** Learned on the way; what is still null was not reached. */
   readonly facts: {
     principal: Principal | null;
@@ -109,6 +112,8 @@ export interface Call {
     /** An attempt has been sent and has not ended: whoever leaves now is billed (decisions §23.4). */
     upstreamUnderWay: boolean;
     upstreamStatus: number;
+    /** Name of the endpoint that was called last; "" without one. */
+    endpoint: string;
     /** The tenant's bucket, once it was looked at; null: without a cap, or not known. */
     level: BucketLevel | null | undefined;
     /** How attempts ended so far. */

@@ -4,7 +4,9 @@
  */
 import type { ModelRecord } from "../../shared/records.ts";
 import { clientStatus } from "../domain/outcome.ts";
+import { OpenSpan } from "../domain/trace.ts";
 import type { Call } from "./context.ts";
+import { sendLate } from "./traced.ts";
 
 /** Looks when the client gets a 502 or 504; `upstreamStatus` null: nothing answered. */
 export function diagnose(call: Call, model: ModelRecord, apiBase: string, upstreamStatus: number | null): void {
@@ -14,6 +16,7 @@ export function diagnose(call: Call, model: ModelRecord, apiBase: string, upstre
 }
 
 async function look(call: Call, model: ModelRecord, apiBase: string): Promise<void> {
+  const span = new OpenSpan("upstream_diagnostics", call.ports.clock());
   const { dnsOk, addresses, portOpen, elapsedMs, error } = await call.ports.diagnostics.check(apiBase);
   call.ports.log.event("upstream_diagnostics", {
     request_id: call.requestId,
@@ -25,4 +28,8 @@ async function look(call: Call, model: ModelRecord, apiBase: string): Promise<vo
     elapsed_ms: elapsedMs,
     error,
   });
+  span.set({ dns_ok: dnsOk, port_open: portOpen, elapsed_ms: elapsedMs, error });
+  if (!dnsOk || !portOpen) span.fail();
+  span.end(call.ports.clock());
+  sendLate(call, span);
 }

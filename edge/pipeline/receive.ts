@@ -2,6 +2,7 @@
  * Step 1: a request becomes a call with an id and a class. No body is read and nobody is known yet.
  */
 import { routeClassOf } from "../domain/route-class.ts";
+import { Trace } from "../domain/trace.ts";
 import type { Ports } from "../ports.ts";
 import type { Call, IsolateMemory, PipelineConfig } from "./context.ts";
 
@@ -16,13 +17,15 @@ export interface Received {
 /** Starts the record of a request. */
 export function receive(received: Received): Call {
   const url = new URL(received.request.url);
+  const arrivedMs = received.ports.clock();
   return {
     ...received,
     url,
     route: routeClassOf(url.pathname),
     requestId: received.ports.random.uuid(),
     cleanups: [],
-    arrivedMs: received.ports.clock(),
+    arrivedMs,
+    trace: new Trace(arrivedMs),
     facts: {
       principal: null,
       identity: null,
@@ -35,6 +38,7 @@ export function receive(received: Received): Call {
       upstreamCalledMs: null,
       upstreamUnderWay: false,
       upstreamStatus: 0,
+      endpoint: "",
       level: undefined,
       upstreamOutcomes: {},
     },

@@ -7,6 +7,7 @@ import type { UsageRow } from "../../shared/usage-row.ts";
 import { type Call, ClientGone, Settled } from "./context.ts";
 import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
+import { sendSpans } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Undoes what is on the list; each of it once. */
@@ -43,5 +44,6 @@ export async function refuse(call: Call, thrown: unknown): Promise<Response> {
 /** A place that the Cell may hold for the request ends with this row, whichever of the two arrives first. */
 async function handIn(call: Call, row: UsageRow): Promise<void> {
   const { admission } = call.ports;
+  sendSpans(call, row);
   await (call.facts.placeUnknown ? admission.settleOrphan(row) : admission.record(row));
 }

@@ -49,6 +49,9 @@ export function relay(call: Call, relayed: Relayed): Response {
     stop.release();
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : status;
+    forwarded.span.set({ ttft_ms: ttftMs });
+    if (end === "broken") forwarded.span.fail();
+    forwarded.span.end(call.ports.clock());
     if (end === "broken") {
       if (stop.timedOut) countOutcome(call.facts.upstreamOutcomes, "timeout");
       tellBroken(call, model, stop.timedOut, scan.bytes);

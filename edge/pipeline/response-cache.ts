@@ -7,6 +7,7 @@ import type { CacheEntry } from "../ports.ts";
 import type { Call, ParsedCall, Principal } from "./context.ts";
 import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
+import { sendSpans, traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Largest body that is stored, in bytes. */
@@ -37,9 +38,13 @@ export async function lookupResponse(
   const bytes = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
   if (!model.cache_enabled || bytes === null || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
   const digest = await digestOf(model.model_name, bytes);
-  const { entry, key } = await call.ports.responseCache.lookup(principal.tenant.id, digest, principal.key.key_hash);
-  if (outdated(principal, key, entry !== null)) return { kind: "stale-key" };
   const { pathname: path } = call.url;
+  const { entry, key } = await traced(call, "cache_lookup", async (span) => {
+    const found = await call.ports.responseCache.lookup(principal.tenant.id, digest, principal.key.key_hash);
+    span.set({ result: found.entry?.path === path ? "hit" : "miss" });
+    return found;
+  });
+  if (outdated(principal, key, entry !== null)) return { kind: "stale-key" };
   if (entry === null || entry.path !== path) {
     call.facts.cacheStatus = "miss";
     return { kind: "miss", miss: { tenantId: principal.tenant.id, digest, ttlSecs: model.cache_ttl_secs, path } };
@@ -88,7 +93,9 @@ function outdated(principal: Principal, stored: ResolvedKey | null, wouldHit: bo
 
 function replay(call: Call, entry: CacheEntry): Response {
   const billed = { inputTokens: entry.input_tokens, outputTokens: entry.output_tokens, costUsd: 0 };
-  call.waitUntil(call.ports.admission.record(rowOf(call, { statusCode: 200, admission: "fast", billed })));
+  const row = rowOf(call, { statusCode: 200, admission: "fast", billed });
+  call.waitUntil(call.ports.admission.record(row));
+  sendSpans(call, row);
   const body = Uint8Array.from(atob(entry.body_b64), (char) => char.charCodeAt(0));
   return new Response(body, { status: 200, headers: { ...gatewayHeaders(call), "content-type": entry.content_type } });
 }

@@ -7,6 +7,7 @@ import type { PermitHandle } from "../domain/ask.ts";
 import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
 import type { Slot } from "./admit.ts";
 import type { Call } from "./context.ts";
+import { sendSpans } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** A slot is claimed again at once, and then a few times: its cap should hold again within a second (design §4). */
@@ -62,6 +63,7 @@ export class Settler {
     const billed = ending.billed ?? NOTHING_BILLED;
     const row = rowOf(this.#call, { ...ending, admission: this.#slot.grant.admission });
     const upstream = this.#call.facts.upstreamOutcomes;
+    sendSpans(this.#call, row);
     await this.#adoption.catch(() => undefined);
     try {
       await this.#permit.settle({ row, actualTokens: billed.inputTokens + billed.outputTokens, upstream });

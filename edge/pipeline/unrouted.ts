@@ -17,6 +17,7 @@ import { relay } from "./relay.ts";
 import { checkPath } from "./resolve-model.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import type { Ending } from "./settle.ts";
+import { sendSpans } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** `GET /v1/models`: every registered model, by id; with a body that names a model it goes to that model's upstream. */
@@ -63,8 +64,11 @@ async function forwardProbe(call: Call, probe: ParsedCall): Promise<Response> {
   const model: ModelRecord = found?.record ?? DEFAULT_UPSTREAM;
   if (found !== null) call.facts.model = model;
   await readLevel(call);
-  const end = ({ statusCode, ttftMs = 0 }: Ending): void =>
-    call.waitUntil(call.ports.admission.record(rowOf(call, { statusCode, ttftMs, admission: "fast" })));
+  const end = ({ statusCode, ttftMs = 0 }: Ending): void => {
+    const row = rowOf(call, { statusCode, ttftMs, admission: "fast" });
+    sendSpans(call, row);
+    call.waitUntil(call.ports.admission.record(row));
+  };
   try {
     const forwarded = await forward(call, model, probe, () => undefined);
     const settler = { end, abandon: () => end({ statusCode: 500 }) };

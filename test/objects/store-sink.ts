@@ -29,7 +29,8 @@ export async function storeSink(request: Request): Promise<Response> {
     return new Response("ok");
   }
   const insert = url.searchParams.get("query");
-  if (insert?.startsWith("INSERT INTO gateway.usage_raw FORMAT JSONEachRow") === true) return take(url, body);
+  if (insert !== null && /^INSERT INTO gateway\.(usage_raw|spans) FORMAT JSONEachRow/.test(insert))
+    return take(url, body);
   if (body.startsWith("SELECT toString(request_id)")) return new Response(known(body).join("\n"));
   return new Response("unknown", { status: 500 });
 }

@@ -3,6 +3,7 @@
  * in place of `ts_ms`. The line is what the Ledger keeps on disk, so that shipping never rebuilds a row.
  */
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage-row.ts";
+import type { SpanRecord } from "../trace.ts";
 import type { LogLine } from "./ledger-log.ts";
 
 /** `formatTs` renders epoch ms as `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
@@ -14,6 +15,13 @@ export function toLine(row: UsageRow, formatTs: (epochMs: number) => string): Lo
   }
   const json = JSON.stringify(columns);
   return { json, bytes: utf8Length(json) };
+}
+
+/** A span as the analytics store takes it: one line of JSON (decisions §34.3). */
+export function spanLine(requestId: string, span: SpanRecord, formatTs: (epochMs: number) => string): string {
+  const { start_ms, attributes, ...columns } = span;
+  const texts = { start: formatTs(start_ms), attributes: JSON.stringify(attributes) };
+  return JSON.stringify({ request_id: requestId, ...columns, ...texts });
 }
 
 /** Which ledger shard a request's row goes to; the same for every retry of it. */

@@ -12,6 +12,7 @@ import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
 import type { Identity } from "../../domain/identity.ts";
+import type { SpanRecord } from "../../domain/trace.ts";
 import type { Admission, CacheEntry, Directory, Ports, RecordSource, TokenVerdict, UpstreamCall } from "../../ports.ts";
 import { BodyRoom } from "../body-room.ts";
 import type { Call } from "../context.ts";
@@ -94,6 +95,7 @@ export class World {
 
   readonly provisioned: Identity[] = [];
   readonly alerts: Issue[] = [];
+  readonly spans: SpanRecord[] = [];
   readonly tallies: Tally[] = [];
   readonly pending: Promise<unknown>[] = [];
 
@@ -171,6 +173,7 @@ export class World {
           return await this.provision();
         },
       },
+      spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
       tallies: { count: (tally) => void this.tallies.push(tally) },
       log: { event: () => undefined },
