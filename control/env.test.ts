@@ -26,6 +26,7 @@ describe("the control service's configuration", () => {
     const env = parseEnv({
       ...token,
       GATEWAY_ADMIN_LISTEN: "[::1]:0",
+      GATEWAY_CELL: "eu",
       GATEWAY_CELLS:
         '[{"cell":"eu","url":"https://eu.example","hint":"weur"},{"cell":"us","url":"https://us.example"}]',
       GATEWAY_BLOCK_PRIVATE_NETWORKS: "On",

@@ -3,6 +3,7 @@
  * malformed variable stops the start with its name and the fix; values are never printed.
  */
 import { z } from "zod";
+import { envCells, requireOwnCell } from "../shared/cells.ts";
 import {
   envCellName,
   envCidrs,
@@ -60,50 +61,42 @@ const listen = (fallback: string) =>
     return z.NEVER;
   });
 
-const cellsSchema = z
-  .array(z.looseObject({ cell: envCellName, url: z.string().refine((value) => URL.canParse(value)) }))
-  .min(1);
-
-const schema = z.object({
-  GATEWAY_ADMIN_LISTEN: listen("0.0.0.0:9180"),
-  GATEWAY_METRICS_LISTEN: listen("0.0.0.0:9091"),
-  GATEWAY_ADMIN_TOKEN: z
-    .string({ error: "is required: set it to a long random text" })
-    .min(1, "is required: set it to a long random text"),
-  GATEWAY_INTERNAL_TOKEN: envSecret,
-  GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway").refine(
-    (value) => value.startsWith("pglite:") || /^postgres(ql)?:\/\//.test(value),
-    "must be a postgres:// URL or pglite:<folder>",
-  ),
-  GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
-  GATEWAY_REDIS_TOKEN: envText(""),
-  GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
-  GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
-  GATEWAY_CLICKHOUSE_USER: envText("default"),
-  GATEWAY_CLICKHOUSE_PASSWORD: envText(""),
-  GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
-  GATEWAY_API_KEY_PEPPER: envSecret,
-  GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
-  GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
-  GATEWAY_CELL: envText("local").pipe(envCellName),
-  GATEWAY_CELLS: envSecret.transform((value, context) => {
-    if (value === undefined) return null;
-    const cells = cellsSchema.safeParse(readJson(value));
-    if (cells.success) return cells.data.map(({ cell, url }) => ({ cell, url }));
-    context.addIssue({ code: "custom", message: "must be a JSON array of {cell, url, ...}" });
-    return z.NEVER;
-  }),
-  GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
-  GATEWAY_PARENT_WATCH: envFlag(false),
-  GATEWAY_USAGE_RETENTION_DAYS: envWhole(180),
-  GATEWAY_COMPRESSOR_URL: envOptionalUrl,
-  GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800),
-  GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
-  GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envWhole(300),
-  GATEWAY_AUTO_CLASSIFIER_ENABLED: envFlag(false),
-  GATEWAY_AUTO_CLASSIFIER_MODEL: envText(""),
-  GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envWhole(250),
-});
+const schema = z
+  .object({
+    GATEWAY_ADMIN_LISTEN: listen("0.0.0.0:9180"),
+    GATEWAY_METRICS_LISTEN: listen("0.0.0.0:9091"),
+    GATEWAY_ADMIN_TOKEN: z
+      .string({ error: "is required: set it to a long random text" })
+      .min(1, "is required: set it to a long random text"),
+    GATEWAY_INTERNAL_TOKEN: envSecret,
+    GATEWAY_DATABASE_URL: envText("postgres://gateway:gateway@127.0.0.1:5432/gateway").refine(
+      (value) => value.startsWith("pglite:") || /^postgres(ql)?:\/\//.test(value),
+      "must be a postgres:// URL or pglite:<folder>",
+    ),
+    GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
+    GATEWAY_REDIS_TOKEN: envText(""),
+    GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
+    GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
+    GATEWAY_CLICKHOUSE_USER: envText("default"),
+    GATEWAY_CLICKHOUSE_PASSWORD: envText(""),
+    GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
+    GATEWAY_API_KEY_PEPPER: envSecret,
+    GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
+    GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
+    GATEWAY_CELL: envText("local").pipe(envCellName),
+    GATEWAY_CELLS: envCells,
+    GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
+    GATEWAY_PARENT_WATCH: envFlag(false),
+    GATEWAY_USAGE_RETENTION_DAYS: envWhole(180),
+    GATEWAY_COMPRESSOR_URL: envOptionalUrl,
+    GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800),
+    GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
+    GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envWhole(300),
+    GATEWAY_AUTO_CLASSIFIER_ENABLED: envFlag(false),
+    GATEWAY_AUTO_CLASSIFIER_MODEL: envText(""),
+    GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envWhole(250),
+  })
+  .superRefine(requireOwnCell);
 
 /** Validates the environment. Throws EnvError. */
 export function parseEnv(variables: Readonly<Record<string, string | undefined>>): ControlEnv {
@@ -128,7 +121,9 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     apiKeyPepper: env.GATEWAY_API_KEY_PEPPER,
     ssrf: { blockPrivate: env.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: env.GATEWAY_ALLOWED_PRIVATE_CIDRS },
     cell: env.GATEWAY_CELL,
-    cells: env.GATEWAY_CELLS ?? [{ cell: env.GATEWAY_CELL, url: env.GATEWAY_EDGE_BASE_URL }],
+    cells: env.GATEWAY_CELLS?.map(({ cell, url }) => ({ cell, url })) ?? [
+      { cell: env.GATEWAY_CELL, url: env.GATEWAY_EDGE_BASE_URL },
+    ],
     parentWatch: env.GATEWAY_PARENT_WATCH,
     usageRetentionDays: env.GATEWAY_USAGE_RETENTION_DAYS,
     compressor: { url: env.GATEWAY_COMPRESSOR_URL.replace(/\/+$/, ""), timeoutMs: env.GATEWAY_COMPRESSOR_TIMEOUT_MS },
@@ -150,12 +145,4 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
             },
     },
   };
-}
-
-function readJson(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return null;
-  }
 }

@@ -21,7 +21,7 @@ interface Types {
 export const app = new Hono<Types>();
 
 app.use(async (c, next) => {
-  c.set("deps", depsOf(c.env));
+  c.set("deps", depsOf(c.env, c.req.raw));
   await next();
 });
 app.get("/health", (c) => c.text("ok", 200, requestIds()));
@@ -32,7 +32,7 @@ app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executi
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.notFound(async (c) => {
-  const deps = depsOf(c.env);
+  const deps = depsOf(c.env, c.req.raw);
   return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
 });
 app.onError((error) => {

@@ -10,6 +10,7 @@ import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
 import { LedgerSpans } from "./adapters/ledger-spans.ts";
+import { ObjectPlaces } from "./adapters/object-places.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
@@ -20,6 +21,7 @@ import { JoseVerifier } from "./adapters/token-verifier.ts";
 import { UpstreamDiagnostics } from "./adapters/upstream-diagnostics.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { LedgerApi } from "./domain/ask.ts";
+import { type Arrived, cellFor } from "./domain/cell/placement.ts";
 import { EndpointMemory } from "./domain/endpoint-memory.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import { BodyRoom } from "./pipeline/body-room.ts";
@@ -32,40 +34,50 @@ export interface Deps {
   readonly ports: Ports;
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
-  /** The Ledger that keeps the cell's alerts, on a fresh stub. */
   readonly budgets: TenantBudgets;
+  /** The Ledger that keeps the cell's alerts, on a fresh stub. */
   readonly alertLedger: () => LedgerApi;
+  /** The same for another cell; null for one that is neither the Worker's own nor listed. */
+  readonly ofCell: (name: string) => Deps | null;
 }
 
-let composed: Deps | EnvError | null = null;
+interface Isolate {
+  readonly env: Env;
+  readonly of: (cell: string) => Deps;
+}
 
-/** The isolate's parts. Throws EnvError, at every call, when a variable is malformed. */
-export function depsOf(bindings: Bindings): Deps {
+let composed: Isolate | EnvError | null = null;
+
+/** The isolate's parts, with the cell that a request belongs to. Throws EnvError, at every call, when a variable is malformed. */
+export function depsOf(bindings: Bindings, request: Request): Deps {
   composed ??= compose(bindings);
   if (composed instanceof EnvError) throw composed;
-  return composed;
+  const { env, of } = composed;
+  return of(cellFor(request.cf as Arrived | undefined, env.cells, env.cell));
 }
 
-function compose(bindings: Bindings): Deps | EnvError {
+/** What cells have in common is one for the isolate; its alerts and tallies go to its own cell. */
+function compose(bindings: Bindings): Isolate | EnvError {
   try {
     const env = parseEnv(bindings);
     const clock = Date.now;
+    const places = new ObjectPlaces(bindings, env.cells);
     const client = new RedisClient(env.redis, clock, consoleLog);
-    const alertLedger = () => bindings.LEDGER.getByName(alertLedgerOf(env.cell)) as unknown as LedgerApi;
     const uuid = () => crypto.randomUUID();
-    const alerts = new LedgerAlerts({ ledger: alertLedger, clock, uuid, keepAlive: waitUntil, log: consoleLog });
-    const cell = new CellAdmission(bindings, env.cell, env.ledgerShards, alerts, consoleLog);
+    const ledger = () => places.ledger(alertLedgerOf(env.cell));
+    const alerts = new LedgerAlerts({ ledger, clock, uuid, keepAlive: waitUntil, log: consoleLog });
+    const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
+    const own = admissionOf(env.cell);
     const tallies = new CellTallies(
-      async (counted) => await cell.withCell(async (stub) => await stub.tally(counted)),
+      async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
       clock,
       waitUntil,
     );
-    const ports: Ports = {
+    const shared: Omit<Ports, "admission"> = {
       clock,
       sleep: timerSleep,
       random: { uuid, fraction: Math.random },
       directory: new RedisDirectory(client, clock, waitUntil, alerts),
-      admission: cell,
       upstream: upstreamHttp(bindings.UPSTREAMS),
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
       responseCache: new RedisResponseCache(client, alerts),
@@ -88,7 +100,7 @@ function compose(bindings: Bindings): Deps | EnvError {
       }),
       tallies,
       spans: new LedgerSpans({
-        ledger: (shard) => bindings.LEDGER.getByName(`${env.cell}:${shard}`) as unknown as LedgerApi,
+        ledger: (shard) => places.ledger(`${env.cell}:${shard}`),
         shards: env.ledgerShards,
         keepAlive: waitUntil,
         log: consoleLog,
@@ -96,7 +108,25 @@ function compose(bindings: Bindings): Deps | EnvError {
       log: consoleLog,
     };
     const memory = { usageOptionRefused: new Map(), bodyRoom: new BodyRoom(), endpoints: new EndpointMemory() };
-    return { env, ports, memory, cell, budgets: new TenantBudgets(bindings), alertLedger };
+    const budgets = new TenantBudgets(places);
+    const known = new Map<string, Deps>();
+    const of = (name: string): Deps => {
+      const met = known.get(name);
+      if (met !== undefined) return met;
+      const cell = name === env.cell ? own : admissionOf(name);
+      const deps: Deps = {
+        env,
+        ports: { ...shared, admission: cell },
+        memory,
+        cell,
+        budgets,
+        alertLedger: () => places.ledger(alertLedgerOf(name)),
+        ofCell: (other) => (other === env.cell || env.cells.some((plan) => plan.cell === other) ? of(other) : null),
+      };
+      known.set(name, deps);
+      return deps;
+    };
+    return { env, of };
   } catch (error) {
     if (!(error instanceof EnvError)) throw error;
     consoleLog.event("configuration_invalid", { reason: error.message });

@@ -3,6 +3,7 @@
  * malformed variable stops every request with a log line that names it; no variable turns a check off.
  */
 import * as z from "zod";
+import { type CellPlan, envCells, requireOwnCell } from "../shared/cells.ts";
 import {
   envCellName,
   envCidrs,
@@ -48,6 +49,7 @@ const algorithm = z
 
 const schema = z.object({
   GATEWAY_CELL: envText("local").pipe(envCellName),
+  GATEWAY_CELLS: envCells,
   GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
   GATEWAY_REDIS_TOKEN: envText(""),
   GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
@@ -74,6 +76,8 @@ const schema = z.object({
 /** The validated configuration of one isolate. */
 export interface Env {
   readonly cell: string;
+  /** Every cell that is listed; empty when GATEWAY_CELLS is unset. */
+  readonly cells: readonly CellPlan[];
   readonly redis: { readonly url: string; readonly token: string };
   readonly clickhouse: ClickhouseEnv;
   readonly apiKeyPepper: string | undefined;
@@ -110,13 +114,14 @@ export class EnvError extends Error {
 
 /** Validates text bindings. Throws EnvError. */
 export function parseEnv(bindings: object): Env {
-  const result = schema.safeParse(bindings);
+  const result = schema.superRefine(requireOwnCell).safeParse(bindings);
   if (!result.success) {
     throw new EnvError(envComplaints(result.error));
   }
   const value = result.data;
   return {
     cell: value.GATEWAY_CELL,
+    cells: value.GATEWAY_CELLS ?? [],
     redis: { url: value.GATEWAY_REDIS_URL, token: value.GATEWAY_REDIS_TOKEN },
     clickhouse: {
       url: value.GATEWAY_CLICKHOUSE_URL,

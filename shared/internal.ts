@@ -83,6 +83,12 @@ export const alertBatchSchema = z.object({
 });
 export type AlertBatch = z.infer<typeof alertBatchSchema>;
 
+/**
+ * Names the cell that an internal request is for: several may answer at one address. A Worker that does not know it answers
+ * 404; without the header it is the Worker's own.
+ */
+export const CELL_HEADER = "x-gateway-cell";
+
 export const INTERNAL_PATHS = {
   invalidate: "/internal/invalidate",
   stats: "/internal/stats",

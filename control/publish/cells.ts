@@ -7,6 +7,7 @@ import {
   type AlertAck,
   type AlertBatch,
   alertBatchSchema,
+  CELL_HEADER,
   type CellMetrics,
   type CellStats,
   type Change,
@@ -133,7 +134,7 @@ export class Cells {
   }
 
   async #fetch(
-    { url }: CellAddress,
+    { cell, url }: CellAddress,
     path: string,
     body: unknown,
     method: string,
@@ -141,7 +142,11 @@ export class Cells {
   ): Promise<Response> {
     const response = await fetch(new URL(path, url), {
       method,
-      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        "content-type": "application/json",
+        [CELL_HEADER]: cell,
+      },
       body: body === undefined ? null : JSON.stringify(body),
       signal: AbortSignal.timeout(deadlineMs),
       redirect: "manual",

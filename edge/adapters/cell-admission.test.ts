@@ -4,6 +4,7 @@ import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { CellApi, LedgerApi } from "../domain/ask.ts";
 import type { Bindings } from "../env.ts";
 import { CellAdmission } from "./cell-admission.ts";
+import { ObjectPlaces } from "./object-places.ts";
 
 const row = zeroUsageRow("00000000-0000-4000-8000-000000000001", 0);
 
@@ -39,7 +40,14 @@ function admissionOf(...failures: object[]) {
   const raised: Issue[] = [];
   const alerts = { raise: (issue: Issue) => void raised.push(issue) };
   const log = { event: (name: string) => void events.push(name) };
-  return { admission: new CellAdmission(bindings, "fra", 1, alerts, log), stubs, names, ledgers, events, raised };
+  return {
+    admission: new CellAdmission(new ObjectPlaces(bindings, []), "fra", 1, alerts, log),
+    stubs,
+    names,
+    ledgers,
+    events,
+    raised,
+  };
 }
 
 describe("the Cell from afar", () => {

@@ -6,23 +6,23 @@ import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Admitted, Ask, CellApi, LedgerApi, PermitHandle } from "../domain/ask.ts";
+import type { Admitted, Ask, CellApi, PermitHandle } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { shardOf } from "../domain/custody/row-line.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
-import type { Bindings } from "../env.ts";
 import type { Admission, Alerts, Log } from "../ports.ts";
+import type { ObjectPlaces } from "./object-places.ts";
 
 export class CellAdmission implements Admission {
   readonly cell: string;
-  readonly #bindings: Bindings;
+  readonly #places: ObjectPlaces;
   readonly #shards: number;
   readonly #alerts: Alerts;
   readonly #log: Log;
 
-  constructor(bindings: Bindings, cell: string, shards: number, alerts: Alerts, log: Log) {
-    this.#bindings = bindings;
+  constructor(places: ObjectPlaces, cell: string, shards: number, alerts: Alerts, log: Log) {
+    this.#places = places;
     this.cell = cell;
     this.#shards = shards;
     this.#alerts = alerts;
@@ -84,7 +84,7 @@ export class CellAdmission implements Admission {
   }
 
   #stub(): CellApi {
-    return this.#bindings.CELL.getByName(this.cell) as unknown as CellApi;
+    return this.#places.cell(this.cell);
   }
 
   #unavailable(error: unknown): GatewayError {
@@ -99,7 +99,7 @@ export class CellAdmission implements Admission {
   async #toLedger(row: UsageRow): Promise<void> {
     const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
     try {
-      await (this.#bindings.LEDGER.getByName(name) as unknown as LedgerApi).appendOrphan({ ...row, cell: this.cell });
+      await this.#places.ledger(name).appendOrphan({ ...row, cell: this.cell });
     } catch {
       this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
     }

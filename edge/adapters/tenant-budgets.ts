@@ -5,13 +5,13 @@
 import type { BudgetRead, BudgetSubject } from "../../shared/internal-budgets.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
-import type { Bindings } from "../env.ts";
+import type { ObjectPlaces } from "./object-places.ts";
 
 export class TenantBudgets {
-  readonly #bindings: Bindings;
+  readonly #places: ObjectPlaces;
 
-  constructor(bindings: Bindings) {
-    this.#bindings = bindings;
+  constructor(places: ObjectPlaces) {
+    this.#places = places;
   }
 
   /** Throws when the object cannot be reached. */
@@ -31,7 +31,7 @@ export class TenantBudgets {
   }
 
   #of({ tenant }: BudgetSubject): TenantBudgetApi {
-    return this.#bindings.TENANT_BUDGET.getByName(tenant.id) as unknown as TenantBudgetApi;
+    return this.#places.budget(tenant.id);
   }
 }
 

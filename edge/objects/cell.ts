@@ -9,9 +9,9 @@ import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { reportCell } from "../adapters/cell-report.ts";
 import { consoleLog } from "../adapters/console-log.ts";
 import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
+import { ObjectPlaces } from "../adapters/object-places.ts";
 import { monthOf } from "../adapters/zone-months.ts";
 import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
-import type { TenantBudgetApi } from "../domain/budget/api.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters, plain } from "../domain/cell/counters.ts";
@@ -38,6 +38,7 @@ const SAMPLES_PER_REPORT = 5;
 
 export class Cell extends DurableObject<Bindings> {
   readonly #config: Env;
+  readonly #places: ObjectPlaces;
   readonly #store: CellStore;
   readonly #scheduler: Scheduler;
   readonly #desk: AdmissionDesk;
@@ -55,6 +56,7 @@ export class Cell extends DurableObject<Bindings> {
   constructor(state: DurableObjectState, bindings: Bindings) {
     super(state, bindings);
     this.#config = parseEnv(bindings);
+    this.#places = new ObjectPlaces(bindings, this.#config.cells);
     this.#cell = state.id.name ?? this.#config.cell;
     this.#store = new CellStore(state.storage);
     for (const { item, seenMs } of this.#store.loadRevisions()) this.#revisions.note([item], seenMs);
@@ -66,7 +68,7 @@ export class Cell extends DurableObject<Bindings> {
       failOpen: this.#config.failOpen,
       now: Date.now,
       monthOf,
-      budgetOf: (tenantId) => this.env.TENANT_BUDGET.getByName(tenantId) as unknown as TenantBudgetApi,
+      budgetOf: (tenantId) => this.#places.budget(tenantId),
       judged: (requestId, verdict) => this.#desk.judged(requestId, verdict),
       tell: (alert) => alerts.tell(alert),
       raise: (issue) => alerts.raise(issue),
@@ -203,7 +205,7 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   #alertCourier(): AlertCourier {
-    const ledger = () => this.env.LEDGER.getByName(alertLedgerOf(this.#cell)) as unknown as LedgerApi;
+    const ledger = () => this.#places.ledger(alertLedgerOf(this.#cell));
     const uuid = () => crypto.randomUUID();
     const keepAlive = (work: Promise<unknown>) => this.ctx.waitUntil(work);
     return new AlertCourier(new LedgerAlerts({ ledger, clock: Date.now, uuid, keepAlive, log: consoleLog }), Date.now);
@@ -214,7 +216,7 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   #ledger(shard: number): LedgerApi {
-    return this.env.LEDGER.getByName(`${this.#cell}:${shard}`) as unknown as LedgerApi;
+    return this.#places.ledger(`${this.#cell}:${shard}`);
   }
 
   #holdForAdoptions(): void {

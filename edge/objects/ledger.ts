@@ -10,6 +10,7 @@ import type { UsageRow } from "../../shared/usage-row.ts";
 import { findRequests, insertLines } from "../adapters/clickhouse-insert.ts";
 import { consoleLog } from "../adapters/console-log.ts";
 import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
+import { ObjectPlaces } from "../adapters/object-places.ts";
 import type { LedgerApi, LedgerBatch } from "../domain/ask.ts";
 import { type AlertIndex, type AlertStep, alertBatch, appendAlerts, tellAlerts } from "../domain/custody/alert-log.ts";
 import {
@@ -203,7 +204,7 @@ export class Ledger extends DurableObject<Bindings> {
   #alertLedger(): Pick<LedgerApi, "alert"> {
     const own = this.ctx.id.name ?? "";
     const first = alertLedgerOf(own.slice(0, own.lastIndexOf(":")));
-    return own === first ? this : (this.env.LEDGER.getByName(first) as unknown as LedgerApi);
+    return own === first ? this : new ObjectPlaces(this.env, this.#config.cells).ledger(first);
   }
 
   #orphanIds(): Set<string> {

@@ -2,7 +2,7 @@
  * The routes between the planes (shared/internal.ts). Without the token they do not exist: 404 `unknown endpoint`.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { alertPullSchema, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
+import { alertPullSchema, CELL_HEADER, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
 import type { Deps } from "../deps.ts";
 import { liveView } from "../domain/fairshare/live-view.ts";
@@ -12,7 +12,9 @@ import { budgetUsage, rebuildBudgets } from "./internal-budgets.ts";
 export async function internal(deps: Deps, request: Request): Promise<Response> {
   try {
     if (!(await authorized(request, deps.env.internalToken))) throw new GatewayError("unknown_endpoint");
-    return await route(deps, request);
+    const cell = deps.ofCell(request.headers.get(CELL_HEADER) ?? deps.env.cell);
+    if (cell === null) throw new GatewayError("unknown_endpoint");
+    return await route(cell, request);
   } catch (error) {
     const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
     return Response.json(known.body, { status: known.status, headers: known.headers });
@@ -38,7 +40,7 @@ async function route(deps: Deps, request: Request): Promise<Response> {
     }
     case `GET ${INTERNAL_PATHS.live}`: {
       const snapshot = await deps.cell.withCell(async (cell) => await cell.fairshareLive());
-      return Response.json(liveView(snapshot, deps.env.cell, deps.ports.clock()));
+      return Response.json(liveView(snapshot, deps.cell.cell, deps.ports.clock()));
     }
     case `GET ${INTERNAL_PATHS.history}`: {
       const sinceMs = Number(new URL(request.url).searchParams.get("since_ms") ?? 0);

@@ -4,6 +4,7 @@
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
+import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
 import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../edge/domain/ask.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import type { Bindings } from "../../edge/env.ts";
@@ -203,7 +204,13 @@ export class Scene {
         return bindings.CELL.getByName(name);
       },
     } as unknown as DurableObjectNamespace;
-    const real = new CellAdmission({ ...bindings, CELL: reachable }, this.name, 1, ports.alerts, ports.log);
+    const real = new CellAdmission(
+      new ObjectPlaces({ ...bindings, CELL: reachable }, []),
+      this.name,
+      1,
+      ports.alerts,
+      ports.log,
+    );
     return {
       cell: this.name,
       admit: async (ask) => await this.#admit(real, ask),

@@ -4,6 +4,7 @@
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
+import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
 import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
@@ -66,7 +67,13 @@ export class Crowd {
       ...received.ports,
       clock: Date.now,
       random: { uuid: () => requestId, fraction: () => 0 },
-      admission: new CellAdmission(bindings, this.name, 1, received.ports.alerts, received.ports.log),
+      admission: new CellAdmission(
+        new ObjectPlaces(bindings, []),
+        this.name,
+        1,
+        received.ports.alerts,
+        received.ports.log,
+      ),
       upstream: { fetch: async () => this.#answer(requestId) },
     };
     let text = "";

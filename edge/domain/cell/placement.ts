@@ -1,0 +1,26 @@
+/**
+ * Which cell a request belongs to: the one that serves the data centre it arrived at, else the one that serves its
+ * continent, else the Worker's own (decisions §41). The first in the list that matches.
+ */
+
+/** Whom a cell serves. */
+export interface Serving {
+  readonly cell: string;
+  readonly continents: readonly string[];
+  readonly colos: readonly string[];
+}
+
+/** Where a request arrived, as far as the platform says: data centre (IATA code) and continent (two letters). */
+export interface Arrived {
+  readonly colo?: unknown;
+  readonly continent?: unknown;
+}
+
+/** The name of the cell. One machine knows no place, and every request is its own cell's. */
+export function cellFor(arrived: Arrived | undefined, cells: readonly Serving[], own: string): string {
+  const { colo, continent } = arrived ?? {};
+  const found =
+    cells.find((cell) => typeof colo === "string" && cell.colos.includes(colo)) ??
+    cells.find((cell) => typeof continent === "string" && cell.continents.includes(continent));
+  return found?.cell ?? own;
+}
