@@ -154,3 +154,28 @@ describe("a client that leaves between two attempts", () => {
     expect(await fixture.gateway.loadOf(minted.model.model_name)).toEqual({ inFlight: 0, queued: 0 });
   });
 });
+
+describe("a form", () => {
+  it.each([
+    ["status=503", 1000, 502, { bad: 1 }],
+    ["reset", 1000, 502, { bad: 2 }],
+    ["reset", 1_000_000, 502, { bad: 1 }],
+    ["reset,fails=1", 1000, 200, { bad: 2 }],
+  ])(
+    "meets %s with %i bytes once, again only on a fresh connection, never elsewhere",
+    async (does, size, status, seen) => {
+      const { minted } = await mint({ bad: { does, priority: 1 }, good: { priority: 2 } }, { max_retries: 3 });
+      const form = new FormData();
+      form.append("model", minted.model.model_name);
+      form.append("prompt", minted.mark);
+      form.append("file", new File([new Uint8Array(size)], "a.wav"));
+      const response = await fetch(`${fixture.gateway.proxyUrl}/v1/audio/transcriptions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${minted.secret}` },
+        body: form,
+      });
+      await response.text();
+      expect([response.status, fixture.upstream.attempts(minted.mark)]).toEqual([status, seen]);
+    },
+  );
+});
