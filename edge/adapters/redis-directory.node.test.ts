@@ -130,6 +130,30 @@ describe("the directory", () => {
   it("refuses a record that it does not understand", async () => {
     values.set("key:hash", JSON.stringify({ v: 2 }));
     await expect(directory().key("hash")).rejects.toMatchObject({ code: "key_store_unavailable" });
+    expect(raised).toEqual(["redis_key_lookup_failed"]);
+  });
+
+  it("tells the operators of every lookup that failed, also of one that memory could answer", async () => {
+    values.set("key:hash", JSON.stringify(keyOf()));
+    const known = directory();
+    await known.key("hash");
+    expect(raised).toEqual([]);
+    down = true;
+    nowMs += 10 * 60 * 1000;
+    await known.key("hash");
+    const lookups = [
+      async () => await known.model("m"),
+      async () => await known.mcpServer("s"),
+      async () => await known.models(),
+      async () => await known.settings("boons"),
+    ];
+    for (const lookup of lookups) await expect(lookup()).rejects.toMatchObject({ code: "key_store_unavailable" });
+    expect(raised).toEqual([
+      "redis_key_lookup_failed",
+      "redis_model_lookup_failed",
+      "redis_mcp_lookup_failed",
+      "redis_model_lookup_failed",
+    ]);
   });
 
   it.each([
