@@ -39,7 +39,7 @@ interface Operation {
   readonly tags: readonly string[];
   parameters?: Parameter[];
   requestBody?: Required<Pick<Answer, "content">>;
-  responses: Record<string, Answer>;
+  responses: Record<string, Answer | { $ref: string }>;
 }
 
 /** The document of every route of the application. Throws when a route's tag has no chapter. */
@@ -65,7 +65,12 @@ export function buildDocument(app: Api, version: string): object {
   );
   nameExamples(document);
   for (const { method, operation } of operations) describeOperation(method, operation, document);
-  return { ...document, tags: chapters(operations.flatMap(({ operation }) => operation.tags)) };
+  const responses = shareErrors(operations.map(({ operation }) => operation));
+  return {
+    ...document,
+    components: { ...document.components, responses },
+    tags: chapters(operations.flatMap(({ operation }) => operation.tags)),
+  };
 }
 
 function chapters(used: readonly string[]): readonly object[] {
@@ -141,6 +146,7 @@ function describeOperation(method: string, operation: Operation, document: objec
   for (const content of Object.values(operation.requestBody?.content ?? {}))
     content.example = sampleOf(content.schema, document);
   for (const [status, answer] of Object.entries(responses)) {
+    if ("$ref" in answer) continue;
     const error = ERROR_EXAMPLES[status];
     for (const content of Object.values(answer.content ?? {}))
       content.example = error === undefined ? sampleOf(content.schema, document) : errorBody(...error);
@@ -154,4 +160,32 @@ function describeOperation(method: string, operation: Operation, document: objec
 /** The package types an older JSON Schema than the one it reads. */
 function sampleOf(schema: SchemaNode, document: object): unknown {
   return sample(schema as Parameters<typeof sample>[0], { quiet: true }, document);
+}
+
+const ERROR_NAMES: Readonly<Record<string, string>> = {
+  400: "Invalid",
+  401: "Unauthorized",
+  404: "NotFound",
+  409: "Conflict",
+  413: "TooLarge",
+  502: "Unreachable",
+  503: "Unavailable",
+};
+
+/** Says each kind of error answer once, and has the operations refer to it. */
+function shareErrors(operations: readonly Operation[]): Readonly<Record<string, Answer>> {
+  const shared: Record<string, Answer> = {};
+  for (const { responses } of operations) {
+    for (const [status, answer] of Object.entries(responses)) {
+      const name = ERROR_NAMES[status];
+      if (name === undefined || "$ref" in answer) continue;
+      const alike = (held: Answer): boolean => held.description === answer.description;
+      const known = Object.entries(shared).find(([held, value]) => held.startsWith(name) && alike(value))?.[0];
+      const count = Object.keys(shared).filter((held) => held.startsWith(name)).length;
+      const chosen = known ?? (count === 0 ? name : `${name}${count + 1}`);
+      shared[chosen] = answer;
+      responses[status] = { $ref: `#/components/responses/${chosen}` };
+    }
+  }
+  return shared;
 }

@@ -41,6 +41,12 @@ export interface Operation {
   readonly responses: Readonly<Record<string, Answer>>;
 }
 
+/** As the document has it: places for what is elsewhere. */
+type Written = Omit<Operation, "method" | "path" | "parameters" | "responses"> & {
+  readonly parameters?: readonly Parameter[];
+  readonly responses: Readonly<Record<string, Answer | { $ref: string }>>;
+};
+
 export interface ApiDocument {
   readonly text: string;
   readonly operations: readonly Operation[];
@@ -53,20 +59,24 @@ export interface ApiDocument {
 /** Reads the document of a service. */
 export function readDocument(text: string): ApiDocument {
   const document = JSON.parse(text) as {
-    paths: Record<
-      string,
-      Record<string, Omit<Operation, "method" | "path" | "parameters"> & Partial<Pick<Operation, "parameters">>>
-    >;
-    components: { schemas: Record<string, AnySchemaObject> };
+    paths: Record<string, Record<string, Written>>;
+    components: { schemas: Record<string, AnySchemaObject>; responses: Record<string, Answer> };
+  };
+  const answerOf = (answer: Answer | { $ref: string }): Answer => {
+    if (!("$ref" in answer)) return answer;
+    const shared = document.components.responses[answer.$ref.split("/").at(-1) ?? ""];
+    if (shared === undefined) throw new Error(`${answer.$ref} is nowhere`);
+    return shared;
   };
   const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true }));
   const compiled = new Map<AnySchemaObject, ValidateFunction>();
   return {
     text,
     operations: Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => ({
+      Object.entries(methods).map(([method, { parameters = [], responses, ...operation }]) => ({
         ...operation,
-        parameters: operation.parameters ?? [],
+        parameters,
+        responses: Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, answerOf(answer)])),
         method,
         path,
       })),

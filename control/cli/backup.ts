@@ -1,0 +1,37 @@
+/**
+ * `gateway backup`
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Command } from "commander";
+import type { Schemas } from "../client/client.ts";
+import { CliError, sessionOf } from "./session.ts";
+
+export function backupCommands(program: Command): void {
+  const backup = program.command("backup").description("the whole configuration as one file");
+  backup
+    .command("export [file]")
+    .description("write the configuration to a file, or to standard output; it holds credentials")
+    .action(async (file: string | undefined, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const text = await session.ask(session.client.GET("/api/v1/backup/export", { parseAs: "text" }));
+      if (file === undefined) return void process.stdout.write(`${text}\n`);
+      writeFileSync(file, text, { mode: 0o600 });
+      session.say(`written to ${file}; it holds credentials, keep it safe`);
+    });
+  backup
+    .command("restore <file>")
+    .description("merge a file into the configuration, whole or not at all")
+    .action(async (file: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      session.record(await session.ask(session.client.POST("/api/v1/backup/restore", { body: readFile(file) })));
+    });
+}
+
+function readFile(path: string): Schemas["Backup"] {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Schemas["Backup"];
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? "is not JSON" : "cannot be read";
+    throw new CliError(`${path} ${reason}`);
+  }
+}

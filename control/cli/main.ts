@@ -1,0 +1,36 @@
+/**
+ * `npm run gateway --` or `npx gateway`: the Management API on a terminal. It stands in the control room because it is one
+ * more adapter over that API, through the client generated from its document; it opens no store.
+ */
+import { Command, CommanderError } from "commander";
+import { backupCommands } from "./backup.ts";
+import { keyCommands } from "./keys.ts";
+import { modelCommands } from "./models.ts";
+import { CliError } from "./session.ts";
+import { tenantCommands } from "./tenants.ts";
+import { usageCommands } from "./usage.ts";
+
+const USAGE_ERROR = 2;
+
+const program = new Command("gateway")
+  .description("Manages a running gateway: tenants, keys, models, usage, backup.")
+  .option("--url <url>", "the admin listener (GATEWAY_ADMIN_BASE_URL, default http://127.0.0.1:9180)")
+  .option("--json", "print JSON, for scripts")
+  .addHelpText(
+    "after",
+    "\nThe admin token comes from GATEWAY_ADMIN_TOKEN, else from the data folder of a gateway started here.\nExit code: 0 done, 1 refused or failed, 2 not understood.",
+  )
+  .exitOverride();
+for (const add of [tenantCommands, keyCommands, modelCommands, usageCommands, backupCommands]) add(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : USAGE_ERROR;
+  } else {
+    process.stderr.write(`${error instanceof CliError ? error.message : `unexpected failure: ${String(error)}`}\n`);
+    process.exitCode = 1;
+  }
+}
+if (process.connected) process.disconnect();

@@ -1,0 +1,112 @@
+/**
+ * `gateway models`
+ */
+import type { Command } from "commander";
+import type { Schemas } from "../client/client.ts";
+import { findModel, page, toNumber } from "./arguments.ts";
+import { sessionOf } from "./session.ts";
+
+interface ModelOptions {
+  readonly base?: string;
+  readonly upstream?: string;
+  readonly key?: string;
+  readonly type?: Schemas["Model"]["model_type"];
+  readonly inputCost?: number;
+  readonly outputCost?: number;
+  readonly contextWindow?: number;
+  readonly disabled?: boolean;
+}
+
+export function modelCommands(program: Command): void {
+  const models = program.command("models").description("what clients may ask for, and the upstream behind it");
+  models
+    .command("list")
+    .description("list models")
+    .action(async (_options: object, command: Command) => {
+      const session = sessionOf(command);
+      const rows = await session.askAll((cursor) =>
+        session.client.GET("/api/v1/models", { params: { query: page(cursor) } }),
+      );
+      session.list(rows, [
+        "model_name",
+        "model_type",
+        "enabled",
+        "health_status",
+        "upstream_model",
+        "api_base",
+        "max_in_flight",
+        "id",
+      ]);
+    });
+  models
+    .command("show <model>")
+    .description("show a model, by name or id")
+    .action(async (model: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      session.record(await findModel(session, model));
+    });
+  withFields(models.command("create <name>").description("register a model")).action(
+    async (name: string, options: ModelOptions, command: Command) => {
+      const session = sessionOf(command);
+      const body = { model_name: name, ...fieldsOf(options) };
+      session.record(await session.ask(session.client.POST("/api/v1/models", { body })));
+    },
+  );
+  withFields(models.command("set <model>").description("change a model; what is not said stays")).action(
+    async (model: string, options: ModelOptions, command: Command) => {
+      const session = sessionOf(command);
+      const { id, upstream_model, api_base } = await findModel(session, model);
+      const body = { upstream_model, api_base, ...fieldsOf(options) };
+      session.record(await session.ask(session.client.PUT("/api/v1/models/{id}", { params: { path: { id } }, body })));
+    },
+  );
+  for (const [word, enabled] of [
+    ["enable", true],
+    ["disable", false],
+  ] as const) {
+    models
+      .command(`${word} <model>`)
+      .description(`${word} a model`)
+      .action(async (model: string, _options: object, command: Command) => {
+        const session = sessionOf(command);
+        const { id, upstream_model, api_base } = await findModel(session, model);
+        const body = { upstream_model, api_base, enabled };
+        session.record(
+          await session.ask(session.client.PUT("/api/v1/models/{id}", { params: { path: { id } }, body })),
+        );
+      });
+  }
+  models
+    .command("delete <model>")
+    .description("remove a model")
+    .action(async (model: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const { id, model_name } = await findModel(session, model);
+      await session.ask(session.client.DELETE("/api/v1/models/{id}", { params: { path: { id } } }));
+      session.say(`model '${model_name}' is removed`);
+    });
+}
+
+function withFields(command: Command): Command {
+  return command
+    .option("--base <url>", "the upstream's base, ending in /v1")
+    .option("--upstream <name>", "the model's name there, when it is another")
+    .option("--key <secret>", "the upstream's credential")
+    .option("--type <type>", "chat, embedding, image, audio_speech or audio_transcription")
+    .option("--input-cost <usd>", "USD per input token", toNumber)
+    .option("--output-cost <usd>", "USD per output token", toNumber)
+    .option("--context-window <tokens>", "tokens, 0 for unknown", toNumber);
+}
+
+function fieldsOf(options: ModelOptions): Omit<Schemas["CreateModel"], "model_name"> {
+  const { base, upstream, key, type, inputCost, outputCost, contextWindow } = options;
+  return {
+    ...(base === undefined ? {} : { api_base: base }),
+    ...(upstream === undefined ? {} : { upstream_model: upstream }),
+    ...(key === undefined ? {} : { api_key: key }),
+    ...(type === undefined ? {} : { model_type: type }),
+    ...(inputCost === undefined ? {} : { input_cost_per_token: inputCost }),
+    ...(outputCost === undefined ? {} : { output_cost_per_token: outputCost }),
+    ...(contextWindow === undefined ? {} : { context_window: contextWindow }),
+  };
+}

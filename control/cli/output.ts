@@ -1,0 +1,44 @@
+/**
+ * Output: tables and records for people, JSON for scripts.
+ */
+import Table from "cli-table3";
+
+type Row = Readonly<Record<string, unknown>>;
+
+const PLAIN = {
+  style: { head: [], border: [], compact: true, "padding-left": 0, "padding-right": 2 },
+  chars: Object.fromEntries(
+    ["top", "bottom", "mid", "left", "right", "middle"]
+      .flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
+      .map((name) => [name, ""]),
+  ),
+};
+
+/** A table with a head; one line where there is nothing. */
+export function printTable(rows: readonly Row[], columns: readonly string[]): void {
+  if (rows.length === 0) return void process.stdout.write("nothing to show\n");
+  const table = new Table({ ...PLAIN, head: [...columns] });
+  table.push(...rows.map((row) => columns.map((column) => shown(row[column]))));
+  write(table);
+}
+
+/** One record, a line per field. */
+export function printRecord(record: Row): void {
+  const table = new Table(PLAIN);
+  table.push(...Object.entries(record).map(([field, value]) => [field, shown(value)]));
+  write(table);
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  return typeof value === "object" ? JSON.stringify(value) : String(value as string | number | boolean);
+}
+
+function write(table: { toString(): string }): void {
+  const lines = table.toString().split("\n");
+  process.stdout.write(`${lines.map((line) => line.trimEnd()).join("\n")}\n`);
+}

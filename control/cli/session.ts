@@ -1,0 +1,105 @@
+/**
+ * What every command works with: the client, and the two ways of output. A refusal or an unreachable service ends the
+ * command with one line that says what to do.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { type GatewayClient, gatewayClient } from "../client/client.ts";
+import { printJson, printRecord, printTable } from "./output.ts";
+
+const DEFAULT_URL = "http://127.0.0.1:9180";
+
+/** Ends the command with this line and exit code 1. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+}
+
+interface Answer<T> {
+  readonly data?: T;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+export class Session {
+  readonly client: GatewayClient;
+  readonly #url: string;
+  readonly #json: boolean;
+
+  constructor(options: { readonly url?: string; readonly json?: boolean }) {
+    this.#url = options.url ?? process.env["GATEWAY_ADMIN_BASE_URL"] ?? DEFAULT_URL;
+    this.#json = options.json ?? false;
+    if (!URL.canParse(this.#url)) throw new CliError(`${this.#url} is not a URL: set --url or GATEWAY_ADMIN_BASE_URL`);
+    this.client = gatewayClient({ url: this.#url, token: adminToken(), actor: "cli" });
+  }
+
+  /** The answer's body, null when it has none. Throws CliError. */
+  async ask<T>(call: Promise<Answer<T>>): Promise<T> {
+    const { data, error, response } = await call.catch((cause: unknown) => {
+      const reason = cause instanceof Error && cause.cause instanceof Error ? `: ${cause.cause.message}` : "";
+      throw new CliError(`cannot reach ${this.#url}${reason}; is the gateway running, and is --url right?`);
+    });
+    if (response.ok) {
+      if (response.headers.get("x-gateway-sync") === "pending")
+        process.stderr.write("saved; a store or cell has not confirmed yet and will be told until it has\n");
+      return data as T;
+    }
+    throw new CliError(refusal(response, error));
+  }
+
+  /** All pages of a list. Throws CliError. */
+  async askAll<T>(page: (cursor: string | undefined) => Promise<Answer<T[]>>): Promise<T[]> {
+    const rows: T[] = [];
+    let cursor: string | undefined;
+    do {
+      const answer = page(cursor);
+      rows.push(...(await this.ask(answer)));
+      cursor = /[?&]cursor=([^&>]+)/.exec((await answer).response.headers.get("link") ?? "")?.[1];
+    } while (cursor !== undefined);
+    return rows;
+  }
+
+  /** Shows rows with these columns, or all of them as JSON. */
+  list<T extends object>(rows: readonly T[], columns: readonly (keyof T & string)[]): void {
+    if (this.#json) printJson(rows);
+    else printTable(rows as readonly Readonly<Record<string, unknown>>[], columns);
+  }
+
+  /** Shows one record. */
+  record(value: object): void {
+    if (this.#json) printJson(value);
+    else printRecord(value as Readonly<Record<string, unknown>>);
+  }
+
+  /** Says what was done, to a person only. */
+  say(line: string): void {
+    if (!this.#json) process.stdout.write(`${line}\n`);
+  }
+}
+
+/** The session of a command, from the options above it. */
+export function sessionOf(command: Command): Session {
+  return new Session(command.optsWithGlobals<{ url?: string; json?: boolean }>());
+}
+
+/** GATEWAY_ADMIN_TOKEN, else the one that a stack on this machine has made for itself. Throws CliError. */
+function adminToken(): string {
+  const given = process.env["GATEWAY_ADMIN_TOKEN"];
+  if (given !== undefined && given !== "") return given;
+  const path = join(process.env["GATEWAY_DATA_DIR"] || ".data", "admin-token");
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    throw new CliError("no admin token: set GATEWAY_ADMIN_TOKEN");
+  }
+}
+
+function refusal(response: Response, body: unknown): string {
+  if (response.status === 401) return "the admin token is not accepted: set GATEWAY_ADMIN_TOKEN to the gateway's";
+  const { error } = (typeof body === "object" && body !== null ? body : {}) as {
+    error?: { message?: string; details?: readonly { path: string; message: string }[] };
+  };
+  if (error?.message === undefined) return `the gateway answered ${response.status}`;
+  const details = (error.details ?? []).map(({ path, message }) => `\n  ${path}: ${message}`);
+  return `${error.message}${details.join("")}`;
+}

@@ -1,0 +1,135 @@
+/**
+ * `gateway tenants`
+ */
+import type { Command } from "commander";
+import type { Schemas } from "../client/client.ts";
+import { findTenant, page, toList, toNumber, toNumberOrNone } from "./arguments.ts";
+import { sessionOf } from "./session.ts";
+
+interface CreateOptions {
+  readonly weight?: number;
+  readonly tpm?: number;
+  readonly maxInFlight?: number;
+  readonly group?: string;
+  readonly timezone?: string;
+  readonly description?: string;
+}
+
+interface BudgetOptions {
+  readonly tokens?: number | null;
+  readonly usd?: number | null;
+  readonly period?: string;
+}
+
+const at = (tenant: Schemas["Tenant"]) => ({ params: { path: { id: tenant.id } } });
+
+export function tenantCommands(program: Command): void {
+  const tenants = program.command("tenants").description("who uses the gateway");
+  tenants
+    .command("list")
+    .description("list tenants")
+    .action(async (_options: object, command: Command) => {
+      const session = sessionOf(command);
+      const rows = await session.askAll((cursor) =>
+        session.client.GET("/api/v1/tenants", { params: { query: page(cursor) } }),
+      );
+      session.list(rows, ["name", "status", "fairshare_group", "weight", "tokens_per_minute", "max_in_flight", "id"]);
+    });
+  tenants
+    .command("show <tenant>")
+    .description("show a tenant, by name or id")
+    .action(async (tenant: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      session.record(await findTenant(session, tenant));
+    });
+  tenants
+    .command("create <name>")
+    .description("create a tenant")
+    .option("--weight <n>", "fairshare weight", toNumber)
+    .option("--tpm <n>", "tokens per minute, 0 for no limit", toNumber)
+    .option("--max-in-flight <n>", "requests at the same time", toNumber)
+    .option("--group <name>", "fairshare group")
+    .option("--timezone <zone>", "IANA time zone")
+    .option("--description <text>", "what it is for")
+    .action(async (name: string, options: CreateOptions, command: Command) => {
+      const session = sessionOf(command);
+      const { weight, tpm, maxInFlight, group, timezone, description } = options;
+      const body = {
+        name,
+        ...(weight === undefined ? {} : { weight }),
+        ...(tpm === undefined ? {} : { tokens_per_minute: tpm }),
+        ...(maxInFlight === undefined ? {} : { max_in_flight: maxInFlight }),
+        ...(group === undefined ? {} : { fairshare_group: group }),
+        ...(timezone === undefined ? {} : { timezone }),
+        ...(description === undefined ? {} : { description }),
+      };
+      session.record(await session.ask(session.client.POST("/api/v1/tenants", { body })));
+    });
+  tenants
+    .command("status <tenant> <status>")
+    .description("set the status: active, suspended or archived")
+    .action(async (tenant: string, status: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const body = { status: status as Schemas["TenantStatus"]["status"] };
+      const found = await findTenant(session, tenant);
+      session.record(await session.ask(session.client.PATCH("/api/v1/tenants/{id}/status", { ...at(found), body })));
+    });
+  tenants
+    .command("quota <tenant>")
+    .description("replace the limits of its load")
+    .requiredOption("--tpm <n>", "tokens per minute, 0 for no limit", toNumber)
+    .option("--max-in-flight <n>", "requests at the same time, or none", toNumberOrNone, null)
+    .action(async (tenant: string, options: { tpm: number; maxInFlight: number | null }, command: Command) => {
+      const session = sessionOf(command);
+      const body = { tokens_per_minute: options.tpm, max_in_flight: options.maxInFlight };
+      const found = await findTenant(session, tenant);
+      session.record(await session.ask(session.client.PUT("/api/v1/tenants/{id}/quota", { ...at(found), body })));
+    });
+  tenants
+    .command("weight <tenant>")
+    .argument("<weight>", "1 to 1000000", toNumber)
+    .description("set the fairshare weight")
+    .action(async (tenant: string, weight: number, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const found = await findTenant(session, tenant);
+      const body = { weight };
+      session.record(await session.ask(session.client.PATCH("/api/v1/tenants/{id}/weight", { ...at(found), body })));
+    });
+  tenants
+    .command("budget <tenant>")
+    .description("replace the term budget; without caps it is cleared. Shows what has been used with --used")
+    .option("--tokens <n>", "cap in tokens", toNumberOrNone)
+    .option("--usd <n>", "cap in USD", toNumberOrNone)
+    .option("--period <period>", "lifetime, monthly or term")
+    .option("--used", "change nothing, show what has been used")
+    .action(async (tenant: string, options: BudgetOptions & { used?: boolean }, command: Command) => {
+      const session = sessionOf(command);
+      const found = await findTenant(session, tenant);
+      if (options.used === true)
+        return session.record(await session.ask(session.client.GET("/api/v1/tenants/{id}/budget/usage", at(found))));
+      const body = {
+        budget_tokens: options.tokens ?? null,
+        budget_cost_usd: options.usd ?? null,
+        budget_period: (options.period ?? null) as Schemas["TenantBudget"]["budget_period"] & (string | null),
+      };
+      session.record(await session.ask(session.client.PATCH("/api/v1/tenants/{id}/budget", { ...at(found), body })));
+    });
+  tenants
+    .command("models <tenant> <names>")
+    .description("the models it may use, between commas; `all` for every model")
+    .action(async (tenant: string, names: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const found = await findTenant(session, tenant);
+      const body = { allowed_models: names === "all" ? null : toList(names) };
+      session.record(await session.ask(session.client.PATCH("/api/v1/tenants/{id}/allowlist", { ...at(found), body })));
+    });
+  tenants
+    .command("delete <tenant>")
+    .description("delete a tenant and its keys")
+    .action(async (tenant: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const found = await findTenant(session, tenant);
+      await session.ask(session.client.DELETE("/api/v1/tenants/{id}", at(found)));
+      session.say(`tenant '${found.name}' and its keys are deleted`);
+    });
+}

@@ -1,0 +1,30 @@
+/**
+ * The Management API as a typed client: paths, bodies and answers are those of the API document (`npm run client`).
+ */
+import createClient, { type Client } from "openapi-fetch";
+import type { components, paths } from "./schema.generated.ts";
+
+export type GatewayClient = Client<paths>;
+export type Schemas = components["schemas"];
+
+export interface ClientOptions {
+  /** Where the admin listener is. */
+  readonly url: string;
+  /** GATEWAY_ADMIN_TOKEN. */
+  readonly token: string;
+  /** Name in the audit log; the service's default is `admin`. */
+  readonly actor?: string;
+  readonly fetch?: (request: Request) => Promise<Response>;
+}
+
+/** A client; it rejects where the service does not answer, and answers `error` where it refuses. */
+export function gatewayClient({ url, token, actor, fetch }: ClientOptions): GatewayClient {
+  return createClient<paths>({
+    baseUrl: url.replace(/\/+$/, ""),
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(actor === undefined ? {} : { "x-gateway-audit-actor": actor }),
+    },
+    ...(fetch === undefined ? {} : { fetch }),
+  });
+}

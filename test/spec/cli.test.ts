@@ -1,0 +1,173 @@
+/**
+ * The command line as a person runs it: the real program against the running stack.
+ */
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { gatewayClient } from "../../control/client/client.ts";
+
+const MAIN = join(import.meta.dirname, "../../control/cli/main.ts");
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-cli-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function gateway(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
+  const given = { GATEWAY_ADMIN_BASE_URL: inject("adminUrl"), GATEWAY_ADMIN_TOKEN: inject("adminToken"), ...env };
+  return await new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...words], { env: given, cwd: folder }, (error, out, err) => {
+      resolve({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, out, err });
+    });
+  });
+}
+
+/** What a command prints as JSON. */
+async function json<T>(...words: string[]): Promise<T> {
+  const { code, out, err } = await gateway([...words, "--json"]);
+  expect([words, code, err]).toEqual([words, 0, ""]);
+  return JSON.parse(out) as T;
+}
+
+const unique = (word: string): string => `${word}-${randomUUID()}`;
+
+describe("the command line", () => {
+  it("creates, shows, changes and deletes tenants and keys, by name", async () => {
+    const name = unique("tenant");
+    const tenant = await json<{ id: string }>("tenants", "create", name, "--weight", "7", "--tpm", "1000");
+    expect(await json("tenants", "show", name)).toMatchObject({ id: tenant.id, weight: 7, tokens_per_minute: 1000 });
+    expect(await json("tenants", "weight", name, "9")).toMatchObject({ weight: 9 });
+    expect(await json("tenants", "status", tenant.id, "suspended")).toMatchObject({ status: "suspended" });
+    expect(await json("tenants", "quota", name, "--tpm", "5", "--max-in-flight", "2")).toMatchObject({
+      max_in_flight: 2,
+    });
+    expect(await json("tenants", "budget", name, "--tokens", "500", "--period", "monthly")).toMatchObject({
+      budget_tokens: 500,
+    });
+    expect(await json("tenants", "budget", name, "--used")).toMatchObject({ used_tokens: 0, remaining_tokens: 500 });
+    expect(await json("tenants", "models", name, "a, b")).toMatchObject({ allowed_models: ["a", "b"] });
+
+    const created = await json<{ secret: string; key: { id: string; key_prefix: string } }>(
+      "keys",
+      "create",
+      name,
+      "--name",
+      name,
+    );
+    expect(created.secret.slice(0, 18)).toBe(created.key.key_prefix);
+    expect(await json("keys", "disable", name)).toMatchObject({ id: created.key.id, disabled: true });
+    expect(await json("keys", "enable", created.key.key_prefix)).toMatchObject({ disabled: false });
+    expect(await json("keys", "list", "--tenant", name)).toMatchObject([{ id: created.key.id, tenant_name: name }]);
+    expect((await gateway(["keys", "delete", created.key.id])).out).toBe(
+      `key ${created.key.key_prefix}... is deleted\n`,
+    );
+    expect((await gateway(["tenants", "delete", name])).out).toBe(`tenant '${name}' and its keys are deleted\n`);
+    expect(await gateway(["tenants", "show", name])).toEqual({
+      code: 1,
+      out: "",
+      err: `there is no tenant '${name}'\n`,
+    });
+  });
+
+  it("manages models, and shows tables to people", async () => {
+    const name = unique("model");
+    await json(
+      "models",
+      "create",
+      name,
+      "--base",
+      "http://127.0.0.1:9/v1",
+      "--key",
+      "credential",
+      "--input-cost",
+      "0.5",
+    );
+    expect(await json("models", "set", name, "--upstream", "other")).toMatchObject({
+      upstream_model: "other",
+      api_base: "http://127.0.0.1:9/v1",
+      input_cost_per_token: 0.5,
+      api_key_set: true,
+    });
+    expect(await json("models", "disable", name)).toMatchObject({ enabled: false });
+    const { out } = await gateway(["models", "list"]);
+    const [head, ...rows] = out.trimEnd().split("\n");
+    expect(head?.split(/\s+/).slice(0, 3)).toEqual(["model_name", "model_type", "enabled"]);
+    expect(
+      rows
+        .find((row) => row.startsWith(name))
+        ?.split(/\s+/)
+        .slice(0, 3),
+    ).toEqual([name, "chat", "false"]);
+    expect(out).not.toContain("\u001b");
+    await gateway(["models", "delete", name]);
+    expect((await gateway(["models", "show", name])).code).toBe(1);
+  });
+
+  it("shows usage", async () => {
+    expect(await json("usage", "summary", "--since", "7d")).toHaveProperty("requests");
+    for (const group of ["tenants", "keys", "models", "logs"])
+      expect(Array.isArray(await json("usage", group))).toBe(true);
+  });
+
+  it("exports a backup that only its owner can read, and restores it", async () => {
+    const name = unique("kept");
+    const { id } = await json<{ id: string }>("tenants", "create", name);
+    const file = join(folder, "backup.json");
+    expect((await gateway(["backup", "export", file])).out).toContain("written to");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const backup = JSON.parse(readFileSync(file, "utf8")) as { data: { tenants: { id: string }[] } };
+    // the stack is everybody's: what other tests have changed meanwhile stays as it is
+    writeFileSync(file, JSON.stringify({ ...backup, data: { tenants: backup.data.tenants.filter((row) => row.id === id) } }));
+    await gateway(["tenants", "delete", name]);
+    expect(await json("backup", "restore", file)).toMatchObject({ warnings: [] });
+    expect(await json("tenants", "show", name)).toMatchObject({ id });
+    await gateway(["tenants", "delete", name]);
+    expect((await gateway(["backup", "restore", join(folder, "absent.json")])).err).toContain("cannot be read");
+  });
+
+  it("says in one line what is wrong and what to do", async () => {
+    const wrong = await gateway(["tenants", "create", "x", "--timezone", "Mars"]);
+    expect([wrong.code, wrong.err]).toEqual([1, "validation failed\n  timezone: must be an IANA time zone name\n"]);
+    expect((await gateway(["tenants", "list"], { GATEWAY_ADMIN_TOKEN: "other" })).err).toContain("GATEWAY_ADMIN_TOKEN");
+    expect((await gateway(["tenants", "list"], { GATEWAY_ADMIN_TOKEN: "" })).err).toBe(
+      "no admin token: set GATEWAY_ADMIN_TOKEN\n",
+    );
+    const away = await gateway(["tenants", "list"], { GATEWAY_ADMIN_BASE_URL: "http://127.0.0.1:9" });
+    expect([away.code, away.err]).toEqual([
+      1,
+      expect.stringMatching(/^cannot reach http:\/\/127.0.0.1:9: .*is the gateway running/),
+    ]);
+    const misspelt = await gateway(["tenant", "list"]);
+    expect([misspelt.code, misspelt.err]).toEqual([2, expect.stringContaining("Did you mean tenants?")]);
+    expect((await gateway(["usage", "summary", "--since", "long"])).code).toBe(2);
+  });
+
+  it.each([[], ["tenants"], ["tenants", "create"], ["keys"], ["models"], ["usage"], ["backup"]])(
+    "explains %s %s",
+    async (...words) => {
+      const { code, out } = await gateway([...words.filter((word) => word !== undefined), "--help"]);
+      expect([code, out.startsWith("Usage: gateway")]).toEqual([0, true]);
+    },
+  );
+});
+
+it("is one client of the API among others: the generated one reads what the command line wrote", async () => {
+  const name = unique("shared");
+  const { id } = await json<{ id: string }>("tenants", "create", name);
+  const client = gatewayClient({ url: inject("adminUrl"), token: inject("adminToken") });
+  const { data } = await client.GET("/api/v1/tenants/{id}", { params: { path: { id } } });
+  expect(data?.name).toBe(name);
+  const { data: audit = [] } = await client.GET("/api/v1/audit", { params: { query: { entity_id: id } } });
+  expect(audit[0]).toMatchObject({ action: "create_tenant", actor: "cli" });
+  await client.DELETE("/api/v1/tenants/{id}", { params: { path: { id } } });
+});
