@@ -2,6 +2,8 @@
  * `npm run gateway --` or `npx gateway`: the Management API on a terminal. It stands in the control room because it is one
  * more adapter over that API, through the client generated from its document; it opens no store.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Command, CommanderError } from "commander";
 import { backupCommands } from "./backup.ts";
 import { keyCommands } from "./keys.ts";
@@ -12,8 +14,14 @@ import { usageCommands } from "./usage.ts";
 
 const USAGE_ERROR = 2;
 
+function versionOf(): string {
+  const text = readFileSync(join(import.meta.dirname, "../../package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
 const program = new Command("gateway")
   .description("Manages a running gateway: tenants, keys, models, usage, backup.")
+  .version(versionOf(), "--version", "print the version")
   .option("--url <url>", "the admin listener (GATEWAY_ADMIN_BASE_URL, default http://127.0.0.1:9180)")
   .option("--json", "print JSON, for scripts")
   .addHelpText(

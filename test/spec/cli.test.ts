@@ -127,7 +127,10 @@ describe("the command line", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const backup = JSON.parse(readFileSync(file, "utf8")) as { data: { tenants: { id: string }[] } };
     // the stack is everybody's: what other tests have changed meanwhile stays as it is
-    writeFileSync(file, JSON.stringify({ ...backup, data: { tenants: backup.data.tenants.filter((row) => row.id === id) } }));
+    writeFileSync(
+      file,
+      JSON.stringify({ ...backup, data: { tenants: backup.data.tenants.filter((row) => row.id === id) } }),
+    );
     await gateway(["tenants", "delete", name]);
     expect(await json("backup", "restore", file)).toMatchObject({ warnings: [] });
     expect(await json("tenants", "show", name)).toMatchObject({ id });
