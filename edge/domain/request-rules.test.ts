@@ -4,7 +4,9 @@ import { readCredential } from "./credential.ts";
 import { fnv1a64 } from "./fnv1a.ts";
 import { clientHeaders, upstreamHeaders } from "./forward-headers.ts";
 import { concat } from "./json-bytes.ts";
+import { wholeDocument } from "./json-document.ts";
 import { bill, clientStatus } from "./outcome.ts";
+import type { EstimateRule } from "./route-class.ts";
 import { sessionIdOf } from "./session-id.ts";
 import { rewriteBody } from "./upstream-body.ts";
 import { isSafePath, upstreamUrl } from "./upstream-url.ts";
@@ -148,6 +150,40 @@ describe("what is billed", () => {
 });
 
 describe("a session id", () => {
+  const sourceOf = (
+    root: object,
+    rule: EstimateRule = "messages",
+    tenantId = "00000000-0000-4000-8000-00000000000a",
+    headers: Record<string, string> = {},
+  ) => ({ headers: new Headers(headers), document: wholeDocument({ ...root }), rule, tenantId });
+
+  it.each([
+    [{ "x-gateway-session-id": " a ", "x-session-id": "b" }, { session_id: "c" }, "a"],
+    [{ "x-session-id": "b" }, { session_id: "c" }, "b"],
+    [{ "x-session-id": " " }, { session_id: "c", metadata: { session_id: "d" } }, "c"],
+    [{}, { session_id: 5, metadata: { session_id: "d" }, user: "e" }, "d"],
+    [{}, { metadata: "odd", user: "e" }, "e"],
+    [{ "x-session-id": "x".repeat(300) }, {}, "x".repeat(200)],
+  ])("is what the client states first: %j, %j", (headers, root, id) => {
+    expect(sessionIdOf(sourceOf(root, "any", undefined, headers as Record<string, string>), true)).toEqual({
+      id,
+      source: "client",
+    });
+  });
+
+  it("is derived from every conversation, and from nothing else", () => {
+    const idOf = (root: object, rule: EstimateRule) => sessionIdOf(sourceOf(root, rule), true);
+    const user = { role: "user", content: "u" };
+    const chat = idOf({ messages: [{ role: "system", content: "s" }, user] }, "messages");
+    expect(chat.source).toBe("derived");
+    expect(idOf({ system: "s", messages: [user] }, "any")).toEqual(chat);
+    expect(idOf({ system: [{ type: "text", text: "s" }], messages: [user] }, "any")).toEqual(chat);
+    expect(idOf({ instructions: "s", input: "u" }, "responses")).toEqual(chat);
+    expect(idOf({ instructions: "s", input: [user, { role: "assistant", content: "a" }] }, "responses")).toEqual(chat);
+    for (const rule of ["input", "prompt", "speech", "nothing", "any"] as const)
+      expect(idOf({ input: "u", prompt: "u" }, rule)).toEqual({ id: "", source: "none" });
+  });
+
   it("is FNV-1a 64 over the tenant's bytes and the seed", () => {
     expect(fnv1a64([])).toBe("cbf29ce484222325");
     expect(fnv1a64([new TextEncoder().encode("a")])).toBe("af63dc4c8601ec8c");
@@ -156,7 +192,7 @@ describe("a session id", () => {
 
   it("is derived from leading system texts and the first user text only", () => {
     const tenant = "00000000-0000-4000-8000-00000000000a";
-    const idOf = (messages: unknown, other = tenant) => sessionIdOf(new Headers(), { messages }, other, true);
+    const idOf = (messages: unknown, other = tenant) => sessionIdOf(sourceOf({ messages }, "messages", other), true);
     const start = [
       { role: "system", content: "s" },
       { role: "user", content: [{ type: "text", text: "u" }] },
@@ -164,10 +200,6 @@ describe("a session id", () => {
     expect(idOf(start)).toEqual(idOf([...start, { role: "assistant", content: "a" }, { role: "user", content: "v" }]));
     expect(idOf(start)).not.toEqual(idOf(start, tenant.replace("a", "b")));
     expect(idOf([])).toEqual({ id: "", source: "none" });
-    expect(sessionIdOf(new Headers(), { messages: start }, tenant, false)).toEqual({ id: "", source: "none" });
-    expect(sessionIdOf(new Headers({ "x-session-id": "x".repeat(300) }), null, tenant, true)).toEqual({
-      id: "x".repeat(200),
-      source: "client",
-    });
+    expect(sessionIdOf(sourceOf({ messages: start }), false)).toEqual({ id: "", source: "none" });
   });
 });

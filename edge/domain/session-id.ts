@@ -4,7 +4,8 @@
  */
 import type { SessionIdSource } from "../../shared/usage-row.ts";
 import { fnv1a64 } from "./fnv1a.ts";
-import type { JsonObject } from "./json-document.ts";
+import type { JsonDocument, JsonObject } from "./json-document.ts";
+import type { EstimateRule } from "./route-class.ts";
 
 const MAX_LENGTH = 200;
 const SEED_MAX_BYTES = 8192;
@@ -16,35 +17,45 @@ export interface SessionId {
 
 const NONE: SessionId = { id: "", source: "none" };
 
+/** What of a request tells its session. */
+export interface SessionSource {
+  readonly headers: Headers;
+  readonly document: JsonDocument;
+  readonly rule: EstimateRule;
+  readonly tenantId: string;
+}
+
 /** The session id of a request; `derive` false records only what clients state. */
-export function sessionIdOf(headers: Headers, body: JsonObject | null, tenantId: string, derive: boolean): SessionId {
-  const metadata = body?.["metadata"];
+export function sessionIdOf({ headers, document, rule, tenantId }: SessionSource, derive: boolean): SessionId {
+  const body = document.root;
+  const { metadata } = body;
   const stated = [
     headers.get("x-gateway-session-id"),
     headers.get("x-session-id"),
-    body?.["session_id"],
+    body["session_id"],
     isObject(metadata) ? metadata["session_id"] : undefined,
-    body?.["user"],
+    body["user"],
   ];
   for (const value of stated) {
-    const id = typeof value === "string" ? value.trim().slice(0, MAX_LENGTH) : "";
+    const id = typeof value === "string" ? document.text(value).trim().slice(0, MAX_LENGTH) : "";
     if (id !== "") return { id, source: "client" };
   }
-  return derive && body !== null ? derived(body, tenantId) : NONE;
+  return derive ? derived(document, rule, tenantId) : NONE;
 }
 
-function derived(body: JsonObject, tenantId: string): SessionId {
-  const messages = body["messages"];
-  if (!Array.isArray(messages) || messages.length === 0) return NONE;
+function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): SessionId {
+  const { messages, system } = conversationOf(document.root, rule);
+  if (messages.length === 0) return NONE;
   const seed: string[] = [];
   let leading = true;
+  if (system !== undefined) seed.push(textOf(document, { content: system }));
   for (const message of messages) {
     const role = isObject(message) ? message["role"] : undefined;
-    const system = role === "system" || role === "developer";
-    if (system && leading) seed.push(textOf(message));
-    if (!system) leading = false;
+    const instructs = role === "system" || role === "developer";
+    if (instructs && leading) seed.push(textOf(document, message));
+    if (!instructs) leading = false;
     if (role === "user") {
-      seed.push(textOf(message));
+      seed.push(textOf(document, message));
       break;
     }
   }
@@ -54,11 +65,23 @@ function derived(body: JsonObject, tenantId: string): SessionId {
   return { id: fnv1a64([tenant, text]), source: "derived" };
 }
 
-function textOf(message: unknown): string {
+/** Messages, and the system text that some routes keep beside them. Other bodies hold no conversation. */
+function conversationOf(body: JsonObject, rule: EstimateRule): { messages: readonly unknown[]; system?: unknown } {
+  if (rule === "responses") {
+    const input = typeof body["input"] === "string" ? [{ role: "user", content: body["input"] }] : body["input"];
+    return { messages: Array.isArray(input) ? input : [], system: body["instructions"] };
+  }
+  const messages = rule === "messages" || rule === "any" ? body["messages"] : [];
+  return { messages: Array.isArray(messages) ? messages : [], system: rule === "any" ? body["system"] : undefined };
+}
+
+function textOf(document: JsonDocument, message: unknown): string {
   const content = isObject(message) ? message["content"] : undefined;
-  if (typeof content === "string") return content;
+  if (typeof content === "string") return document.text(content);
   if (!Array.isArray(content)) return "";
-  return content.map((part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
+  return content
+    .map((part) => (isObject(part) && typeof part["text"] === "string" ? document.text(part["text"]) : ""))
+    .join("");
 }
 
 function isObject(value: unknown): value is JsonObject {

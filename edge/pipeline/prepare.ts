@@ -7,11 +7,12 @@ import type { Call, ParsedCall, Prepared, Principal } from "./context.ts";
 
 /** Session id and estimate, from the client's own body. */
 export function prepare(call: Call, principal: Principal, parsed: ParsedCall): Prepared {
-  const { root } = parsed.document;
+  const { document } = parsed;
+  const source = { headers: call.request.headers, document, rule: call.route.estimate, tenantId: principal.tenant.id };
   const prepared = {
-    session: sessionIdOf(call.request.headers, root, principal.tenant.id, call.config.sessionIdDerivation),
-    estimate: estimateTokens(call.route.estimate, parsed.document),
-    measure: () => measureOf(call.route.billedBy, parsed.document),
+    session: sessionIdOf(source, call.config.sessionIdDerivation),
+    estimate: estimateTokens(call.route.estimate, document),
+    measure: () => measureOf(call.route.billedBy, document),
   };
   call.facts.prepared = prepared;
   return prepared;

@@ -2,10 +2,11 @@
  * An upstream that answers every route of the data plane in its own way, and remembers what reached it: method, headers,
  * size and SHA-256 of the body, its JSON or its form. How each route answers is in route-answers.ts.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll } from "vitest";
+import type { Gateway, Minted } from "./gateway.ts";
 import { answerRoute } from "./route-answers.ts";
 import type { SeenCall, SeenFile } from "./seen-call.ts";
 
@@ -39,6 +40,16 @@ export function useRouteUpstream(): RouteUpstream {
     baseOf: (mark) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${mark}/v1`,
     seen: (mark) => calls.get(mark) ?? [],
   };
+}
+
+/** A tenant whose model answers every route there; its calls are found by the `mark` of the result. */
+export async function mintAt(
+  gateway: Gateway,
+  upstream: RouteUpstream,
+  model: Readonly<Record<string, unknown>> = {},
+): Promise<Minted> {
+  const mark = randomUUID();
+  return { ...(await gateway.mint(upstream.baseOf(mark), "upstream-name", model)), mark };
 }
 
 async function readCall(request: IncomingMessage): Promise<{ readonly mark: string; readonly call: SeenCall }> {

@@ -1,18 +1,16 @@
 /** Forms: audio and images that clients upload (specification "Data plane routes" 4, decisions §17.2, §22.2, §23.3). */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
-import { sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
+import { mintAt, sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 const upstream = useRouteUpstream();
 
 async function mint(): Promise<Minted> {
-  const mark = randomUUID();
-  const minted = await fixture.gateway.mint(upstream.baseOf(mark), "upstream-name", { cost_per_image: 0.04 });
-  return { ...minted, mark };
+  return await mintAt(fixture.gateway, upstream, { cost_per_image: 0.04 });
 }
 
 async function post(minted: Minted, path: string, init: RequestInit): Promise<Response> {

@@ -1,11 +1,10 @@
 /** Every route of the data plane: what reaches the upstream, what reaches the client, and the row (decisions §17.4, §18, §23). */
-import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { SPOKEN } from "../harness/route-answers.ts";
-import { sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
+import { mintAt, sha256, useRouteUpstream } from "../harness/upstream-routes.ts";
 
 const fixture = useGateway();
 const upstream = useRouteUpstream();
@@ -13,9 +12,7 @@ const upstream = useRouteUpstream();
 const prices = { cost_per_image: 0.04, cost_per_character: 0.000_015 };
 
 async function mint(model: Readonly<Record<string, unknown>> = {}): Promise<Minted> {
-  const mark = randomUUID();
-  const minted = await fixture.gateway.mint(upstream.baseOf(mark), "upstream-name", { ...prices, ...model });
-  return { ...minted, mark };
+  return await mintAt(fixture.gateway, upstream, { ...prices, ...model });
 }
 
 async function send(
