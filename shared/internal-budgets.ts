@@ -5,19 +5,28 @@
 import * as z from "zod";
 import { resolvedKeySchema, resolvedTenantSchema } from "./records.ts";
 
-/** Whose counters: those of the tenant when `key` is null, else those of the key. */
-export const budgetSubjectSchema = z.object({
-  tenant: resolvedTenantSchema.pick({
-    id: true,
-    name: true,
-    timezone: true,
-    tokens_per_minute: true,
-    budget: true,
-    active_until_ms: true,
-    rev: true,
-  }),
-  key: resolvedKeySchema.pick({ key_id: true, key_name: true, key_prefix: true, budget: true, rev: true }).nullable(),
+/** What binds a tenant. */
+export const tenantLimitsSchema = resolvedTenantSchema.pick({
+  id: true,
+  name: true,
+  timezone: true,
+  tokens_per_minute: true,
+  budget: true,
+  active_until_ms: true,
+  rev: true,
 });
+
+/** What binds a key besides. */
+export const keyLimitsSchema = resolvedKeySchema.pick({
+  key_id: true,
+  key_name: true,
+  key_prefix: true,
+  budget: true,
+  rev: true,
+});
+
+/** Whose counters: those of the tenant when `key` is null, else those of the key. */
+export const budgetSubjectSchema = z.object({ tenant: tenantLimitsSchema, key: keyLimitsSchema.nullable() });
 export type BudgetSubject = z.infer<typeof budgetSubjectSchema>;
 
 /** `POST /internal/budget/usage` with a BudgetSubject; the read of decisions §3.5, times still as Unix epoch ms. */

@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { alertEventSchema } from "./alerts.ts";
+import { keyLimitsSchema, tenantLimitsSchema } from "./internal-budgets.ts";
 
 export const INVALIDATION_KINDS = ["key", "tenant", "group", "model", "mcp", "settings", "all"] as const;
 
@@ -16,8 +17,8 @@ export const revItemSchema = z.object({
 export type RevItem = z.infer<typeof revItemSchema>;
 
 /**
- * A changed record with what the scheduler needs of it, as it was when it was published: effective on waiting requests at
- * once (decisions §20.4). Absent: the record is gone, or the scheduler knows nothing of its kind.
+ * A changed record with what the Cell needs of it, as it was when it was published: effective on waiting requests at once
+ * (decisions §20.4). Absent: the record is gone, or the Cell knows nothing of its kind.
  */
 export const changeSchema = revItemSchema.extend({
   tenant: z
@@ -25,8 +26,10 @@ export const changeSchema = revItemSchema.extend({
       weight: z.number().int(),
       max_in_flight: z.number().int().nullable(),
       group: z.object({ name: z.string(), weight: z.number().int() }),
+      limits: tenantLimitsSchema,
     })
     .optional(),
+  key: keyLimitsSchema.optional(),
   group: z.object({ weight: z.number().int() }).optional(),
   model: z.object({ max_in_flight: z.number().int().nullable(), admission_weight: z.number().int() }).optional(),
 });

@@ -2,17 +2,30 @@
  * Whose budget counters there are, with the limits that bind them, from the rows as they are now.
  */
 import { and, asc, eq, gt, isNotNull, or } from "drizzle-orm";
-import { type BudgetSubject, budgetSubjectSchema, REBUILD_BATCH } from "../../shared/internal-budgets.ts";
+import {
+  type BudgetSubject,
+  keyLimitsSchema,
+  REBUILD_BATCH,
+  tenantLimitsSchema,
+} from "../../shared/internal-budgets.ts";
 import type { Database } from "../db/connect.ts";
 import { type ApiKeyRow, apiKeys, type TenantRow, tenants } from "../db/schema/tenancy.ts";
 import { budgetOf } from "./hot-copies.ts";
 
 /** A tenant's own counters, or those of one of its keys. */
 export function budgetSubject(tenant: TenantRow, key: ApiKeyRow | null): BudgetSubject {
-  return budgetSubjectSchema.parse({
-    tenant: { ...tenant, active_until_ms: tenant.active_until?.getTime() ?? null, budget: budgetOf(tenant) },
-    key: key === null ? null : { ...key, key_id: key.id, key_name: key.name, budget: budgetOf(key) },
-  });
+  return { tenant: tenantLimits(tenant), key: key === null ? null : keyLimits(key) };
+}
+
+/** What binds a tenant. */
+export function tenantLimits(row: TenantRow): BudgetSubject["tenant"] {
+  const active_until_ms = row.active_until?.getTime() ?? null;
+  return tenantLimitsSchema.parse({ ...row, active_until_ms, budget: budgetOf(row) });
+}
+
+/** What binds a key besides. */
+export function keyLimits(row: ApiKeyRow): NonNullable<BudgetSubject["key"]> {
+  return keyLimitsSchema.parse({ ...row, key_id: row.id, key_name: row.name, budget: budgetOf(row) });
 }
 
 /** Every tenant and every key that has a cap, in batches: a counter without one binds nobody. */

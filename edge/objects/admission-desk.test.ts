@@ -16,9 +16,13 @@ import { TestBudgets } from "./testing/budgets.ts";
 
 /** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
 function limitsOfTenant(tenant: number): BudgetLimits {
-  const caps = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }][tenant];
-  const limits = limitsWith(caps ?? {});
-  return { ...limits, tenant: { ...limits.tenant, id: `t${tenant}` } };
+  return { key: limitsWith({}).key, tenant: limitsLike(tenant, tenant, 1) };
+}
+
+/** The limits of a tenant that is capped like another, as of a revision. */
+function limitsLike(tenant: number, other: number, rev: number): BudgetLimits["tenant"] {
+  const caps = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }][other];
+  return { ...limitsWith({ ...caps, rev }).tenant, id: `t${tenant}` };
 }
 
 interface Desk {
@@ -90,6 +94,10 @@ const event = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: fc.constant("turn" as const) }) },
   {
     weight: 1,
+    arbitrary: fc.record({ type: fc.constant("learn" as const), tenant: fc.nat(2), like: fc.nat(2) }),
+  },
+  {
+    weight: 1,
     arbitrary: fc.record({
       type: fc.constant("reach" as const),
       reach: fc.constantFrom("up" as const, "down" as const),
@@ -115,6 +123,7 @@ describe("the Cell's front desk", () => {
             if (step.type === "arrive") seats.push(desk.arrive(askOf(seats.length, step.tenant)));
             else if (step.type === "adopt") seats.push(desk.adopt(askOf(seats.length, step.tenant)));
             else if (step.type === "capacity") desk.apply({ type: "capacity", maxInFlight: step.max });
+            else if (step.type === "learn") desk.learn({ tenant: limitsLike(step.tenant, step.like, world.nowMs + 1) });
             else if (step.type === "turn") await vi.advanceTimersByTimeAsync(0);
             else if (step.type === "reach") budgets.reach = step.reach;
             else {
@@ -143,7 +152,7 @@ describe("the Cell's front desk", () => {
           expect(told).toEqual(seats.map((seat) => seat.ask.requestId).sort());
           budgets.reach = "up";
           await drain(world);
-          for (const tenant of [1, 2]) {
+          for (const tenant of [0, 1, 2]) {
             const { reserved } = budgets.core(`t${tenant}`).read("tenant", limitsOfTenant(tenant), world.nowMs);
             expect(reserved).toEqual({ bucketTokens: 0, termTokens: 0, nanoUsd: 0 });
           }
@@ -180,6 +189,22 @@ describe("the Cell's front desk", () => {
     expect(await desk.decision(next)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
     expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([1, 0, 2]);
     expect(scheduler.snapshot(0).tenants.find((tenant) => tenant.tenantId === "t1")?.servedTokens).toBe(0);
+  });
+
+  it("asks the budgets by the limits that are the newest when a turn comes", async () => {
+    const { desk } = deskOf("weighted", 1);
+    const [holder, free, capped] = [desk.arrive(askOf(0, 0)), desk.arrive(askOf(1, 0)), desk.arrive(askOf(2, 1))];
+    const none = { ...limitsLike(0, 0, 5), term: { tokens: 0, nanoUsd: null, period: null, startedAtMs: null } };
+    desk.learn({ tenant: none });
+    desk.learn({ tenant: limitsLike(0, 0, 4) });
+    desk.learn({ key: { ...limitsOfTenant(1).key, id: "of somebody else", rev: 9 } });
+    desk.apply({ type: "capacity", maxInFlight: 3 });
+    expect(await desk.decision(holder)).toMatchObject({ verdict: "granted" });
+    expect(await desk.decision(free)).toMatchObject({
+      verdict: "refused",
+      refusal: { code: "tenant_budget_exhausted" },
+    });
+    expect(await desk.decision(capped)).toMatchObject({ verdict: "granted" });
   });
 
   it("refuses thousands who wait in one turn", async () => {

@@ -8,6 +8,7 @@
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Ask, BudgetRefusal, Decision, Settlement } from "../domain/ask.ts";
 import { type Actual, nanoUsdOf } from "../domain/budget/amounts.ts";
+import { type BudgetLimits, newerLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { orphanedSettlement, type SlotTaken, settledRow } from "../domain/cell/permit-end.ts";
 import type { Arrival, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
@@ -16,7 +17,7 @@ import type { PermitDesk } from "./permit.ts";
 
 /** One arrival. Only the desk reads it; a permit just hands it back. */
 export interface Seat {
-  readonly ask: Ask;
+  ask: Ask;
   readonly arrivedMs: number;
   /** Null while the scheduler has not granted one. */
   slot: SlotTaken | null;
@@ -105,6 +106,18 @@ export class AdmissionDesk implements PermitDesk<Seat> {
       this.#applying = false;
     }
     this.#options.changed();
+  }
+
+  /** New limits of a tenant or key bind who waits for his slot already. */
+  learn(news: Partial<BudgetLimits>): void {
+    const { budget } = this.#options;
+    for (const seat of this.#seats.values()) {
+      const limits = newerLimits(seat.ask.limits, news);
+      if (seat.slot !== null || limits === seat.ask.limits) continue;
+      budget.withdraw(seat.ask);
+      seat.ask = { ...seat.ask, limits };
+      budget.expect(seat.ask);
+    }
   }
 
   /** Takes the budgets' verdict on a request that holds its slot. One that left meanwhile is not told. */

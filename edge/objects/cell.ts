@@ -16,7 +16,7 @@ import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters, plain } from "../domain/cell/counters.ts";
 import { History, type HistorySample, SAMPLE_EVERY_MS } from "../domain/cell/history.ts";
-import { schedulerEvents } from "../domain/cell/live-values.ts";
+import { budgetNews, schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
@@ -128,7 +128,9 @@ export class Cell extends DurableObject<Bindings> {
   async invalidate(changes: readonly Change[]): Promise<void> {
     const nowMs = Date.now();
     this.#store.saveRevisions(this.#revisions.note(changes, nowMs), nowMs);
-    for (const event of schedulerEvents(this.#revisions.current(changes))) this.#desk.apply(event);
+    const current = this.#revisions.current(changes);
+    for (const limits of budgetNews(current)) this.#desk.learn(limits);
+    for (const event of schedulerEvents(current)) this.#desk.apply(event);
     this.#revisions.prune(nowMs);
     this.#store.pruneRevisions(nowMs - REVISION_KEEP_MS);
   }

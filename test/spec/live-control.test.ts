@@ -194,3 +194,35 @@ describe("who waits", () => {
     await settles(second, [1, 1]);
   });
 });
+
+describe("the budget of who waits", () => {
+  it("is the one that holds when his turn comes", async () => {
+    await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
+    const holder = await gateway.mint(upstream.url, ENDLESS);
+    const [leaves] = await comes(holder, 1, [1, 0]);
+    const waiting = await Promise.all(
+      [{ budget_tokens: null }, { budget_tokens: 0 }, { budget_tokens: null }].map(async (budget) => {
+        const minted = await gateway.mint(upstream.url);
+        await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, budget);
+        const response = gateway.chat(minted);
+        await settles(minted, [0, 1]);
+        return { ...minted, response };
+      }),
+    );
+    const [closed, opened, ofKey] = waiting;
+    await gateway.must("PATCH", `/tenants/${closed?.tenant.id}/budget`, { budget_tokens: 0 });
+    await gateway.must("PATCH", `/tenants/${opened?.tenant.id}/budget`, { budget_tokens: null });
+    await gateway.must("PUT", `/keys/${ofKey?.key.id}`, { budget_cost_usd: 0 });
+    leaves?.abort();
+    const answers = await Promise.all(waiting.map(async ({ response }) => await response));
+    const bodies = await Promise.all(
+      answers.map(async (answer) => (await answer.json()) as { error?: { code: string } }),
+    );
+    expect(answers.map((answer, at) => [answer.status, bodies[at]?.error?.code])).toEqual([
+      [403, "tenant_budget_exhausted"],
+      [200, undefined],
+      [403, "key_budget_exhausted"],
+    ]);
+    await gateway.must("PUT", "/capacity", { max_in_flight: null });
+  });
+});

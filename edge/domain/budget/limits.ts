@@ -53,30 +53,42 @@ export const NO_KEY: KeyLimits = {
   term: { tokens: null, nanoUsd: null, period: null, startedAtMs: null },
 };
 
+type KeyFacts = Pick<ResolvedKey, "key_id" | "key_name" | "key_prefix" | "budget" | "rev">;
+type TenantFacts = Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "tokens_per_minute" | "budget">;
+
 /** The limits of a key's hot copy and of its tenant; those of the tenant alone when `key` is null. */
-export function limitsOf(
-  key: Pick<ResolvedKey, "key_id" | "key_name" | "key_prefix" | "budget" | "rev"> | null,
-  tenant: Pick<ResolvedTenant, "id" | "name" | "rev" | "timezone" | "tokens_per_minute" | "budget">,
-): BudgetLimits {
+export function limitsOf(key: KeyFacts | null, tenant: TenantFacts): BudgetLimits {
+  return { tenant: tenantLimits(tenant), key: key === null ? NO_KEY : keyLimits(key) };
+}
+
+/** What binds all keys of a tenant. */
+export function tenantLimits(tenant: TenantFacts): TenantLimits {
   return {
-    tenant: {
-      id: tenant.id,
-      name: tenant.name,
-      rev: tenant.rev,
-      timezone: tenant.timezone,
-      tokensPerMinute: tenant.tokens_per_minute,
-      term: termLimits(tenant.budget),
-    },
-    key:
-      key === null
-        ? NO_KEY
-        : {
-            id: key.key_id,
-            label: key.key_name === "" ? key.key_prefix : key.key_name,
-            rev: key.rev,
-            term: termLimits(key.budget),
-          },
+    id: tenant.id,
+    name: tenant.name,
+    rev: tenant.rev,
+    timezone: tenant.timezone,
+    tokensPerMinute: tenant.tokens_per_minute,
+    term: termLimits(tenant.budget),
   };
+}
+
+/** What binds one key besides. */
+export function keyLimits(key: KeyFacts): KeyLimits {
+  return {
+    id: key.key_id,
+    label: key.key_name === "" ? key.key_prefix : key.key_name,
+    rev: key.rev,
+    term: termLimits(key.budget),
+  };
+}
+
+/** What holds after news of a tenant or key; the limits themselves when it is of others, or no news. */
+export function newerLimits(known: BudgetLimits, news: Partial<BudgetLimits>): BudgetLimits {
+  const newer = <T extends { readonly id: string; readonly rev: number }>(old: T, told: T | undefined): T =>
+    told !== undefined && told.id === old.id && told.rev > old.rev ? told : old;
+  const [tenant, key] = [newer(known.tenant, news.tenant), newer(known.key, news.key)];
+  return tenant === known.tenant && key === known.key ? known : { tenant, key };
 }
 
 /** Whether a term budget has any cap. */
