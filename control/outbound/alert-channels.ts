@@ -4,6 +4,7 @@
  */
 import { createTransport } from "nodemailer";
 import type { ChannelResult, EmailValue } from "../../shared/schema/settings/alerts.ts";
+import type { SsrfPolicy } from "../../shared/ssrf.ts";
 import { AskError, askStatus } from "./ask-json.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;
@@ -16,12 +17,16 @@ export interface AlertMessage {
   readonly detail: string;
 }
 
-/** Posts to the chat webhook, whose address the caller has checked. */
-export async function sendToWebhook(url: string, { issueKey, title, detail }: AlertMessage): Promise<ChannelResult> {
+/** Posts to the chat webhook. */
+export async function sendToWebhook(
+  url: string,
+  policy: SsrfPolicy,
+  { issueKey, title, detail }: AlertMessage,
+): Promise<ChannelResult> {
   const body = JSON.stringify({ text: `*Gateway alert: ${title}*\n*Issue:* \`${issueKey}\`\n${detail}` });
   const headers = { "content-type": "application/json" };
   return await twice("slack", async () => {
-    const status = await askStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers }, { body });
+    const status = await askStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy }, { body });
     if (status < 200 || status > 299) throw new AskError(`http ${status}`);
   });
 }

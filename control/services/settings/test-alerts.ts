@@ -36,5 +36,5 @@ async function toWebhook(ctx: VerbContext, url: string): Promise<ChannelResult> 
   } catch (error) {
     return { channel: "slack", ok: false, detail: error instanceof GatewayError ? error.message : "not checked" };
   }
-  return await sendToWebhook(url, TEST);
+  return await sendToWebhook(url, ctx.ssrf, TEST);
 }
