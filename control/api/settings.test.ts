@@ -187,6 +187,15 @@ describe("settings", () => {
     });
   });
 
+  it("that are changed at the same time lose nothing of each other", async () => {
+    const fields = Object.keys(BOONS).filter(
+      (field) => field.endsWith("_enabled") || field.startsWith("compression_max"),
+    );
+    const wanted = Object.fromEntries(fields.map((field) => [field, field.endsWith("_enabled") ? true : 7]));
+    await Promise.all(Object.entries(wanted).map(async ([field, value]) => await put("boons", { [field]: value })));
+    expect(await get("boons")).toMatchObject(wanted);
+  });
+
   it("that the cells know are told to them, others are not", async () => {
     control.cell.items.length = 0;
     await put("usage-retention", { days: 31 });

@@ -157,6 +157,7 @@ async function startPlaces(): Promise<Places> {
         const { subjects } = rebuildBodySchema.parse(JSON.parse(text));
         return void response.end(JSON.stringify({ rebuilt: subjects.length }));
       }
+      if (request.url !== INTERNAL_PATHS.invalidate) return void response.writeHead(404).end();
       const { items } = invalidateBodySchema.parse(JSON.parse(text));
       cell.items.push(...items.map((item) => revItemSchema.parse(item)));
       cell.changes.push(...items.filter((item) => Object.keys(item).length > 3));
