@@ -59,6 +59,11 @@ export class Journal {
     this.hot.push({ hotKey: storeKeys.key(keyHash), item: { kind: "key", id: keyHash, rev: this.rev } });
   }
 
+  /** The copy of one key is to be written anew, though its row is as it was: cells would wait in vain for a newer one. */
+  keyAgain(keyHash: string): void {
+    this.hot.push({ hotKey: storeKeys.key(keyHash), item: null });
+  }
+
   model(modelName: string): void {
     this.hot.push({ hotKey: storeKeys.model(modelName), item: { kind: "model", id: modelName, rev: this.rev } });
   }

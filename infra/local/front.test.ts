@@ -18,7 +18,7 @@ async function setUp() {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as net.AddressInfo;
-  const front: Front = await startFront("127.0.0.1", 0, () => port);
+  const front: Front = await startFront("127.0.0.1", 0, () => ({ host: "127.0.0.1", port }));
   cleanups.push(
     () => server.close(),
     () => front.close(),

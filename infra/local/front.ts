@@ -29,18 +29,30 @@ function carry(client: net.Socket, inner: net.Socket): void {
   });
 }
 
-/** Starts the front. `target` is the loopback port of the runtime now; undefined while it restarts. */
-export async function startFront(host: string, port: number, target: () => number | undefined): Promise<Front> {
+/** Where a front connects to. */
+export interface Inner {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The address of a URL. */
+export function innerOf(url: string): Inner {
+  const { hostname, port } = new URL(url);
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
+}
+
+/** Starts the front. `target` is where the part behind it listens now; undefined while it restarts. */
+export async function startFront(host: string, port: number, target: () => Inner | undefined): Promise<Front> {
   const clients = new Set<net.Socket>();
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    const innerPort = target();
-    if (innerPort === undefined) {
+    const inner = target();
+    if (inner === undefined) {
       client.resetAndDestroy();
       return;
     }
     clients.add(client);
     client.once("close", () => clients.delete(client));
-    carry(client, net.connect({ host: "127.0.0.1", port: innerPort, noDelay: true, allowHalfOpen: true }));
+    carry(client, net.connect({ ...inner, noDelay: true, allowHalfOpen: true }));
   });
   const listening = await listen(server, host, port);
   return {

@@ -7,6 +7,7 @@ const bindings = (env: Record<string, string>) =>
     { config: readStackEnv(env, "/srv"), internalToken: "internal" },
     { url: "http://127.0.0.1:1", token: "redis" },
     { url: "http://127.0.0.1:2", user: "default", password: "clickhouse" },
+    "http://127.0.0.1:3",
   );
 
 it("hands the Worker its own variables and where the stores are", () => {
@@ -19,6 +20,7 @@ it("hands the Worker its own variables and where the stores are", () => {
     }),
   ).toEqual({
     GATEWAY_CELL: "a",
+    GATEWAY_INTERNAL_BASE_URL: "http://127.0.0.1:3",
     GATEWAY_INTERNAL_TOKEN: "internal",
     GATEWAY_REDIS_URL: "http://127.0.0.1:1",
     GATEWAY_REDIS_TOKEN: "redis",

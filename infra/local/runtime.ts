@@ -27,6 +27,8 @@ const PASSED_ON = [
   "GATEWAY_FAIRSHARE_ALGORITHM",
   "GATEWAY_BLOCK_PRIVATE_NETWORKS",
   "GATEWAY_ALLOWED_PRIVATE_CIDRS",
+  "GATEWAY_JWT_ISSUERS",
+  "GATEWAY_INTERNAL_BASE_URL",
 ] as const;
 
 /** Which runtime executes the Worker. */
@@ -43,10 +45,12 @@ export function workerBindings(
   { config, internalToken }: Pick<StackContext, "config" | "internalToken">,
   redis: Endpoint,
   clickhouse: Pick<RunningClickhouse, "url" | "user" | "password">,
+  controlUrl: string,
 ): Record<string, string> {
   const passed = PASSED_ON.filter((name) => config.variables[name] !== undefined);
   return {
     GATEWAY_CELL: "local",
+    GATEWAY_INTERNAL_BASE_URL: controlUrl,
     ...Object.fromEntries(passed.map((name) => [name, config.variables[name] ?? ""])),
     GATEWAY_INTERNAL_TOKEN: internalToken,
     GATEWAY_REDIS_URL: redis.url,

@@ -12,7 +12,7 @@ import { startDemoUpstream } from "./demo-upstream.ts";
 import { drainRequests } from "./drain.ts";
 import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
-import { startFront } from "./front.ts";
+import { type Inner, innerOf, startFront } from "./front.ts";
 import { type Listening, listen } from "./listen.ts";
 import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
 import { keptAdminToken } from "./secrets.ts";
@@ -112,7 +112,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const config = readStackEnv(options.env, process.cwd());
   const stores = { url: "http://127.0.0.1", token: "" };
   await checkBindings(
-    workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }),
+    workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
   );
   checkControl(config);
   const log = (part: string, line: string) => options.log?.(`${part} | ${line}`);
@@ -127,8 +127,9 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     return part;
   };
   let runtimePort = (): number | undefined => undefined;
+  const loopback = (port: number | undefined) => (port === undefined ? undefined : { host: "127.0.0.1", port });
   const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-    startFront(config.proxy.host, config.proxy.port, () => runtimePort()),
+    startFront(config.proxy.host, config.proxy.port, () => loopback(runtimePort())),
   );
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
@@ -151,7 +152,11 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const clickhouse = await startClickhouse(context);
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
-  const bindings = workerBindings(context, redis, clickhouse);
+  // the Worker starts before the control service has an address: it is given one that leads there
+  let controlAddress: Inner | undefined;
+  const toControl = await startFront("127.0.0.1", 0, () => controlAddress);
+  undo.add(() => toControl.close());
+  const bindings = workerBindings(context, redis, clickhouse, toControl.url);
   // the runtime first: the control service tells the cells of its start, and waits for none that is not there yet
   const [ran] = await Promise.allSettled([startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock)]);
   runtimePort = () => (ran.status === "fulfilled" ? ran.value.port() : undefined);
@@ -174,6 +179,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   parts.set("control", control.part).set("workerd", runtime.part);
 
   const { adminUrl, metricsUrl } = control;
+  controlAddress = innerOf(adminUrl);
   const demo =
     demoUpstream === null
       ? null

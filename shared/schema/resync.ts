@@ -1,7 +1,7 @@
 /**
  * What a resync did (decisions §2.7).
  */
-import { z } from "zod";
+import * as z from "zod";
 
 const count = z.number().int();
 

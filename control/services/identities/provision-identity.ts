@@ -19,9 +19,11 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
   const identity = parse(provisionIdentitySchema, input);
   const hash = await identityKeyHash(identity.issuer, identity.subject);
   return await write(ctx, async (tx, journal) => {
-    journal.key(hash);
     const [known] = await tx.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.key_hash, hash));
-    if (known !== undefined) return { key_hash: hash, tenant_created: false };
+    if (known !== undefined) {
+      journal.keyAgain(hash);
+      return { key_hash: hash, tenant_created: false };
+    }
     const now = ctx.now();
     const tenant = await tenantNamed(tx, journal, identity.tenant, now);
     const [row] = await tx
@@ -46,6 +48,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
       entityId: row.id,
       detail: { tenant_id: tenant.id, name: row.name, key_prefix: row.key_prefix, issuer: identity.issuer },
     });
+    journal.key(hash);
     return { key_hash: hash, tenant_created: tenant.created };
   });
 }

@@ -1,0 +1,283 @@
+/** Identity tokens of OIDC providers on the data plane (decisions §31), on a stack that is configured for two of them. */
+import { createHmac, randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { ApiKey } from "../../shared/schema/api-key.ts";
+import type { Model } from "../../shared/schema/model.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { type IssuerKey, type OidcIssuer, startOidcIssuer } from "../harness/oidc-issuer.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let upstream: TestUpstream;
+let people: OidcIssuer;
+let strict: OidcIssuer;
+let late: OidcIssuer;
+let key: IssuerKey;
+let stack: Stack;
+let gateway: Gateway;
+let folder: string;
+const log: string[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-identity-"));
+  upstream = await startTestUpstream();
+  people = await startOidcIssuer("gateway");
+  strict = await startOidcIssuer("gateway");
+  late = await startOidcIssuer("gateway");
+  late.status = 500;
+  key = await people.newKey();
+  people.published.push(key.publicJwk);
+  const issuers = [
+    {
+      issuer: people.url,
+      audience: ["other", "gateway"],
+      algorithms: ["RS256", "ES256", "EdDSA"],
+      tenant: "people",
+      identity_claims: ["email"],
+      device_claim: "device",
+    },
+    { issuer: strict.url, audience: "gateway", tenant: "known", jit_provision: false },
+    { issuer: late.url, audience: "gateway", tenant: "late" },
+  ];
+  stack = await startStack({
+    env: stackEnv(join(folder, "stack"), { GATEWAY_JWT_ISSUERS: JSON.stringify(issuers) }),
+    log: (line) => log.push(line),
+  });
+  gateway = new Gateway(stack);
+  await gateway.must<Model>("POST", "/models", { model_name: "m", upstream_model: "plain", api_base: upstream.url });
+});
+afterAll(async () => {
+  await stack?.stop();
+  await Promise.all([upstream.close(), people.close(), strict.close(), late.close()]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A chat request with a credential, and what became of it. */
+async function ask(credential: string, header: Record<string, string> = {}): Promise<{ code: unknown; id: string }> {
+  const response = await fetch(`${gateway.proxyUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { ...(credential === "" ? {} : { authorization: `Bearer ${credential}` }), ...header },
+    body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hello" }] }),
+  });
+  const { error } = (await response.json()) as { error?: { code: string; message: string } };
+  return {
+    code: error === undefined ? response.status : [response.status, error.code, error.message],
+    id: response.headers.get("x-gateway-request-id") ?? "",
+  };
+}
+
+const INVALID = [401, "invalid_token", "invalid token"];
+const UNAVAILABLE = [503, "identity_unavailable", "identity provisioning unavailable"];
+
+async function tenantNamed(name: string): Promise<Tenant | undefined> {
+  return (await gateway.must<readonly Tenant[]>("GET", "/tenants?limit=1000")).find((tenant) => tenant.name === name);
+}
+
+async function keysOf(tenantName: string): Promise<readonly ApiKey[]> {
+  const tenant = await tenantNamed(tenantName);
+  return tenant === undefined ? [] : await gateway.must("GET", `/tenants/${tenant.id}/keys`);
+}
+
+async function metric(name: string): Promise<Readonly<Record<string, number>>> {
+  const text = await (await fetch(`${stack.metricsUrl}/metrics`)).text();
+  const found = [...text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\d+)$`, "gm"))];
+  return Object.fromEntries(found.map(([, labels, value]) => [labels?.replace(',cell="local"', ""), Number(value)]));
+}
+
+describe("a token", () => {
+  it("is served as its subject, whose key and tenant are made at first use", async () => {
+    expect(await tenantNamed("people")).toBeUndefined();
+    const subject = randomUUID();
+    const token = await people.sign(key, { sub: subject, email: "ada@example.org", device: "laptop-1" });
+    const served = await ask(token);
+    expect(served.code).toBe(200);
+    expect((await ask("", { "x-api-key": token })).code).toBe(200);
+    const [made, ...more] = await keysOf("people");
+    expect([made?.name, made?.disabled, more]).toEqual(["ada@example.org", false, []]);
+    expect(made?.key_prefix).toMatch(/^jwt:[0-9a-f]{14}$/);
+    const tenant = await tenantNamed("people");
+    expect(await gateway.row(tenant?.id ?? "", served.id)).toMatchObject({
+      key_id: made?.id,
+      status_code: 200,
+      admission: "fast",
+    });
+    await waitFor(
+      () => log.filter((line) => line.includes("identity_tenant_created:people")),
+      (lines) => lines.length > 0,
+    );
+  });
+
+  it("makes one key however many requests come at once, and none for another subject's", async () => {
+    const before = (await keysOf("people")).length;
+    const [one, two] = await Promise.all([people.sign(key, { sub: "crowd" }), people.sign(key, { sub: "loner" })]);
+    const answers = await Promise.all([one, one, one, one, two, one].map(async (token) => (await ask(token)).code));
+    expect(answers).toEqual(Array.from({ length: 6 }, () => 200));
+    expect(
+      (await keysOf("people"))
+        .map(({ name }) => name)
+        .slice(before)
+        .sort(),
+    ).toEqual(["crowd", "loner"]);
+  });
+
+  it("is subject to everything that a key is: disabled, deleted, suspended, revoked at once", async () => {
+    const token = await people.sign(key, { sub: "grace" });
+    expect((await ask(token)).code).toBe(200);
+    const find = async (): Promise<ApiKey | undefined> => (await keysOf("people")).find(({ name }) => name === "grace");
+    const made = await find();
+    await gateway.must("PUT", `/keys/${made?.id}/disabled`, { disabled: true });
+    expect((await ask(token)).code).toEqual([403, "api_key_disabled", "api key disabled"]);
+    await gateway.must("PUT", `/keys/${made?.id}/disabled`, { disabled: false });
+    expect((await ask(token)).code).toBe(200);
+    await gateway.must("DELETE", `/keys/${made?.id}`);
+    expect((await ask(token)).code).toBe(200);
+    expect((await find())?.id).not.toBe(made?.id);
+    const tenant = await tenantNamed("people");
+    await gateway.must("PATCH", `/tenants/${tenant?.id}/status`, { status: "suspended" });
+    expect((await ask(token)).code).toEqual([403, "tenant_not_active", "tenant is not active"]);
+    await gateway.must("PATCH", `/tenants/${tenant?.id}/status`, { status: "active" });
+    expect((await ask(token)).code).toBe(200);
+  });
+});
+
+describe("a token is refused", () => {
+  const seconds = (): number => Math.floor(Date.now() / 1000);
+  const claims: readonly (readonly [string, () => Readonly<Record<string, unknown>>, boolean])[] = [
+    ["for another audience", () => ({ aud: "elsewhere" }), false],
+    ["for one of several audiences", () => ({ aud: ["x", "gateway"] }), true],
+    ["of another issuer", () => ({ iss: "https://elsewhere.example" }), false],
+    ["of the other provider, signed by this one", () => ({ iss: strict.url }), false],
+    ["without an end", () => ({ exp: null }), false],
+    ["that ended 90 s ago", () => ({ exp: seconds() - 90 }), false],
+    ["that ended 30 s ago", () => ({ exp: seconds() - 30 }), true],
+    ["that begins in 30 s", () => ({ nbf: seconds() + 30 }), true],
+    ["that begins in 90 s", () => ({ nbf: seconds() + 90 }), false],
+    ["issued in 30 s", () => ({ iat: seconds() + 30 }), true],
+    ["issued in 90 s", () => ({ iat: seconds() + 90 }), false],
+    ["without a time of issue", () => ({ iat: null }), true],
+    ["without a subject", () => ({ sub: null }), false],
+    ["whose subject is a number", () => ({ sub: 7 }), false],
+  ];
+
+  it.each(claims)("%s (unless within the leeway)", async (_what, changed, served) => {
+    const token = await people.sign(key, { sub: "claims", ...changed() });
+    expect((await ask(token)).code).toEqual(served ? 200 : INVALID);
+  });
+
+  it("signed by a key that is not its provider's, or changed after it was signed", async () => {
+    const stranger = await people.newKey();
+    const forged = await people.sign(stranger, { sub: "mallory" }, { kid: key.kid });
+    expect((await ask(forged)).code).toEqual(INVALID);
+    const [header, , signature] = (await people.sign(key, { sub: "ada" })).split(".");
+    const [, payload] = (await people.sign(key, { sub: "root" })).split(".");
+    expect((await ask(`${header}.${payload}.${signature}`)).code).toEqual(INVALID);
+  });
+
+  it("under an algorithm that is not in the list: none, an HMAC with the public key, one that is not allowed", async () => {
+    const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const payload = encode({ iss: people.url, aud: "gateway", sub: "mallory", exp: seconds() + 600 });
+    for (const alg of ["none", "NONE", "None"])
+      expect((await ask(`${encode({ alg, kid: key.kid })}.${payload}.`)).code).toEqual(INVALID);
+    const signed = `${encode({ alg: "HS256", kid: key.kid })}.${payload}`;
+    for (const secret of [JSON.stringify(key.publicJwk), key.publicJwk.n ?? ""]) {
+      const signature = createHmac("sha256", secret).update(signed).digest("base64url");
+      expect((await ask(`${signed}.${signature}`)).code).toEqual(INVALID);
+    }
+    const other = await people.newKey("PS256");
+    people.published.push(other.publicJwk);
+    expect((await ask(await people.sign(other, { sub: "mallory" }))).code).toEqual(INVALID);
+  });
+
+  it("that is no token, and no key either", async () => {
+    expect((await ask("eyJ.eyJ.x")).code).toEqual(INVALID);
+    for (const text of ["eyJ.x", "abc.def.ghi", `eyJ${"a".repeat(9000)}.b.c`])
+      expect((await ask(text)).code).toEqual([401, "invalid_api_key", "invalid api key"]);
+    expect((await ask("")).code).toEqual([401, "missing_api_key", "missing bearer token"]);
+  });
+});
+
+describe("a provider", () => {
+  it("may rotate its keys: a new one is fetched when a token names it, but not at any word", async () => {
+    const next = [await people.newKey("ES256"), await people.newKey("EdDSA")];
+    people.published.push(...next.map(({ publicJwk }) => publicJwk));
+    const first = people.reads();
+    for (const each of next) expect((await ask(await people.sign(each, { sub: each.alg }))).code).toBe(200);
+    expect(people.reads()).toBe(first + 1);
+    // Within a minute of that no word of a token makes it read them again, not even a true one.
+    const third = await people.newKey("ES256");
+    people.published.push(third.publicJwk);
+    expect((await ask(await people.sign(third, { sub: "x" }))).code).toEqual(INVALID);
+    for (let at = 0; at < 5; at += 1) await ask(await people.sign(key, { sub: "x" }, { kid: `no-such-${at}` }));
+    expect(people.reads()).toBe(first + 1);
+    expect((await ask(await people.sign(key, { sub: "still there" }))).code).toBe(200);
+  });
+
+  it("that makes no identities knows only those that are there", async () => {
+    const own = await strict.newKey("ES256");
+    strict.published.push(own.publicJwk);
+    const token = await strict.sign(own, { sub: "nobody" });
+    expect((await ask(token)).code).toEqual(INVALID);
+    expect(await tenantNamed("known")).toBeUndefined();
+  });
+
+  it("that has never answered is waited for; its tokens are not called invalid meanwhile", async () => {
+    const own = await late.newKey();
+    late.published.push(own.publicJwk);
+    const token = await late.sign(own, { sub: "patient" });
+    for (const status of [500, 302, 404]) {
+      late.status = status;
+      expect((await ask(token)).code).toEqual(UNAVAILABLE);
+    }
+    await waitFor(
+      () => log.filter((line) => line.includes("jwks_fetch_failed:2")),
+      (lines) => lines.length > 0,
+    );
+    late.status = 200;
+    await waitFor(
+      async () => (await ask(token)).code,
+      (code) => code === 200,
+    );
+    // It fails again: the last good set stays in use.
+    late.status = 500;
+    expect((await ask(token)).code).toBe(200);
+  });
+});
+
+it("what was verified is counted", async () => {
+  const counts = await waitFor(
+    async () => await metric("gateway_jwt_verify_total"),
+    (shown) => (shown['result="unknown_kid"'] ?? 0) >= 5,
+  );
+  expect(Object.keys(counts).sort()).toEqual(
+    ["expired", "invalid", "ok", "unknown_kid"].map((result) => `result="${result}"`),
+  );
+  expect(counts['result="expired"']).toBe(1);
+  expect(counts['result="ok"']).toBeGreaterThan(10);
+  const refreshes = await metric("gateway_jwks_refresh_total");
+  expect(refreshes['issuer_index="2",result="error"']).toBeGreaterThan(0);
+  expect(refreshes['issuer_index="2",result="ok"']).toBe(1);
+});
+
+it("an identity that is known is served without the control service; a new one has to wait for it", async () => {
+  const known = await people.sign(key, { sub: "ada" });
+  expect((await ask(known)).code).toBe(200);
+  const control = stack.parts.get("control");
+  process.kill(control?.pid as number, "SIGSTOP");
+  try {
+    expect((await ask(await people.sign(key, { sub: "too early" }))).code).toEqual(UNAVAILABLE);
+    expect((await ask(known)).code).toBe(200);
+  } finally {
+    process.kill(control?.pid as number, "SIGCONT");
+  }
+  const code = await waitFor(
+    async () => (await ask(await people.sign(key, { sub: "too early" }))).code,
+    (answer) => answer === 200,
+  );
+  expect(code).toBe(200);
+});

@@ -1,0 +1,74 @@
+/**
+ * An OIDC provider under a test's control: it publishes keys over HTTP and signs tokens with any of them, or with keys
+ * that it never published.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
+
+/** A key of the provider; published or not. */
+export interface IssuerKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly publicJwk: JWK;
+}
+
+export interface OidcIssuer {
+  /** Its `iss`, under which `/.well-known/jwks.json` lies. */
+  readonly url: string;
+  /** What it publishes now. */
+  readonly published: JWK[];
+  /** How it answers for its key set; 200 unless changed. */
+  status: number;
+  /** Reads of its key set so far. */
+  readonly reads: () => number;
+  newKey(alg?: string): Promise<IssuerKey>;
+  /** A token that is valid for ten minutes unless claims or header say otherwise; null drops a claim. */
+  sign(key: IssuerKey, claims?: Readonly<Record<string, unknown>>, header?: object): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Starts it on a free loopback port. It publishes nothing at first. */
+export async function startOidcIssuer(audience: string): Promise<OidcIssuer> {
+  const published: JWK[] = [];
+  let reads = 0;
+  let kids = 0;
+  const server = createServer((request, response) => {
+    if (request.url !== "/.well-known/jwks.json") return void response.writeHead(404).end();
+    reads += 1;
+    response.writeHead(issuer.status, {
+      "content-type": "application/json",
+      ...(issuer.status === 302 ? { location: "/elsewhere" } : {}),
+    });
+    response.end(JSON.stringify({ keys: published }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer: OidcIssuer = {
+    url,
+    published,
+    status: 200,
+    reads: () => reads,
+    newKey: async (alg = "RS256") => {
+      kids += 1;
+      const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+      const kid = `key-${kids}`;
+      return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: "sig" } };
+    },
+    sign: async (key, claims = {}, header = {}) => {
+      const nowSecs = Math.floor(Date.now() / 1000);
+      const stated = { iss: url, aud: audience, iat: nowSecs, exp: nowSecs + 600, ...claims };
+      const payload = Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== null)) as JWTPayload;
+      return await new SignJWT(payload)
+        .setProtectedHeader({ alg: key.alg, kid: key.kid, ...header })
+        .sign(key.privateKey);
+    },
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+  return issuer;
+}
