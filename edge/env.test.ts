@@ -16,6 +16,8 @@ describe("the Worker's configuration", () => {
       apiKeyPepper: undefined,
       encryptionKey: undefined,
       internalToken: undefined,
+      jwtIssuers: [],
+      internalBaseUrl: "http://127.0.0.1:9180",
       ssrf: { blockPrivate: false, allowedCidrs: [] },
     });
   });
@@ -48,6 +50,8 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_FAIRSHARE_ALGORITHM", "fifo"],
     ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "2"],
     ["GATEWAY_ALLOWED_PRIVATE_CIDRS", "10.0.0.0"],
+    ["GATEWAY_JWT_ISSUERS", '[{"issuer":"https://id.example","audience":"a"}]'],
+    ["GATEWAY_INTERNAL_BASE_URL", "control"],
   ])("names %s and not its value when it is %j", (variable, value) => {
     const parse = (): unknown => parseEnv({ [variable]: value });
     expect(parse).toThrow(EnvError);
