@@ -1,0 +1,60 @@
+/** A budget object that neither answers nor fails (decisions §19.5): nobody waits for it longer than its deadline. */
+import { env, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { Scene } from "./crash-scene.ts";
+
+const { TENANT_BUDGET, LEDGER } = env as unknown as {
+  TENANT_BUDGET: DurableObjectNamespace<TenantBudget>;
+  LEDGER: DurableObjectNamespace<Ledger>;
+};
+
+/** Holds every call to an object back until told to let go. */
+async function silence(tenantId: string): Promise<() => Promise<void>> {
+  const silent = { on: true, begun: false };
+  const held = runInDurableObject(TENANT_BUDGET.getByName(tenantId), async (_budget, state) => {
+    await state.blockConcurrencyWhile(async () => {
+      silent.begun = true;
+      while (silent.on) await scheduler.wait(5);
+    });
+  });
+  await waitFor(() => silent.begun, Boolean);
+  return async () => {
+    silent.on = false;
+    await held;
+  };
+}
+
+describe("a budget object that is silent", () => {
+  it("is not waited for: the request is let through and told, and charged when the object speaks again", async () => {
+    const scene = await Scene.open();
+    const speak = await silence(scene.tenantId);
+    expect(await scene.run()).toBe(200);
+    await speak();
+    const [row] = await scene.rows();
+    expect(row?.["status_code"]).toBe(200);
+    await waitFor(
+      async () => await scene.usedTokens(),
+      (used) => used === row?.["total_tokens"],
+    );
+    const told = await waitFor(
+      async () => await LEDGER.getByName(`${scene.name}:0`).alerts(null),
+      ({ alerts }) => alerts.length > 0,
+    );
+    expect(told.alerts.map((alert) => alert.issueKey)).toContain("redis_budget_reserve_failed_open");
+  });
+
+  it("keeps nothing of a client that leaves while its tokens are asked for", async () => {
+    const scene = await Scene.open();
+    const speak = await silence(scene.tenantId);
+    scene.cell.afterAdmit = () => scene.client.abort();
+    expect(await scene.run()).toBeNull();
+    await scene.emptied();
+    await speak();
+    expect(await scene.rows()).toMatchObject([{ status_code: 499, total_tokens: 0, cost_usd: 0 }]);
+    expect(await scene.usedTokens()).toBe(0);
+    expect(scene.world.upstreamCalls).toEqual([]);
+  });
+});
