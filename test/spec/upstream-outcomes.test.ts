@@ -89,7 +89,7 @@ async function prepare(entry: Case, mode: Mode): Promise<Ready> {
     output_cost_per_token: 0.01,
     max_retries: 1,
     retry_backoff_ms: 20,
-    request_timeout_secs: /hang|stall/.test(entry.behaviour) ? 1 : 60,
+    request_timeout_secs: /hang|stall/.test(entry.behaviour) ? 2 : 60,
     endpoint_selection_mode: mode === "own address" ? "failover" : mode,
   });
   const minted = { ...caller, model, mark };
