@@ -1,0 +1,56 @@
+/**
+ * The least that any gateway on this runtime costs: a Worker that hands every request to one upstream and its answer back,
+ * natively, and does nothing else.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { type Guard, jsonLine, startChild } from "../../infra/local/child.ts";
+import { textLiteral } from "../../infra/local/workerd/config.ts";
+
+const { default: binary } = createRequire(import.meta.url)("workerd") as { default: string };
+
+export interface Floor {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const WORKER = `export default {
+  fetch: (request, env) => fetch(env.UPSTREAM + new URL(request.url).pathname, request),
+};`;
+
+/** Starts it before `upstream`, an origin. */
+export async function startFloor(folder: string, upstream: string, guard: Guard): Promise<Floor> {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "floor.mjs"), WORKER);
+  const config = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "floor", worker = (
+      modules = [(name = "floor.mjs", esModule = embed "floor.mjs")],
+      compatibilityDate = "2026-11-17",
+      bindings = [(name = "UPSTREAM", text = ${textLiteral(upstream)})])),
+    (name = "internet", network = (allow = ["public", "private"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "floor")],
+);
+`;
+  writeFileSync(join(folder, "floor.capnp"), config);
+  const child = await startChild(
+    {
+      name: "floor",
+      command: binary,
+      args: ["serve", join(folder, "floor.capnp"), "--control-fd=3"],
+      env: {},
+      readyFrom: "control",
+      readReady: (line) => {
+        const message = jsonLine(line);
+        return message?.["event"] === "listen" ? message : undefined;
+      },
+      log: () => undefined,
+    },
+    guard,
+  );
+  const port = Number((await child.ready)["port"]);
+  return { url: `http://127.0.0.1:${port}/v1`, close: async () => await child.stop(1000) };
+}
