@@ -47,6 +47,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/keys", null],
   ["GET", "/api/v1/models", null],
   ["POST", "/api/v1/models", { model_name: "x" }],
+  ["POST", "/api/v1/models/validate", { api_base: "http://127.0.0.1:9/v1", upstream_model: "m" }],
   ["GET", `/api/v1/models/${ABSENT}`, null],
   ["PUT", `/api/v1/models/${ABSENT}`, { upstream_model: "x", api_base: "" }],
   ["DELETE", `/api/v1/models/${ABSENT}`, null],

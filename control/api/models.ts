@@ -10,8 +10,10 @@ import {
   modelCapacitySchema,
   modelReliabilitySchema,
   modelSchema,
+  modelValidationSchema,
   modelWeightSchema,
   updateModelSchema,
+  validateModelSchema,
 } from "../../shared/schema/model.ts";
 import { applyAutotune } from "../services/models/apply-autotune.ts";
 import { createModel } from "../services/models/create-model.ts";
@@ -24,6 +26,7 @@ import { setModelCapacityMode } from "../services/models/set-model-capacity-mode
 import { setModelReliability } from "../services/models/set-model-reliability.ts";
 import { setModelWeight } from "../services/models/set-model-weight.ts";
 import { updateModel } from "../services/models/update-model.ts";
+import { validateModel } from "../services/models/validate-model.ts";
 import { create, endpoint, jsonBody, paged, written } from "./endpoint.ts";
 import { pageQuerySchema } from "./page-query.ts";
 import { pathId } from "./tenants.ts";
@@ -51,6 +54,17 @@ export function modelRoutes(app: Api): void {
     answer: modelSchema,
     creates: true,
     handler: async (c) => await create(c, async (input) => await createModel(c.var.ctx, input)),
+  });
+  endpoint(app, {
+    method: "post",
+    path: "/api/v1/models/validate",
+    summary: "Ask an upstream whether it serves a model; changes nothing",
+    description:
+      "Calls GET {api_base}/models for at most 5 seconds. Always 200 for a well-formed question; what is wrong is in `warnings`.",
+    tag,
+    body: validateModelSchema,
+    answer: modelValidationSchema,
+    handler: async (c) => c.json(await validateModel(c.var.ctx, await jsonBody(c))),
   });
   endpoint(app, {
     method: "get",

@@ -666,6 +666,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask an upstream whether it serves a model; changes nothing
+         * @description Calls GET {api_base}/models for at most 5 seconds. Always 200 for a well-formed question; what is wrong is in `warnings`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postModelsValidate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/openapi.json": {
         parameters: {
             query?: never;
@@ -2479,6 +2499,15 @@ export interface components {
             requests: number;
             total_tokens: number;
         };
+        ModelValidation: {
+            /** @description The catalog names the model; null when it does not tell */
+            listed: boolean | null;
+            /** @description GET {api_base}/models answered 2xx */
+            reachable: boolean;
+            warnings: string[];
+            /** @description The catalog has an entry that stands for any model */
+            wildcard: boolean;
+        };
         ModelWeight: {
             admission_weight: number;
         };
@@ -2931,6 +2960,13 @@ export interface components {
             requests: number;
             tenant_id?: string;
             total_tokens: number;
+        };
+        ValidateModel: {
+            api_base: string;
+            api_key?: string | null;
+            /** @enum {string} */
+            model_type?: "chat" | "embedding" | "audio_transcription" | "audio_speech" | "image";
+            upstream_model: string;
         };
         Version: {
             built_at: string | null;
@@ -4375,6 +4411,40 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postModelsValidate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ValidateModel"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelValidation"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };

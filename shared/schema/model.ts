@@ -175,3 +175,23 @@ export const modelReliabilitySchema = z
 
 export type CreateModel = z.infer<typeof createModelSchema>;
 export type UpdateModel = z.infer<typeof updateModelSchema>;
+
+/** POST /models/validate */
+export const validateModelSchema = z
+  .object({
+    api_base: apiBase.refine((text) => text !== "", "must not be blank"),
+    upstream_model: requiredText(300),
+    api_key: apiKey.optional(),
+    model_type: modelFields.model_type.optional(),
+  })
+  .meta({ id: "ValidateModel" });
+
+export const modelValidationSchema = z
+  .object({
+    reachable: z.boolean().meta({ description: "GET {api_base}/models answered 2xx" }),
+    listed: z.boolean().nullable().meta({ description: "The catalog names the model; null when it does not tell" }),
+    wildcard: z.boolean().meta({ description: "The catalog has an entry that stands for any model" }),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: "ModelValidation" });
+export type ModelValidation = z.infer<typeof modelValidationSchema>;

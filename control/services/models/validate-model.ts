@@ -1,0 +1,66 @@
+/**
+ * Asks an upstream for its catalog, as a help before a model is registered: it changes nothing and never blocks a write
+ * (decisions §11.2). An address that may not be called is not called.
+ */
+import { z } from "zod";
+import { GatewayError } from "../../../shared/errors.ts";
+import { type ModelValidation, validateModelSchema } from "../../../shared/schema/model.ts";
+import { AskError, askJson } from "../../outbound/ask-json.ts";
+import type { VerbContext } from "../context.ts";
+import { parse } from "../parse.ts";
+import { checkUpstreamAddress } from "../upstream-address.ts";
+
+const TIMEOUT_MS = 5000;
+
+const catalogSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+/** What the catalog says. Throws 400 for a malformed question only. */
+export async function validateModel(ctx: VerbContext, input: unknown): Promise<ModelValidation> {
+  const { api_base, upstream_model, api_key } = parse(validateModelSchema, input);
+  const unversioned = /\/v1$/.test(new URL(api_base, "http://base").pathname) ? [] : ["api_base does not end in /v1"];
+  const refused = (warning: string): ModelValidation => ({
+    reachable: false,
+    listed: null,
+    wildcard: false,
+    warnings: [warning, ...unversioned],
+  });
+  if (await isBlocked(ctx, api_base)) return refused("api_base resolves to a blocked address");
+  const catalog = await readCatalog(api_base, api_key ?? "");
+  if ("reason" in catalog) return refused(`upstream is not reachable: ${catalog.reason}`);
+  const { ids } = catalog;
+  const wildcard = ids?.some((id) => id.includes("*")) ?? false;
+  const listed = ids === null || wildcard ? null : ids.includes(upstream_model);
+  const warnings = [
+    ...(wildcard ? ["upstream catalog contains a wildcard entry"] : []),
+    ...(listed === false ? [`model '${upstream_model}' is not in the upstream catalog`] : []),
+    ...unversioned,
+  ];
+  return { reachable: true, listed, wildcard, warnings };
+}
+
+async function isBlocked(ctx: VerbContext, apiBase: string): Promise<boolean> {
+  try {
+    await checkUpstreamAddress(ctx, "api_base", apiBase);
+    return false;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "address_blocked") return true;
+    throw error;
+  }
+}
+
+/** The ids of the catalog, null when it answered something else; or why there is no answer. */
+async function readCatalog(
+  apiBase: string,
+  apiKey: string,
+): Promise<{ readonly ids: readonly string[] | null } | { readonly reason: string }> {
+  const headers = apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` };
+  try {
+    const answer = await askJson({ url: `${apiBase}/models`, timeoutMs: TIMEOUT_MS, headers });
+    return { ids: catalogSchema.safeParse(answer).data?.data.map(({ id }) => id) ?? null };
+  } catch (error) {
+    if (!(error instanceof AskError)) throw error;
+    return error.message === "not json" || error.message === "answer too large"
+      ? { ids: null }
+      : { reason: error.message };
+  }
+}
