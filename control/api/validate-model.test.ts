@@ -93,6 +93,7 @@ it.each([
   [{}, "api_base"],
   [{ api_base: "", upstream_model: "a" }, "api_base"],
   [{ api_base: "ftp://host/v1", upstream_model: "a" }, "api_base"],
+  [{ api_base: "http://[", upstream_model: "a" }, "api_base"],
   [{ api_base: "http://127.0.0.1/v1" }, "upstream_model"],
   [{ api_base: "http://127.0.0.1/v1", upstream_model: "a", model_type: "video" }, "model_type"],
 ])("refuses %j by naming %s", async (body, field) => {

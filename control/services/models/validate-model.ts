@@ -17,7 +17,7 @@ const catalogSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 /** What the catalog says. Throws 400 for a malformed question only. */
 export async function validateModel(ctx: VerbContext, input: unknown): Promise<ModelValidation> {
   const { api_base, upstream_model, api_key } = parse(validateModelSchema, input);
-  const unversioned = /\/v1$/.test(new URL(api_base, "http://base").pathname) ? [] : ["api_base does not end in /v1"];
+  const unversioned = api_base.endsWith("/v1") ? [] : ["api_base does not end in /v1"];
   const refused = (warning: string): ModelValidation => ({
     reachable: false,
     listed: null,
@@ -25,7 +25,7 @@ export async function validateModel(ctx: VerbContext, input: unknown): Promise<M
     warnings: [warning, ...unversioned],
   });
   if (await isBlocked(ctx, api_base)) return refused("api_base resolves to a blocked address");
-  const catalog = await readCatalog(api_base, api_key ?? "");
+  const catalog = await readCatalog(ctx, api_base, api_key ?? "");
   if ("reason" in catalog) return refused(`upstream is not reachable: ${catalog.reason}`);
   const { ids } = catalog;
   const wildcard = ids?.some((id) => id.includes("*")) ?? false;
@@ -50,12 +50,13 @@ async function isBlocked(ctx: VerbContext, apiBase: string): Promise<boolean> {
 
 /** The ids of the catalog, null when it answered something else; or why there is no answer. */
 async function readCatalog(
+  { ssrf }: VerbContext,
   apiBase: string,
   apiKey: string,
 ): Promise<{ readonly ids: readonly string[] | null } | { readonly reason: string }> {
   const headers = apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` };
   try {
-    const answer = await askJson({ url: `${apiBase}/models`, timeoutMs: TIMEOUT_MS, headers });
+    const answer = await askJson({ url: `${apiBase}/models`, timeoutMs: TIMEOUT_MS, headers, policy: ssrf });
     return { ids: catalogSchema.safeParse(answer).data?.data.map(({ id }) => id) ?? null };
   } catch (error) {
     if (!(error instanceof AskError)) throw error;
