@@ -10,9 +10,10 @@ export function upstreamHttp(registered: Fetcher | undefined): Upstream {
   return {
     async fetch({ url, method, headers, body, signal, trusted }) {
       const send: Fetcher["fetch"] = trusted || registered === undefined ? fetch : registered.fetch.bind(registered);
-      const init = { method, headers, signal, redirect: "manual" } as const;
+      const init = { headers, signal, redirect: "manual" } as const;
+      // Named once more, the method of a GET with a body would be refused.
       if (body instanceof Request) return await send(new Request(url, body), init);
-      return await send(url, { ...init, body });
+      return await send(url, { ...init, method, body });
     },
   };
 }

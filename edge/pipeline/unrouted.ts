@@ -3,6 +3,7 @@
  * They pass the tenant's gates but no scheduler and no budget. The listing writes no row; a probe writes one that costs
  * nothing.
  */
+import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { NOTHING_BILLED } from "../domain/outcome.ts";
 import { authenticateNow } from "./authenticate-now.ts";
@@ -74,8 +75,8 @@ async function forwardProbe(call: Call, probe: ParsedCall): Promise<Response> {
     const settler = { end, abandon: () => end({ statusCode: 500 }) };
     return relay(call, { model, forwarded, bill: () => NOTHING_BILLED, settler, miss: null });
   } catch (error) {
-    if (!(error instanceof ClientGone)) throw error;
-    end({ statusCode: 499 });
+    if (error instanceof ClientGone) end({ statusCode: 499 });
+    else end({ statusCode: error instanceof GatewayError ? error.status : 500 });
     throw new Settled(error);
   }
 }

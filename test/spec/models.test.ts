@@ -1,0 +1,95 @@
+/** GET /v1/models and its forwarded forms (decisions §17.4). The listing itself is in refusals.test.ts. */
+import { request } from "node:http";
+import { describe, expect, it } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
+
+const fixture = useGateway();
+const upstream = useRouteUpstream();
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: unknown;
+}
+
+/** A GET that may have a body, which fetch would not send. */
+async function get(minted: Minted, path: string, body?: string): Promise<Answer> {
+  return await new Promise((resolve, reject) => {
+    const outgoing = request(
+      `${fixture.gateway.proxyUrl}${path}`,
+      {
+        method: "GET",
+        headers: {
+          authorization: `Bearer ${minted.secret}`,
+          ...(body === undefined ? {} : { "content-type": "application/json", "content-length": body.length }),
+        },
+      },
+      (incoming) => {
+        let text = "";
+        incoming.on("data", (chunk: Buffer) => {
+          text += chunk.toString();
+        });
+        incoming.on("end", () =>
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: JSON.parse(text) }),
+        );
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+const probed = { request_type: "other", admission: "fast", status_code: 200, total_tokens: 0, cost_usd: 0 };
+
+describe("a detail probe", () => {
+  it("by path goes to the model's upstream, with its credential and under its own path", async () => {
+    const minted = await mintAt(fixture.gateway, upstream, { api_key: "upstream-secret" });
+    const path = `/v1/models/${minted.model.model_name}`;
+    const answer = await get(minted, `${path}?x=1`);
+    expect([answer.status, answer.body]).toMatchObject([200, { id: "of-upstream", asked: path }]);
+    expect(answer.headers["x-gateway-upstream-status"]).toBe("200");
+    const [call] = upstream.seen(minted.mark);
+    expect([call?.method, call?.path, call?.size]).toEqual(["GET", `${path}?x=1`, 0]);
+    expect(call?.headers.authorization).toBe("Bearer upstream-secret");
+    expect(await fixture.gateway.row(minted.tenant.id, String(answer.headers["x-gateway-request-id"]))).toMatchObject({
+      ...probed,
+      model: minted.model.model_name,
+      upstream_status: 200,
+    });
+  });
+
+  it("by body goes there too, with the body as it is", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const body = JSON.stringify({ model: minted.model.model_name, verbose: true });
+    const answer = await get(minted, "/v1/models", body);
+    expect([answer.status, answer.body]).toMatchObject([200, { id: "of-upstream", asked: "/v1/models" }]);
+    expect(upstream.seen(minted.mark)[0]?.json).toEqual(JSON.parse(body));
+    expect(await fixture.gateway.row(minted.tenant.id, String(answer.headers["x-gateway-request-id"]))).toMatchObject(
+      probed,
+    );
+    for (const other of ["{}", "[]", "{", '{"model":5}'])
+      expect((await get(minted, "/v1/models", other)).body).toMatchObject({ object: "list" });
+  });
+
+  it("of a name that nobody registered goes to the default upstream, which is away here", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const answer = await get(minted, "/v1/models/absent");
+    expect([answer.status, answer.body]).toMatchObject([502, { error: { code: "upstream_failed" } }]);
+    expect(await fixture.gateway.row(minted.tenant.id, String(answer.headers["x-gateway-request-id"]))).toMatchObject({
+      model: "absent",
+      status_code: 502,
+      admission: "fast",
+    });
+  });
+
+  it("passes the tenant's gates, and no budget", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1 });
+    for (let round = 0; round < 3; round += 1)
+      expect((await get(minted, `/v1/models/${minted.model.model_name}`)).status).toBe(200);
+    await fixture.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+    expect((await get(minted, `/v1/models/${minted.model.model_name}`)).status).toBe(403);
+  });
+});
