@@ -5,6 +5,7 @@
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { type Call, ClientGone, Settled } from "./context.ts";
+import { answerUnread } from "./linger.ts";
 import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import { sendSpans } from "./traced.ts";
@@ -35,7 +36,7 @@ export async function refuse(call: Call, thrown: unknown): Promise<Response> {
     call.waitUntil(handIn(call, rowOf(call, { statusCode: known.status, admission: "rejected" })));
   await readLevel(call);
   const retry = known.status === 400 ? { "x-should-retry": "false" } : {};
-  return Response.json(known.body, {
+  return answerUnread(call, known.body, {
     status: known.status,
     headers: { ...gatewayHeaders(call), ...retry, ...known.headers },
   });

@@ -66,6 +66,13 @@ describe("a credential", () => {
     }
   });
 
+  it("that is refused is told so to a client that is still sending a large body, on every path", async () => {
+    for (const path of [chatPath, "/v1/audio/transcriptions", "/v1/nowhere"]) {
+      const response = await post(path, "x".repeat(20_000_000), { authorization: `Bearer sk_${"0".repeat(48)}` });
+      await expectError(response, 401, "invalid_api_key", "invalid api key");
+    }
+  });
+
   it("is not needed for /health", async () => {
     const response = await fetch(`${fixture.gateway.proxyUrl}/health`);
     expect(response.headers.get("x-gateway-request-id")).toMatch(/^[0-9a-f-]{36}$/);

@@ -1,0 +1,44 @@
+/**
+ * An answer to a client that is still sending a body which nobody reads. The answer leaves at once; its stream stays open
+ * while the rest is read away, for a while: closed on unread bytes, the connection would be reset before the client could
+ * read why.
+ */
+import { pulledStream } from "./body-stream.ts";
+import type { Call } from "./context.ts";
+
+/** What the runtime reads away of itself. */
+const UNREAD_MAX_BYTES = 32 * 1024;
+const LINGER_MS = 5_000;
+
+/** The answer to a call that ends before its body was read. */
+export function answerUnread(call: Call, body: object, init: ResponseInit): Response {
+  const { request } = call;
+  const declared = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (request.body === null || request.bodyUsed || declared <= UNREAD_MAX_BYTES) return Response.json(body, init);
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  const unread = request.body;
+  let sent = false;
+  const stream = pulledStream(bytes.byteLength, {
+    pull: async (controller) => {
+      if (!sent) {
+        sent = true;
+        return controller.enqueue(bytes);
+      }
+      await Promise.race([readAway(unread), call.ports.sleep(LINGER_MS, request.signal)]);
+      controller.close();
+    },
+  });
+  const headers = new Headers(init.headers);
+  headers.set("content-type", "application/json");
+  return new Response(stream, { ...init, headers });
+}
+
+/** Never rejects. */
+async function readAway(body: ReadableStream<Uint8Array>): Promise<void> {
+  try {
+    const reader = body.getReader();
+    while (!(await reader.read()).done);
+  } catch {
+    // The client has gone, with its answer or without.
+  }
+}

@@ -1,0 +1,287 @@
+/** The table of data-plane errors, row by row (decisions §1): status, body, headers, and the row that each refusal leaves. */
+import { describe, expect, it } from "vitest";
+import { ERROR_TABLE } from "../../shared/errors.ts";
+import type { UsageLog } from "../../shared/schema/usage.ts";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+
+const fixture = useGateway();
+const DAY_MS = 86_400_000;
+
+interface Raised {
+  readonly status: number;
+  readonly message: string;
+  readonly type: string;
+  readonly param?: string;
+  /** The headers of retrying and authenticating that it carries. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+  /** What of its row differs from a refusal of a chat request for the minted model. Null: it leaves none. */
+  readonly row?: Partial<UsageLog> | null;
+  /** Sends the request that raises it. */
+  readonly by: (minted: Minted) => Promise<Response>;
+}
+
+async function post(minted: Minted, path: string, body: string, headers: Record<string, string> = {}) {
+  const init = { method: "POST", body, headers: { authorization: `Bearer ${minted.secret}`, ...headers } };
+  return await fetch(`${fixture.gateway.proxyUrl}${path}`, init);
+}
+
+const chat = async (minted: Minted, body: Readonly<Record<string, unknown>> = {}): Promise<Response> =>
+  await fixture.gateway.chat(minted, { body });
+
+/** Chats after a change of the tenant, its key or the model. */
+const after =
+  (method: string, path: (minted: Minted) => string, body: object) =>
+  async (minted: Minted): Promise<Response> => {
+    await fixture.gateway.must(method, path(minted), body);
+    return await chat(minted);
+  };
+
+const tenant = (part: string) => (minted: Minted) => `/tenants/${minted.tenant.id}/${part}`;
+const key = (minted: Minted): string => `/keys/${minted.key.id}`;
+const inADay = (): string => new Date(Date.now() + DAY_MS).toISOString();
+const aDayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
+
+/** A chat with a model of its own upstream, that answers no one. */
+const chatAt =
+  (apiBase: string) =>
+  async (minted: Minted): Promise<Response> => {
+    const other = await fixture.gateway.mint(apiBase, "hang", { request_timeout_secs: 1 });
+    return await chat(minted, { model: other.model.model_name });
+  };
+
+async function mcp(minted: Minted, fields: object): Promise<Response> {
+  const name = `mcp-${minted.mark}`;
+  await fixture.gateway.must("POST", "/mcp-servers", { name, upstream_url: "http://127.0.0.1:9/mcp", ...fields });
+  return await post(minted, `/mcp/${name}`, "{}");
+}
+
+const invalid = { type: "invalid_request_error", headers: { "x-should-retry": "false" } } as const;
+const stranger = {
+  type: "authentication_error",
+  headers: { "www-authenticate": "Bearer" },
+  // rows of nobody are bounded in number and not to be found by a tenant
+  row: null,
+} as const;
+const denied = { type: "permission_error", row: { model: "" } } as const;
+const noBudget = { type: "permission_error", headers: { "x-should-retry": "false" } } as const;
+
+const TABLE: Readonly<Record<string, Raised>> = {
+  invalid_path: {
+    ...invalid,
+    status: 400,
+    message: "invalid request path",
+    row: { model: "", request_type: "other" },
+    by: async (minted) => await post(minted, "/v1/chat%2fcompletions", "{}"),
+  },
+  invalid_json: {
+    ...invalid,
+    status: 400,
+    message: "request body is not valid JSON",
+    row: { model: "" },
+    by: async (minted) => await post(minted, "/v1/chat/completions", "{"),
+  },
+  invalid_multipart: {
+    ...invalid,
+    status: 400,
+    message: "invalid multipart body",
+    row: { model: "", request_type: "audio" },
+    by: async (minted) => await post(minted, "/v1/audio/transcriptions", "{"),
+  },
+  model_required: {
+    ...invalid,
+    status: 400,
+    message: "model is required",
+    param: "model",
+    row: { model: "" },
+    by: async (minted) => await chat(minted, { model: "" }),
+  },
+  missing_api_key: {
+    ...stranger,
+    status: 401,
+    message: "missing bearer token",
+    by: async () => await fetch(`${fixture.gateway.proxyUrl}/v1/models`),
+  },
+  invalid_api_key: {
+    ...stranger,
+    status: 401,
+    message: "invalid api key",
+    by: async (minted) => await chat({ ...minted, secret: `sk_${"0".repeat(48)}` }),
+  },
+  api_key_disabled: {
+    ...denied,
+    status: 403,
+    message: "api key disabled",
+    by: after("PUT", (minted) => `${key(minted)}/disabled`, { disabled: true }),
+  },
+  tenant_not_active: {
+    ...denied,
+    status: 403,
+    message: "tenant is not active",
+    by: after("PATCH", tenant("status"), { status: "suspended" }),
+  },
+  tenant_not_started: {
+    ...denied,
+    status: 403,
+    message: "tenant is not active yet",
+    by: after("PATCH", tenant("schedule"), { active_from: inADay() }),
+  },
+  tenant_expired: {
+    ...denied,
+    status: 403,
+    message: "tenant access has expired",
+    by: after("PATCH", tenant("schedule"), { active_until: aDayAgo() }),
+  },
+  outside_access_window: {
+    ...denied,
+    status: 403,
+    message: "tenant is outside its scheduled access window",
+    by: after("PATCH", tenant("schedule"), {
+      weekly_windows: [{ day: (new Date().getUTCDay() + 3) % 7, start_min: 0, end_min: 60 }],
+    }),
+  },
+  model_disabled: {
+    status: 403,
+    type: "permission_error",
+    message: "model is disabled",
+    param: "model",
+    by: async (minted) => {
+      await fixture.gateway.must("PUT", `/models/${minted.model.id}`, { ...minted.model, enabled: false });
+      return await chat(minted);
+    },
+  },
+  model_not_permitted: {
+    status: 403,
+    type: "permission_error",
+    message: "model not permitted for tenant",
+    param: "model",
+    by: after("PATCH", tenant("allowlist"), { allowed_models: ["another"] }),
+  },
+  tenant_budget_exhausted: {
+    ...noBudget,
+    status: 403,
+    message: "tenant term budget exhausted",
+    by: after("PATCH", tenant("budget"), { budget_tokens: 0, budget_cost_usd: null, budget_period: "monthly" }),
+  },
+  key_budget_exhausted: {
+    ...noBudget,
+    status: 403,
+    message: "api key term budget exhausted",
+    by: after("PUT", key, { budget_tokens: 0 }),
+  },
+  mcp_server_disabled: {
+    ...denied,
+    status: 403,
+    message: "mcp server is disabled",
+    row: { model: "", request_type: "other" },
+    by: async (minted) => await mcp(minted, { enabled: false }),
+  },
+  model_not_found: {
+    status: 404,
+    type: "not_found_error",
+    message: "model 'no such model' is not registered",
+    param: "model",
+    row: { model: "no such model" },
+    by: async (minted) => await chat(minted, { model: "no such model" }),
+  },
+  mcp_server_not_found: {
+    status: 404,
+    type: "not_found_error",
+    message: "mcp server 'absent' is not registered",
+    row: { model: "", request_type: "other" },
+    by: async (minted) => await post(minted, "/mcp/absent", "{}"),
+  },
+  unknown_endpoint: {
+    status: 404,
+    type: "not_found_error",
+    message: "unknown endpoint",
+    row: null,
+    by: async (minted) => await post(minted, "/v1/nowhere", "{}"),
+  },
+  request_too_large: {
+    type: "invalid_request_error",
+    status: 413,
+    message: "request body too large",
+    row: { model: "" },
+    by: async (minted) => await post(minted, "/v1/chat/completions", " ".repeat(33_554_433)),
+  },
+  token_budget_exceeded: {
+    status: 429,
+    type: "rate_limit_error",
+    message: "token budget exceeded",
+    headers: {
+      "x-should-retry": "false",
+      "retry-after": expect.stringMatching(/^\d+$/),
+      "retry-after-ms": expect.stringMatching(/^\d+$/),
+    },
+    by: after("PUT", tenant("quota"), { tokens_per_minute: 1 }),
+  },
+  upstream_failed: {
+    status: 502,
+    type: "upstream_error",
+    message: "upstream request failed",
+    row: { admission: "fast", model: expect.stringMatching(/^model-/) as unknown as string },
+    by: chatAt("http://127.0.0.1:9/v1"),
+  },
+  mcp_upstream_failed: {
+    status: 502,
+    type: "upstream_error",
+    message: "mcp upstream request failed",
+    row: { model: "", request_type: "other" },
+    by: async (minted) => await mcp(minted, {}),
+  },
+  upstream_timeout: {
+    status: 504,
+    type: "upstream_error",
+    message: "upstream request timed out",
+    row: { admission: "fast", model: expect.stringMatching(/^model-/) as unknown as string },
+    by: async (minted) => await chatAt(fixture.upstream.url)(minted),
+  },
+};
+
+/** What makes it answer so: an absent part, an identity provider, a record that no API call leaves behind. */
+const ELSEWHERE = {
+  tenant_not_found: "edge/pipeline/run.test.ts",
+  internal_error: "edge/pipeline/run.test.ts",
+  scheduler_unavailable: "test/faults/objects-away.test.ts",
+  budget_check_failed: "test/faults/objects-away.test.ts",
+  key_budget_check_failed: "test/faults/objects-away.test.ts",
+  key_store_unavailable: "test/faults/stores-away.test.ts",
+  upstream_stream_error: "test/spec/upstream.test.ts",
+} as const;
+
+const TELLING = ["x-should-retry", "www-authenticate", "retry-after", "retry-after-ms"];
+
+describe("an error of the data plane", () => {
+  it.each(Object.entries(TABLE))("%s", async (code, { status, message, type, param, headers, row, by }) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const response = await by(minted);
+    expect([response.status, await response.json()]).toEqual([
+      status,
+      { error: { message, type, code, param: param ?? null } },
+    ]);
+    expect(response.headers.get("content-type")).toContain("application/json");
+    const told = TELLING.filter((name) => response.headers.has(name)).map((name) => [name, response.headers.get(name)]);
+    expect(Object.fromEntries(told)).toEqual(headers ?? {});
+    const requestId = response.headers.get("x-gateway-request-id");
+    expect([requestId, response.headers.get("x-request-id")]).toEqual([expect.any(String), requestId]);
+    expect(response.headers.get("x-gateway-overhead-ms")).toMatch(/^\d+$/);
+    if (row === null) return;
+    expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({
+      key_id: minted.key.id,
+      model: minted.model.model_name,
+      request_type: "chat",
+      admission: "rejected",
+      cache_status: "off",
+      status_code: status,
+      total_tokens: 0,
+      cost_usd: 0,
+      ttft_ms: 0,
+      ...row,
+    });
+  });
+
+  it("is in the table, wherever it is raised", () => {
+    for (const code of [...Object.keys(TABLE), ...Object.keys(ELSEWHERE)]) expect(ERROR_TABLE).toHaveProperty(code);
+  });
+});
