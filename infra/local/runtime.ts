@@ -37,7 +37,8 @@ export type RuntimeKind = "workerd" | "wrangler";
 /** The runtime and the loopback port it listens on now. */
 export interface Runtime {
   readonly part: Supervised;
-  port(): number | undefined;
+  /** That of the stack's own cell, or of one of its further cells. */
+  port(cell?: string): number | undefined;
 }
 
 /** The Worker's text bindings. */
@@ -79,14 +80,16 @@ export async function startRuntime(
   kind: RuntimeKind,
   bindings: Readonly<Record<string, string>>,
   objectsLock: Pick<StackContext["lock"], "addHolder" | "removeHolder">,
+  moreCells: readonly string[],
 ): Promise<Runtime> {
   const { config, guard, log } = context;
-  let port: number | undefined;
+  let now: RunningWorkerd | undefined;
   const prepare = kind === "workerd" ? prepareWorkerd : prepareWrangler;
   const start: () => Promise<RunningWorkerd> = await prepare({
     folder: join(config.dataDir, "worker"),
     objectsFolder: config.objectsDir,
     bindings,
+    moreCells,
     guard,
     log: (line) => log("workerd", line),
   });
@@ -97,13 +100,13 @@ export async function startRuntime(
     start: async () => {
       const running = await start();
       objectsLock.addHolder(running.child.pid);
-      port = running.port;
+      now = running;
       void running.child.exited.then(() => {
-        port = undefined;
+        now = undefined;
         objectsLock.removeHolder(running.child.pid);
       });
       return running.child;
     },
   });
-  return { part, port: () => port };
+  return { part, port: (cell) => (cell === undefined ? now?.port : now?.cellPorts.get(cell)) };
 }

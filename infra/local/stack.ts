@@ -26,6 +26,8 @@ export interface StackOptions {
   /** Lines of the parts, each with the name of its part in front. */
   readonly log?: (line: string) => void;
   readonly runtime?: RuntimeKind;
+  /** Names of cells besides GATEWAY_CELL, each with a Worker and an address of its own; not with `wrangler`. */
+  readonly moreCells?: readonly string[];
 }
 
 /** Why a stack came down by itself. */
@@ -37,6 +39,8 @@ export interface GiveUp {
 /** A running stack. */
 export interface Stack {
   readonly proxyUrl: string;
+  /** Where each cell answers, by name. */
+  readonly cellUrls: ReadonlyMap<string, string>;
   readonly adminUrl: string;
   readonly metricsUrl: string;
   readonly adminToken: string;
@@ -109,7 +113,7 @@ async function lockFolders(config: StackConfig, undo: Undo): Promise<readonly [d
 }
 
 async function start(options: StackOptions, undo: Undo, giveUp: (part: string, reason: string) => void) {
-  const config = readStackEnv(options.env, process.cwd());
+  let config = readStackEnv(options.env, process.cwd());
   const stores = { url: "http://127.0.0.1", token: "" };
   await checkBindings(
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
@@ -126,13 +130,23 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     undo.add(() => part.stop(graceMs));
     return part;
   };
-  let runtimePort = (): number | undefined => undefined;
+  let runtimePort = (_cell?: string): number | undefined => undefined;
   const loopback = (port: number | undefined) => (port === undefined ? undefined : { host: "127.0.0.1", port });
   const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
     startFront(config.proxy.host, config.proxy.port, () => loopback(runtimePort())),
   );
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
+  const fronts = new Map([[config.variables["GATEWAY_CELL"] ?? "local", front]]);
+  for (const cell of options.moreCells ?? []) {
+    const own = await startFront("127.0.0.1", 0, () => loopback(runtimePort(cell)));
+    undo.add(() => own.close());
+    fronts.set(cell, own);
+  }
+  if (fronts.size > 1) {
+    const cells = JSON.stringify([...fronts].map(([cell, { url }]) => ({ cell, url })));
+    config = { ...config, variables: { ...config.variables, GATEWAY_CELLS: cells } };
+  }
 
   const guard: Guard = startGuard();
   undo.add(() => guard.close());
@@ -158,13 +172,17 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   undo.add(() => toControl.close());
   const bindings = workerBindings(context, redis, clickhouse, toControl.url);
   // the runtime first: the control service tells the cells of its start, and waits for none that is not there yet
-  const [ran] = await Promise.allSettled([startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock)]);
-  runtimePort = () => (ran.status === "fulfilled" ? ran.value.port() : undefined);
+  const [ran] = await Promise.allSettled([
+    startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock, options.moreCells ?? []),
+  ]);
+  runtimePort = (cell) => (ran.status === "fulfilled" ? ran.value.port(cell) : undefined);
   const [controlled] = await Promise.allSettled([startControl(context, { redis, clickhouse, edgeUrl: front.url })]);
   const stopRuntime = async (): Promise<void> => {
     if (ran.status === "rejected") return;
-    front.drain();
-    const cut = (): void => void front.close();
+    for (const each of fronts.values()) each.drain();
+    const cut = (): void => {
+      for (const each of fronts.values()) void each.close();
+    };
     await drainRequests({ port: runtimePort, internalToken, cut, finishMs: FINISH_MS, settleMs: SETTLE_MS });
     await ran.value.part.stop(STOP_MS);
   };
@@ -192,6 +210,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
         });
   return {
     proxyUrl: front.url,
+    cellUrls: new Map([...fronts].map(([cell, { url }]) => [cell, url])),
     adminUrl,
     metricsUrl,
     adminToken: kept.token,

@@ -67,3 +67,21 @@ it("agrees with the configuration of the deployment", () => {
     expect(config).toContain(`(name = "${binding}", durableObjectNamespace = "${name}")`);
   }
 });
+
+it("gives each further cell a Worker and a socket of its own, and the objects of the first", () => {
+  const config = workerdConfig({
+    exports: ["default", "Cell", "Ledger"],
+    variables: ["GATEWAY_CELL", "GATEWAY_CELLS"],
+    objectsFolder: "/o",
+    reachableUpstreams: null,
+    moreCells: ["second"],
+  });
+  const [, second = ""] = config.split("const cell0");
+  expect(config).toContain('(name = "http-second", address = "127.0.0.1:0", http = (), service = "gateway-second")');
+  expect(second).toContain('(name = "GATEWAY_CELL", text = "second")');
+  expect(second).toContain('(name = "GATEWAY_CELLS", fromEnvironment = "GATEWAY_CELLS")');
+  expect(second).toContain(
+    '(name = "LEDGER", durableObjectNamespace = (className = "Ledger", serviceName = "gateway"))',
+  );
+  expect(second).not.toMatch(/fromEnvironment = "GATEWAY_CELL"|uniqueKey|durableObjectStorage/);
+});

@@ -36,6 +36,13 @@ export interface WorkerdConfigOptions {
   readonly objectsFolder: string;
   /** What registered upstreams may be reached at, as network names and CIDRs; null: like everything else. */
   readonly reachableUpstreams: readonly string[] | null;
+  /** More cells: each is a Worker of its own that differs in GATEWAY_CELL only, and shares the objects. */
+  readonly moreCells?: readonly string[];
+}
+
+/** The socket of the Worker of one more cell. */
+export function cellSocket(cell: string): string {
+  return `http-${cell}`;
 }
 
 /** A text literal: printable characters as they are, everything else byte by byte. */
@@ -56,29 +63,51 @@ function network(name: string, allowed: readonly string[]): string {
 
 /** The configuration; `worker.mjs` lies beside it. The HTTP socket takes a free port on loopback and is named `http`. */
 export function workerdConfig(options: WorkerdConfigOptions): string {
+  const moreCells = options.moreCells ?? [];
   const classes = Object.keys(OBJECTS).filter((name) => options.exports.includes(name));
-  const bindings = [
-    ...options.variables.map((name) => `(name = ${textLiteral(name)}, fromEnvironment = ${textLiteral(name)})`),
-    ...classes.map((name) => `(name = "${OBJECTS[name]}", durableObjectNamespace = "${name}")`),
-  ];
   const upstreams = options.reachableUpstreams;
-  if (upstreams !== null) bindings.push('(name = "UPSTREAMS", service = "upstreams")');
+  const variables = options.variables.map(
+    (name) => `(name = ${textLiteral(name)}, fromEnvironment = ${textLiteral(name)})`,
+  );
+  const reachable = upstreams === null ? [] : ['(name = "UPSTREAMS", service = "upstreams")'];
+  const bindings = [
+    ...variables,
+    ...classes.map((name) => `(name = "${OBJECTS[name]}", durableObjectNamespace = "${name}")`),
+    ...reachable,
+  ];
+  const bindingsOf = (cell: string): readonly string[] => [
+    ...variables.filter((variable) => !variable.includes('"GATEWAY_CELL"')),
+    `(name = "GATEWAY_CELL", text = ${textLiteral(cell)})`,
+    ...classes.map(
+      (name) =>
+        `(name = "${OBJECTS[name]}", durableObjectNamespace = (className = "${name}", serviceName = "gateway"))`,
+    ),
+    ...reachable,
+  ];
+  const module = `modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
+  compatibilityDate = "${COMPATIBILITY_DATE}",`;
   const namespaces = classes.map((name) => `(className = "${name}", uniqueKey = "gateway-${name}", enableSql = true)`);
   const storage = classes.length === 0 ? "" : '\n  durableObjectStorage = (localDisk = "objects"),';
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
-    (name = "gateway", worker = .gateway),
+    (name = "gateway", worker = .gateway),${moreCells.map((cell, at) => `\n    (name = "gateway-${cell}", worker = .cell${at}),`).join("")}
     ${network("internet", ["public", "private"])},${upstreams === null ? "" : `\n    ${network("upstreams", upstreams)},`}
     (name = "objects", disk = (path = ${textLiteral(options.objectsFolder)}, writable = true, allowDotfiles = false)),
   ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "gateway")],
+  sockets = [
+    (name = "http", address = "127.0.0.1:0", http = (), service = "gateway"),${moreCells.map((cell) => `\n    (name = "${cellSocket(cell)}", address = "127.0.0.1:0", http = (), service = "gateway-${cell}"),`).join("")}
+  ],
 );
 const gateway :Workerd.Worker = (
-  modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
-  compatibilityDate = "${COMPATIBILITY_DATE}",
+  ${module}
   bindings = [${bindings.join(", ")}],
   durableObjectNamespaces = [${namespaces.join(", ")}],${storage}
 );
-`;
+${moreCells
+  .map(
+    (cell, at) =>
+      `const cell${at} :Workerd.Worker = (\n  ${module}\n  bindings = [${bindingsOf(cell).join(", ")}],\n);\n`,
+  )
+  .join("")}`;
 }

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Child, type Guard, jsonLine, startChild } from "../child.ts";
 import { bundleWorker } from "./bundle.ts";
-import { workerdConfig } from "./config.ts";
+import { cellSocket, workerdConfig } from "./config.ts";
 import { reachableUpstreams } from "./reachable.ts";
 
 /** The path of the runtime's binary for this platform. */
@@ -20,19 +20,23 @@ export interface WorkerdOptions {
   readonly objectsFolder: string;
   /** Text bindings of the Worker. */
   readonly bindings: Readonly<Record<string, string>>;
+  /** Cells besides that of the bindings. */
+  readonly moreCells: readonly string[];
   readonly guard: Guard;
   readonly log: (line: string) => void;
 }
 
-/** A started workerd and its loopback port. */
+/** A started workerd and its loopback ports. */
 export interface RunningWorkerd {
   readonly child: Child;
   readonly port: number;
+  /** Those of more cells, by name. */
+  readonly cellPorts: ReadonlyMap<string, number>;
 }
 
 /** Bundles and configures once; the answer starts a process each time it is called. Throws esbuild's BuildFailure. */
 export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Promise<RunningWorkerd>> {
-  const { folder, objectsFolder, bindings } = options;
+  const { folder, objectsFolder, bindings, moreCells } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   mkdirSync(objectsFolder, { recursive: true, mode: 0o700 });
   const bundle = await bundleWorker(false);
@@ -43,11 +47,13 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Pro
     variables: Object.keys(bindings),
     objectsFolder,
     reachableUpstreams: reachableUpstreams(bindings),
+    moreCells,
   });
   writeFileSync(config, text);
   const { TZ, LANG, SSL_CERT_FILE } = process.env;
 
   return async () => {
+    const ports = new Map<unknown, number>();
     const child = await startChild(
       {
         name: "workerd",
@@ -57,12 +63,16 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Pro
         readyFrom: "control",
         readReady: (line) => {
           const message = jsonLine(line);
-          return message?.["event"] === "listen" && message["socket"] === "http" ? message : undefined;
+          if (message?.["event"] !== "listen") return undefined;
+          ports.set(message["socket"], Number(message["port"]));
+          return ports.size > moreCells.length ? message : undefined;
         },
         log: options.log,
       },
       options.guard,
     );
-    return { child, port: Number((await child.ready)["port"]) };
+    await child.ready;
+    const cellPorts = moreCells.map((cell) => [cell, ports.get(cellSocket(cell)) ?? 0] as const);
+    return { child, port: ports.get("http") ?? 0, cellPorts: new Map(cellPorts) };
   };
 }

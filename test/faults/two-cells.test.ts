@@ -1,0 +1,173 @@
+/**
+ * Two cells on one machine: two Workers that differ in GATEWAY_CELL and share the objects (design §4, §7, decisions §0.2).
+ * Slots are each cell's own; budgets, keys and configuration are everybody's.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const CELLS = ["local", "second"] as const;
+
+let folder: string;
+let stack: Stack;
+let upstream: TestUpstream;
+/** The gateway as it is reached by way of each cell. */
+let by: Readonly<Record<(typeof CELLS)[number], Gateway>>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-cells-"));
+  upstream = await startTestUpstream();
+  stack = await startStack({ env: stackEnv(folder), moreCells: ["second"] });
+  const at = (cell: string): Gateway =>
+    new Gateway({
+      proxyUrl: stack.cellUrls.get(cell) ?? "",
+      adminUrl: stack.adminUrl,
+      adminToken: stack.adminToken,
+    });
+  by = { local: at("local"), second: at("second") };
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const loadOf = async (cell: string) =>
+  await by.local.must<{ in_flight: number; queued: number; max_in_flight: number }>("GET", `/stats?cell=${cell}`);
+
+/** Requests of a tenant, every other one by way of the second cell; answers each one's status. */
+async function ask(minted: Minted, count: number, output: number): Promise<readonly number[]> {
+  return await Promise.all(
+    Array.from({ length: count }, async (_, at) => {
+      const response = await (at % 2 === 0 ? by.local : by.second).chat(minted, { body: { max_tokens: output } });
+      await response.text();
+      return response.status;
+    }),
+  );
+}
+
+const countOf = (answers: readonly number[], status: number): number =>
+  answers.filter((answer) => answer === status).length;
+
+describe("two cells", () => {
+  it("have slots of their own", async () => {
+    const minted = await by.local.mint(upstream.url, "stall");
+    await by.local.must("PUT", "/capacity?cell=local", { max_in_flight: 2 });
+    await by.local.must("PUT", "/capacity?cell=second", { max_in_flight: 3 });
+    const leaving = new AbortController();
+    const clients = CELLS.flatMap((cell) =>
+      Array.from({ length: 6 }, async () => {
+        const response = await by[cell].chat(minted, { stream: true, signal: leaving.signal });
+        await response.text();
+      }),
+    );
+    for (const client of clients) client.catch(() => undefined);
+    const load = await waitFor(
+      async () => [await loadOf("local"), await loadOf("second")],
+      (seen) => seen.every(({ in_flight, queued }) => in_flight + queued === 6),
+    );
+    expect(load).toMatchObject([
+      { in_flight: 2, queued: 4, max_in_flight: 2 },
+      { in_flight: 3, queued: 3, max_in_flight: 3 },
+    ]);
+    await waitFor(
+      () => upstream.seen(minted.mark).length,
+      (seen) => seen === 5,
+    );
+    leaving.abort();
+    await Promise.allSettled(clients);
+    await waitFor(
+      async () => [await loadOf("local"), await loadOf("second")],
+      (seen) => seen.every(({ in_flight, queued }) => in_flight + queued === 0),
+    );
+    for (const cell of CELLS) await by.local.must("PUT", `/capacity?cell=${cell}`, { max_in_flight: null });
+    const rows = await waitFor(
+      async () => await by.local.rows(minted.tenant.id),
+      (found) => found.length >= 12,
+    );
+    expect(CELLS.map((cell) => rows.filter((row) => row.cell === cell).length)).toEqual([6, 6]);
+  });
+
+  it("share a tenant's tokens per minute", async () => {
+    // nobody's actual use comes back before the last answer is there
+    const minted = await by.local.mint(upstream.url, "stall");
+    await by.local.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 6000 });
+    const output = 106 - (await fillerOf());
+    const leaving = new AbortController();
+    const startedMs = Date.now();
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async (_, at) => {
+        const gateway = at % 2 === 0 ? by.local : by.second;
+        const body = { max_tokens: output };
+        return await gateway.chat(minted, { stream: true, body, signal: leaving.signal });
+      }),
+    );
+    // a hundred tokens come back to the bucket each second
+    const tokens = 6000 + (Date.now() - startedMs) / 10;
+    const statuses = answers.map((response) => response.status);
+    expect(countOf(statuses, 200) + countOf(statuses, 429)).toBe(200);
+    expect(countOf(statuses, 200)).toBeGreaterThanOrEqual(56);
+    expect(countOf(statuses, 200)).toBeLessThanOrEqual(Math.floor(tokens / 106));
+    leaving.abort();
+    const rows = await waitFor(
+      async () => await by.local.rows(minted.tenant.id),
+      (found) => found.length >= 200,
+    );
+    const admitted = rows.filter((row) => row.status_code !== 429);
+    expect(admitted).toHaveLength(countOf(statuses, 200));
+  });
+
+  it("share a tenant's term budget", async () => {
+    const minted = await by.local.mint(upstream.url, "delay=20");
+    await by.local.must("PATCH", `/tenants/${minted.tenant.id}/budget`, {
+      budget_tokens: 500,
+      budget_cost_usd: null,
+      budget_period: "lifetime",
+    });
+    let served = 0;
+    const last: number[] = [];
+    await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        for (;;) {
+          // the upstream reports 33 tokens, less than the estimate
+          const answers = await ask(minted, 2, 40);
+          served += countOf(answers, 200);
+          const refused = answers.filter((answer) => answer !== 200);
+          last.push(...refused);
+          if (refused.length > 0) return;
+        }
+      }),
+    );
+    expect(new Set(last)).toEqual(new Set([403]));
+    const rows = await waitFor(
+      async () => await by.local.rows(minted.tenant.id, "&status=success"),
+      (found) => found.length >= served,
+    );
+    const used = rows.reduce((sum, row) => sum + row.total_tokens, 0);
+    expect(used).toBeGreaterThan(0);
+    expect(used).toBeLessThanOrEqual(
+      500 + Math.max(...rows.map((row) => Math.max(row.total_tokens, row.estimated_tokens))),
+    );
+  });
+
+  it("hear of a change alike", async () => {
+    const minted = await by.local.mint(upstream.url);
+    expect(await ask(minted, 4, 5)).toEqual([200, 200, 200, 200]);
+    await by.local.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+    expect(await ask(minted, 4, 5)).toEqual([403, 403, 403, 403]);
+  });
+});
+
+/** The estimate of a request that asks for no output, of a tenant of its own. */
+async function fillerOf(): Promise<number> {
+  const minted = await by.local.mint(upstream.url);
+  const response = await by.local.chat(minted, { body: { max_tokens: 0 } });
+  await response.text();
+  return (await by.local.row(minted.tenant.id, response.headers.get("x-gateway-request-id"))).estimated_tokens;
+}
