@@ -79,7 +79,9 @@ export class Outbox {
     this.#lastTalkMs = nowMs;
     if (this.#lines.size > 0 || this.#ends.length > 0) {
       this.#through += 1;
-      this.#batches.push({ sequence: this.#through, lines: [...this.#lines.values()], ends: this.#ends });
+      // What was taken over counts before what ended: a line that sums several ends may hold that of an adopted request.
+      const lines = [...this.#lines.values()].toSorted((a, b) => Number(b.adopted) - Number(a.adopted));
+      this.#batches.push({ sequence: this.#through, lines, ends: this.#ends });
       this.#lines = new Map();
       this.#ends = [];
     }
