@@ -48,6 +48,22 @@ describe("controls of a model", () => {
     expect(rev).toBeGreaterThan(before.rev);
   });
 
+  it("stand in creates and updates as well", async () => {
+    const body = { model_name: `tuned-${count}`, capacity_mode: "tuned", max_in_flight: 2 };
+    const created = (await (await control.request("POST", "/api/v1/models", body)).json()) as Model;
+    expect(created).toMatchObject({ capacity_mode: "tuned", max_in_flight: 2, capacity_tuned_at: null });
+    const update = { upstream_model: "u", api_base: "", admission_weight: 7 };
+    const path = `/api/v1/models/${created.id}`;
+    expect(await (await control.request("PUT", path, update)).json()).toMatchObject({
+      capacity_mode: "tuned",
+      admission_weight: 7,
+    });
+    expect(await (await control.request("PUT", path, { ...update, capacity_mode: "static" })).json()).toMatchObject({
+      capacity_mode: "static",
+      max_in_flight: 2,
+    });
+  });
+
   it("keep the capacity with its mode, and the mode with the capacity", async () => {
     const path = `/api/v1/models/${model.id}`;
     const tuned = await (await control.request("PUT", `${path}/capacity-mode`, { capacity_mode: "tuned" })).json();

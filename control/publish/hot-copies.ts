@@ -92,12 +92,8 @@ async function endpointsOf(
     .from(modelEndpoints)
     .where(inArray(modelEndpoints.model_id, [...modelIds]))
     .orderBy(asc(modelEndpoints.priority), asc(modelEndpoints.name));
-  const byModel = new Map<string, ResolvedEndpoint[]>();
-  for (const row of rows) {
-    const endpoint = resolvedEndpointSchema.parse(row);
-    byModel.set(row.model_id, [...(byModel.get(row.model_id) ?? []), endpoint]);
-  }
-  return byModel;
+  const byModel = Map.groupBy(rows, (row) => row.model_id);
+  return new Map([...byModel].map(([id, mine]) => [id, mine.map((row) => resolvedEndpointSchema.parse(row))]));
 }
 
 function resolveKey(key: ApiKeyRow, tenant: TenantRow | null, group: GroupRow | null): ResolvedKey {
