@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { modelRecordSchema, resolvedKeySchema, storeKeys } from "../../shared/records.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
@@ -75,6 +76,25 @@ describe("publishing", () => {
     control.cell.fail = false;
     expect(await control.publisher.publishDue(new Date(Date.now() + 60_000))).toBe(0);
     expect(control.cell.items).toContainEqual(expect.objectContaining({ kind: "model", id: "m" }));
+  });
+
+  it("publishes everything but the copy that cannot be built", async () => {
+    const write = async (name: string): Promise<void> => {
+      const response = await control.request("POST", "/api/v1/models", { model_name: name });
+      expect(response.headers.get("x-gateway-sync")).toBe("pending");
+    };
+    control.cell.fail = true;
+    for (const name of ["a", "b", "broken", "c", "d"]) await write(name);
+    await control.connection.db.execute(
+      sql`UPDATE models SET endpoint_selection_mode = 'by taste' WHERE model_name = 'broken'`,
+    );
+    await control.store.put(["a", "b", "c", "d"].map((name) => ({ hotKey: storeKeys.model(name), text: null })));
+    control.cell.fail = false;
+    const soon = new Date(Date.now() + 60_000);
+    expect(await control.publisher.publishDue(soon)).toBe(1);
+    expect([...(await control.store.indexedModels())].sort()).toEqual(["a", "b", "broken", "c", "d"]);
+    await control.connection.db.execute(sql`UPDATE models SET endpoint_selection_mode = 'failover'`);
+    expect(await control.publisher.publishDue(new Date(soon.getTime() + 60_000))).toBe(0);
   });
 
   it("tells the cells although the store is down", async () => {

@@ -8,7 +8,7 @@ import { and, countDistinct, inArray, isNull, lte, min, sql } from "drizzle-orm"
 import type { Logger } from "pino";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
-import { type RevItem, revItemSchema } from "../../shared/internal.ts";
+import { type Change, type RevItem, revItemSchema } from "../../shared/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { type OutboxRow, outbox } from "../db/schema/journal.ts";
 import type { Publisher } from "../services/context.ts";
@@ -110,16 +110,25 @@ export class OutboxPublisher implements Publisher {
     }
   }
 
-  /** True when store and cells have confirmed everything. */
+  /**
+   * True when store and cells have confirmed everything. A record that cannot be built is the fault of its own rows:
+   * the others are published without it.
+   */
   async #publishRows(rows: readonly OutboxRow[], patient: boolean): Promise<boolean> {
     const items = newest(rows.flatMap((row) => z.array(revItemSchema).parse(JSON.parse(row.invalidation))));
-    const storeError = await this.#refreshStore(
-      rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""),
-      items,
-    );
+    let changes: readonly Change[] = items;
+    let storeError: string | null = null;
+    try {
+      changes = await withValues(this.#db, items);
+      await this.refresh(rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""));
+      await this.#store.announce(items.map(messageOf));
+    } catch (error) {
+      if (rows.length > 1 && !(error instanceof GatewayError)) return await this.#publishHalves(rows, patient);
+      storeError = `${error instanceof GatewayError ? "key-value store" : "no copy"}: ${reasonOf(error)}`;
+    }
     const missing: string[] = [];
-    for (let at = 0; at < items.length; at += 1000)
-      missing.push(...(await this.#cells.invalidate(await withValues(this.#db, items.slice(at, at + 1000)), patient)));
+    for (let at = 0; at < changes.length; at += 1000)
+      missing.push(...(await this.#cells.invalidate(changes.slice(at, at + 1000), patient)));
     const failure = storeError ?? (missing.length > 0 ? `not confirmed by ${[...new Set(missing)].join(", ")}` : null);
     const ids = rows.map((row) => row.id);
     if (failure === null) {
@@ -138,14 +147,10 @@ export class OutboxPublisher implements Publisher {
     return false;
   }
 
-  async #refreshStore(hotKeys: readonly string[], items: readonly RevItem[]): Promise<string | null> {
-    try {
-      await this.refresh(hotKeys);
-      await this.#store.announce(items.map(messageOf));
-      return null;
-    } catch (error) {
-      return `key-value store: ${reasonOf(error)}`;
-    }
+  async #publishHalves(rows: readonly OutboxRow[], patient: boolean): Promise<boolean> {
+    const middle = rows.length >> 1;
+    const first = await this.#publishRows(rows.slice(0, middle), patient);
+    return (await this.#publishRows(rows.slice(middle), patient)) && first;
   }
 }
 
