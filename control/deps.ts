@@ -10,7 +10,9 @@ import type { Logger } from "pino";
 import { GatewayError } from "../shared/errors.ts";
 import { importSealKey } from "../shared/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
+import { AlertSender } from "./alerts/alert-sender.ts";
 import { logSink } from "./alerts/alert-sink.ts";
+import { Cooldown } from "./alerts/cooldown.ts";
 import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
 import type { Api } from "./api/types.ts";
@@ -26,7 +28,9 @@ import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
 import type { VerbContext } from "./services/context.ts";
 import { checkEncryptionKey } from "./services/encryption-check.ts";
+import { alertChannels } from "./services/settings/alert-channels.ts";
 import { seedSettings } from "./services/settings/seed-settings.ts";
+import { pruneUsage } from "./services/usage/compact-usage.ts";
 
 export interface Deps {
   readonly connection: Connection;
@@ -49,6 +53,7 @@ const OUTBOX_WATCH_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
+const RETENTION_EVERY_MS = 3_600_000;
 const ALERTS_EVERY_MS = 3000;
 
 /** Opens the database and composes the rest. Throws DatabaseLocked. */
@@ -60,9 +65,6 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const cells = new Cells(env.cells, env.internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
   const resync = new Resync(db, store, publisher);
-  const sink = logSink(log);
-  const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
-  const alerts = new AlertPull(cells, sink, log);
   const analytics = new AnalyticsStore(env.clickhouse, log);
   const context = (actor: string): VerbContext => ({
     db,
@@ -75,6 +77,14 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     resolve: resolveHost,
     publisher,
   });
+  const sink = new AlertSender({
+    log: logSink(log),
+    channels: async () => await alertChannels(context("system")),
+    cooldown: new Cooldown(store, Date.now),
+    logger: log,
+  });
+  const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
+  const alerts = new AlertPull(cells, sink, log);
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
     await seedSettings(context("system"), env.seeds).catch((error: unknown) =>
@@ -90,6 +100,11 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     { name: "outbox_watch", everyMs: OUTBOX_WATCH_EVERY_MS, run: async () => await watch.run(Date.now()) },
     { name: "outbox_prune", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
     { name: "alerts", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
+    {
+      name: "usage_retention",
+      everyMs: RETENTION_EVERY_MS,
+      run: async () => await pruneUsage(context("system"), analytics, env.usageRetentionDays),
+    },
     { name: "compare", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
   ];
   const app = createApp({

@@ -53,8 +53,22 @@ export class AnalyticsStore {
       return await result.json<T>();
     } catch (error) {
       if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#migrated = false;
-      this.#log.warn({ event: "analytics_failed", reason: error instanceof Error ? error.name : "unknown" });
-      throw new GatewayError("analytics_unavailable", { cause: error });
+      throw this.#unavailable(error);
+    }
+  }
+
+  #unavailable(error: unknown): GatewayError {
+    this.#log.warn({ event: "analytics_failed", reason: error instanceof Error ? error.name : "unknown" });
+    return new GatewayError("analytics_unavailable", { cause: error });
+  }
+
+  /** Drops one day of a table, named YYYYMMDD. Throws 503 `analytics_unavailable`. */
+  async dropDay(table: "usage_raw" | "spans", day: string): Promise<void> {
+    if (!/^\d{8}$/.test(day)) throw new Error("a day is eight digits");
+    try {
+      await this.#client.command({ query: `ALTER TABLE ${this.db}.${table} DROP PARTITION ${day}` });
+    } catch (error) {
+      throw this.#unavailable(error);
     }
   }
 

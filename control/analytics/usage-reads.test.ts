@@ -13,6 +13,7 @@ import {
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { KEY, ledgerRow, TENANT, TestLedger } from "../../test/harness/ledger.ts";
 import { readKeySummaries, readKeySummary } from "./key-summaries.ts";
+import { dropExpired } from "./retention.ts";
 import { readSpans } from "./spans.ts";
 import { readCacheUsage, readCosts, readOverviewTotals } from "./usage-costs.ts";
 import { readDaily } from "./usage-daily.ts";
@@ -282,5 +283,21 @@ describe("a store that is not there", () => {
     const absent = ledger.absent();
     await expect(readDaily(absent, usageDailyQuerySchema.parse({}), NOW)).rejects.toMatchObject({ status: 503 });
     await absent.close();
+  });
+});
+
+describe("retention", () => {
+  it("drops whole days before the window, spans too, and leaves the rollup", async () => {
+    const days = [0, 1, 2, 3].map((age) => NOW - age * DAY_MS);
+    await ledger.insert(days.map((ts_ms) => row({ ts_ms })));
+    await ledger.insertSpans(
+      days.map((start_ms) => ({ request_id: randomUUID(), span_name: "proxy_request", start_ms })),
+    );
+    expect(await dropExpired(ledger.store, 1, NOW)).toBe(4);
+    expect(await dropExpired(ledger.store, 1, NOW)).toBe(0);
+    const left = async (table: string) =>
+      (await ledger.store.rows<{ n: number }>(`SELECT count() AS n FROM ${ledger.db}.${table}`, {}))[0]?.n;
+    expect([await left("usage_raw"), await left("spans")]).toEqual([2, 2]);
+    expect(await readDaily(ledger.store, usageDailyQuerySchema.parse({}), NOW)).toHaveLength(4);
   });
 });

@@ -104,6 +104,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["GET", "/api/v1/usage/breakdown", null],
   ["GET", "/api/v1/usage/cache", null],
   ["GET", `/api/v1/usage/logs/${UNTRACED}/spans`, null],
+  ["POST", "/api/v1/usage/compact", null],
   ["GET", "/api/v1/costs", null],
   ["GET", "/api/v1/overview/summary", null],
   ["GET", `/api/v1/keys/${ABSENT}/usage`, null],

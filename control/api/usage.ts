@@ -23,6 +23,7 @@ import {
   tenantSeriesSchema,
   usageBreakdownQuerySchema,
   usageBreakdownSchema,
+  usageCompactedSchema,
   usageDailyQuerySchema,
   usageFilterQuerySchema,
   usageKeysQuerySchema,
@@ -34,6 +35,7 @@ import {
 import type { AnalyticsStore } from "../analytics/store.ts";
 import type { VerbContext } from "../services/context.ts";
 import { getStats, statsSchema } from "../services/stats/get-stats.ts";
+import { compactUsage } from "../services/usage/compact-usage.ts";
 import { getKeySummary } from "../services/usage/get-key-summary.ts";
 import { getOverview } from "../services/usage/get-overview.ts";
 import { listBreakdown } from "../services/usage/list-breakdown.ts";
@@ -51,7 +53,7 @@ import {
   listTenantSeries,
   listTotals,
 } from "../services/usage/reads.ts";
-import { endpoint } from "./endpoint.ts";
+import { endpoint, written } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 interface Read {
@@ -170,6 +172,14 @@ export function usageRoutes(app: Api, deps: ApiDeps): void {
       handler: async (c) => c.json((await verb(c.var.ctx, deps.analytics, c.req.query())) as object),
     });
   }
+  endpoint(app, {
+    method: "post",
+    path: "/api/v1/usage/compact",
+    summary: "Prune the raw ledger to the retention window now",
+    tag: "Usage",
+    answer: usageCompactedSchema,
+    handler: async (c) => written(c, await compactUsage(c.var.ctx, deps.analytics, deps.usageRetentionDays)),
+  });
   endpoint(app, {
     method: "get",
     path: "/api/v1/usage/logs/{request_id}/spans",

@@ -50,6 +50,22 @@ export class KeyStore {
     await this.#redis.set(name, text, { ex: secs });
   }
 
+  /** Takes a name for some seconds; false when it is taken. */
+  async claim(name: string, secs: number): Promise<boolean> {
+    return (await answered(this.#redis.set(name, "1", { nx: true, ex: secs }))) !== null;
+  }
+
+  /** Adds one to a count that lives for some seconds after the last. */
+  async count(name: string, secs: number): Promise<void> {
+    await answered(this.#redis.pipeline().incr(name).expire(name, secs).exec());
+  }
+
+  /** The count, which begins anew. */
+  async takeCount(name: string): Promise<number> {
+    const [text] = await answered(this.#redis.multi().get<string>(name).del(name).exec<[string | null, number]>());
+    return Number(text ?? 0);
+  }
+
   async get(hotKeys: readonly string[]): Promise<readonly (string | null)[]> {
     return hotKeys.length === 0 ? [] : await answered(this.#redis.mget<(string | null)[]>(...hotKeys));
   }

@@ -236,3 +236,9 @@ export const spanSchema = z
   })
   .meta({ id: "Span" });
 export type Span = z.infer<typeof spanSchema>;
+
+/** Answer of POST /usage/compact; partitions of rows and spans together. */
+export const usageCompactedSchema = z
+  .object({ retention_days: count, partitions_dropped: count })
+  .meta({ id: "UsageCompacted" });
+export type UsageCompacted = z.infer<typeof usageCompactedSchema>;
