@@ -1410,6 +1410,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prune the raw ledger to the retention window now
+         * @description Prune the raw ledger to the retention window now. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postUsageCompact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/usage/daily": {
         parameters: {
             query?: never;
@@ -2909,6 +2929,10 @@ export interface components {
             p50_ttft_ms: number;
             requests: number;
             total_tokens: number;
+        };
+        UsageCompacted: {
+            partitions_dropped: number;
+            retention_days: number;
         };
         UsageLogEntry: {
             /** @enum {string} */
@@ -5834,6 +5858,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CacheUsage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postUsageCompact: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageCompacted"];
                 };
             };
             400: components["responses"]["Invalid"];
