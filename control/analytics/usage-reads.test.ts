@@ -13,7 +13,6 @@ import {
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { KEY, ledgerRow, TENANT, TestLedger } from "../../test/harness/ledger.ts";
 import { readKeySummaries, readKeySummary } from "./key-summaries.ts";
-import { dropExpired } from "./retention.ts";
 import { readSpans } from "./spans.ts";
 import { readCacheUsage, readCosts, readOverviewTotals } from "./usage-costs.ts";
 import { readDaily } from "./usage-daily.ts";
@@ -196,66 +195,6 @@ describe("cache and costs", () => {
   });
 });
 
-describe("the daily rollup", () => {
-  const daily = async (query: Record<string, string> = {}) =>
-    await readDaily(ledger.store, usageDailyQuerySchema.parse(query), NOW);
-
-  it("is there by day, tenant, key, model, and key and model", async () => {
-    await someTraffic();
-    const days = await daily();
-    expect(
-      days.map(({ day, requests, success_requests, error_requests }) => [
-        day,
-        requests,
-        success_requests,
-        error_requests,
-      ]),
-    ).toEqual([
-      ["2026-01-07", 1, 1, 0],
-      ["2026-01-09", 3, 2, 1],
-    ]);
-    expect(days[1]).toMatchObject({
-      tenant_id: NIL_UUID,
-      key_id: NIL_UUID,
-      model: "",
-      ...used(111, 222, 0.16),
-      avg_ttft_ms: 75,
-      avg_total_ms: 825,
-    });
-    expect((await daily({ group_by: "tenant" })).map((one) => [one.day, one.tenant_id, one.total_tokens])).toEqual([
-      ["", TENANT, 1033],
-      ["", OTHER, 300],
-    ]);
-    expect(
-      (await daily({ group_by: "key", key_id: `${KEY.toUpperCase()},${OTHER_KEY}` })).map((one) => one.key_id),
-    ).toEqual([KEY, OTHER_KEY]);
-    expect((await daily({ group_by: "model", model: "n" })).map((one) => [one.model, one.requests])).toEqual([
-      ["n", 1],
-    ]);
-    expect(await daily({ group_by: "key_model", start_day: "2026-01-09", end_day: "2026-01-09" })).toHaveLength(3);
-    expect(await daily({ start_day: "2026-01-08", end_day: "2026-01-08" })).toEqual([]);
-    expect((await daily({ include_internal: "true", group_by: "tenant" })).map((one) => one.tenant_id)).toContain(
-      NIL_UUID,
-    );
-  });
-
-  it("outlives the raw rows it was made of", async () => {
-    await someTraffic();
-    await ledger.run(`TRUNCATE TABLE ${ledger.db}.usage_raw`);
-    expect(await daily()).toHaveLength(2);
-  });
-
-  it.each([
-    [{ key_id: "x" }, "key_id"],
-    [{ key_id: Array.from({ length: 501 }, () => randomUUID()).join(",") }, "key_id"],
-    [{ start_day: "2026-02-30" }, "start_day"],
-    [{ end_day: "yesterday" }, "end_day"],
-    [{ group_by: "hour" }, "group_by"],
-  ])("refuses %o by its field", (query, field) => {
-    expect(usageDailyQuerySchema.safeParse(query).error?.issues[0]?.path).toEqual([field]);
-  });
-});
-
 describe("the spans of a request", () => {
   it("come in order of their start, and none come of a request that has none", async () => {
     const id = randomUUID();
@@ -283,21 +222,5 @@ describe("a store that is not there", () => {
     const absent = ledger.absent();
     await expect(readDaily(absent, usageDailyQuerySchema.parse({}), NOW)).rejects.toMatchObject({ status: 503 });
     await absent.close();
-  });
-});
-
-describe("retention", () => {
-  it("drops whole days before the window, spans too, and leaves the rollup", async () => {
-    const days = [0, 1, 2, 3].map((age) => NOW - age * DAY_MS);
-    await ledger.insert(days.map((ts_ms) => row({ ts_ms })));
-    await ledger.insertSpans(
-      days.map((start_ms) => ({ request_id: randomUUID(), span_name: "proxy_request", start_ms })),
-    );
-    expect(await dropExpired(ledger.store, 1, NOW)).toBe(4);
-    expect(await dropExpired(ledger.store, 1, NOW)).toBe(0);
-    const left = async (table: string) =>
-      (await ledger.store.rows<{ n: number }>(`SELECT count() AS n FROM ${ledger.db}.${table}`, {}))[0]?.n;
-    expect([await left("usage_raw"), await left("spans")]).toEqual([2, 2]);
-    expect(await readDaily(ledger.store, usageDailyQuerySchema.parse({}), NOW)).toHaveLength(4);
   });
 });

@@ -1,0 +1,112 @@
+/** The permanent rollup and the retention of what it is made of, against the real engine (decisions §9.1, §34.2). */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { usageDailyQuerySchema } from "../../shared/schema/usage-reads.ts";
+import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { KEY, ledgerRow, TENANT, TestLedger } from "../../test/harness/ledger.ts";
+import { dropExpired } from "./retention.ts";
+import { readDaily } from "./usage-daily.ts";
+
+const NOW = Date.UTC(2026, 0, 9, 12);
+const DAY_MS = 86_400_000;
+const OTHER = "33333333-3333-4333-8333-333333333333";
+const OTHER_KEY = "44444444-4444-4444-8444-444444444444";
+const ledger = new TestLedger();
+ledger.use();
+
+const row = (change: Partial<UsageRow> = {}): UsageRow => ledgerRow(NOW - 1000, change);
+const used = (input: number, output: number, costUsd: number) => ({
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: input + output,
+  cost_usd: costUsd,
+});
+
+/** Two tenants, a refusal of nobody, internal traffic, and something from the day before yesterday. */
+async function someTraffic(): Promise<void> {
+  await ledger.insert([
+    row({ ...used(10, 20, 0.1), ttft_ms: 100, total_ms: 1100 }),
+    row({ ...used(1, 2, 0.01), status_code: 500, model: "n" }),
+    row({ ...used(100, 200, 0.05), tenant_id: OTHER, key_id: OTHER_KEY, ttft_ms: 50, total_ms: 550 }),
+    row({ tenant_id: NIL_UUID, key_id: NIL_UUID, status_code: 401, model: "" }),
+    row({ ...used(5, 5, 0), request_type: "health_probe", tenant_id: NIL_UUID, key_id: NIL_UUID }),
+    row({ ...used(7, 7, 0), request_type: "benchmark" }),
+    row({ ...used(1000, 0, 1), ts_ms: NOW - 2 * DAY_MS }),
+  ]);
+}
+
+describe("the daily rollup", () => {
+  const daily = async (query: Record<string, string> = {}) =>
+    await readDaily(ledger.store, usageDailyQuerySchema.parse(query), NOW);
+
+  it("is there by day, tenant, key, model, and key and model", async () => {
+    await someTraffic();
+    const days = await daily();
+    expect(
+      days.map(({ day, requests, success_requests, error_requests }) => [
+        day,
+        requests,
+        success_requests,
+        error_requests,
+      ]),
+    ).toEqual([
+      ["2026-01-07", 1, 1, 0],
+      ["2026-01-09", 3, 2, 1],
+    ]);
+    expect(days[1]).toMatchObject({
+      tenant_id: NIL_UUID,
+      key_id: NIL_UUID,
+      model: "",
+      ...used(111, 222, 0.16),
+      avg_ttft_ms: 75,
+      avg_total_ms: 825,
+    });
+    expect((await daily({ group_by: "tenant" })).map((one) => [one.day, one.tenant_id, one.total_tokens])).toEqual([
+      ["", TENANT, 1033],
+      ["", OTHER, 300],
+    ]);
+    expect(
+      (await daily({ group_by: "key", key_id: `${KEY.toUpperCase()},${OTHER_KEY}` })).map((one) => one.key_id),
+    ).toEqual([KEY, OTHER_KEY]);
+    expect((await daily({ group_by: "model", model: "n" })).map((one) => [one.model, one.requests])).toEqual([
+      ["n", 1],
+    ]);
+    expect(await daily({ group_by: "key_model", start_day: "2026-01-09", end_day: "2026-01-09" })).toHaveLength(3);
+    expect(await daily({ start_day: "2026-01-08", end_day: "2026-01-08" })).toEqual([]);
+    expect((await daily({ include_internal: "true", group_by: "tenant" })).map((one) => one.tenant_id)).toContain(
+      NIL_UUID,
+    );
+  });
+
+  it("outlives the raw rows it was made of", async () => {
+    await someTraffic();
+    await ledger.run(`TRUNCATE TABLE ${ledger.db}.usage_raw`);
+    expect(await daily()).toHaveLength(2);
+  });
+
+  it.each([
+    [{ key_id: "x" }, "key_id"],
+    [{ key_id: Array.from({ length: 501 }, () => randomUUID()).join(",") }, "key_id"],
+    [{ start_day: "2026-02-30" }, "start_day"],
+    [{ end_day: "yesterday" }, "end_day"],
+    [{ group_by: "hour" }, "group_by"],
+  ])("refuses %o by its field", (query, field) => {
+    expect(usageDailyQuerySchema.safeParse(query).error?.issues[0]?.path).toEqual([field]);
+  });
+});
+
+describe("retention", () => {
+  it("drops whole days before the window, spans too, and leaves the rollup", async () => {
+    const days = [0, 1, 2, 3].map((age) => NOW - age * DAY_MS);
+    await ledger.insert(days.map((ts_ms) => row({ ts_ms })));
+    await ledger.insertSpans(
+      days.map((start_ms) => ({ request_id: randomUUID(), span_name: "proxy_request", start_ms })),
+    );
+    expect(await dropExpired(ledger.store, 1, NOW)).toBe(4);
+    expect(await dropExpired(ledger.store, 1, NOW)).toBe(0);
+    const left = async (table: string) =>
+      (await ledger.store.rows<{ n: number }>(`SELECT count() AS n FROM ${ledger.db}.${table}`, {}))[0]?.n;
+    expect([await left("usage_raw"), await left("spans")]).toEqual([2, 2]);
+    expect(await readDaily(ledger.store, usageDailyQuerySchema.parse({}), NOW)).toHaveLength(4);
+  });
+});
