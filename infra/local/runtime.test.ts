@@ -36,6 +36,7 @@ it("stops the start for a variable that the Worker would refuse, by its name", a
     ["GATEWAY_UPSTREAM_TIMEOUT_SECS", "soon"],
     ["GATEWAY_CELL", "Not a cell"],
     ["GATEWAY_ENCRYPTION_KEY", "c2hvcnQ="],
+    ["GATEWAY_JWT_ISSUERS", '[{"issuer":"https://id.example","audience":"a","tenant":"t","algorithms":["HS256"]}]'],
   ] as const) {
     const check = checkBindings(bindings({ [name]: value }));
     await expect(check).rejects.toThrow(StackEnvError);

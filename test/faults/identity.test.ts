@@ -227,8 +227,8 @@ describe("a provider", () => {
   });
 
   it("that has never answered is waited for; its tokens are not called invalid meanwhile", async () => {
-    const own = await late.newKey();
-    late.published.push(own.publicJwk);
+    const [other, own] = [await late.newKey(), await late.newKey()];
+    late.published.push(other.publicJwk, own.publicJwk);
     const token = await late.sign(own, { sub: "patient" });
     for (const status of [500, 302, 404]) {
       late.status = status;
@@ -246,6 +246,10 @@ describe("a provider", () => {
     // It fails again: the last good set stays in use.
     late.status = 500;
     expect((await ask(token)).code).toBe(200);
+    // A token need not say which of its provider's keys has signed it.
+    const unnamed = { kid: undefined };
+    expect((await ask(await late.sign(own, { sub: "patient" }, unnamed))).code).toBe(200);
+    expect((await ask(await late.sign(await late.newKey(), { sub: "patient" }, unnamed))).code).toEqual(INVALID);
   });
 });
 

@@ -62,6 +62,22 @@ describe("a call", () => {
     }
   });
 
+  it("carries the body of a GET, too", async () => {
+    const minted = await mcp.mint();
+    const path = `/mcp/${minted.server.name}/${minted.mark}`;
+    const headers = { authorization: `Bearer ${minted.secret}`, "content-length": "5" };
+    const status = await new Promise((resolve, reject) => {
+      const outgoing = request(fixture.gateway.proxyUrl, { method: "GET", path, headers }, (incoming) => {
+        incoming.resume();
+        resolve(incoming.statusCode);
+      });
+      outgoing.on("error", reject);
+      outgoing.end("hello");
+    });
+    const seen = await mcp.seenOnce(minted.mark);
+    expect([status, seen.method, seen.bodyBytes]).toEqual([200, "GET", 5]);
+  });
+
   it("of undeclared length arrives whole", async () => {
     const minted = await mcp.mint();
     const chunks = Array.from({ length: 20 }, () => randomBytes(10_000));
