@@ -19,7 +19,7 @@ interface Failing {
 export class EndpointMemory {
   readonly #failing = new Map<string, Failing>();
 
-  /** Notes an attempt that failed. */
+  /** Notes an attempt that failed: no answer, a retryable one, or a body that broke. */
   failed(key: string, nowMs: number): void {
     const failures = (this.#failing.get(key)?.failures ?? 0) + 1;
     this.#failing.delete(key);
@@ -31,7 +31,7 @@ export class EndpointMemory {
     }
   }
 
-  /** Notes an attempt that was answered. */
+  /** Notes an attempt whose answer came whole. */
   answered(key: string): void {
     this.#failing.delete(key);
   }

@@ -20,6 +20,8 @@ const OPTION_REFUSED_MS = 10 * 60 * 1000;
 /** An answer whose body is still to come. */
 export interface Forwarded {
   readonly response: Response;
+  /** Who answered. */
+  readonly target: Target;
   /** The usage event was asked for on the client's behalf and is to be withheld. */
   readonly usageAdded: boolean;
   /** When the answered attempt was sent, epoch ms. */
@@ -121,7 +123,7 @@ async function send(
     trusted: target.isDefault,
   });
   call.facts.upstreamStatus = response.status;
-  return { response, usageAdded, sentMs, stop };
+  return { response, target, usageAdded, sentMs, stop };
 }
 
 function timeoutMsOf(call: Call, model: ModelRecord): number {

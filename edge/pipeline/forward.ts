@@ -91,8 +91,10 @@ function note(call: Call, tally: Tally, target: Target, attempted: Attempted): v
     countOutcome(call.facts.upstreamOutcomes, "timeout");
   }
   const { endpoints } = call.memory;
-  if (attempted.kind === "answered" && !isRetryable(attempted.answer.response.status)) endpoints.answered(target.key);
-  else endpoints.failed(target.key, call.ports.clock());
+  if (attempted.kind !== "answered" || isRetryable(attempted.answer.response.status))
+    endpoints.failed(target.key, call.ports.clock());
+  // How a 2xx went is known with its last byte: the relay tells.
+  else if (!attempted.answer.response.ok) endpoints.answered(target.key);
 }
 
 function endOf(call: Call, attempted: Attempted): AttemptEnd {

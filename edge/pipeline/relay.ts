@@ -52,7 +52,9 @@ export function relay(call: Call, relayed: Relayed): Response {
     forwarded.span.set({ ttft_ms: ttftMs });
     if (end === "broken") forwarded.span.fail();
     forwarded.span.end(call.ports.clock());
+    if (end === "complete" && response.ok) call.memory.endpoints.answered(forwarded.target.key);
     if (end === "broken") {
+      call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
       if (stop.timedOut) countOutcome(call.facts.upstreamOutcomes, "timeout");
       tellBroken(call, model, stop.timedOut, scan.bytes);
     }

@@ -84,6 +84,17 @@ describe("endpoints", () => {
     expect(await went(minted, 3)).toEqual({ a: 3, b: 3 });
     expect(await went(minted, 3)).toEqual({ b: 3 });
   });
+
+  it("whose streams broke three times in a row are tried last too", async () => {
+    const { minted } = await mint({ a: { does: "cut,pace=10" }, b: {} });
+    for (const expected of [{ a: 1 }, { a: 2 }, { a: 3 }, { a: 3, b: 1 }]) {
+      const response = await fixture.gateway.chat(minted, { stream: true });
+      const text = await response.text();
+      await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+      expect(fixture.upstream.attempts(minted.mark)).toEqual(expected);
+      expect(text.includes("[DONE]")).toBe("b" in expected);
+    }
+  });
 });
 
 describe("an endpoint that dies under load", () => {
