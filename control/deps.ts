@@ -64,7 +64,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const store = new KeyStore(env.redisUrl, env.redisToken);
   const cells = new Cells(env.cells, env.internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
-  const resync = new Resync(db, store, publisher);
+  const resync = new Resync(db, store, publisher, log);
   const analytics = new AnalyticsStore(env.clickhouse, log);
   const context = (actor: string): VerbContext => ({
     db,

@@ -123,7 +123,7 @@ export class OutboxPublisher implements Publisher {
       await this.refresh(rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""));
       await this.#store.announce(items.map(messageOf));
     } catch (error) {
-      if (rows.length > 1 && !(error instanceof GatewayError)) return await this.#publishHalves(rows, patient);
+      if (rows.length > 1 && error instanceof z.ZodError) return await this.#publishHalves(rows, patient);
       storeError = `${error instanceof GatewayError ? "key-value store" : "no copy"}: ${reasonOf(error)}`;
     }
     const missing: string[] = [];

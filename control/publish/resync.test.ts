@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { modelRecordSchema, settingsRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
@@ -72,6 +73,16 @@ describe("POST /resync", () => {
     const refused = await control.request("POST", "/api/v1/resync");
     expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: "key_store_unavailable" } }]);
   });
+});
+
+it("a record that cannot be copied keeps no other back", async () => {
+  for (const model_name of ["a", "broken", "c"]) await send("POST", "/models", { model_name });
+  await control.connection.db.execute(
+    sql`UPDATE models SET endpoint_selection_mode = 'by taste' WHERE model_name = 'broken'`,
+  );
+  await control.store.put(["a", "c"].map((name) => ({ hotKey: storeKeys.model(name), text: null })));
+  expect(await send("POST", "/resync", undefined)).toMatchObject({ models: 2, removed: 0 });
+  expect([...(await control.store.indexedModels())].sort()).toEqual(["a", "broken", "c"]);
 });
 
 describe("the comparison", () => {

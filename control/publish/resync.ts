@@ -2,6 +2,8 @@
  * Brings every hot copy in line with the database (decisions §2.7): all of them when asked to, and every five minutes only
  * what differs. Copies without a row are removed. What was read before is outdated by whoever asked, not here.
  */
+import type { Logger } from "pino";
+import { z } from "zod";
 import { storeKeys } from "../../shared/records.ts";
 import type { Database } from "../db/connect.ts";
 import { buildCopies, COPY_KINDS, type CopyCounts } from "./build-copies.ts";
@@ -17,11 +19,13 @@ export class Resync {
   readonly #db: Database;
   readonly #store: KeyStore;
   readonly #publisher: OutboxPublisher;
+  readonly #log: Logger;
 
-  constructor(db: Database, store: KeyStore, publisher: OutboxPublisher) {
+  constructor(db: Database, store: KeyStore, publisher: OutboxPublisher, log: Logger) {
     this.#db = db;
     this.#store = store;
     this.#publisher = publisher;
+    this.#log = log;
   }
 
   /** Rewrites every copy. Rejects when the store does not answer. */
@@ -46,13 +50,40 @@ export class Resync {
     const report = { keys: 0, models: 0, mcp_servers: 0, settings: 0, removed: 0 };
     for (const { counted, prefix, ids } of COPY_KINDS) {
       for await (const batch of ids(this.#db)) {
-        await visit(batch.map((id) => `${prefix}:${id}`));
-        report[counted] += batch.length;
+        const names = batch.map((id) => `${prefix}:${id}`);
+        report[counted] += await this.#passOverBroken(names, async (some) => {
+          await visit(some);
+          return some.length;
+        });
       }
-      for await (const names of this.#store.scan(`${prefix}:*`)) report.removed += await this.#removeGone(names);
+      for await (const names of this.#store.scan(`${prefix}:*`)) report.removed += await this.#withoutGone(names);
     }
-    report.removed += await this.#removeGone((await this.#store.indexedModels()).map(storeKeys.model));
+    report.removed += await this.#withoutGone((await this.#store.indexedModels()).map(storeKeys.model));
     return report;
+  }
+
+  /** The sum over all names but those whose records cannot be copied: their faults keep nobody else back. */
+  async #passOverBroken(
+    names: readonly string[],
+    work: (names: readonly string[]) => Promise<number>,
+  ): Promise<number> {
+    try {
+      return await work(names);
+    } catch (error) {
+      if (!(error instanceof z.ZodError)) throw error;
+      const middle = names.length >> 1;
+      if (middle > 0)
+        return (
+          (await this.#passOverBroken(names.slice(0, middle), work)) +
+          (await this.#passOverBroken(names.slice(middle), work))
+        );
+      this.#log.error({ event: "copy_cannot_be_built", hot_key: names[0] });
+      return 0;
+    }
+  }
+
+  async #withoutGone(names: readonly string[]): Promise<number> {
+    return await this.#passOverBroken(names, async (some) => await this.#removeGone(some));
   }
 
   /** Copies that no row stands behind. The refresh under lock removes them, unless a row has come meanwhile. */

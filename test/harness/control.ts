@@ -99,7 +99,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     { url: "http://127.0.0.1:9", db: "gateway", user: "default", password: "" },
     log,
   );
-  const resync = new Resync(connection.db, store, publisher);
+  const resync = new Resync(connection.db, store, publisher, log);
   const app = createApp({
     adminToken: ADMIN_TOKEN,
     internalToken: INTERNAL_TOKEN,
