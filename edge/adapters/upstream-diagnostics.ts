@@ -77,6 +77,7 @@ async function resolve(hostname: string): Promise<Resolved> {
           headers: { accept: "application/dns-json" },
           signal: AbortSignal.timeout(DEADLINE_MS),
         });
+        if (!response.ok) throw new Error(`the resolver answered ${response.status}`);
         const { Answer: answers = [] } = await response.json<{ Answer?: { type: number; data: string }[] }>();
         // CNAME records come along; addresses have the types 1 and 28 (RFC 1035, RFC 3596).
         return answers.filter((answer) => answer.type === 1 || answer.type === 28).map((answer) => answer.data);

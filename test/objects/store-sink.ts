@@ -3,6 +3,8 @@
  * keeps inserted rows, honours deduplication tokens as the store does, and fails as told, per ledger.
  */
 
+import { RESOLVER_HOST, resolve } from "./resolver-sink.ts";
+
 /** `refuse`: take nothing. `lose_ack`: take it, then fail the answer. */
 export type SinkFault = "refuse" | "lose_ack";
 
@@ -22,6 +24,7 @@ const orders: { ledger: string; fault: SinkFault; times: number }[] = [];
 /** Answers whatever an object or a test sends out. */
 export async function storeSink(request: Request): Promise<Response> {
   const url = new URL(request.url);
+  if (url.hostname === RESOLVER_HOST) return resolve(url);
   const body = await request.text();
   if (url.hostname === "sink.test") {
     if (request.method === "GET") return Response.json({ rows, tokens });
