@@ -49,6 +49,21 @@ describe("a refusal", () => {
 
 const RATE_LIMIT = ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"];
 
+describe("a failure of the gateway's own", () => {
+  it("is 500 `internal_error`, and says nothing of itself", async () => {
+    const world = new World();
+    const received = world.received();
+    const directory = { ...received.ports.directory, key: async () => await Promise.reject(new Error("at /srv/x:1")) };
+    const response = await run({ ...received, ports: { ...received.ports, directory } });
+    await world.settled();
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      { error: { message: "internal error", type: "server_error", code: "internal_error", param: null } },
+    ]);
+    expect(world.recorded).toMatchObject([{ status_code: 500, admission: "rejected" }]);
+  });
+});
+
 describe("admission", () => {
   it("is asked once more after a stale answer, then the store is to blame", async () => {
     const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
