@@ -13,6 +13,7 @@ import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
 import { logSink } from "./alerts/alert-sink.ts";
 import { Cooldown } from "./alerts/cooldown.ts";
+import { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
 import type { Api } from "./api/types.ts";
@@ -51,6 +52,7 @@ const RESOLVE_WITHIN_MS = 5000;
 const OUTBOX_EVERY_MS = 1000;
 const OUTBOX_WATCH_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
+const EXPIRY_EVERY_MS = 3_600_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
 const RETENTION_EVERY_MS = 3_600_000;
@@ -84,6 +86,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     logger: log,
   });
   const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
+  const expiry = new ExpiryWatch(db, store, sink, env.cell);
   const alerts = new AlertPull(cells, sink, log);
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
@@ -98,6 +101,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     { name: "resync_at_start", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
     { name: "budgets_at_start", everyMs: OUTBOX_EVERY_MS, run: rebuildAtStart },
     { name: "outbox_watch", everyMs: OUTBOX_WATCH_EVERY_MS, run: async () => await watch.run(Date.now()) },
+    { name: "tenant_expiry", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
     { name: "outbox_prune", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
     { name: "alerts", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
     {
