@@ -9,6 +9,7 @@ import type { ApiDeps, ApiTypes } from "./types.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const BODY_MAX_BYTES = 2 * MEBIBYTE;
+const DISCARD_MAX_BYTES = 128 * MEBIBYTE;
 /** A backup file is larger than any other body (decisions §2.3). */
 const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": 64 * MEBIBYTE };
 const ACTOR_MAX = 256;
@@ -24,14 +25,31 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
   };
 }
 
-/** Refuses larger bodies with 413. */
+/**
+ * Refuses larger bodies with 413. What is being sent is read and thrown away first, up to a bound: most clients see no
+ * answer that comes while they still write, and this one has the token.
+ */
 export const limitBody: MiddlewareHandler<ApiTypes> = async (c, next) =>
   await bodyLimit({
     maxSize: LARGER_BODIES[c.req.path] ?? BODY_MAX_BYTES,
-    onError: () => {
-      throw new GatewayError("request_too_large");
+    onError: async (refused) => {
+      await discard(refused.req.raw.body);
+      throw new GatewayError("request_too_large", { headers: { connection: "close" } });
     },
   })(c, next);
+
+async function discard(body: ReadableStream<Uint8Array> | null): Promise<void> {
+  if (body === null || body.locked) return;
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.byteLength;
+      if (bytes > DISCARD_MAX_BYTES) return;
+    }
+  } catch {
+    // the sender has gone
+  }
+}
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();

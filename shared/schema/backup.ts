@@ -28,8 +28,8 @@ export const BACKUP_VERSION = 1;
 
 const uuid = z
   .string({ error: "must be a UUID" })
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, "must be a UUID")
-  .toLowerCase();
+  .toLowerCase()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "must be a UUID");
 
 const times = { created_at: timestamp, updated_at: timestamp };
 
@@ -144,8 +144,8 @@ export const backupSchema = z
   .object({
     format: z.literal(BACKUP_FORMAT),
     version: z.literal(BACKUP_VERSION),
-    exported_at: z.string(),
-    gateway_version: z.string(),
+    exported_at: timestamp,
+    gateway_version: freeText(100),
     encryption: z.object({
       /** True when the exporting gateway had an encryption key. */
       cipher_enabled: flag,

@@ -1,0 +1,67 @@
+/**
+ * What the paths of the Management API name: for any documented path, records of a test's own that it can be called with.
+ */
+import { randomUUID } from "node:crypto";
+import { fillIn } from "./wrong-values.ts";
+
+/** Sends a request with the admin token and a JSON body. */
+export type Send = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Response>;
+
+export const unique = (word: string): string => `${word}-${randomUUID()}`;
+
+/** Makes the records that a path names; answers the path with their names in it, and the record that it ends at. */
+export async function targetOf(
+  send: Send,
+  path: string,
+): Promise<{ readonly path: string; readonly record: Row | null }> {
+  const make = async (where: string, body: object): Promise<Row> => {
+    const response = await send("POST", `/api/v1${where}`, body);
+    if (!response.ok) throw new Error(`POST ${where} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Row;
+  };
+  const tenant = async (): Promise<Row> => await make("/tenants", { name: unique("tenant") });
+  const model = async (): Promise<Row> => await make("/models", { model_name: unique("model"), api_base: NOWHERE });
+  switch (collectionOf(path)) {
+    case null:
+      return { path, record: null };
+    case "tenants":
+      return named(path, await tenant());
+    case "keys": {
+      const created = await make(`/tenants/${String((await tenant())["id"])}/keys`, {});
+      return named(path, created["key"] as Row);
+    }
+    case "models": {
+      const owner = await model();
+      if (!path.includes("{endpoint_id}")) return named(path, owner);
+      const body = { name: unique("endpoint"), api_base: NOWHERE };
+      const endpoint = await make(`/models/${String(owner["id"])}/endpoints`, body);
+      return { path: fillIn(path, { id: owner["id"], endpoint_id: endpoint["id"] }), record: endpoint };
+    }
+    case "mcp-servers":
+      return named(path, await make("/mcp-servers", { name: unique("mcp"), upstream_url: NOWHERE }));
+    case "fairshare/groups":
+      return named(path, await make("/fairshare/groups", { name: unique("group") }));
+    case "usage/logs":
+      return { path: fillIn(path, { request_id: randomUUID() }), record: null };
+    default:
+      throw new Error(`${path}: say in test/harness/route-targets.ts how to make what it names`);
+  }
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Nothing listens there. */
+const NOWHERE = "http://127.0.0.1:9/v1";
+
+function collectionOf(path: string): string | null {
+  return /^\/api\/v1\/([^{]+)\/\{/.exec(path)?.[1] ?? null;
+}
+
+function named(path: string, record: Row): { readonly path: string; readonly record: Row } {
+  return { path: fillIn(path, { id: record["id"], name: record["name"] }), record };
+}

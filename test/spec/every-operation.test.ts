@@ -1,0 +1,214 @@
+/**
+ * The common suite of every Management route (style habit 7): walks the API document and calls each operation with valid,
+ * missing, wrong-typed, oversize, unknown and hostile input, without a token and for what does not exist. On a stack of its
+ * own: settings and capacity are everybody's.
+ */
+
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApp } from "../../control/api/app.ts";
+import { buildDocument } from "../../control/api/document.ts";
+import type { ApiDeps } from "../../control/api/types.ts";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { type Operation, readDocument } from "../harness/api-document.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { type Send, targetOf, unique } from "../harness/route-targets.ts";
+import { fillIn, hostileValues, wrongBodies } from "../harness/wrong-values.ts";
+
+const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as ApiDeps), "")));
+const guarded = document.operations.filter(({ security }) => security?.length !== 0);
+const MEBIBYTE = 1024 * 1024;
+
+/** Well-formed input that may have to be refused all the same, by what is configured, and the code that says why. */
+const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
+  "post /api/v1/settings/alerts/test": "no_alert_channel",
+  "post /api/v1/settings/energy/test": "energy_test_failed",
+  "post /api/v1/settings/jobsched/test": "jobsched_not_configured",
+};
+
+let dataDir: string;
+let stack: Stack;
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "gateway-operations-"));
+  stack = await startStack({ env: stackEnv(dataDir) });
+});
+afterAll(async () => {
+  await stack.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const send: Send = async (method, path, body, headers = {}) =>
+  await fetch(`${stack.adminUrl}${path}`, {
+    method: method.toUpperCase(),
+    headers: { authorization: `Bearer ${stack.adminToken}`, ...headers },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+
+const title = ({ method, path }: Operation): string => `${method} ${path}`;
+
+/** Checks that an answer is one that the document has; answers its body. */
+async function documented(operation: Operation, response: Response): Promise<Record<string, unknown>> {
+  const text = await response.text();
+  const answer = operation.responses[response.status];
+  expect([title(operation), response.status, answer === undefined ? text : "documented"]).toEqual([
+    title(operation),
+    response.status,
+    "documented",
+  ]);
+  if (response.status >= 500) expect([title(operation), response.status]).toEqual([title(operation), 502]);
+  const [type, content] = Object.entries(answer?.content ?? {})[0] ?? [];
+  expect(response.headers.get("content-type")?.split(";")[0] ?? undefined).toBe(type);
+  if (content === undefined) return {};
+  const value: unknown = type === "application/json" ? JSON.parse(text) : text;
+  expect([title(operation), document.complaints(content.schema, value)]).toEqual([title(operation), []]);
+  return value as Record<string, unknown>;
+}
+
+interface ErrorBody {
+  readonly code: string;
+  readonly param: string | null;
+  readonly details?: readonly { readonly path: string }[];
+}
+
+async function refusal(operation: Operation, response: Response): Promise<ErrorBody> {
+  return (await documented(operation, response))["error"] as ErrorBody;
+}
+
+const bodyOf = ({ requestBody }: Operation) => requestBody?.content["application/json"];
+
+/** A body that the route takes: its example, with names that nobody has yet. */
+function validBody(operation: Operation, record: Readonly<Record<string, unknown>> | null): Record<string, unknown> {
+  const example = { ...(bodyOf(operation)?.example as Record<string, unknown>) };
+  for (const field of ["name", "model_name"]) if (field in example) example[field] = record?.[field] ?? unique(field);
+  return example;
+}
+
+/** Calls an operation with records of its own. */
+async function call(operation: Operation, body?: unknown): Promise<Response> {
+  const target = await targetOf(send, operation.path);
+  return await send(operation.method, target.path, body ?? (bodyOf(operation) && validBody(operation, target.record)));
+}
+
+describe("every operation", () => {
+  it.each(document.operations.map((operation) => [title(operation), operation] as const))(
+    "%s takes its example",
+    async (name, operation) => {
+      const response = await call(operation);
+      const answer = await documented(operation, response);
+      if (response.status >= 400)
+        expect([name, answer["error"]]).toMatchObject([name, { code: MAY_BE_REFUSED[name] ?? "none" }]);
+    },
+  );
+
+  it.each(guarded.map((operation) => [title(operation), operation] as const))(
+    "%s needs the token",
+    async (_, operation) => {
+      const path = fillIn(operation.path, { id: randomUUID(), endpoint_id: randomUUID(), name: "x", request_id: "x" });
+      for (const authorization of ["", "Bearer wrong", stack.adminToken, `bearer ${stack.adminToken}`]) {
+        const response = await send(operation.method, path, bodyOf(operation) && {}, { authorization });
+        expect([response.status, await refusal(operation, response)]).toMatchObject([401, { code: "unauthorized" }]);
+      }
+    },
+  );
+
+  const named = guarded.filter(({ path }) => /\{(?!request_id)/.test(path));
+  it.each(named.map((operation) => [title(operation), operation] as const))(
+    "%s says what does not exist",
+    async (_, operation) => {
+      const body = bodyOf(operation) && validBody(operation, null);
+      for (const id of [randomUUID(), "no-id", "%00", "..%2f"]) {
+        const path = operation.path.replace(/\{\w+\}/g, id);
+        const response = await send(operation.method, path, body);
+        expect([path, response.status, await refusal(operation, response)]).toMatchObject([
+          path,
+          404,
+          { code: "not_found" },
+        ]);
+      }
+    },
+  );
+});
+
+const bodied = guarded.filter((operation) => bodyOf(operation) !== undefined);
+
+describe.each(bodied.map((operation) => [title(operation), operation] as const))("%s", (_, operation) => {
+  it("refuses what is no object, and what is too large", async () => {
+    const target = await targetOf(send, operation.path);
+    for (const text of [...(title(operation) in MAY_BE_REFUSED ? [] : [""]), "{", "undefined"]) {
+      const response = await send(operation.method, target.path, text);
+      expect([text, response.status, await refusal(operation, response)]).toMatchObject([
+        text,
+        400,
+        { code: "invalid_json" },
+      ]);
+    }
+    for (const text of ["[]", "null", '"text"', "5"]) {
+      const error = await refusal(operation, await send(operation.method, target.path, text));
+      expect([text, ["validation_failed", "backup_format"].includes(error.code)]).toEqual([text, true]);
+    }
+    const limit = operation.path.endsWith("/restore") ? 64 * MEBIBYTE : 2 * MEBIBYTE;
+    const oversize = await send(operation.method, target.path, { padding: "x".repeat(limit) });
+    expect([oversize.status, await refusal(operation, oversize)]).toMatchObject([413, { code: "request_too_large" }]);
+  });
+
+  it("names the field that is missing, of another type or out of bounds, and takes unknown ones", async () => {
+    const target = await targetOf(send, operation.path);
+    const example = validBody(operation, target.record);
+    const schema = bodyOf(operation)?.schema ?? {};
+    for (const { what, field, body } of wrongBodies(document, schema, example)) {
+      const response = await send(operation.method, target.path, body);
+      const error = await refusal(operation, response);
+      const paths = [error.param ?? "", ...(error.details ?? []).map(({ path }) => path)];
+      const about = `${field} ${what}`;
+      expect([
+        about,
+        response.status,
+        error.code === "backup_format" || paths.some((path) => path.split(".")[0] === field),
+      ]).toEqual([about, 400, true]);
+    }
+    const response = await send(operation.method, target.path, { ...example, no_such_field: [{}] });
+    if (!(title(operation) in MAY_BE_REFUSED)) expect([response.status, response.ok]).toEqual([response.status, true]);
+    await documented(operation, response);
+  });
+
+  it("does not fall over hostile values", async () => {
+    const target = await targetOf(send, operation.path);
+    const { properties = {} } = document.resolved(bodyOf(operation)?.schema ?? {}) as {
+      properties?: Record<string, object>;
+    };
+    for (const [field, property] of Object.entries(properties)) {
+      for (const value of hostileValues(property as Record<string, unknown>)) {
+        const body = { ...validBody(operation, target.record), [field]: value };
+        await documented(operation, await send(operation.method, target.path, body));
+      }
+    }
+  });
+});
+
+const queried = guarded.filter(({ parameters }) => parameters.some((parameter) => parameter.in === "query"));
+
+it.each(queried.map((operation) => [title(operation), operation] as const))(
+  "%s names the query parameter it refuses",
+  async (_, operation) => {
+    const { path, record } = await targetOf(send, operation.path);
+    const body = bodyOf(operation) && validBody(operation, record);
+    for (const { name, schema, in: place } of operation.parameters) {
+      if (place !== "query") continue;
+      for (const value of ["no-such-value", "-1", "1.5", "\0", "x".repeat(4000)]) {
+        const response = await send(
+          operation.method,
+          `${path}?${new URLSearchParams({ [name]: value }).toString()}`,
+          body,
+        );
+        const answer = await documented(operation, response);
+        const about = `${name}=${value.slice(0, 20)}`;
+        const mustRefuse = name === "cursor" || document.complaints(schema, value).length > 0;
+        if (mustRefuse) expect([about, response.status]).toEqual([about, name === "cell" ? 404 : 400]);
+        if (response.status === 400) expect([about, (answer["error"] as ErrorBody).param]).toEqual([about, name]);
+      }
+    }
+  },
+);
