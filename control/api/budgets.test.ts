@@ -143,3 +143,17 @@ describe("a budget", () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { param: "name" } }]);
   });
 });
+
+describe("the usage of a budget", () => {
+  it("is 502 when no budget object can be reached, and says through which cell", async () => {
+    control.cell.fail = true;
+    for (const path of [`/api/v1/tenants/${tenant.id}/budget/usage`, `/api/v1/keys/${key.id}/budget/usage`]) {
+      const response = await control.request("GET", path);
+      expect([response.status, await response.json()]).toMatchObject([
+        502,
+        { error: { code: "cell_unreachable", message: "cell 'local' is unreachable" } },
+      ]);
+    }
+    control.cell.fail = false;
+  });
+});

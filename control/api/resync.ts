@@ -12,7 +12,9 @@ export function resyncRoutes(app: Api, deps: ApiDeps): void {
     method: "post",
     path: "/api/v1/resync",
     summary: "Push every record to the cells again and hold budgets against the ledger",
-    tag: "Gateway",
+    description:
+      "For a key-value store that lost or gained something. Every start of the control service does the same; every five minutes what differs is mended.",
+    tag: "Operations",
     answer: resyncedSchema,
     handler: async (c) => written(c, await resync(c.var.ctx, deps.resync, directory)),
   });
