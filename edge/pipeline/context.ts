@@ -52,6 +52,8 @@ export interface OutgoingBody {
   readonly resendable: boolean;
   /** What the client did wrong, or that it left, while its body streamed upstream: what it is told instead of a failed call. */
   readonly fault: GatewayError | ClientGone | null;
+  /** Reads away what the client still sends, also from an upstream that has answered without it; null: nothing is left. */
+  readonly readRest: (() => Promise<void>) | null;
   /** The client's bytes, when the body is a JSON document; null for everything else and after `release`. */
   readonly clientBytes: Uint8Array | null;
   /**

@@ -73,6 +73,15 @@ export class FormOutgoing implements OutgoingBody {
     if (!this.#underWay) await this.#intake.source.discard();
   }
 
+  get readRest(): (() => Promise<void>) | null {
+    if (this.#intake.source.ended) return null;
+    return async () => {
+      this.#opened += 1;
+      this.#underWay = false;
+      await this.#intake.source.discard();
+    };
+  }
+
   /** The next bytes that are not empty; null at the end. */
   async #take(model: Uint8Array, onFault: () => void): Promise<Uint8Array | null> {
     const { segments } = this.#intake;

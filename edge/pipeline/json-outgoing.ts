@@ -16,6 +16,7 @@ const ONE_BUFFER_MAX_BYTES = 256 * 1024;
 export class JsonOutgoing implements OutgoingBody {
   readonly form = false;
   readonly fault = null;
+  readonly readRest = null;
   readonly #root: JsonObject;
   #bytes: Uint8Array<ArrayBuffer> | null;
 

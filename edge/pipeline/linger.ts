@@ -1,10 +1,10 @@
 /**
- * An answer to a client that is still sending a body which nobody reads. The answer leaves at once; its stream stays open
+ * Answers to a client that is still sending a body which nobody reads. The answer leaves at once; its stream stays open
  * while the rest is read away, for a while: closed on unread bytes, the connection would be reset before the client could
- * read why.
+ * read what it was told.
  */
 import { pulledStream } from "./body-stream.ts";
-import type { Call } from "./context.ts";
+import type { Call, OutgoingBody } from "./context.ts";
 
 /** What the runtime reads away of itself. */
 const UNREAD_MAX_BYTES = 32 * 1024;
@@ -24,13 +24,33 @@ export function answerUnread(call: Call, body: object, init: ResponseInit): Resp
         sent = true;
         return controller.enqueue(bytes);
       }
-      await Promise.race([readAway(unread), call.ports.sleep(LINGER_MS, request.signal)]);
+      await forAWhile(call, readAway(unread));
       controller.close();
     },
   });
   const headers = new Headers(init.headers);
   headers.set("content-type", "application/json");
   return new Response(stream, { ...init, headers });
+}
+
+/** The answer of an upstream that did not wait for the whole of a body. */
+export function answerEarly(call: Call, response: Response, outgoing: OutgoingBody): Response {
+  if (response.body === null || outgoing.readRest === null) return response;
+  const reader = response.body.getReader();
+  const stream = pulledStream(null, {
+    pull: async (controller) => {
+      const { done, value } = await reader.read();
+      if (!done) return controller.enqueue(value);
+      await forAWhile(call, outgoing.readRest?.() ?? Promise.resolve());
+      controller.close();
+    },
+    cancel: async (reason) => await reader.cancel(reason),
+  });
+  return new Response(stream, response);
+}
+
+async function forAWhile(call: Call, work: Promise<void>): Promise<void> {
+  await Promise.race([work, call.ports.sleep(LINGER_MS, call.request.signal)]);
 }
 
 /** Never rejects. */

@@ -32,6 +32,7 @@ export function probeOf(call: Call): ParsedCall {
 class PassedOn implements OutgoingBody {
   readonly form = false;
   readonly fault = null;
+  readonly readRest = null;
   readonly clientBytes = null;
   readonly #request: Request;
   #opened = false;

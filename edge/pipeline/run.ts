@@ -11,6 +11,7 @@ import { authenticate } from "./authenticate.ts";
 import { beforeAdmission } from "./authenticate-now.ts";
 import { type Call, ClientGone, type ParsedCall, type Prepared, Settled } from "./context.ts";
 import { forward } from "./forward.ts";
+import { answerEarly } from "./linger.ts";
 import { parseCall, parseOther } from "./parse-call.ts";
 import { prepare } from "./prepare.ts";
 import { type Received, receive } from "./receive.ts";
@@ -81,13 +82,14 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
   let forwarded: Forwarded | null = null;
   try {
     forwarded = await forward(call, slot.model, parsed, () => settler.upstreamCalled());
-    return relay(call, {
+    const response = relay(call, {
       model: slot.model,
       forwarded,
       bill: (reported) => billed(slot.model, prepared, reported),
       settler,
       miss: cached.kind === "miss" ? cached.miss : null,
     });
+    return answerEarly(call, response, parsed.outgoing);
   } catch (error) {
     settler.end(endOf(call, slot, prepared, error));
     if (forwarded !== null) abandon(forwarded);
