@@ -18,6 +18,8 @@ import { waitFor } from "../harness/wait-for.ts";
 
 interface Scene {
   readonly gateway: Gateway;
+  /** The gateway as it is reached by way of a further cell. */
+  by(cell: string): Gateway;
   readonly upstream: TestUpstream;
   readonly dataDir: string;
   readonly metricsUrl: string;
@@ -28,12 +30,13 @@ interface Scene {
 async function scene(
   env: Readonly<Record<string, string>>,
   before: (dataDir: string) => void = () => undefined,
+  moreCells: readonly string[] = [],
 ): Promise<Scene> {
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-objects-"));
   before(dataDir);
   const lines: string[] = [];
   const upstream = await startTestUpstream();
-  const stack = await startStack({ env: stackEnv(dataDir, env), log: (line) => lines.push(line) });
+  const stack = await startStack({ env: stackEnv(dataDir, env), log: (line) => lines.push(line), moreCells });
   onTestFinished(async () => {
     await stack.stop();
     await upstream.close();
@@ -41,6 +44,10 @@ async function scene(
   });
   return {
     gateway: new Gateway(stack),
+    by: (cell) => {
+      const { adminUrl, adminToken } = stack;
+      return new Gateway({ proxyUrl: stack.cellUrls.get(cell) ?? "", adminUrl, adminToken });
+    },
     upstream,
     dataDir,
     metricsUrl: stack.metricsUrl,
@@ -77,6 +84,21 @@ async function capped({ gateway, upstream }: Scene): Promise<{ readonly tenant: 
   const key = await gateway.mint(upstream.url);
   await gateway.must("PUT", `/keys/${key.key.id}`, { budget_tokens: 30 });
   return { tenant, key };
+}
+
+/** Asks until a disabled key is refused for good; answers how often it was served before the change was delivered. */
+async function servedUntilRefused(gateway: Gateway, minted: Minted): Promise<number> {
+  let served = 0;
+  await waitFor(
+    async () => {
+      const { status } = await told(gateway, minted);
+      if (status === 200) served += 1;
+      return status;
+    },
+    (status) => status === 403,
+  );
+  expect(await told(gateway, minted)).toMatchObject({ status: 403, message: "api key disabled" });
+  return served + 1;
 }
 
 async function metric({ metricsUrl }: Scene, name: string): Promise<number> {
@@ -180,8 +202,8 @@ describe("a Cell that does not answer", () => {
 
     await write("PUT", `/keys/${key.id}/disabled`, { disabled: true });
     block.restore();
-    expect(await told(gateway, minted)).toMatchObject({ status: 403, message: "api key disabled" });
     // the outbox brings what was pending, and from then on a write is confirmed again
+    const served = await servedUntilRefused(gateway, minted);
     await waitFor(
       async () => {
         const response = await gateway.admin("PUT", `/keys/${key.id}/disabled`, { disabled: false });
@@ -193,8 +215,42 @@ describe("a Cell that does not answer", () => {
     expect(await told(gateway, minted)).toMatchObject({ status: 200 });
     const counted = await waitFor(
       async () => await gateway.countRows(tenant.id),
-      ({ rows }) => rows >= 7,
+      ({ rows }) => rows >= 7 + served,
     );
-    expect(counted).toEqual({ rows: 7, requests: 7 });
+    expect(counted).toEqual({ rows: 7 + served, requests: 7 + served });
+  });
+
+  it("holds up no other: a change is in force there at once, and where it was away when it is delivered", async () => {
+    let block = { restore: (): void => undefined };
+    const world = await scene(
+      {},
+      (dataDir) => {
+        block = blockObject(dataDir, "Cell", "second");
+      },
+      ["second"],
+    );
+    const { gateway, upstream } = world;
+    const second = world.by("second");
+    const tenant = await gateway.must<Tenant>("POST", "/tenants", { name: "of two cells" });
+    const created = await gateway.admin("POST", `/tenants/${tenant.id}/keys`, { name: "key" });
+    const { key, secret } = (await created.json()) as CreatedKey;
+    const registered = await gateway.admin("POST", "/models", {
+      model_name: "of-two-cells",
+      upstream_model: "plain",
+      api_base: upstream.url,
+    });
+    const minted: Minted = { tenant, key, secret, model: (await registered.json()) as Model, mark: "mark-two-cells" };
+    expect((await told(gateway, minted)).status).toBe(200);
+    expect(await told(second, minted)).toMatchObject({ status: 503, message: "scheduler unavailable" });
+    expect(await world.alert("scheduler_unavailable")).toMatchObject({
+      cell: "second",
+      detail: "cell second: no answer; requests are rejected",
+    });
+    const revoked = await gateway.admin("PUT", `/keys/${key.id}/disabled`, { disabled: true });
+    await revoked.text();
+    expect([revoked.status, revoked.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
+    expect((await told(gateway, minted)).status).toBe(403);
+    block.restore();
+    await servedUntilRefused(second, minted);
   });
 });
