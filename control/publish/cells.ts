@@ -36,6 +36,8 @@ export class Cells {
   readonly addresses: readonly CellAddress[];
   readonly #token: string;
   readonly #failed = new Set<string>();
+  /** Cells that failed and have not been told of as back. */
+  readonly #missed = new Set<string>();
 
   constructor(addresses: readonly CellAddress[], token: string) {
     this.addresses = addresses;
@@ -60,6 +62,15 @@ export class Cells {
       }),
     );
     return results.filter((cell) => cell !== null);
+  }
+
+  /** Cells that failed and answer again, each told once; those that still fail are asked anew. */
+  async returned(): Promise<readonly string[]> {
+    const missed = this.addresses.filter(({ cell }) => this.#missed.has(cell));
+    await Promise.allSettled(missed.map(async (address) => await this.stats(address)));
+    const back = missed.map(({ cell }) => cell).filter((cell) => !this.#failed.has(cell));
+    for (const cell of back) this.#missed.delete(cell);
+    return back;
   }
 
   /** Throws when the cell does not answer. */
@@ -129,6 +140,7 @@ export class Cells {
       return response;
     } catch (error) {
       this.#failed.add(address.cell);
+      this.#missed.add(address.cell);
       throw error;
     }
   }

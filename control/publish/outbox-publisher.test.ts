@@ -60,6 +60,20 @@ describe("publishing", () => {
     expect(await keyCopy()).toBeNull();
   });
 
+  it("does not let a cell that is back wait for the next attempt", async () => {
+    const tenant = await post<Tenant>("/api/v1/tenants", { name: "t" });
+    control.cell.fail = true;
+    const { key } = await post<CreatedKey>(`/api/v1/tenants/${tenant.id}/keys`, {});
+    const inAnHour = new Date(Date.now() + 3_600_000);
+    for (let attempt = 0; attempt < 8; attempt += 1) await control.publisher.publishDue(inAnHour);
+    const now = new Date();
+    expect(await control.publisher.publishDue(now)).toBe(1);
+    control.cell.fail = false;
+    expect(await control.publisher.publishDue(now)).toBe(0);
+    expect(control.cell.items.map(({ kind }) => kind)).toContain("key");
+    expect((await keyCopy())?.key_id).toBe(key.id);
+  });
+
   it("keeps upstream credentials sealed in the copy", async () => {
     await post("/api/v1/models", { model_name: "m", api_key: "sk-upstream" });
     const [text] = await control.store.get([storeKeys.model("m")]);

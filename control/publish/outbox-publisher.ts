@@ -47,12 +47,16 @@ export class OutboxPublisher implements Publisher {
     }
   }
 
-  /** Publishes what is due; answers how many rows still wait. */
+  /**
+   * Publishes what is due, and everything that waits when a cell is back: until it has heard, it serves by what was true
+   * before it was away. Answers how many rows still wait.
+   */
   async publishDue(now: Date): Promise<number> {
+    const isBack = (await this.#cells.returned()).length > 0;
     const due = await this.#db
       .select()
       .from(outbox)
-      .where(and(isNull(outbox.done_at), lte(outbox.next_attempt_at, now)))
+      .where(and(isNull(outbox.done_at), isBack ? undefined : lte(outbox.next_attempt_at, now)))
       .orderBy(outbox.id)
       .limit(1000);
     if (due.length > 0) await this.#publishRows(due, true);

@@ -157,6 +157,8 @@ async function startPlaces(): Promise<Places> {
         const { subjects } = rebuildBodySchema.parse(JSON.parse(text));
         return void response.end(JSON.stringify({ rebuilt: subjects.length }));
       }
+      if (request.url === INTERNAL_PATHS.stats)
+        return void response.end(JSON.stringify({ cell: "local", in_flight: 0, queued: 0, max_in_flight: 1 }));
       if (request.url !== INTERNAL_PATHS.invalidate) return void response.writeHead(404).end();
       const { items } = invalidateBodySchema.parse(JSON.parse(text));
       cell.items.push(...items.map((item) => revItemSchema.parse(item)));
