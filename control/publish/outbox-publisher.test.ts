@@ -1,5 +1,7 @@
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { modelRecordSchema, resolvedKeySchema, storeKeys } from "../../shared/records.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
@@ -72,6 +74,25 @@ describe("publishing", () => {
     expect(await control.publisher.publishDue(now)).toBe(0);
     expect(control.cell.items.map(({ kind }) => kind)).toContain("key");
     expect((await keyCopy())?.key_id).toBe(key.id);
+  });
+
+  it("does not let a store that is back wait for the next attempt", async () => {
+    const backend = memoryBackend();
+    const bridge = await startRedisBridge({ backend, token: "t" });
+    const own = await startControl({ storeUrl: bridge.url });
+    await bridge.close();
+    expect((await own.request("POST", "/api/v1/models", { model_name: "m" })).headers.get("x-gateway-sync")).toBe(
+      "pending",
+    );
+    const inAnHour = new Date(Date.now() + 3_600_000);
+    for (let attempt = 0; attempt < 8; attempt += 1) await own.publisher.publishDue(inAnHour);
+    const now = new Date();
+    expect(await own.publisher.publishDue(now)).toBe(1);
+    const again = await startRedisBridge({ backend, token: "t", port: Number(new URL(bridge.url).port) });
+    expect(await own.publisher.publishDue(now)).toBe(0);
+    expect(await own.store.get([storeKeys.model("m")])).not.toEqual([null]);
+    await own.close();
+    await again.close();
   });
 
   it("keeps upstream credentials sealed in the copy", async () => {

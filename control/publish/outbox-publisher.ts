@@ -9,6 +9,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { type Change, type RevItem, revItemSchema } from "../../shared/internal.ts";
+import { storeKeys } from "../../shared/records.ts";
 import type { Database } from "../db/connect.ts";
 import { type OutboxRow, outbox } from "../db/schema/journal.ts";
 import type { Publisher } from "../services/context.ts";
@@ -28,6 +29,8 @@ export class OutboxPublisher implements Publisher {
   readonly #store: KeyStore;
   readonly #cells: Cells;
   readonly #log: Logger;
+  /** The last publication found no store. */
+  #storeAway = false;
 
   constructor(db: Database, store: KeyStore, cells: Cells, log: Logger) {
     this.#db = db;
@@ -48,11 +51,11 @@ export class OutboxPublisher implements Publisher {
   }
 
   /**
-   * Publishes what is due, and everything that waits when a cell is back: until it has heard, it serves by what was true
-   * before it was away. Answers how many rows still wait.
+   * Publishes what is due, and everything that waits when a cell or the store is back: until it has heard, a cell serves
+   * by what was true before it was away, and what the store has not got is refused. Answers how many rows still wait.
    */
   async publishDue(now: Date): Promise<number> {
-    const isBack = (await this.#cells.returned()).length > 0;
+    const isBack = await this.#isBack();
     const due = await this.#db
       .select()
       .from(outbox)
@@ -61,6 +64,17 @@ export class OutboxPublisher implements Publisher {
       .limit(1000);
     if (due.length > 0) await this.#publishRows(due, true);
     return await this.pending();
+  }
+
+  /** A cell or the store has failed, and answers again. */
+  async #isBack(): Promise<boolean> {
+    const cells = await this.#cells.returned();
+    if (!this.#storeAway) return cells.length > 0;
+    this.#storeAway = !(await this.#store.get([storeKeys.settings("boons")]).then(
+      () => true,
+      () => false,
+    ));
+    return cells.length > 0 || !this.#storeAway;
   }
 
   /** Forgets rows that were confirmed more than a day ago. */
@@ -128,6 +142,7 @@ export class OutboxPublisher implements Publisher {
       await this.#store.announce(items.map(messageOf));
     } catch (error) {
       if (rows.length > 1 && error instanceof z.ZodError) return await this.#publishHalves(rows, patient);
+      this.#storeAway ||= error instanceof GatewayError;
       storeError = `${error instanceof GatewayError ? "key-value store" : "no copy"}: ${reasonOf(error)}`;
     }
     const missing: string[] = [];
