@@ -43,6 +43,8 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     method: "put",
     path: `${at}/energy`,
     summary: "Change the energy settings",
+    description:
+      "While `enabled`, `prometheus_url` and `power_query` are required. 0 for the interval keeps the stored one. A model takes part with `energy_slots_per_node` above 0.",
     tag,
     body: energyBodySchema,
     answer: energySchema,
@@ -52,6 +54,8 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     method: "post",
     path: `${at}/energy/test`,
     summary: "Run the power query once, stored or given",
+    description:
+      "Asks for `sum(<power_query>)` and `count(<power_query>)` and saves nothing. What is omitted is what is stored.",
     tag,
     body: energyTestBodySchema,
     answer: powerReadingSchema,
@@ -61,6 +65,7 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     method: "get",
     path: `${at}/jobsched`,
     summary: "Read the job scheduler's settings, the token masked",
+    description: "The provisioner counts as running for 60 seconds after it has read its settings.",
     tag,
     answer: jobschedSchema,
     handler: async (c) => c.json(await getJobsched(c.var.ctx, store)),
@@ -69,6 +74,8 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     method: "put",
     path: `${at}/jobsched`,
     summary: "Change the job scheduler's settings",
+    description:
+      "While `enabled`, `url` and `user` are required. An omitted or blank token is kept, `clear_token` removes it. The provisioner's next tick goes by it.",
     tag,
     body: jobschedBodySchema,
     answer: jobschedSchema,
@@ -78,6 +85,8 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     method: "post",
     path: `${at}/jobsched/test`,
     summary: "Test the connection to the job scheduler: token expiry and one ping",
+    description:
+      "The token's expiry is read from it, not verified. A scheduler that does not answer is `ping.ok: false` with the reason.",
     tag,
     answer: jobschedTestSchema,
     handler: async (c) => c.json(await testJobsched(c.var.ctx)),
@@ -86,6 +95,8 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     method: "get",
     path: `${at}/jobsched/resolved`,
     summary: "The provisioner's own read, with the token in clear",
+    description:
+      "The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: it is the one read that answers a secret.",
     tag,
     query: jobschedResolvedQuerySchema,
     answer: jobschedResolvedSchema,
@@ -98,6 +109,7 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     method: "get",
     path: `${at}/compressor`,
     summary: "Probe the compression sidecar",
+    description: "Never an error: what is wrong stands in `error`.",
     tag,
     answer: compressorSchema,
     handler: async (c) => c.json(await probeCompressor(compressor.url, compressor.timeoutMs)),

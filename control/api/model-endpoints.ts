@@ -36,6 +36,8 @@ export function modelEndpointRoutes(app: Api): void {
     method: "post",
     path: all,
     summary: "Add an endpoint to a model",
+    description:
+      "It takes traffic at once. Without `api_key` it has the model's. The address is held to the address policy.",
     tag,
     body: createModelEndpointSchema,
     answer: modelEndpointSchema,
@@ -46,6 +48,8 @@ export function modelEndpointRoutes(app: Api): void {
     method: "put",
     path: one,
     summary: "Update an endpoint; an omitted field keeps its value",
+    description:
+      "An `api_key` that is omitted or null is kept, a blank one is removed: then the model's is sent. Another `api_base` begins its health anew.",
     tag,
     body: updateModelEndpointSchema,
     answer: modelEndpointSchema,

@@ -37,6 +37,8 @@ export function modelHealthRoutes(app: Api): void {
     method: "put",
     path: "/api/v1/models/{id}/health/config",
     summary: "Say how a model is checked; an omitted field keeps its value",
+    description:
+      "A check is due at once. Turning checks off forgets the failures so far; turning checks or alerts off, or maintenance, ends a firing alert silently.",
     tag,
     body: healthConfigSchema,
     answer: modelHealthSummarySchema,

@@ -139,6 +139,8 @@ export function modelRoutes(app: Api): void {
     method: "put",
     path: `${one}/reliability`,
     summary: "Replace timeout, retries and endpoint selection of a model",
+    description:
+      "What is omitted takes its default. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session where it is.",
     tag,
     body: modelReliabilitySchema,
     answer: modelSchema,

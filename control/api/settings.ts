@@ -36,6 +36,8 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     method: "put",
     path: `${at}/alerts`,
     summary: "Say where alerts go; an omitted field keeps its value",
+    description:
+      "Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address is held to the address policy.",
     tag,
     body: alertsBodySchema,
     answer: alertsSchema,
@@ -45,6 +47,8 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     method: "post",
     path: `${at}/alerts/test`,
     summary: "Send a test alert on every configured channel",
+    description:
+      "Ignores the cooldown. A channel that fails is tried once more; the answer says per channel what came of it and never shows a secret.",
     tag,
     answer: alertsTestSchema,
     handler: async (c) => c.json(await testAlerts(c.var.ctx)),
@@ -61,6 +65,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     method: "put",
     path: `${at}/usage-retention`,
     summary: "Say how long raw usage rows are kept",
+    description: "Whole days of raw rows are dropped once they are older. The daily rollup is kept for ever.",
     tag,
     body: usageRetentionBodySchema,
     answer: usageRetentionSchema,
@@ -78,6 +83,8 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     method: "put",
     path: `${at}/auto-router`,
     summary: "Configure the auto router's classifier",
+    description:
+      "A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. 0 for the timeout keeps the stored one.",
     tag,
     body: autoRouterBodySchema,
     answer: autoRouterSchema,
@@ -95,6 +102,8 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     method: "put",
     path: `${at}/boons`,
     summary: "Change the global settings of boons; omitted fields and zeros keep their values",
+    description:
+      "A boon takes effect for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; more become that. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one.",
     tag,
     body: boonsBodySchema,
     answer: boonsSchema,
@@ -112,6 +121,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
     method: "put",
     path: `${at}/assistant`,
     summary: "Change the assistant's settings",
+    description: "A tool that `tools_enabled` does not list is on; a given map replaces the stored one.",
     tag,
     body: assistantBodySchema,
     answer: assistantSchema,

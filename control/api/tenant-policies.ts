@@ -24,6 +24,8 @@ export function tenantPolicyRoutes(app: Api): void {
     method: "patch",
     path: `${one}/guardrails`,
     summary: "Replace or clear the guardrails policy of a tenant",
+    description:
+      "A policy that is set is on. What it omits takes its default: block, no scanners, fail open. The scanner `harm` needs a `guard_model`.",
     tag,
     body: tenantGuardrailsSchema,
     answer: tenantSchema,
@@ -33,6 +35,7 @@ export function tenantPolicyRoutes(app: Api): void {
     method: "patch",
     path: `${one}/compression`,
     summary: "Replace or clear the compression policy of a tenant",
+    description: "Null falls back to the global settings.",
     tag,
     body: tenantCompressionSchema,
     answer: tenantSchema,

@@ -533,7 +533,7 @@ export interface paths {
         put?: never;
         /**
          * Add an endpoint to a model
-         * @description Add an endpoint to a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
+         * @description It takes traffic at once. Without `api_key` it has the model's. The address is held to the address policy. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise. Safe to repeat under the same `idempotency-key`.
          */
         post: operations["postModelsIdEndpoints"];
         delete?: never;
@@ -552,7 +552,7 @@ export interface paths {
         get?: never;
         /**
          * Update an endpoint; an omitted field keeps its value
-         * @description Update an endpoint; an omitted field keeps its value. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description An `api_key` that is omitted or null is kept, a blank one is removed: then the model's is sent. Another `api_base` begins its health anew. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdEndpointsEndpoint_id"];
         post?: never;
@@ -596,7 +596,7 @@ export interface paths {
         get?: never;
         /**
          * Say how a model is checked; an omitted field keeps its value
-         * @description Say how a model is checked; an omitted field keeps its value. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description A check is due at once. Turning checks off forgets the failures so far; turning checks or alerts off, or maintenance, ends a firing alert silently. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdHealthConfig"];
         post?: never;
@@ -616,7 +616,7 @@ export interface paths {
         get?: never;
         /**
          * Replace timeout, retries and endpoint selection of a model
-         * @description Replace timeout, retries and endpoint selection of a model. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description What is omitted takes its default. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session where it is. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putModelsIdReliability"];
         post?: never;
@@ -760,7 +760,7 @@ export interface paths {
         get: operations["getSettingsAlerts"];
         /**
          * Say where alerts go; an omitted field keeps its value
-         * @description Say where alerts go; an omitted field keeps its value. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address is held to the address policy. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsAlerts"];
         post?: never;
@@ -781,7 +781,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test alert on every configured channel
-         * @description Send a test alert on every configured channel. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Ignores the cooldown. A channel that fails is tried once more; the answer says per channel what came of it and never shows a secret. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postSettingsAlertsTest"];
         delete?: never;
@@ -804,7 +804,7 @@ export interface paths {
         get: operations["getSettingsAssistant"];
         /**
          * Change the assistant's settings
-         * @description Change the assistant's settings. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description A tool that `tools_enabled` does not list is on; a given map replaces the stored one. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsAssistant"];
         post?: never;
@@ -828,7 +828,7 @@ export interface paths {
         get: operations["getSettingsAutoRouter"];
         /**
          * Configure the auto router's classifier
-         * @description Configure the auto router's classifier. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. 0 for the timeout keeps the stored one. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsAutoRouter"];
         post?: never;
@@ -852,7 +852,7 @@ export interface paths {
         get: operations["getSettingsBoons"];
         /**
          * Change the global settings of boons; omitted fields and zeros keep their values
-         * @description Change the global settings of boons; omitted fields and zeros keep their values. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description A boon takes effect for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; more become that. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsBoons"];
         post?: never;
@@ -871,7 +871,7 @@ export interface paths {
         };
         /**
          * Probe the compression sidecar
-         * @description Probe the compression sidecar.
+         * @description Never an error: what is wrong stands in `error`.
          */
         get: operations["getSettingsCompressor"];
         put?: never;
@@ -896,7 +896,7 @@ export interface paths {
         get: operations["getSettingsEnergy"];
         /**
          * Change the energy settings
-         * @description Change the energy settings. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description While `enabled`, `prometheus_url` and `power_query` are required. 0 for the interval keeps the stored one. A model takes part with `energy_slots_per_node` above 0. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsEnergy"];
         post?: never;
@@ -917,7 +917,7 @@ export interface paths {
         put?: never;
         /**
          * Run the power query once, stored or given
-         * @description Run the power query once, stored or given. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Asks for `sum(<power_query>)` and `count(<power_query>)` and saves nothing. What is omitted is what is stored. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postSettingsEnergyTest"];
         delete?: never;
@@ -935,12 +935,12 @@ export interface paths {
         };
         /**
          * Read the job scheduler's settings, the token masked
-         * @description Read the job scheduler's settings, the token masked.
+         * @description The provisioner counts as running for 60 seconds after it has read its settings.
          */
         get: operations["getSettingsJobsched"];
         /**
          * Change the job scheduler's settings
-         * @description Change the job scheduler's settings. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description While `enabled`, `url` and `user` are required. An omitted or blank token is kept, `clear_token` removes it. The provisioner's next tick goes by it. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsJobsched"];
         post?: never;
@@ -959,7 +959,7 @@ export interface paths {
         };
         /**
          * The provisioner's own read, with the token in clear
-         * @description The provisioner's own read, with the token in clear.
+         * @description The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: it is the one read that answers a secret.
          */
         get: operations["getSettingsJobschedResolved"];
         put?: never;
@@ -981,7 +981,7 @@ export interface paths {
         put?: never;
         /**
          * Test the connection to the job scheduler: token expiry and one ping
-         * @description Test the connection to the job scheduler: token expiry and one ping. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description The token's expiry is read from it, not verified. A scheduler that does not answer is `ping.ok: false` with the reason. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postSettingsJobschedTest"];
         delete?: never;
@@ -1004,7 +1004,7 @@ export interface paths {
         get: operations["getSettingsUsageRetention"];
         /**
          * Say how long raw usage rows are kept
-         * @description Say how long raw usage rows are kept. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Whole days of raw rows are dropped once they are older. The daily rollup is kept for ever. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         put: operations["putSettingsUsageRetention"];
         post?: never;
@@ -1161,7 +1161,7 @@ export interface paths {
         head?: never;
         /**
          * Replace or clear the compression policy of a tenant
-         * @description Replace or clear the compression policy of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Null falls back to the global settings. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdCompression"];
         trace?: never;
@@ -1201,7 +1201,7 @@ export interface paths {
         head?: never;
         /**
          * Replace or clear the guardrails policy of a tenant
-         * @description Replace or clear the guardrails policy of a tenant. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description A policy that is set is on. What it omits takes its default: block, no scanners, fail open. The scanner `harm` needs a `guard_model`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         patch: operations["patchTenantsIdGuardrails"];
         trace?: never;
