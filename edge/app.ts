@@ -41,8 +41,8 @@ app.onError((error) => {
   return Response.json(known.body, { status: known.status, headers: requestIds() });
 });
 
-/** Identifies an answer that no call stands behind (decisions §17.5: every response). */
+/** The headers of an answer that no call stands behind (decisions §17.5: every response). */
 function requestIds(): Record<string, string> {
   const id = crypto.randomUUID();
-  return { "x-gateway-request-id": id, "x-request-id": id };
+  return { "x-gateway-request-id": id, "x-request-id": id, "x-gateway-overhead-ms": "0" };
 }

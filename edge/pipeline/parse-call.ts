@@ -12,6 +12,7 @@ import type { Call, ParsedCall } from "./context.ts";
 import { FormIntake } from "./form-intake.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { JsonOutgoing } from "./json-outgoing.ts";
+import { PassedOn } from "./passed-on.ts";
 import { readBody, takeRoom } from "./read-body.ts";
 
 /** Text of a refused model in rows and messages, in characters. */
@@ -24,13 +25,25 @@ export async function parseCall(call: Call): Promise<ParsedCall> {
   return call.route.form && !isJson(call.request) ? await parseForm(call) : await parseJson(call);
 }
 
-/** The same for a path that nobody documents: null unless its body is a JSON object that names a model. Throws 413. */
+/** The same for a path that insists on nothing: null unless its body is a JSON object that names a model. Throws 413. */
 export async function parseOther(call: Call): Promise<ParsedCall | null> {
-  if (call.request.body === null || isMultipart(call.request)) return null;
-  return await parseJson(call).catch((error: unknown) => {
+  const { request } = call;
+  if (request.body === null || isMultipart(request)) return null;
+  const kept = request.method === "GET" || request.method === "HEAD" ? request.clone() : null;
+  try {
+    const parsed = await parseJson(call);
+    return kept === null ? parsed : { ...parsed, outgoing: new PassedOn(kept) };
+  } catch (error) {
+    await kept?.body?.cancel();
     if (error instanceof GatewayError && error.status === 400) return null;
     throw error;
-  });
+  }
+}
+
+/** A GET whose path names a model after `prefix`. */
+export function parseDetail(call: Call, prefix: string): ParsedCall {
+  const document = wholeDocument({ model: decoded(call.url.pathname.slice(prefix.length)) });
+  return { document, modelName: modelOf(call, document), stream: false, outgoing: new PassedOn(call.request) };
 }
 
 async function parseJson(call: Call): Promise<ParsedCall> {
@@ -64,6 +77,14 @@ function modelOf(call: Call, document: JsonDocument): string {
   if (typeof name !== "string" || name.trim() === "") throw new GatewayError("model_required");
   call.facts.modelText = document.text(name).slice(0, MODEL_TEXT_MAX);
   return name;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 function isJson(request: Request): boolean {

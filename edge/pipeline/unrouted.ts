@@ -10,7 +10,7 @@ import { authenticateNow } from "./authenticate-now.ts";
 import { type Call, ClientGone, type ParsedCall, Settled } from "./context.ts";
 import { DEFAULT_UPSTREAM } from "./default-upstream.ts";
 import { forward } from "./forward.ts";
-import { parseProbe, probeOf } from "./parse-probe.ts";
+import { parseDetail, parseOther } from "./parse-call.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
 import { cleanUp, refuse } from "./refuse.ts";
@@ -21,17 +21,23 @@ import type { Ending } from "./settle.ts";
 import { sendSpans } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
+/** What a model's name follows in the path of its detail. */
+const DETAIL = "/v1/models/";
+
 /** `GET /v1/models`: every registered model, by id; with a body that names a model it goes to that model's upstream. */
 export async function listModels(received: Received): Promise<Response> {
   return await answer(received, async (call) => {
-    const probe = await parseProbe(call);
+    const probe = await parseOther(call);
     return probe === null ? await listing(call) : await forwardProbe(call, probe);
   });
 }
 
 /** `GET /v1/models/{id}`: what the model's upstream says of it. */
 export async function describeModel(received: Received): Promise<Response> {
-  return await answer(received, async (call) => await forwardProbe(call, probeOf(call)));
+  return await answer(received, async (call) => {
+    if (call.url.pathname === DETAIL) throw new GatewayError("unknown_endpoint");
+    return await forwardProbe(call, parseDetail(call, DETAIL));
+  });
 }
 
 async function answer(received: Received, work: (call: Call) => Promise<Response>): Promise<Response> {
