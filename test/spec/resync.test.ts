@@ -91,3 +91,35 @@ it("restores what was lost, takes away what was forged, and counts what the ledg
   await gateway.must("PATCH", `${path}/budget`, { budget_tokens: 2000, budget_started_at });
   expect(await status()).toBe(200);
 });
+
+it("refuses nobody who is served meanwhile, and counts nothing twice", async () => {
+  const minted = await gateway.mint(upstream.url);
+  const path = `/tenants/${minted.tenant.id}/budget`;
+  const budget_started_at = new Date(Date.now() - 60_000).toISOString();
+  await gateway.must("PATCH", path, { budget_tokens: 10_000_000, budget_started_at });
+  const statuses: number[] = [];
+  let stopped = false;
+  const client = async (): Promise<void> => {
+    while (!stopped) {
+      const response = await gateway.chat(minted, { stream: statuses.length % 2 === 0 });
+      await response.text();
+      statuses.push(response.status);
+    }
+  };
+  const clients = Array.from({ length: 8 }, client);
+  for (let round = 1; round <= 3; round += 1) {
+    await waitFor(
+      () => statuses.length,
+      (served) => served >= 60 * round,
+    );
+    await gateway.must<Resynced>("POST", "/resync");
+  }
+  stopped = true;
+  await Promise.all(clients);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  const usage = await waitFor(
+    async () => await gateway.must<BudgetUsage>("GET", `${path}/usage`),
+    ({ used_tokens }) => used_tokens >= 33 * statuses.length,
+  );
+  expect(usage.used_tokens).toBe(33 * statuses.length);
+});
