@@ -11,6 +11,7 @@ import { loadKeySet } from "./adapters/key-set-http.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
 import { LedgerSpans } from "./adapters/ledger-spans.ts";
 import { ObjectPlaces } from "./adapters/object-places.ts";
+import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
@@ -99,6 +100,15 @@ function compose(bindings: Bindings): Isolate | EnvError {
         log: consoleLog,
       }),
       tallies,
+      traces:
+        env.otelEndpoint === null
+          ? noTraces
+          : new OtlpTraces({
+              endpoint: env.otelEndpoint,
+              fetch: async (url, init) => await fetch(url, init),
+              keepAlive: waitUntil,
+              tallies,
+            }),
       spans: new LedgerSpans({
         ledger: (shard) => places.ledger(`${env.cell}:${shard}`),
         shards: env.ledgerShards,

@@ -11,6 +11,7 @@ import {
   envDatabaseName,
   envEncryptionKey,
   envFlag,
+  envOptionalWebUrl,
   envSecret,
   envText,
   envWebUrl,
@@ -52,6 +53,7 @@ const schema = z.object({
   GATEWAY_CELLS: envCells,
   GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
   GATEWAY_REDIS_TOKEN: envText(""),
+  GATEWAY_OTEL_ENDPOINT: envOptionalWebUrl,
   GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
   GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
   GATEWAY_CLICKHOUSE_USER: envText("default"),
@@ -80,6 +82,8 @@ export interface Env {
   readonly cells: readonly CellPlan[];
   readonly redis: { readonly url: string; readonly token: string };
   readonly clickhouse: ClickhouseEnv;
+  /** Where traces are exported to, without a trailing slash; null: nowhere. */
+  readonly otelEndpoint: string | null;
   readonly apiKeyPepper: string | undefined;
   readonly encryptionKey: string | undefined;
   readonly internalToken: string | undefined;
@@ -123,6 +127,7 @@ export function parseEnv(bindings: object): Env {
     cell: value.GATEWAY_CELL,
     cells: value.GATEWAY_CELLS ?? [],
     redis: { url: value.GATEWAY_REDIS_URL, token: value.GATEWAY_REDIS_TOKEN },
+    otelEndpoint: value.GATEWAY_OTEL_ENDPOINT,
     clickhouse: {
       url: value.GATEWAY_CLICKHOUSE_URL,
       db: value.GATEWAY_CLICKHOUSE_DB,

@@ -13,6 +13,7 @@ import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { Tally } from "./domain/cell/tallies.ts";
 import type { Identity } from "./domain/identity.ts";
 import type { SpanRecord } from "./domain/trace.ts";
+import type { TraceContext } from "./domain/trace-context.ts";
 import type { UpstreamOutcomes } from "./domain/upstream-outcomes.ts";
 
 /** Unix epoch ms. */
@@ -158,6 +159,22 @@ export interface Tallying {
   count(tally: Tally): void;
 }
 
+/** A call that has ended, as the trace export takes it. */
+export interface FinishedCall {
+  readonly context: TraceContext;
+  readonly method: string;
+  readonly row: UsageRow;
+  /** Root first. */
+  readonly spans: readonly SpanRecord[];
+}
+
+/** The trace export of every call. Adding never delays or fails a request. */
+export interface Traces {
+  /** False: there is nothing to export to, and calls need no trace context. */
+  readonly enabled: boolean;
+  add(call: FinishedCall): void;
+}
+
 /** Spans of traced requests. Sending never delays or fails a request. */
 export interface Spans {
   send(requestId: string, spans: readonly SpanRecord[]): void;
@@ -188,5 +205,6 @@ export interface Ports {
   readonly alerts: Alerts;
   readonly tallies: Tallying;
   readonly spans: Spans;
+  readonly traces: Traces;
   readonly log: Log;
 }

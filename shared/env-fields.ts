@@ -68,6 +68,11 @@ export const envOptionalUrl = envText("").refine(
   "must be an http or https URL",
 );
 
+/** An http or https URL without a trailing slash, or null. */
+export const envOptionalWebUrl = envText("")
+  .refine((value) => value === "" || (URL.canParse(value) && /^https?:/.test(value)), "must be an http or https URL")
+  .transform((value) => (value === "" ? null : value.replace(/\/+$/, "")));
+
 /** A cell's name (decisions §0.2). */
 export const envCellName = z.string().regex(/^[a-z0-9-]{1,32}$/, "must match ^[a-z0-9-]{1,32}$");
 

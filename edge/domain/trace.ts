@@ -9,7 +9,8 @@ export type SpanName =
   | "cache_lookup"
   | "admission"
   | "upstream"
-  | "upstream_diagnostics";
+  | "upstream_diagnostics"
+  | "mcp_request";
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
 
@@ -27,13 +28,16 @@ export interface SpanRecord {
 export class OpenSpan {
   readonly name: SpanName;
   readonly startMs: number;
+  /** Its place among the root's children. */
+  readonly position: number;
   #endMs: number | null = null;
   #failed = false;
   #attributes: SpanAttributes = {};
 
-  constructor(name: SpanName, startMs: number) {
+  constructor(name: SpanName, startMs: number, position = 0) {
     this.name = name;
     this.startMs = startMs;
+    this.position = position;
   }
 
   set(attributes: SpanAttributes): void {
@@ -71,7 +75,7 @@ export class Trace {
 
   /** A child of the root. */
   begin(name: SpanName, nowMs: number): OpenSpan {
-    const span = new OpenSpan(name, nowMs);
+    const span = new OpenSpan(name, nowMs, this.#spans.length);
     this.#spans.push(span);
     return span;
   }

@@ -9,6 +9,7 @@ import { isUrlAllowed } from "../../shared/ssrf.ts";
 import type { Target } from "../domain/endpoint-order.ts";
 import { upstreamHeaders } from "../domain/forward-headers.ts";
 import type { OpenSpan } from "../domain/trace.ts";
+import { childSpanId, traceparentOf } from "../domain/trace-context.ts";
 import { asksForUsage } from "../domain/upstream-body.ts";
 import { upstreamUrl } from "../domain/upstream-url.ts";
 import { type Call, ClientGone, type ParsedCall } from "./context.ts";
@@ -93,10 +94,13 @@ async function ask(
   span: OpenSpan,
 ): Promise<Forwarded> {
   const { call, model, parsed } = sending;
-  const first = { ...(await send(sending, target, credential, stop, addsUsage(call, model, parsed))), span };
+  const headers = upstreamHeaders(call.request.headers, credential);
+  const context = call.traceContext;
+  if (context !== null) headers.set("traceparent", traceparentOf(context, childSpanId(context, span.position)));
+  const first = { ...(await send(sending, target, headers, stop, addsUsage(call, model, parsed))), span };
   if (!first.usageAdded || first.response.status !== 400 || !parsed.outgoing.resendable) return first;
   await first.response.body?.cancel().catch(() => undefined);
-  const second = await send(sending, target, credential, stop, false);
+  const second = await send(sending, target, headers, stop, false);
   // Only an answer that is better without it shows that the option was to blame, and not the rest of the request.
   if (second.response.ok) call.memory.usageOptionRefused.set(model.id, call.ports.clock() + OPTION_REFUSED_MS);
   return { ...second, span };
@@ -105,7 +109,7 @@ async function ask(
 async function send(
   { call, model, parsed, onFirstSend }: Sending,
   target: Target,
-  credential: string | null,
+  headers: Headers,
   stop: Stop,
   usageAdded: boolean,
 ): Promise<Omit<Forwarded, "span">> {
@@ -117,7 +121,7 @@ async function send(
   const response = await call.ports.upstream.fetch({
     url: upstreamUrl(target.apiBase, call.url.pathname, call.url.search),
     method: call.request.method,
-    headers: upstreamHeaders(call.request.headers, credential),
+    headers,
     body,
     signal: stop.signal,
     trusted: target.isDefault,

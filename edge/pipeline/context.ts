@@ -15,6 +15,7 @@ import type { RouteClass } from "../domain/route-class.ts";
 import type { SessionId } from "../domain/session-id.ts";
 import type { TokenEstimate } from "../domain/token-estimate.ts";
 import type { Trace } from "../domain/trace.ts";
+import type { TraceContext } from "../domain/trace-context.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Ports, UpstreamBody } from "../ports.ts";
 
@@ -96,6 +97,8 @@ export interface Call {
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** What it did when; kept only of traced keys and tenants. */
   readonly trace: Trace;
+  /** Its place in a distributed trace; null without an export. */
+  readonly traceContext: TraceContext | null;
   /** Learned on the way; what is still null was not reached. */
   readonly facts: {
     principal: Principal | null;

@@ -12,6 +12,8 @@ import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
 import { refuse } from "./refuse.ts";
 import { runOther } from "./run.ts";
+import { sendSpans, traced } from "./traced.ts";
+import { rowOf } from "./usage-record.ts";
 
 /** Answers a call to `/mcp/...`. Never throws. */
 export async function runMcp(received: Received): Promise<Response> {
@@ -34,6 +36,12 @@ async function answer(call: Call, target: McpTarget, counted: { server: string }
   const server = await accessMcpServer(call, target.server, (name) => {
     counted.server = name;
   });
-  const [answered] = await Promise.all([callMcpServer(call, server, target), readLevel(call)]);
-  return relayMcp(call, answered);
+  const calling = traced(call, "mcp_request", async (span) => {
+    span.set({ server: server.name });
+    return await callMcpServer(call, server, target);
+  });
+  const [answered] = await Promise.all([calling, readLevel(call)]);
+  const response = relayMcp(call, answered);
+  sendSpans(call, rowOf(call, { statusCode: response.status, admission: "fast" }));
+  return response;
 }

@@ -3,6 +3,7 @@
  */
 import { routeClassOf } from "../domain/route-class.ts";
 import { Trace } from "../domain/trace.ts";
+import { type TraceContext, traceContextOf } from "../domain/trace-context.ts";
 import type { Ports } from "../ports.ts";
 import type { Call, IsolateMemory, PipelineConfig } from "./context.ts";
 
@@ -26,6 +27,7 @@ export function receive(received: Received): Call {
     cleanups: [],
     arrivedMs,
     trace: new Trace(arrivedMs),
+    traceContext: received.ports.traces.enabled ? traceContext(received) : null,
     facts: {
       principal: null,
       identity: null,
@@ -43,4 +45,8 @@ export function receive(received: Received): Call {
       upstreamOutcomes: {},
     },
   };
+}
+
+function traceContext({ request, ports }: Received): TraceContext {
+  return traceContextOf(request.headers.get("traceparent"), () => ports.random.uuid().replaceAll("-", ""));
 }

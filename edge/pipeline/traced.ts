@@ -26,7 +26,8 @@ export function sendLate(call: Call, span: OpenSpan): void {
 
 /** Sends the spans of a call that ends with this row. */
 export function sendSpans(call: Call, row: UsageRow): void {
-  if (!isTraced(call)) return;
+  const context = call.traceContext?.sampled === true ? call.traceContext : null;
+  if (!isTraced(call) && context === null) return;
   const attributes = {
     path: call.url.pathname,
     model: row.model,
@@ -37,7 +38,9 @@ export function sendSpans(call: Call, row: UsageRow): void {
     attempts: call.trace.count("upstream"),
     session_id: row.session_id,
   };
-  call.ports.spans.send(call.requestId, call.trace.records({ statusCode: row.status_code, attributes }, row.ts_ms));
+  const spans = call.trace.records({ statusCode: row.status_code, attributes }, row.ts_ms);
+  if (isTraced(call)) call.ports.spans.send(call.requestId, spans);
+  if (context !== null) call.ports.traces.add({ context, method: call.request.method, row, spans });
 }
 
 function isTraced(call: Call): boolean {

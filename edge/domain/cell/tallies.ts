@@ -24,6 +24,11 @@ export const TALLY_METRICS = {
     labels: ["issuer_index", "result"],
     shown: [],
   },
+  gateway_otel_spans_dropped_total: {
+    help: "Spans that were not exported.",
+    labels: ["reason"],
+    shown: [["full"], ["failed"]],
+  },
 } as const satisfies Record<string, TallyMetric>;
 
 export type TallyName = keyof typeof TALLY_METRICS;

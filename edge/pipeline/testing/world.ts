@@ -13,7 +13,16 @@ import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
 import type { Identity } from "../../domain/identity.ts";
 import type { SpanRecord } from "../../domain/trace.ts";
-import type { Admission, CacheEntry, Directory, Ports, RecordSource, TokenVerdict, UpstreamCall } from "../../ports.ts";
+import type {
+  Admission,
+  CacheEntry,
+  Directory,
+  FinishedCall,
+  Ports,
+  RecordSource,
+  TokenVerdict,
+  UpstreamCall,
+} from "../../ports.ts";
 import { BodyRoom } from "../body-room.ts";
 import type { Call } from "../context.ts";
 import { type Received, receive } from "../receive.ts";
@@ -96,6 +105,8 @@ export class World {
   readonly provisioned: Identity[] = [];
   readonly alerts: Issue[] = [];
   readonly spans: SpanRecord[] = [];
+  tracesEnabled = false;
+  readonly finished: FinishedCall[] = [];
   readonly tallies: Tally[] = [];
   readonly pending: Promise<unknown>[] = [];
 
@@ -173,6 +184,7 @@ export class World {
           return await this.provision();
         },
       },
+      traces: { enabled: this.tracesEnabled, add: (finished) => void this.finished.push(finished) },
       spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
       tallies: { count: (tally) => void this.tallies.push(tally) },

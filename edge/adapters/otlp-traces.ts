@@ -1,0 +1,83 @@
+/**
+ * The trace export: OTLP over HTTP in protobuf (specification "Metrics", decisions §38). At most one export per 5 s or 512
+ * spans; beyond 2,048 waiting spans new ones are dropped. It never delays an answer, and its failure only counts.
+ */
+import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
+import type { ReadableSpan } from "@opentelemetry/sdk-trace";
+import type { FinishedCall, Tallying, Traces } from "../ports.ts";
+import { otlpSpansOf } from "./otlp-span.ts";
+
+const EXPORT_EVERY_MS = 5_000;
+const EXPORT_FROM_SPANS = 512;
+const WAITING_MAX_SPANS = 2_048;
+const DEADLINE_MS = 10_000;
+
+export interface OtlpTracesOptions {
+  /** GATEWAY_OTEL_ENDPOINT. */
+  readonly endpoint: string;
+  readonly fetch: typeof fetch;
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly tallies: Tallying;
+}
+
+export class OtlpTraces implements Traces {
+  readonly enabled = true;
+  readonly #options: OtlpTracesOptions;
+  #waiting: ReadableSpan[] = [];
+  /** The export that is due; null while nothing waits. */
+  #due: { readonly now: () => void } | null = null;
+
+  constructor(options: OtlpTracesOptions) {
+    this.#options = options;
+  }
+
+  add(call: FinishedCall): void {
+    const spans = otlpSpansOf(call);
+    if (this.#waiting.length + spans.length > WAITING_MAX_SPANS) {
+      this.#drop(spans.length, "full");
+      return;
+    }
+    this.#waiting.push(...spans);
+    if (this.#due === null) this.#schedule();
+    if (this.#waiting.length >= EXPORT_FROM_SPANS) this.#due?.now();
+  }
+
+  #schedule(): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, EXPORT_EVERY_MS);
+    this.#due = { now: resolve };
+    this.#options.keepAlive(
+      promise.then(async () => {
+        clearTimeout(timer);
+        this.#due = null;
+        await this.#export(this.#waiting.splice(0));
+      }),
+    );
+  }
+
+  async #export(spans: ReadableSpan[]): Promise<void> {
+    try {
+      const body = ProtobufTraceSerializer.serializeRequest(spans);
+      if (body === undefined) throw new Error("not serialized");
+      const response = await this.#options.fetch(`${this.#options.endpoint}/v1/traces`, {
+        method: "POST",
+        headers: { "content-type": "application/x-protobuf" },
+        body: new Uint8Array(body),
+        redirect: "manual",
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      });
+      await response.body?.cancel();
+      if (!response.ok) throw new Error("refused");
+    } catch {
+      this.#drop(spans.length, "failed");
+    }
+  }
+
+  #drop(spans: number, reason: "full" | "failed"): void {
+    for (let n = 0; n < spans; n += 1)
+      this.#options.tallies.count({ metric: "gateway_otel_spans_dropped_total", labels: [reason] });
+  }
+}
+
+/** What there is without GATEWAY_OTEL_ENDPOINT. */
+export const noTraces: Traces = { enabled: false, add: () => undefined };

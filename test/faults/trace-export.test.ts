@@ -1,0 +1,151 @@
+/** The trace export, decoded with OpenTelemetry's own messages (specification "Metrics", decisions §38). */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+interface OtlpSpan {
+  readonly traceId: Uint8Array;
+  readonly spanId: Uint8Array;
+  readonly parentSpanId?: Uint8Array;
+  readonly name: string;
+  readonly kind: number;
+  readonly attributes: readonly { key: string; value: { stringValue?: string; intValue?: { toString(): string } } }[];
+  readonly status?: { code?: number };
+}
+
+interface OtlpRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: OtlpSpan["attributes"] };
+    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
+  }[];
+}
+
+const messages = createRequire(import.meta.url)("otlp-messages/build/src/generated/root") as {
+  opentelemetry: {
+    proto: { collector: { trace: { v1: { ExportTraceServiceRequest: { decode(bytes: Uint8Array): OtlpRequest } } } } };
+  };
+};
+const { ExportTraceServiceRequest } = messages.opentelemetry.proto.collector.trace.v1;
+
+const received: OtlpRequest[] = [];
+let failing = false;
+const sink = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    const known = request.url === "/v1/traces" && request.headers["content-type"] === "application/x-protobuf";
+    if (known && !failing) received.push(ExportTraceServiceRequest.decode(Buffer.concat(chunks)));
+    response.writeHead(known && !failing ? 200 : 500).end();
+  });
+});
+
+let folder: string;
+let upstream: TestUpstream;
+let stack: Stack;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-traces-"));
+  upstream = await startTestUpstream();
+  await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
+  const endpoint = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`;
+  stack = await startStack({ env: stackEnv(folder, { GATEWAY_OTEL_ENDPOINT: endpoint }) });
+  gateway = new Gateway(stack);
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+  sink.closeAllConnections();
+  sink.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString("hex");
+
+function attributesOf(span: { readonly attributes: OtlpSpan["attributes"] }): Record<string, string> {
+  return Object.fromEntries(
+    span.attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue?.toString() ?? ""]),
+  );
+}
+
+/** The spans of a trace, once its root has arrived. */
+async function trace(traceId: string): Promise<readonly OtlpSpan[]> {
+  return await waitFor(
+    () =>
+      received
+        .flatMap((request) => request.resourceSpans)
+        .flatMap((resource) => resource.scopeSpans)
+        .flatMap((scope) => scope.spans)
+        .filter((span) => hex(span.traceId) === traceId),
+    (spans) => spans.some((span) => span.name === "proxy_request"),
+    30_000,
+  );
+}
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PARENT = "00f067aa0ba902b7";
+
+describe("the trace export", () => {
+  it("tells every call as a part of its client's trace, and the upstream which span calls it", async () => {
+    const minted = await gateway.mint(upstream.url);
+    const response = await gateway.chat(minted, {
+      body: { user: "someone" },
+      headers: { traceparent: `00-${TRACE}-${PARENT}-01` },
+    });
+    await response.text();
+    const spans = await trace(TRACE);
+    // A cell that has just started outdates what its isolate read before: the key may be resolved twice.
+    expect(new Set(spans.map((span) => span.name))).toEqual(
+      new Set(["proxy_request", "auth_resolve", "reserve_budget", "upstream_request"]),
+    );
+    const root = spans.find((span) => span.name === "proxy_request");
+    expect([hex(root?.parentSpanId), root?.kind, root?.status?.code ?? 0]).toEqual([PARENT, 2, 0]);
+    expect(root === undefined ? {} : attributesOf(root)).toMatchObject({
+      "http.request.method": "POST",
+      "http.response.status_code": "200",
+      "url.path": "/v1/chat/completions",
+      "gen_ai.operation.name": "chat",
+      "gen_ai.request.model": minted.model.model_name,
+      "gen_ai.usage.input_tokens": "11",
+      "gen_ai.usage.output_tokens": "22",
+      "session.id": "someone",
+      "session.id.source": "client",
+    });
+    for (const span of spans) if (span !== root) expect(hex(span.parentSpanId)).toBe(hex(root?.spanId));
+    expect(new Set(spans.map((span) => hex(span.spanId))).size).toBe(spans.length);
+    const calling = spans.find((span) => span.name === "upstream_request");
+    expect(upstream.seen(minted.mark)[0]?.headers["traceparent"]).toBe(`00-${TRACE}-${hex(calling?.spanId)}-01`);
+    const [resource] = received.flatMap((request) => request.resourceSpans);
+    expect(resource === undefined ? {} : attributesOf(resource.resource)).toEqual({ "service.name": "gateway" });
+  });
+
+  it("names what failed, follows a client that does not record, and holds nobody up when it fails", async () => {
+    const minted = await gateway.mint(upstream.url, "status=503");
+    const failed = "a".repeat(32);
+    await (await gateway.chat(minted, { headers: { traceparent: `00-${failed}-${PARENT}-01` } })).text();
+    const root = (await trace(failed)).find((span) => span.name === "proxy_request");
+    expect([root?.status?.code, root === undefined ? {} : attributesOf(root)["error.type"]]).toEqual([2, "502"]);
+
+    failing = true;
+    const unrecorded = "b".repeat(32);
+    const served = await gateway.mint(upstream.url);
+    await (await gateway.chat(served, { headers: { traceparent: `00-${unrecorded}-${PARENT}-00` } })).text();
+    expect(upstream.seen(served.mark)[0]?.headers["traceparent"]).toMatch(new RegExp(`^00-${unrecorded}-.{16}-00$`));
+    expect((await gateway.chat(served)).status).toBe(200);
+    await waitFor(
+      async () => await (await fetch(`${stack.metricsUrl}/metrics`)).text(),
+      (text) => /gateway_otel_spans_dropped_total\{[^}]*reason="failed"[^}]*\} [1-9]/.test(text),
+      30_000,
+    );
+    expect(received.some((request) => JSON.stringify(request).includes(unrecorded))).toBe(false);
+  });
+});
