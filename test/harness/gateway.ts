@@ -110,11 +110,16 @@ export class Gateway {
 
   /** The request ids of all of a tenant's rows, newest first; a row that is there twice is there twice. */
   async requestIds(tenantId: string): Promise<readonly string[]> {
-    const seen: string[] = [];
+    return (await this.allRows(tenantId)).map((row) => row.request_id);
+  }
+
+  /** All of a tenant's rows, newest first. */
+  async allRows(tenantId: string): Promise<readonly UsageLog[]> {
+    const seen: UsageLog[] = [];
     let cursor = "";
     for (;;) {
       const page = await this.rows(tenantId, cursor);
-      seen.push(...page.map((row) => row.request_id));
+      seen.push(...page);
       const last = page.at(-1);
       if (page.length < 200 || last === undefined) return seen;
       cursor = `&before_ms=${last.ts_ms}&before_request_id=${last.request_id}`;
