@@ -59,7 +59,7 @@ function lastCreated(page: PageQuery): { readonly time: SQL; readonly id: string
   return { time: timeOf(at), id };
 }
 
-/** The time of a cursor, in microseconds since the epoch. */
+/** A time by its microseconds since the epoch, digits; also one of a year that no ISO text of four digits can say. */
 export const timeOf = (micros: string): SQL => sql`to_timestamp(0) + ${micros}::bigint * interval '1 microsecond'`;
 
 export const byCreated = (columns: Created): SQL[] => [asc(columns.created_at), asc(columns.id)];

@@ -25,8 +25,8 @@ export async function listAudit(ctx: VerbContext, query: unknown): Promise<Page<
           action === undefined ? undefined : inArray(auditLog.action, action),
           entity_type === undefined ? undefined : eq(auditLog.entity_type, entity_type),
           entity_id === undefined ? undefined : eq(auditLog.entity_id, entity_id),
-          since_ms === undefined ? undefined : gte(auditLog.ts, new Date(since_ms)),
-          until_ms === undefined ? undefined : lte(auditLog.ts, new Date(until_ms)),
+          since_ms === undefined ? undefined : gte(auditLog.ts, timeOf(`${since_ms}000`)),
+          until_ms === undefined ? undefined : lte(auditLog.ts, timeOf(`${until_ms}999`)),
           at === undefined ? undefined : sql`(${auditLog.ts}, ${auditLog.id}) < (${timeOf(at)}, ${id}::bigint)`,
         ),
       )
