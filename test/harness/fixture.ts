@@ -17,6 +17,7 @@ export function useGateway(): Fixture {
     proxyUrl: inject("proxyUrl"),
     adminUrl: inject("adminUrl"),
     adminToken: inject("adminToken"),
+    metricsUrl: inject("metricsUrl"),
   });
   beforeAll(async () => {
     upstream = await startTestUpstream();

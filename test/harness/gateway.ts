@@ -13,6 +13,8 @@ export interface Addresses {
   readonly proxyUrl: string;
   readonly adminUrl: string;
   readonly adminToken: string;
+  /** Where it can be seen that a write has reached every cell; without it such a write has to be confirmed at once. */
+  readonly metricsUrl?: string;
 }
 
 export interface Minted {
@@ -56,8 +58,19 @@ export class Gateway {
     const response = await this.admin(method, path, body);
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-    if (response.headers.has("x-gateway-sync")) throw new Error(`${method} ${path} was not confirmed by every cell`);
+    if (response.headers.has("x-gateway-sync")) await this.#confirmed(`${method} ${path}`);
     return (text === "" ? null : JSON.parse(text)) as T;
+  }
+
+  /** A write whose answer did not wait for every cell any longer has reached them once nothing is pending. */
+  async #confirmed(write: string): Promise<void> {
+    const { metricsUrl } = this.#at;
+    if (metricsUrl === undefined) throw new Error(`${write} was not confirmed by every cell`);
+    await waitFor(
+      async () => await (await fetch(`${metricsUrl}/metrics`)).text(),
+      (text) => /^gateway_outbox_pending(\{[^}]*\})? 0$/m.test(text),
+      60_000,
+    );
   }
 
   /** A tenant with a key, and a model whose upstream behaves as told. */

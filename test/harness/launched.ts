@@ -15,6 +15,7 @@ export interface Launched {
   readonly process: ChildProcess;
   readonly proxyUrl: string;
   readonly adminUrl: string;
+  readonly metricsUrl: string;
   readonly adminToken: string;
   /** Everything printed so far. */
   readonly output: () => string;
@@ -77,6 +78,7 @@ export async function whenReady({ process: child, output, exited }: Starting, da
     process: child,
     proxyUrl: address("data plane"),
     adminUrl: address("management API"),
+    metricsUrl: address("metrics"),
     adminToken: readFileSync(join(dataDir, "admin-token"), "utf8").trim(),
     output,
     end: async (signal) => {

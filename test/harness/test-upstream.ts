@@ -34,7 +34,7 @@ export async function startTestUpstream(): Promise<TestUpstream> {
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const text = Buffer.concat(chunks).toString("utf8");
-      const body = text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
+      const body = text.trimStart().startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
       const [, name = "", words = String(body["model"])] = ADDRESS.exec(request.url ?? "") ?? [];
       const seen: SeenRequest = {
         path: request.url ?? "",
