@@ -11,8 +11,8 @@ import { type Call, ClientGone } from "./context.ts";
 export async function readBody(call: Call): Promise<Uint8Array<ArrayBuffer>> {
   const { request, config } = call;
   const declared = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (declared > ROOM_FREE_BYTES && declared <= config.maxBodyBytes) {
-    await takeRoom(call, declared);
+  if (declared <= config.maxBodyBytes) {
+    if (declared > ROOM_FREE_BYTES) await takeRoom(call, declared);
     // Read natively into one buffer: chunks on the way would be garbage of the same size.
     const body = await request.arrayBuffer().catch((cause: unknown) => {
       throw new ClientGone("the request body broke off", { cause });
