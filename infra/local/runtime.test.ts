@@ -43,3 +43,10 @@ it("stops the start for a variable that the Worker would refuse, by its name", a
     await expect(check).rejects.toThrow(name);
   }
 });
+
+it("names no jurisdiction to the runtime of one machine, and leaves a list that cannot be read to the check", () => {
+  const plan = { cell: "local", url: "https://gateway.example", continents: ["EU"] };
+  const GATEWAY_CELLS = JSON.stringify([{ ...plan, jurisdiction: "eu" }]);
+  expect(JSON.parse(bindings({ GATEWAY_CELLS })["GATEWAY_CELLS"] ?? "")).toEqual([{ ...plan, colos: [] }]);
+  expect(bindings({ GATEWAY_CELLS: "{}" })["GATEWAY_CELLS"]).toBe("{}");
+});

@@ -3,6 +3,7 @@
  * somebody works on it. The runtime's port changes with each start; the front asks for it.
  */
 import { join } from "node:path";
+import { envCells } from "../../shared/cells.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import { StackEnvError } from "./env.ts";
 import type { RunningClickhouse } from "./stores.ts";
@@ -53,7 +54,12 @@ export function workerBindings(
   return {
     GATEWAY_CELL: "local",
     GATEWAY_INTERNAL_BASE_URL: controlUrl,
-    ...Object.fromEntries(passed.map((name) => [name, config.variables[name] ?? ""])),
+    ...Object.fromEntries(
+      passed.map((name) => {
+        const value = config.variables[name] ?? "";
+        return [name, name === "GATEWAY_CELLS" ? placeless(value) : value];
+      }),
+    ),
     GATEWAY_INTERNAL_TOKEN: internalToken,
     GATEWAY_REDIS_URL: redis.url,
     GATEWAY_REDIS_TOKEN: redis.token,
@@ -61,6 +67,13 @@ export function workerBindings(
     GATEWAY_CLICKHOUSE_USER: clickhouse.user,
     GATEWAY_CLICKHOUSE_PASSWORD: clickhouse.password,
   };
+}
+
+/** A list of cells without jurisdictions: there are none on one machine, and its runtime refuses to name one. */
+function placeless(cells: string): string {
+  const parsed = envCells.safeParse(cells);
+  if (!parsed.success || parsed.data === undefined) return cells;
+  return JSON.stringify(parsed.data.map(({ jurisdiction: _none, ...cell }) => cell));
 }
 
 /** Checks bindings by the Worker's own rules. Throws StackEnvError that names the variable. */

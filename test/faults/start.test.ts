@@ -37,6 +37,7 @@ describe("a start that cannot be", () => {
     ["GATEWAY_CELL", "Not A Cell"],
     ["GATEWAY_DATABASE_URL", "mysql://h/db"],
     ["GATEWAY_CELLS", "{}"],
+    ["GATEWAY_CELLS", '[{"cell":"elsewhere","url":"http://127.0.0.1:1"}]'],
     ["GATEWAY_ALLOWED_PRIVATE_CIDRS", "10.0.0.0/99"],
     ["GATEWAY_MAX_BODY_BYTES", "-1"],
     ["GATEWAY_UPSTREAM_BASE_URL", "not-a-url"],
