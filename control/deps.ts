@@ -51,6 +51,7 @@ export interface Deps {
 const RESOLVE_WITHIN_MS = 5000;
 const OUTBOX_EVERY_MS = 1000;
 const OUTBOX_WATCH_EVERY_MS = 10_000;
+const BUDGETS_EVERY_MS = 10_000;
 const COMPARE_EVERY_MS = 300_000;
 const EXPIRY_EVERY_MS = 3_600_000;
 const PRUNE_EVERY_MS = 3_600_000;
@@ -99,7 +100,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     { name: "outbox", everyMs: OUTBOX_EVERY_MS, run: async () => await publisher.publishDue(new Date()) },
     { name: "analytics_schema", everyMs: ANALYTICS_EVERY_MS, run: async () => await analytics.migrate() },
     { name: "resync_at_start", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
-    { name: "budgets_at_start", everyMs: OUTBOX_EVERY_MS, run: rebuildAtStart },
+    { name: "budgets_at_start", everyMs: BUDGETS_EVERY_MS, run: rebuildAtStart },
     { name: "outbox_watch", everyMs: OUTBOX_WATCH_EVERY_MS, run: async () => await watch.run(Date.now()) },
     { name: "tenant_expiry", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
     { name: "outbox_prune", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },

@@ -16,8 +16,9 @@ export async function setCapacity(
 ): Promise<Written<Capacity>> {
   const address = cellOf(directory, query);
   const body = parse(setCapacitySchema, input);
+  // A cell that is away is found out before the write, which would hold back every other meanwhile.
+  const before = await askCell(address, async () => await directory.cells.stats(address));
   return await write(ctx, async (_tx, journal) => {
-    const before = await askCell(address, async () => await directory.cells.stats(address));
     journal.audit({
       action: "set_capacity",
       entityType: "settings",
