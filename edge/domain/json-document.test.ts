@@ -59,6 +59,15 @@ describe("reading a document", () => {
     }
   });
 
+  it("knows the length of strings about as long as what is kept of one", () => {
+    for (let length = 65_530; length < 65_540; length += 1) {
+      const document = readJson(bytesOf(`{"long":"${"x".repeat(length)}"}`), 0);
+      const long = String(document?.root["long"]);
+      expect([length, document?.codePoints(long)]).toEqual([length, length]);
+      expect([length, document?.text(long)]).toEqual([length, "x".repeat(Math.min(length, 65_536))]);
+    }
+  });
+
   it("gives a cut text without its mark, and reads no string that JSON does not allow", () => {
     const long = "y".repeat(100_000);
     const document = readJson(bytesOf(JSON.stringify({ long, short: "s" })), 0);

@@ -85,14 +85,16 @@ function cutLongStrings(bytes: Uint8Array, lengths: number[]): Uint8Array | null
     const end = stringEnd(bytes, at);
     if (end === null) break;
     if (end - at > KEPT_STRING_BYTES) {
-      const measured = measure(bytes, at + 1, end - 1);
-      if (measured === null || !isUtf8(bytes.subarray(at, end))) return null;
+      const kept = walk(bytes, at + 1, Math.min(at + 1 + KEPT_STRING_BYTES, end - 1));
+      const rest = kept === null ? null : walk(bytes, kept.end, end - 1);
+      if (kept === null || rest === null || rest.end !== end - 1) return null;
+      if (!(kept.ascii && rest.ascii) && !isUtf8(bytes.subarray(at, end))) return null;
       pieces.push(
         bytes.subarray(copied, at + 1),
         encoder.encode(`${MARK}${lengths.length};`),
-        bytes.subarray(at + 1, measured.safeEnd),
+        bytes.subarray(at + 1, kept.end),
       );
-      lengths.push(measured.points);
+      lengths.push(kept.points + rest.points);
       copied = end - 1;
     }
     at = bytes.indexOf(QUOTE, end);
@@ -101,18 +103,33 @@ function cutLongStrings(bytes: Uint8Array, lengths: number[]): Uint8Array | null
   return concat(pieces);
 }
 
-/** Code points of an encoded string, and where it may be cut without splitting a character or an escape; null: no string. */
-function measure(bytes: Uint8Array, start: number, end: number): { points: number; safeEnd: number } | null {
+interface Measured {
+  readonly points: number;
+  /** Where the walk ended: one past the last whole character before its bound. */
+  readonly end: number;
+  readonly ascii: boolean;
+}
+
+/** Walks over the characters and escapes of an encoded string up to `bound`; null when JSON has none such. */
+function walk(bytes: Uint8Array, start: number, bound: number): Measured | null {
   let points = 0;
-  let safeEnd = start;
-  for (let at = start; at < end; ) {
-    const size = unitSize(bytes, at);
-    if (size === null) return null;
-    if (at + size - start <= KEPT_STRING_BYTES) safeEnd = at + size;
-    points += 1;
+  let ascii = true;
+  let at = start;
+  while (at < bound) {
+    const byte = bytes[at] ?? 0;
+    let size = 1;
+    // Plain letters and digits are most of what is long: they get no call.
+    if (byte < 0x20 || byte > 0x7f || byte === BACKSLASH) {
+      const unit = unitSize(bytes, at);
+      if (unit === null) return null;
+      if (at + unit > bound) break;
+      size = unit;
+      ascii &&= byte < 0x80;
+    }
     at += size;
+    points += 1;
   }
-  return { points, safeEnd };
+  return { points, end: at, ascii };
 }
 
 function isUtf8(bytes: Uint8Array): boolean {
