@@ -17,6 +17,9 @@ import type { VerbContext, Written } from "./context.ts";
  */
 const WRITE_LOCK = 727275;
 
+/** Outbox rows; a smaller write is published before anybody else looks. */
+const LARGE_WRITE = 500;
+
 export interface AuditEntry {
   readonly action: string;
   readonly entityType:
@@ -235,5 +238,11 @@ async function saveOutbox(tx: Transaction, journal: Journal): Promise<readonly n
       .returning({ id: outbox.id });
     ids.push(...saved.map((row) => row.id));
   }
+  // else the outbox job would publish the rows of a large write a second time, beside the write itself
+  if (ids.length > LARGE_WRITE)
+    await tx
+      .update(outbox)
+      .set({ next_attempt_at: sql`now() + ${ids.length} * interval '5 milliseconds'` })
+      .where(eq(outbox.rev, journal.rev));
   return ids;
 }

@@ -1,0 +1,82 @@
+/**
+ * 50,000 keys at once: a backup of that size is restored and published by a service with a small heap, and the keys of one
+ * tenant that has very many are read by the page.
+ */
+import { createServer } from "node:http";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { listen } from "../../infra/local/listen.ts";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { startControl, type TestControl } from "../harness/control.ts";
+import { newDatabase } from "../harness/control-database.ts";
+import { type ControlProcess, PROCESS_TOKEN, startControlProcess } from "../harness/control-process.ts";
+import { seedMany } from "../harness/many-tenants.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const QUANTITY = { tenants: 10_000, keysEach: 4, keysOfLarge: 10_000 };
+const KEYS = QUANTITY.tenants * QUANTITY.keysEach + QUANTITY.keysOfLarge;
+/** The file alone is some 28 MB of it while it is read. */
+const HEAP_MIB = 160;
+
+let control: TestControl;
+const ends: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  control = await startControl({ encryptionKey: null });
+  await seedMany(control.connection.db, QUANTITY);
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+  await control.close();
+});
+
+it("reads the keys of a tenant with very many by the page", async () => {
+  const { rows } = (await control.connection.db.execute(sql`
+    EXPLAIN SELECT * FROM api_keys WHERE tenant_id = (SELECT id FROM tenants WHERE name = 'large')
+    ORDER BY created_at DESC, id DESC LIMIT 101`)) as unknown as { rows: { "QUERY PLAN": string }[] };
+  const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+  expect(plan).toContain("api_keys_tenant_order");
+  expect(plan).not.toContain("Sort");
+});
+
+it("restores and publishes 50,000 keys with a small heap", { timeout: 300_000 }, async () => {
+  const file = await (await control.request("GET", "/api/v1/backup/export")).text();
+  const { service, keyCopies } = await startSmall();
+  const restored = await service.request("POST", "/api/v1/backup/restore", file);
+  expect([restored.status, await restored.json()]).toMatchObject([
+    200,
+    { tenants: { created: QUANTITY.tenants + 1, updated: 0 }, api_keys: { created: KEYS, updated: 0 } },
+  ]);
+  const again = await (await service.request("GET", "/api/v1/backup/export")).text();
+  expect(dataOf(again) === dataOf(file)).toBe(true);
+  await waitFor(keyCopies, (count) => count === KEYS, 240_000);
+});
+
+const dataOf = (file: string): string => file.slice(file.indexOf('"data":'));
+
+/** A service on an empty database with a store of its own, and a cell that takes everything. */
+async function startSmall(): Promise<{ service: ControlProcess; keyCopies: () => Promise<number> }> {
+  const backend = memoryBackend();
+  const store = await startRedisBridge({ backend, token: PROCESS_TOKEN });
+  const cell = createServer((request, response) => {
+    request.resume().on("end", () => response.writeHead(204).end());
+  });
+  const cellAt = await listen(cell, "127.0.0.1", 0);
+  const service = await startControlProcess({
+    databaseUrl: await newDatabase(),
+    storeUrl: store.url,
+    cellUrl: cellAt.url,
+    heapMib: HEAP_MIB,
+  });
+  ends.push(async () => {
+    await service.end();
+    await cellAt.close();
+    await store.close();
+  });
+  const keyCopies = async (): Promise<number> => {
+    const [, names] = (await backend.call(["SCAN", "0", "MATCH", "key:*", "COUNT", "1000000"])) as [string, string[]];
+    return names.length;
+  };
+  return { service, keyCopies };
+}

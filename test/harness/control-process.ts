@@ -1,0 +1,79 @@
+/**
+ * The control service as a process on a given database and key-value store; its analytics store is nowhere.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+export const PROCESS_TOKEN = "token";
+
+export interface ControlProcess {
+  readonly admin: string;
+  /** Entries of the log so far. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  request(method: string, path: string, body?: string | object): Promise<Response>;
+  /** Kills it. */
+  end(): Promise<void>;
+}
+
+export interface ProcessOptions {
+  readonly databaseUrl: string;
+  /** The key-value store's address, for {@link PROCESS_TOKEN}. */
+  readonly storeUrl: string;
+  /** Where its cell is; nowhere when it is not said. */
+  readonly cellUrl?: string;
+  /** Most that its heap may become. */
+  readonly heapMib?: number;
+}
+
+/** Starts it and waits until it listens. Throws its last words when it ends instead. */
+export async function startControlProcess({
+  databaseUrl,
+  storeUrl,
+  cellUrl = "http://127.0.0.1:9",
+  heapMib,
+}: ProcessOptions): Promise<ControlProcess> {
+  const main = join(import.meta.dirname, "../../control/main.ts");
+  const flags = heapMib === undefined ? [] : [`--max-old-space-size=${heapMib}`];
+  const child = spawn(process.execPath, [...flags, main], {
+    env: {
+      GATEWAY_ADMIN_TOKEN: PROCESS_TOKEN,
+      GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
+      GATEWAY_METRICS_LISTEN: "127.0.0.1:0",
+      GATEWAY_DATABASE_URL: databaseUrl,
+      GATEWAY_REDIS_URL: storeUrl,
+      GATEWAY_REDIS_TOKEN: PROCESS_TOKEN,
+      GATEWAY_CLICKHOUSE_URL: "http://127.0.0.1:9",
+      GATEWAY_EDGE_BASE_URL: cellUrl,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const lines: string[] = [];
+  createInterface({ input: child.stderr }).on("line", (line) => lines.push(line));
+  const first = once(createInterface({ input: child.stdout }), "line").then(([text]) => String(text));
+  const ended = once(child, "exit").then(() => {
+    throw new Error(`ended instead of listening: ${lines.slice(-3).join(" | ")}`);
+  });
+  const { admin } = JSON.parse(await Promise.race([first, ended])) as { admin: string };
+  ended.catch(() => undefined);
+  return {
+    admin,
+    get log() {
+      return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+    request: async (method, path, body) =>
+      await fetch(`${admin}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${PROCESS_TOKEN}` },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      }),
+    end: async () => await kill(child),
+  };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
