@@ -4,43 +4,22 @@ import { describe, expect, it } from "vitest";
 import { usageDailyQuerySchema } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { KEY, ledgerRow, TENANT, TestLedger } from "../../test/harness/ledger.ts";
+import { DAY_MS, OTHER_KEY, OTHER_TENANT, someTraffic, used } from "../../test/harness/ledger-traffic.ts";
 import { dropExpired } from "./retention.ts";
 import { readDaily } from "./usage-daily.ts";
 
 const NOW = Date.UTC(2026, 0, 9, 12);
-const DAY_MS = 86_400_000;
-const OTHER = "33333333-3333-4333-8333-333333333333";
-const OTHER_KEY = "44444444-4444-4444-8444-444444444444";
 const ledger = new TestLedger();
 ledger.use();
 
 const row = (change: Partial<UsageRow> = {}): UsageRow => ledgerRow(NOW - 1000, change);
-const used = (input: number, output: number, costUsd: number) => ({
-  input_tokens: input,
-  output_tokens: output,
-  total_tokens: input + output,
-  cost_usd: costUsd,
-});
-
-/** Two tenants, a refusal of nobody, internal traffic, and something from the day before yesterday. */
-async function someTraffic(): Promise<void> {
-  await ledger.insert([
-    row({ ...used(10, 20, 0.1), ttft_ms: 100, total_ms: 1100 }),
-    row({ ...used(1, 2, 0.01), status_code: 500, model: "n" }),
-    row({ ...used(100, 200, 0.05), tenant_id: OTHER, key_id: OTHER_KEY, ttft_ms: 50, total_ms: 550 }),
-    row({ tenant_id: NIL_UUID, key_id: NIL_UUID, status_code: 401, model: "" }),
-    row({ ...used(5, 5, 0), request_type: "health_probe", tenant_id: NIL_UUID, key_id: NIL_UUID }),
-    row({ ...used(7, 7, 0), request_type: "benchmark" }),
-    row({ ...used(1000, 0, 1), ts_ms: NOW - 2 * DAY_MS }),
-  ]);
-}
 
 describe("the daily rollup", () => {
   const daily = async (query: Record<string, string> = {}) =>
     await readDaily(ledger.store, usageDailyQuerySchema.parse(query), NOW);
 
   it("is there by day, tenant, key, model, and key and model", async () => {
-    await someTraffic();
+    await ledger.insert(someTraffic(NOW));
     const days = await daily();
     expect(
       days.map(({ day, requests, success_requests, error_requests }) => [
@@ -63,7 +42,7 @@ describe("the daily rollup", () => {
     });
     expect((await daily({ group_by: "tenant" })).map((one) => [one.day, one.tenant_id, one.total_tokens])).toEqual([
       ["", TENANT, 1033],
-      ["", OTHER, 300],
+      ["", OTHER_TENANT, 300],
     ]);
     expect(
       (await daily({ group_by: "key", key_id: `${KEY.toUpperCase()},${OTHER_KEY}` })).map((one) => one.key_id),
@@ -79,7 +58,7 @@ describe("the daily rollup", () => {
   });
 
   it("outlives the raw rows it was made of", async () => {
-    await someTraffic();
+    await ledger.insert(someTraffic(NOW));
     await ledger.run(`TRUNCATE TABLE ${ledger.db}.usage_raw`);
     expect(await daily()).toHaveLength(2);
   });

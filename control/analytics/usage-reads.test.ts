@@ -10,8 +10,9 @@ import {
   usageSeriesQuerySchema,
   usageTotalsQuerySchema,
 } from "../../shared/schema/usage-reads.ts";
-import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
 import { KEY, ledgerRow, TENANT, TestLedger } from "../../test/harness/ledger.ts";
+import { DAY_MS, OTHER_KEY, OTHER_TENANT, someTraffic, used } from "../../test/harness/ledger-traffic.ts";
 import { readKeySummaries, readKeySummary } from "./key-summaries.ts";
 import { readSpans } from "./spans.ts";
 import { readCacheUsage, readCosts, readOverviewTotals } from "./usage-costs.ts";
@@ -20,45 +21,23 @@ import { readModelSeries, readSeries, readTenantSeries } from "./usage-series.ts
 import { readBreakdown, readTotals } from "./usage-totals.ts";
 
 const NOW = Date.UTC(2026, 0, 9, 12);
-const DAY_MS = 86_400_000;
-const OTHER = "33333333-3333-4333-8333-333333333333";
-const OTHER_KEY = "44444444-4444-4444-8444-444444444444";
 const ledger = new TestLedger();
 ledger.use();
 
 const row = (change: Partial<UsageRow> = {}): UsageRow => ledgerRow(NOW - 1000, change);
-const used = (input: number, output: number, costUsd: number) => ({
-  input_tokens: input,
-  output_tokens: output,
-  total_tokens: input + output,
-  cost_usd: costUsd,
-});
-
-/** Two tenants, a refusal of nobody, internal traffic, and something from the day before yesterday. */
-async function someTraffic(): Promise<void> {
-  await ledger.insert([
-    row({ ...used(10, 20, 0.1), ttft_ms: 100, total_ms: 1100 }),
-    row({ ...used(1, 2, 0.01), status_code: 500, model: "n" }),
-    row({ ...used(100, 200, 0.05), tenant_id: OTHER, key_id: OTHER_KEY, ttft_ms: 50, total_ms: 550 }),
-    row({ tenant_id: NIL_UUID, key_id: NIL_UUID, status_code: 401, model: "" }),
-    row({ ...used(5, 5, 0), request_type: "health_probe", tenant_id: NIL_UUID, key_id: NIL_UUID }),
-    row({ ...used(7, 7, 0), request_type: "benchmark" }),
-    row({ ...used(1000, 0, 1), ts_ms: NOW - 2 * DAY_MS }),
-  ]);
-}
 
 describe("usage by tenant, key or model", () => {
   const totals = async (query: Record<string, string> = {}) =>
     await readTotals(ledger.store, usageTotalsQuerySchema.parse(query), NOW);
 
   it("sums what was asked for, most tokens first, without internal traffic and nobody's refusals", async () => {
-    await someTraffic();
+    await ledger.insert(someTraffic(NOW));
     expect(await totals()).toEqual([
-      { tenant_id: OTHER, requests: 1, ...used(100, 200, 0.05) },
+      { tenant_id: OTHER_TENANT, requests: 1, ...used(100, 200, 0.05) },
       { tenant_id: TENANT, requests: 2, ...used(11, 22, 0.11) },
     ]);
     expect(await totals({ group_by: "key", limit: "1" })).toEqual([
-      { key_id: OTHER_KEY, tenant_id: OTHER, requests: 1, ...used(100, 200, 0.05) },
+      { key_id: OTHER_KEY, tenant_id: OTHER_TENANT, requests: 1, ...used(100, 200, 0.05) },
     ]);
     expect(await totals({ group_by: "model", tenant_id: TENANT })).toEqual([
       { model: "m", requests: 1, ...used(10, 20, 0.1) },
@@ -69,7 +48,7 @@ describe("usage by tenant, key or model", () => {
   });
 
   it("breaks spend down by model and key, most expensive first", async () => {
-    await someTraffic();
+    await ledger.insert(someTraffic(NOW));
     const rows = await readBreakdown(ledger.store, usageBreakdownQuerySchema.parse({}), NOW);
     expect(
       rows.map(({ model, key_id, cost_usd, gen_tokens_per_sec }) => [model, key_id, cost_usd, gen_tokens_per_sec]),
@@ -83,7 +62,7 @@ describe("usage by tenant, key or model", () => {
 
 describe("what keys have done", () => {
   it("within a window, busiest first, the last request included", async () => {
-    await someTraffic();
+    await ledger.insert(someTraffic(NOW));
     await ledger.insert([row({ ts_ms: NOW - 10, model: "last", status_code: 499 })]);
     const rows = await readKeySummaries(ledger.store, keySummariesQuerySchema.parse({}), NOW);
     expect(
@@ -119,7 +98,7 @@ describe("what keys have done", () => {
     expect(ever).toMatchObject({ requests: 1, cost_usd: 1, energy_wh: 3 });
     const never = await readKeySummary(
       ledger.store,
-      { id: OTHER_KEY, tenant_id: OTHER },
+      { id: OTHER_KEY, tenant_id: OTHER_TENANT },
       { include_internal: false },
       NOW,
     );
@@ -131,15 +110,18 @@ describe("usage over time", () => {
   const series = (query: Record<string, string> = {}) => usageSeriesQuerySchema.parse(query);
 
   it("counts everything, refusals of nobody too, unless a tenant is asked for", async () => {
-    await someTraffic();
+    await ledger.insert(someTraffic(NOW));
     const bucket = Math.floor((NOW - 1000) / 300_000) * 300_000;
     expect(await readSeries(ledger.store, series(), NOW)).toEqual([
       { bucket_ms: bucket, errors: 2, requests: 4, ...used(111, 222, 0.16), avg_ttft_ms: 75, p50_ttft_ms: 100 },
     ]);
-    expect(await readSeries(ledger.store, series({ tenant_id: OTHER }), NOW)).toMatchObject([
+    expect(await readSeries(ledger.store, series({ tenant_id: OTHER_TENANT }), NOW)).toMatchObject([
       { requests: 1, errors: 0 },
     ]);
-    expect((await readTenantSeries(ledger.store, series(), NOW)).map((one) => one.tenant_id)).toEqual([TENANT, OTHER]);
+    expect((await readTenantSeries(ledger.store, series(), NOW)).map((one) => one.tenant_id)).toEqual([
+      TENANT,
+      OTHER_TENANT,
+    ]);
     expect(
       (await readModelSeries(ledger.store, series(), NOW)).map((one) => [one.model, one.prompt_tokens_per_sec]),
     ).toEqual([
