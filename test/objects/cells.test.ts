@@ -1,0 +1,45 @@
+/** A Worker that serves several cells takes each request to the one that it belongs to (decisions §41). */
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { depsOf } from "../../edge/deps.ts";
+import type { Bindings } from "../../edge/env.ts";
+import { internal } from "../../edge/routes/internal.ts";
+import { CELL_HEADER, INTERNAL_PATHS } from "../../shared/internal.ts";
+
+const url = "https://gateway.example";
+const bindings = {
+  ...(env as unknown as Bindings),
+  GATEWAY_CELL: "cells-own",
+  GATEWAY_INTERNAL_TOKEN: "internal",
+  GATEWAY_CELLS: JSON.stringify([
+    { cell: "cells-eu", url, hint: "weur", continents: ["EU"] },
+    { cell: "cells-own", url, hint: "enam", colos: ["IAD"] },
+  ]),
+};
+
+it("picks the cell by where a request arrived", () => {
+  const cellOf = (cf?: object): string =>
+    depsOf(bindings, new Request(url, cf === undefined ? {} : { cf: cf as CfProperties })).ports.admission.cell;
+  expect([
+    cellOf({ colo: "FRA", continent: "EU" }),
+    cellOf({ colo: "IAD", continent: "NA" }),
+    cellOf({ colo: "SIN", continent: "AS" }),
+    cellOf(),
+  ]).toEqual(["cells-eu", "cells-own", "cells-own", "cells-own"]);
+});
+
+it("asks the cell that an internal request names, wherever that arrived, and knows no others", async () => {
+  const stats = async (named?: string): Promise<readonly unknown[]> => {
+    const headers = { authorization: "Bearer internal", ...(named === undefined ? {} : { [CELL_HEADER]: named }) };
+    const request = new Request(`${url}${INTERNAL_PATHS.stats}`, { headers, cf: { colo: "FRA", continent: "EU" } });
+    const response = await internal(depsOf(bindings, request), request);
+    const body = (await response.json()) as { cell?: string };
+    return [response.status, body.cell ?? null];
+  };
+  expect([await stats("cells-eu"), await stats("cells-own"), await stats(), await stats("cells-none")]).toEqual([
+    [200, "cells-eu"],
+    [200, "cells-own"],
+    [200, "cells-own"],
+    [404, null],
+  ]);
+});
