@@ -25,7 +25,9 @@ export interface Standing {
  * slots as it may.
  */
 export function standingsOf(tenant: TenantState): readonly Standing[] {
-  if (!hasRoom(tenant)) return [];
+  const earliest = tenant.headsByArrival.peek();
+  if (earliest === undefined || !hasRoom(tenant)) return [];
+  if (!earliest.model.watched) return [{ lane: OPEN_LANE, head: earliest }];
   const standings: Standing[] = [];
   const behind: ModelState[] = [];
   for (const head of tenant.headsByArrival.inOrder()) {
@@ -36,6 +38,9 @@ export function standingsOf(tenant: TenantState): readonly Standing[] {
   }
   return standings;
 }
+
+/** The lane of heads that stand behind nobody and whose models are not watched. */
+const OPEN_LANE: Lane = { key: "", model: null, behind: [] };
 
 function laneOf(behind: readonly ModelState[], model: ModelState | null): Lane {
   const names = behind.map((before) => before.name).sort();
@@ -59,10 +64,14 @@ export class Lanes<T> {
     this.#order = order;
   }
 
+  /** True when somebody stands in the lane. */
+  has(laneKey: string): boolean {
+    return this.#members.has(laneKey);
+  }
+
   /** Every lane that has somebody in it. */
-  *lanes(): Generator<Lane, undefined> {
-    for (const { lane } of this.#members.values()) yield lane;
-    return undefined;
+  lanes(): readonly Lane[] {
+    return [...this.#members.values()].map(({ lane }) => lane);
   }
 
   /** Adds an item to a lane, or puts it where it now belongs. */

@@ -3,7 +3,7 @@
  * their caps the smallest served / weight is next, group first. When no head is below its caps, free slots are lent to
  * whoever is admissible: caps bind only under contention (decisions §20.4).
  */
-import { Lanes } from "./lanes.ts";
+import { type Lane, Lanes } from "./lanes.ts";
 import type { Policy } from "./policy.ts";
 import { Pool } from "./pool.ts";
 import { Roster } from "./roster.ts";
@@ -19,7 +19,7 @@ class Hierarchical implements Policy {
   readonly #active: Roster<GroupState>;
   /** A group stands in every lane in which one of its tenants does. */
   readonly #lanes: Lanes<GroupState>;
-  readonly #standings = new Map<GroupState, readonly string[]>();
+  readonly #standings = new Map<GroupState, readonly Lane[]>();
   readonly #time: VirtualTime;
   readonly #spell: Spell;
   readonly #probe: () => void;
@@ -47,14 +47,11 @@ class Hierarchical implements Policy {
   }
 
   placeGroup(group: GroupState): void {
-    const lanes = [...this.#pool(group).lanes.lanes()];
-    for (const key of this.#standings.get(group) ?? [])
-      if (!lanes.some((lane) => lane.key === key)) this.#lanes.remove(key, group);
-    for (const lane of lanes) this.#lanes.put(lane, group);
-    this.#standings.set(
-      group,
-      lanes.map((lane) => lane.key),
-    );
+    const { lanes } = this.#pool(group);
+    const standings = lanes.lanes();
+    for (const { key } of this.#standings.get(group) ?? []) if (!lanes.has(key)) this.#lanes.remove(key, group);
+    for (const lane of standings) this.#lanes.put(lane, group);
+    this.#standings.set(group, standings);
     if (isActiveGroup(group)) this.#active.put(group, group.weight);
     else this.#active.remove(group);
   }

@@ -27,12 +27,13 @@ export class Pool {
   /** Puts a tenant where it now belongs. */
   place(tenant: TenantState): void {
     const standings = standingsOf(tenant);
-    for (const { lane, head } of this.#standings.get(tenant) ?? [])
+    const before = this.#standings.get(tenant);
+    for (const { lane, head } of before ?? [])
       if (!standings.some((other) => other.head === head && other.lane.key === lane.key))
         this.lanes.remove(lane.key, head);
     for (const { lane, head } of standings) this.lanes.put(lane, head);
     if (standings.length > 0) this.#standings.set(tenant, standings);
-    else this.#standings.delete(tenant);
+    else if (before !== undefined) this.#standings.delete(tenant);
   }
 
   /** Takes a tenant out of the order. */
