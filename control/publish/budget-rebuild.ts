@@ -12,10 +12,10 @@ export interface Rebuilt {
   readonly complete: boolean;
 }
 
-/** Never throws for a cell that does not answer: what was rebuilt so far counts. */
-export async function rebuildBudgets(db: Database, cells: Cells, own: CellAddress): Promise<Rebuilt> {
+/** Of what was created before `before`. Never throws for a cell that does not answer: what was rebuilt so far counts. */
+export async function rebuildBudgets(db: Database, cells: Cells, own: CellAddress, before: Date): Promise<Rebuilt> {
   let budgets = 0;
-  for await (const batch of cappedSubjects(db)) {
+  for await (const batch of cappedSubjects(db, before)) {
     try {
       budgets += await cells.rebuildBudgets(own, batch);
     } catch {

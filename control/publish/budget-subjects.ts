@@ -1,7 +1,7 @@
 /**
  * Whose budget counters there are, with the limits that bind them, from the rows as they are now.
  */
-import { and, asc, eq, gt, isNotNull, or } from "drizzle-orm";
+import { and, asc, eq, gt, isNotNull, lt, or } from "drizzle-orm";
 import {
   type BudgetSubject,
   keyLimitsSchema,
@@ -28,14 +28,17 @@ export function keyLimits(row: ApiKeyRow): NonNullable<BudgetSubject["key"]> {
   return keyLimitsSchema.parse({ ...row, key_id: row.id, key_name: row.name, budget: budgetOf(row) });
 }
 
-/** Every tenant and every key that has a cap, in batches: a counter without one binds nobody. */
-export async function* cappedSubjects(db: Database): AsyncGenerator<readonly BudgetSubject[]> {
+/**
+ * Every tenant and every key that has a cap and was created before `before`, in batches: a counter without a cap binds
+ * nobody.
+ */
+export async function* cappedSubjects(db: Database, before: Date): AsyncGenerator<readonly BudgetSubject[]> {
   yield* inBatches(
     async (after) =>
       await db
         .select()
         .from(tenants)
-        .where(and(capped(tenants), after === null ? undefined : gt(tenants.id, after)))
+        .where(and(capped(tenants), lt(tenants.created_at, before), after === null ? undefined : gt(tenants.id, after)))
         .orderBy(asc(tenants.id))
         .limit(REBUILD_BATCH),
     (row) => row.id,
@@ -47,7 +50,7 @@ export async function* cappedSubjects(db: Database): AsyncGenerator<readonly Bud
         .select({ key: apiKeys, tenant: tenants })
         .from(apiKeys)
         .innerJoin(tenants, eq(tenants.id, apiKeys.tenant_id))
-        .where(and(capped(apiKeys), after === null ? undefined : gt(apiKeys.id, after)))
+        .where(and(capped(apiKeys), lt(apiKeys.created_at, before), after === null ? undefined : gt(apiKeys.id, after)))
         .orderBy(asc(apiKeys.id))
         .limit(REBUILD_BATCH),
     (row) => row.key.id,

@@ -1,6 +1,6 @@
 /**
  * What happens once after a start of the control service, each part until it has succeeded (decisions §2.7): the hot copies
- * before anything is served, if the store is there, and the budgets once a cell is.
+ * before anything is served, if the store is there, and the budgets that were there once a cell is.
  */
 import type { Logger } from "pino";
 import type { VerbContext } from "../services/context.ts";
@@ -17,6 +17,7 @@ export function startSync(
   log: Logger,
 ): { readonly syncAtStart: () => Promise<void>; readonly rebuildAtStart: () => Promise<void> } {
   let synced = false;
+  const started = ctx.now();
   let rebuilt = false;
   return {
     syncAtStart: async () => {
@@ -26,7 +27,7 @@ export function startSync(
     },
     rebuildAtStart: async () => {
       if (rebuilt) return;
-      const { budgets, complete } = await rebuildBudgets(ctx.db, directory.cells, cellOf(directory, {}));
+      const { budgets, complete } = await rebuildBudgets(ctx.db, directory.cells, cellOf(directory, {}), started);
       rebuilt = complete;
       if (complete) log.info({ event: "budgets_rebuilt", budgets });
     },

@@ -11,11 +11,12 @@ import { inDatabase, write } from "../write.ts";
 
 /** Throws 503 when the key-value store or the database does not answer; the copies written by then stay. */
 export async function resync(ctx: VerbContext, copies: Resync, directory: CellDirectory): Promise<Written<Resynced>> {
-  const startedMs = ctx.now().getTime();
+  const started = ctx.now();
   const { record, sync } = await resyncCopies(ctx, copies);
-  const { budgets } = await inDatabase(async () => rebuildBudgets(ctx.db, directory.cells, cellOf(directory, {})));
+  const own = cellOf(directory, {});
+  const { budgets } = await inDatabase(async () => rebuildBudgets(ctx.db, directory.cells, own, started));
   const { keys, models, mcp_servers, settings, removed } = record;
-  const duration_ms = ctx.now().getTime() - startedMs;
+  const duration_ms = ctx.now().getTime() - started.getTime();
   return { record: { keys, models, mcp_servers, settings, budgets, removed, duration_ms }, sync };
 }
 
