@@ -28,7 +28,10 @@ export interface Random {
   fraction(): number;
 }
 
-/** Where a looked-up record came from; `memory` may be older than the store until the Cell has compared its rev. */
+/**
+ * Where a looked-up record came from; `memory` may be older than the store until the Cell has compared its rev, also when
+ * the store was to be asked and did not answer.
+ */
 export type RecordSource = "memory" | "store";
 
 export interface Found<T> {

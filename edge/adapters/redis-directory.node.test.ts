@@ -72,7 +72,8 @@ describe("the directory", () => {
     await known.key("hash");
     down = true;
     nowMs += 10 * 60 * 1000;
-    expect((await known.key("hash"))?.record.key_id).toBe(keyOf().key_id);
+    expect(await known.key("hash")).toEqual({ record: keyOf(), source: "memory" });
+    expect((await known.key("hash", { fresh: true }))?.source).toBe("memory");
     await expect(known.key("other")).rejects.toMatchObject({ code: "key_store_unavailable" });
   });
 

@@ -170,7 +170,7 @@ export class RedisDirectory implements Directory {
       const record = await cache.read(
         name,
         async () => {
-          const text = await this.#get(storeKey, cache.whenDown(name) === null);
+          const text = await this.#get(storeKey, options.fresh === true || cache.whenDown(name) === null);
           return text === null ? null : schema.parse(JSON.parse(text));
         },
         options.fresh === true,
@@ -179,7 +179,7 @@ export class RedisDirectory implements Directory {
     } catch (error) {
       this.#failed(kind, error);
       const old = error instanceof StoreDown ? cache.whenDown(name) : null;
-      if (old !== null) return { record: old, source: "store" };
+      if (old !== null) return { record: old, source: "memory" };
       throw new GatewayError("key_store_unavailable", { cause: error });
     }
   }

@@ -5,7 +5,7 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, keyRevs } from "./authenticate.ts";
 import type { Call, Principal } from "./context.ts";
 
 /** The principal, read anew when a newer one is known. Throws 401, 403, or 503. */
@@ -18,12 +18,8 @@ export async function authenticateNow(call: Call): Promise<Principal> {
 }
 
 /** Revisions of what a principal was built from, as far as its refusals go. */
-export function principalRevs(call: Call, { key, tenant }: Principal): readonly RevItem[] {
-  return [
-    { kind: "key", id: key.key_hash, rev: key.rev },
-    { kind: "tenant", id: tenant.id, rev: tenant.rev },
-    { kind: "all", id: "*", rev: call.ports.directory.epoch() },
-  ];
+export function principalRevs(call: Call, { key }: Principal): readonly RevItem[] {
+  return keyRevs(call, key);
 }
 
 /**

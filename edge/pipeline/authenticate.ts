@@ -4,10 +4,12 @@
  */
 import { accessRefusal } from "../../shared/access-window.ts";
 import { type ErrorCode, GatewayError } from "../../shared/errors.ts";
+import type { RevItem } from "../../shared/internal.ts";
 import type { ResolvedKey } from "../../shared/records.ts";
 import type { OpenSpan } from "../domain/trace.ts";
 import type { Call, Principal } from "./context.ts";
 import { findKey, keyHashOf } from "./identify.ts";
+import { mustBeCurrent } from "./still-current.ts";
 import { traced } from "./traced.ts";
 
 /** The principal of a call. Throws 401, 403, or 503 `key_store_unavailable` or `identity_unavailable`. */
@@ -22,14 +24,22 @@ async function resolve(call: Call, span: OpenSpan): Promise<Principal> {
   span.set({ source: found.source });
   let key = found.record;
   if (gate(call, key) !== null && found.source === "memory") {
-    key = (await findKey(call, keyHash, { fresh: true })).record;
-    span.set({ source: "store" });
+    const anew = await findKey(call, keyHash, { fresh: true });
+    key = anew.record;
+    span.set({ source: anew.source });
+    if (anew.source === "memory" && gate(call, key) !== null) await mustBeCurrent(call, keyRevs(call, key));
   }
   const { tenant } = key;
   if (tenant !== null) call.facts.principal = { key, tenant };
   const refusal = gate(call, key);
   if (refusal !== null || tenant === null) throw new GatewayError(refusal ?? "tenant_not_found");
   return { key, tenant };
+}
+
+/** Revisions of what a caller is refused by. */
+export function keyRevs(call: Call, { key_hash, rev, tenant }: ResolvedKey): readonly RevItem[] {
+  const ofTenant: RevItem[] = tenant === null ? [] : [{ kind: "tenant", id: tenant.id, rev: tenant.rev }];
+  return [{ kind: "key", id: key_hash, rev }, ...ofTenant, { kind: "all", id: "*", rev: call.ports.directory.epoch() }];
 }
 
 function gate(call: Call, key: ResolvedKey): ErrorCode | null {

@@ -3,11 +3,13 @@
  */
 import { isModelPermitted } from "../../shared/access-window.ts";
 import { GatewayError } from "../../shared/errors.ts";
+import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { isSafePath } from "../domain/upstream-url.ts";
 import { authenticateNow } from "./authenticate-now.ts";
 import type { Call } from "./context.ts";
 import { MODEL_TEXT_MAX } from "./parse-call.ts";
+import { mustBeCurrent } from "./still-current.ts";
 
 /** The path as the client wrote it is safe to forward. Throws 400 `invalid_path`. */
 export function checkPath(call: Call): void {
@@ -27,6 +29,7 @@ export async function resolveModel(call: Call, modelName: string): Promise<Model
     const fresh = await call.ports.directory.model(modelName, { fresh: true });
     if (fresh === null) throw new GatewayError("model_not_found", { value: modelName.slice(0, MODEL_TEXT_MAX) });
     model = fresh.record;
+    if (fresh.source === "memory" && !model.enabled) await mustBeCurrent(call, modelRevs(call, model));
   }
   call.facts.model = model;
   if (!model.enabled) throw new GatewayError("model_disabled");
@@ -36,4 +39,11 @@ export async function resolveModel(call: Call, modelName: string): Promise<Model
     if (!isModelPermitted(tenant, model.model_name)) throw new GatewayError("model_not_permitted");
   }
   return model;
+}
+
+function modelRevs(call: Call, { model_name, rev }: ModelRecord): readonly RevItem[] {
+  return [
+    { kind: "model", id: model_name, rev },
+    { kind: "all", id: "*", rev: call.ports.directory.epoch() },
+  ];
 }

@@ -1,7 +1,6 @@
 /** The steps of a request that end before, or without, a relayed byte (decisions §17, §21, §22, §23.4). */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
-import { waitFor } from "../../test/harness/wait-for.ts";
 import type { CacheEntry } from "../ports.ts";
 import { run } from "./run.ts";
 import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
@@ -24,6 +23,20 @@ describe("a refusal", () => {
     disabled.key = keyOf({ disabled: true });
     expect(await answer(disabled)).toMatchObject({ status: 403, code: "api_key_disabled" });
   });
+
+  it.each([
+    ["key", { keyInMemory: keyOf({ disabled: true }) }, "api_key_disabled", { kind: "key", id: "hash", rev: 2 }],
+    ["model", { model: modelOf({ enabled: false }) }, "model_disabled", { kind: "model", id: "tiny", rev: 2 }],
+  ] as const)(
+    "by an old %s stands while the store is away, unless the Cell knows better",
+    async (_, held, code, item) => {
+      const world = Object.assign(new World(), held, { storeIsDown: true });
+      expect(await answer(world)).toMatchObject({ status: 403, code });
+      const told = Object.assign(new World(), held, { storeIsDown: true, stale: () => [item] });
+      expect(await answer(told)).toMatchObject({ status: 503, code: "key_store_unavailable" });
+      expect(told.forgotten).toContain(`${item.kind} ${item.id}`);
+    },
+  );
 
   it.each([
     ["missing_api_key", {}, { headers: {} }],
@@ -228,38 +241,6 @@ describe("an upstream that does not answer", () => {
     await world.settled();
     expect([response.status, adopted.settlement?.row.status_code, adopted.disposed]).toEqual([502, 502, true]);
     expect([world.permit.settlement, world.orphans]).toEqual([null, []]);
-  });
-});
-
-describe("a slot whose Cell was reset", () => {
-  it.each([
-    ["is claimed again until the new Cell is up", 3, true],
-    ["is given up when no Cell comes up", Number.POSITIVE_INFINITY, false],
-  ])("%s", async (_, failures, isAdopted) => {
-    const world = new World();
-    const adopted = new TestPermit();
-    const claimed = Promise.withResolvers<undefined>();
-    let left = failures;
-    world.adopt = async () => {
-      left -= 1;
-      if (left >= 0) throw new Error("the Cell is starting");
-      claimed.resolve(undefined);
-      return adopted;
-    };
-    world.permit.settleFails = true;
-    world.upstream = async () => {
-      world.permit.reset.reject(new Error("reset"));
-      await (isAdopted
-        ? claimed.promise
-        : waitFor(
-            () => world.waits,
-            (waits) => waits.length >= 4,
-          ));
-      throw new TypeError("refused");
-    };
-    expect((await answer(world)).status).toBe(502);
-    expect(world.waits.filter((ms) => ms === 200)).toEqual(Array.from({ length: isAdopted ? 3 : 4 }, () => 200));
-    expect([adopted.settlement?.row.status_code, world.orphans.length]).toEqual(isAdopted ? [502, 0] : [undefined, 1]);
   });
 });
 

@@ -63,6 +63,8 @@ export class World {
   key: ResolvedKey | null = keyOf();
   /** What memory holds while the store has `key`; null: memory knows nothing. */
   keyInMemory: ResolvedKey | null = null;
+  /** What memory holds is all there is. */
+  storeIsDown = false;
   model: ModelRecord | null = modelOf();
   mcpServer: McpServerRecord | null = null;
   readonly settings = new Map<HotSetting, SettingsRecord>();
@@ -196,10 +198,10 @@ export class World {
     const found = <T>(record: T | null, source: RecordSource) => (record === null ? null : { record, source });
     return {
       key: async (_hash, options) =>
-        this.keyInMemory === null || options?.fresh === true
-          ? found(this.key, "store")
-          : found(this.keyInMemory, "memory"),
-      model: async () => found(this.model, "store"),
+        this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+          ? found(this.keyInMemory, "memory")
+          : found(this.key, "store"),
+      model: async () => found(this.model, this.storeIsDown ? "memory" : "store"),
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
       models: async () => (this.model === null ? [] : [this.model]),
