@@ -151,6 +151,23 @@ describe("Cell", () => {
     fresh.permit[Symbol.dispose]();
   });
 
+  it("lets a newer cap reach who waits, and no older one, also after a restart", async () => {
+    const { stub } = await cellOf(5);
+    const cap = (rev: number, max_in_flight: number) => [
+      { kind: "model" as const, id: "m1", rev, model: { max_in_flight, admission_weight: 100 } },
+    ];
+    await stub.invalidate(cap(9, 1));
+    await evictDurableObject(stub);
+    const capped = { model: { name: "m1", admissionWeight: 100, maxInFlight: 1 } };
+    const [one, two] = [await admit(stub, askFor(id(), capped)), await admit(stub, askFor(id(), capped))];
+    await stub.invalidate(cap(8, 5));
+    expect(await stub.stats()).toMatchObject({ in_flight: 1, queued: 1 });
+    await stub.invalidate(cap(10, 2));
+    expect(await stub.stats()).toMatchObject({ in_flight: 2, queued: 0 });
+    one.permit[Symbol.dispose]();
+    two.permit[Symbol.dispose]();
+  });
+
   it("keeps a capacity set by an admin through a restart, and returns to the configured one", async () => {
     const { stub } = await cellOf(3);
     await evictDurableObject(stub);
