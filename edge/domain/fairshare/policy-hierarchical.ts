@@ -96,8 +96,9 @@ class Hierarchical implements Policy {
     this.#pool(to).receive(tenant, pool);
   }
 
-  slotCap(group: GroupState, maxInFlight: number): number {
-    return this.#active.capOf(group, maxInFlight);
+  slotCaps(maxInFlight: number): (group: GroupState) => number {
+    const caps = this.#active.caps(maxInFlight);
+    return (group) => caps.get(group) ?? 1;
   }
 
   forgives(tenant: TenantState): boolean {

@@ -20,7 +20,7 @@ export function weightedPolicy(spell: Spell, probe: () => void): Policy {
     next: () => pool.next(() => true),
     advance: (_tenant, tenantScore) => pool.advance(tenantScore),
     detach: () => undefined,
-    slotCap: (_group, maxInFlight) => maxInFlight,
+    slotCaps: (maxInFlight) => () => maxInFlight,
     forgives: (tenant) => pool.forgives(tenant),
   };
 }

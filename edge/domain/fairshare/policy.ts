@@ -22,8 +22,8 @@ export interface Policy {
   advance(tenant: TenantState, tenantScore: number, groupScore: number): void;
   /** Before a tenant changes its group: it leaves the old one's competition and takes only its lead over it along. */
   detach(tenant: TenantState, to: GroupState): void;
-  /** The slot cap of a group, for the snapshot. */
-  slotCap(group: GroupState, maxInFlight: number): number;
+  /** The slot caps of groups, for the snapshot. */
+  slotCaps(maxInFlight: number): (group: GroupState) => number;
   /** True when an idle tenant's books may be forgotten without anybody's gain or loss. */
   forgives(tenant: TenantState): boolean;
 }

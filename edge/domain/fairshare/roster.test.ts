@@ -24,7 +24,7 @@ describe("slot caps", () => {
     [8, [100, 100, 100], [3, 3, 2]],
   ])("of %i slots by %j are %j", (slots, weights, caps) => {
     const { roster, holders } = rosterOf(weights);
-    expect(holders.map((holder) => roster.capOf(holder, slots))).toEqual(caps);
+    expect(holders.map((holder) => roster.caps(slots).get(holder))).toEqual(caps);
   });
 
   it("that cannot be divided among equals go to whoever has one first, and on to the next", () => {

@@ -107,7 +107,7 @@ class FairshareScheduler implements Scheduler {
       tenants: this.#known.tenants().filter((tenant) => recent(tenant, tenant.queued)),
       groups: this.#known.groups().filter((group) => recent(group, group.waiters.size)),
       models: this.#known.models(),
-      slotCap: (group) => this.#policy.slotCap(group, this.#maxInFlight),
+      slotCap: this.#policy.slotCaps(this.#maxInFlight),
     });
   }
 
