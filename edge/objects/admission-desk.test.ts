@@ -45,7 +45,7 @@ function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number): De
     monthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
     judged: (requestId, verdict) => desk.judged(requestId, verdict),
-    tell: () => undefined,
+    tell: async () => undefined,
     raise: () => undefined,
   });
   const desk: AdmissionDesk = new AdmissionDesk({

@@ -2,7 +2,7 @@
  * A Cell's alerts on their way to its Ledger. Those of budgets have an id of their own and are due once per period: they
  * are kept until the Ledger has them. Those of failures are raised anew while the failure lasts, so one may be lost.
  */
-import type { Issue } from "../../shared/alerts.ts";
+import type { AlertEvent, Issue } from "../../shared/alerts.ts";
 import type { LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 
@@ -11,10 +11,15 @@ const RETRY_MAX_MS = 30_000;
 /** The oldest are dropped beyond this, as in the Ledger (decisions §35). */
 const WAITING_MAX = 1_000;
 
+interface Waiting {
+  readonly event: AlertEvent;
+  readonly arrived: () => void;
+}
+
 export class AlertCourier {
   readonly #alerts: Pick<LedgerAlerts, "raise" | "deliver">;
   readonly #now: () => number;
-  #waiting: (BudgetAlert & { readonly atMs: number })[] = [];
+  #waiting: Waiting[] = [];
   #retryMs = RETRY_MS;
   #sending = false;
 
@@ -28,19 +33,22 @@ export class AlertCourier {
     this.#alerts.raise(issue);
   }
 
-  /** An alert that has to arrive, once. */
-  tell(alert: BudgetAlert): void {
-    this.#waiting.push({ ...alert, atMs: this.#now() });
+  /** An alert that has to arrive, once. Resolves when the Ledger has it; never, when it was dropped. */
+  async tell(alert: BudgetAlert): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push({ event: { ...alert, atMs: this.#now() }, arrived: resolve });
     if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
     if (!this.#sending) void this.#send();
+    await promise;
   }
 
   async #send(): Promise<void> {
     this.#sending = true;
     const sent = [...this.#waiting];
     try {
-      await this.#alerts.deliver(sent);
+      await this.#alerts.deliver(sent.map(({ event }) => event));
       this.#waiting = this.#waiting.filter((alert) => !sent.includes(alert));
+      for (const { arrived } of sent) arrived();
       this.#retryMs = RETRY_MS;
     } catch {
       this.#retryMs = Math.min(RETRY_MAX_MS, this.#retryMs * 2);

@@ -25,10 +25,12 @@ function askOf(requestId: string, caps: Caps, tokens = 10): Ask {
   };
 }
 
-function world(failOpen: boolean) {
+function world(failOpen: boolean, deliversAlerts = true) {
   const budgets = new TestBudgets(Date.now);
   const verdicts = new Map<string, BudgetVerdict>();
   const alerts: string[] = [];
+  const told = Promise.withResolvers<undefined>();
+  if (deliversAlerts) told.resolve(undefined);
   const desk = new BudgetDesk({
     cell: "c",
     failOpen,
@@ -36,7 +38,10 @@ function world(failOpen: boolean) {
     monthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
     judged: (requestId, verdict) => verdicts.set(requestId, verdict),
-    tell: (alert) => alerts.push(alert.issueKey),
+    tell: async (alert) => {
+      alerts.push(alert.issueKey);
+      await told.promise;
+    },
     raise: (issue) => alerts.push(issue.issueKey),
   });
   return { budgets, verdicts, alerts, desk };
@@ -162,6 +167,21 @@ describe("a Cell's budgets", () => {
       await vi.advanceTimersByTimeAsync(20_000);
     }
     expect(alerts).toEqual(["term_budget_warn:tenant-1", "term_budget_exhausted:tenant-1"]);
+  });
+
+  it.each([
+    ["leave the object when they are safe", true, 0],
+    ["stay with the object while they are not", false, 1],
+  ])("have alerts that %s, for the Cell may end before", async (_, delivers, kept) => {
+    const { budgets, alerts, desk } = world(true, delivers);
+    const ask = askOf("r1", { tenantTokens: 100 });
+    desk.reserve(ask);
+    await vi.advanceTimersByTimeAsync(0);
+    desk.settle(ask, { tokens: 85, nanoUsd: 0 });
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(alerts).toEqual(["term_budget_warn:tenant-1"]);
+    const nobody = { cell: "other", epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] };
+    expect(budgets.core(ask.limits.tenant.id).settle(nobody, Date.now()).alerts).toHaveLength(kept);
   });
 
   it("read the level from the object while nothing is known here, and say nothing when it is silent", async () => {

@@ -34,8 +34,8 @@ export interface BudgetDeskOptions {
   /** A fresh stub of a tenant's budget object. */
   readonly budgetOf: (tenantId: string) => BudgetCalls;
   readonly judged: (requestId: string, verdict: BudgetVerdict) => void;
-  /** Takes an alert that has to arrive once. */
-  readonly tell: (alert: BudgetAlert) => void;
+  /** Takes an alert that has to arrive once; resolves when it is in hands that outlive this Cell. */
+  readonly tell: (alert: BudgetAlert) => Promise<void>;
   /** Takes a failure, however often it repeats. */
   readonly raise: (issue: Issue) => void;
 }
@@ -131,12 +131,19 @@ export class BudgetDesk implements BudgetGate {
           void this.#report(account, effect.report);
           break;
         case "alert":
-          this.#options.tell(effect.alert);
+          void this.#tell(account, effect.alert);
           break;
         default:
           effect satisfies never;
       }
     }
+    this.#arm(account);
+  }
+
+  /** The budget object keeps an alert until it is durable elsewhere. */
+  async #tell(account: Account, alert: BudgetAlert): Promise<void> {
+    await this.#options.tell(alert);
+    account.wallet.alertSafe(alert.id);
     this.#arm(account);
   }
 

@@ -70,7 +70,7 @@ export class Cell extends DurableObject<Bindings> {
       monthOf,
       budgetOf: (tenantId) => this.#places.budget(tenantId),
       judged: (requestId, verdict) => this.#desk.judged(requestId, verdict),
-      tell: (alert) => alerts.tell(alert),
+      tell: async (alert) => await alerts.tell(alert),
       raise: (issue) => alerts.raise(issue),
     });
     this.#desk = new AdmissionDesk({

@@ -53,7 +53,7 @@ export interface Report {
   readonly through: number;
   /** Those that the object may lack, ascending. */
   readonly batches: readonly Batch[];
-  /** Ids of alerts that are safe in the Cell's hands. */
+  /** Ids of alerts that have left the Cell for hands that outlive it. */
   readonly alertsSeen: readonly string[];
 }
 

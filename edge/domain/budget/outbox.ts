@@ -26,7 +26,8 @@ export class Outbox {
   #number = 0;
   #retryMs: number | null = null;
   #failingSinceMs: number | null = null;
-  readonly #alertsSeen = new Set<string>();
+  /** Alerts that were heard of, and whether they are in hands that outlive this Cell. */
+  readonly #alertsSeen = new Map<string, boolean>();
   #alertsToAck = new Set<string>();
   /** A report is under way; leases carry reports as well and do not count here. */
   reporting = false;
@@ -105,16 +106,23 @@ export class Outbox {
     this.#forget(answer.durable);
     for (const id of report.alertsSeen) this.#alertsToAck.delete(id);
     const fresh = answer.alerts.filter((alert) => !this.#alertsSeen.has(alert.id));
-    for (const alert of answer.alerts) {
-      this.#alertsSeen.add(alert.id);
-      this.#alertsToAck.add(alert.id);
+    for (const { id } of answer.alerts) {
+      const safe = this.#alertsSeen.get(id) ?? false;
+      this.#alertsSeen.set(id, safe);
+      if (safe) this.#alertsToAck.add(id);
     }
-    for (const id of this.#alertsSeen) {
+    for (const id of this.#alertsSeen.keys()) {
       if (this.#alertsSeen.size <= ALERTS_REMEMBERED) break;
       this.#alertsSeen.delete(id);
     }
     if (this.#applied < this.#through) this.#due(nowMs);
     return fresh;
+  }
+
+  /** The alert will arrive whatever becomes of this Cell: the object need not keep it. */
+  alertSafe(id: string): void {
+    this.#alertsSeen.set(id, true);
+    this.#alertsToAck.add(id);
   }
 
   failed(nowMs: number): void {

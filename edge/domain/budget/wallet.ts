@@ -12,7 +12,7 @@
  * 4. sub-calls of boons: `charge`; a slot taken over from a Cell that died: `adopt` (never `reserve`);
  * 5. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered` or
  *    `failed`; effect `report`: TenantBudget.settleBatch(report), then `reported` or `reportFailed`; effect `alert`: hand
- *    it to the Ledger; keep one timer at {@link Wallet.nextWakeMs} and call `tick`.
+ *    it to the Ledger, then `alertSafe`; keep one timer at {@link Wallet.nextWakeMs} and call `tick`.
  */
 import type { BudgetAlert } from "./alerts.ts";
 import { type Actual, type Amounts, NOTHING } from "./amounts.ts";
@@ -173,6 +173,11 @@ export class Wallet {
   reportFailed(nowMs: number): void {
     this.#outbox.reporting = false;
     this.#outbox.failed(nowMs);
+  }
+
+  /** An alert that was handed on is durable elsewhere; until then the object keeps it. */
+  alertSafe(id: string): void {
+    this.#outbox.alertSafe(id);
   }
 
   /** Gives back what ended, and reports what is due. */

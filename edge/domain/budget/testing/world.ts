@@ -119,6 +119,7 @@ export class World {
         this.calls.push({ cell, wallet, body: { kind: "report", report: effect.report }, open: true });
       } else if (effect.type === "alert") {
         this.alerts.push(effect.alert.id);
+        wallet.alertSafe(effect.alert.id);
       } else {
         this.#decided(cell, effect.requestId, effect.verdict);
       }
