@@ -3,8 +3,9 @@
  * tenant that has very many are read by the page.
  */
 import { createServer } from "node:http";
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { tenants } from "../../control/db/schema/tenancy.ts";
 import { listen } from "../../infra/local/listen.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
@@ -32,8 +33,10 @@ afterAll(async () => {
 });
 
 it("reads the keys of a tenant with very many by the page", async () => {
-  const { rows } = (await control.connection.db.execute(sql`
-    EXPLAIN SELECT * FROM api_keys WHERE tenant_id = (SELECT id FROM tenants WHERE name = 'large')
+  const { db } = control.connection;
+  const [large] = await db.select().from(tenants).where(eq(tenants.name, "large"));
+  const { rows } = (await db.execute(sql`
+    EXPLAIN SELECT * FROM api_keys WHERE tenant_id = ${large?.id}
     ORDER BY created_at DESC, id DESC LIMIT 101`)) as unknown as { rows: { "QUERY PLAN": string }[] };
   const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
   expect(plan).toContain("api_keys_tenant_order");
