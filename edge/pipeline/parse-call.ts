@@ -75,8 +75,9 @@ async function parseForm(call: Call): Promise<ParsedCall> {
 function modelOf(call: Call, document: JsonDocument): string {
   const name = document.root["model"];
   if (typeof name !== "string" || name.trim() === "") throw new GatewayError("model_required");
-  call.facts.modelText = document.text(name).slice(0, MODEL_TEXT_MAX);
-  return name;
+  const text = document.text(name);
+  call.facts.modelText = text.slice(0, MODEL_TEXT_MAX);
+  return text;
 }
 
 function decoded(segment: string): string {

@@ -23,9 +23,10 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
     ...zeroUsageRow(call.requestId, nowMs),
     tenant_id: principal?.tenant.id ?? zeroUsageRow("", 0).tenant_id,
     key_id: principal?.key.key_id ?? zeroUsageRow("", 0).key_id,
-    model: model?.model_name ?? call.facts.modelText,
+    // A client's text may hold half a character, of itself or where it was cut; the analytics store takes none.
+    model: (model?.model_name ?? call.facts.modelText).toWellFormed(),
     request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
-    session_id: prepared?.session.id ?? "",
+    session_id: (prepared?.session.id ?? "").toWellFormed(),
     session_id_source: prepared?.session.source ?? "none",
     admission: end.admission,
     cache_status: call.facts.cacheStatus,

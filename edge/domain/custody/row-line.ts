@@ -1,6 +1,7 @@
 /**
  * A usage row as the analytics store takes it: one line of JSON in the column order of decisions §34.1, with `ts` as text
- * in place of `ts_ms`. The line is what the Ledger keeps on disk, so that shipping never rebuilds a row.
+ * in place of `ts_ms`. The line is what the Ledger keeps on disk, so that shipping never rebuilds a row. Invariant: the store
+ * can read every line, for one that it refuses would hold up all that come after it.
  */
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage-row.ts";
 import type { SpanRecord } from "../trace.ts";
@@ -11,7 +12,7 @@ export function toLine(row: UsageRow, formatTs: (epochMs: number) => string): Lo
   const columns: Record<string, string | number> = {};
   for (const field of USAGE_ROW_FIELDS) {
     if (field === "ts_ms") columns["ts"] = formatTs(row.ts_ms);
-    else columns[field] = row[field];
+    else columns[field] = readable(row[field]);
   }
   const json = JSON.stringify(columns);
   return { json, bytes: utf8Length(json) };
@@ -31,6 +32,12 @@ export function shardOf(requestId: string, shards: number): number {
     hash = Math.imul(hash ^ requestId.charCodeAt(at), 0x01000193);
   }
   return (hash >>> 0) % shards;
+}
+
+/** Half a character is no text to the store, and what is no number is none to JSON. */
+function readable(value: string | number): string | number {
+  if (typeof value === "string") return value.toWellFormed();
+  return Number.isFinite(value) ? value : 0;
 }
 
 function utf8Length(text: string): number {

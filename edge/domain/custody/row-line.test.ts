@@ -1,0 +1,21 @@
+/** The line of a row: the analytics store reads it, whatever texts and numbers the row holds. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { toLine } from "./row-line.ts";
+
+it("is one line of text that UTF-8 can carry, with every number a number", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom("a", "\n", '"', "\\", "\u0000", "\ud800", "\udfff", "🙂") }),
+      fc.double(),
+      (text, number) => {
+        const row = { ...zeroUsageRow("00000000-0000-0000-0000-000000000001", 0), model: text, cost_usd: number };
+        const { json, bytes } = toLine(row, String);
+        const read = JSON.parse(json) as { readonly model: string; readonly cost_usd: unknown };
+        expect([json.includes("\n"), bytes]).toEqual([false, new TextEncoder().encode(json).byteLength]);
+        expect([read.model, typeof read.cost_usd]).toEqual([text.toWellFormed(), "number"]);
+      },
+    ),
+  );
+});

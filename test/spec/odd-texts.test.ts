@@ -1,0 +1,31 @@
+/** Texts of a client that no store could keep as they are: half a character, a name of any length (decisions §23.4, §24). */
+import { describe, expect, it } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+
+const fixture = useGateway();
+
+/** A row that the store refuses would hold up every row behind it; this one has to arrive. */
+describe("half a character", () => {
+  it.each([
+    ["stands alone in a model's name", { model: "\ud800" }, { model: "\ufffd" }],
+    ["is where a model's name is cut", { model: `${"x".repeat(199)}🙂` }, { model: `${"x".repeat(199)}\ufffd` }],
+    ["is where a session is cut", { user: `${"x".repeat(199)}🙂` }, { session_id: `${"x".repeat(199)}\ufffd` }],
+  ])("%s: the row arrives", async (_, body, row) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const response = await fixture.gateway.chat(minted, { body });
+    await response.text();
+    const requestId = response.headers.get("x-gateway-request-id");
+    expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject(row);
+  });
+});
+
+it("a model's name that is long in a long body is told as the client wrote it", async () => {
+  const minted = await fixture.gateway.mint(fixture.upstream.url);
+  const response = await fixture.gateway.chat(minted, {
+    body: { model: "q".repeat(100_000), messages: [{ role: "user", content: "z".repeat(300_000) }] },
+  });
+  expect([response.status, await response.json()]).toMatchObject([
+    404,
+    { error: { message: `model '${"q".repeat(200)}' is not registered` } },
+  ]);
+});
