@@ -4,15 +4,12 @@
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
-import { limitsWith, monthOf } from "../domain/budget/testing/world.ts";
-import { createScheduler } from "../domain/fairshare/scheduler.ts";
-import type { Scheduler } from "../domain/fairshare/types.ts";
-import { AdmissionDesk, type Seat } from "./admission-desk.ts";
-import { BudgetDesk } from "./budget-desk.ts";
-import { TestBudgets } from "./testing/budgets.ts";
+import { limitsWith } from "../domain/budget/testing/world.ts";
+import type { Seat } from "./admission-desk.ts";
+import { deskOf } from "./testing/desk.ts";
 
 /** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
 function limitsOfTenant(tenant: number): BudgetLimits {
@@ -23,43 +20,6 @@ function limitsOfTenant(tenant: number): BudgetLimits {
 function limitsLike(tenant: number, other: number, rev: number): BudgetLimits["tenant"] {
   const caps = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }][other];
   return { ...limitsWith({ ...caps, rev }).tenant, id: `t${tenant}` };
-}
-
-interface Desk {
-  readonly desk: AdmissionDesk;
-  readonly scheduler: Scheduler;
-  readonly budgets: TestBudgets;
-  readonly rows: UsageRow[];
-  nowMs: number;
-}
-
-function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number): Desk {
-  const rows: UsageRow[] = [];
-  const now = () => world.nowMs;
-  const budgets = new TestBudgets(now);
-  const scheduler = createScheduler({ algorithm, maxInFlight });
-  const budget = new BudgetDesk({
-    cell: "c",
-    failOpen: false,
-    now,
-    monthOf,
-    budgetOf: (tenantId) => budgets.budgetOf(tenantId),
-    judged: (requestId, verdict) => desk.judged(requestId, verdict),
-    tell: async () => undefined,
-    raise: () => undefined,
-  });
-  const desk: AdmissionDesk = new AdmissionDesk({
-    cell: "c",
-    scheduler,
-    budget,
-    now,
-    complete: async (row) => {
-      rows.push(row);
-    },
-    changed: () => undefined,
-  });
-  const world: Desk = { desk, scheduler, budgets, rows, nowMs: 0 };
-  return world;
 }
 
 beforeEach(() => vi.useFakeTimers());

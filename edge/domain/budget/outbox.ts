@@ -26,6 +26,7 @@ export class Outbox {
   #number = 0;
   #retryMs: number | null = null;
   #failingSinceMs: number | null = null;
+  #added = 0;
   /** Alerts that were heard of, and whether they are in hands that outlive this Cell. */
   readonly #alertsSeen = new Map<string, boolean>();
   #alertsToAck = new Set<string>();
@@ -44,6 +45,11 @@ export class Outbox {
 
   get empty(): boolean {
     return this.#lines.size === 0 && this.#ends.length === 0 && this.#batches.length === 0 && !this.reporting;
+  }
+
+  /** How many lines were ever added. */
+  get added(): number {
+    return this.#added;
   }
 
   /** The number of the next ask: rising over all purses, so that a purse may come and go. */
@@ -67,6 +73,7 @@ export class Outbox {
             used: { tokens: same.used.tokens + line.used.tokens, nanoUsd: same.used.nanoUsd + line.used.nanoUsd },
           };
     this.#lines.set(id, sum);
+    this.#added += 1;
     this.#due(dueMs);
   }
 

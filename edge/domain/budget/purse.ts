@@ -32,6 +32,16 @@ interface Asked {
   readonly sentAtMs: number;
   /** Nothing was held at that moment: a refusal is final. */
   readonly empty: boolean;
+  /** Lines that the report had; see {@link Outbox.added}. */
+  readonly told: number;
+}
+
+/** A final refusal. It falls with anything that this cell gives back. */
+interface Refused {
+  readonly reason: Refusal;
+  readonly limits: BudgetLimits;
+  readonly told: number;
+  readonly untilMs: number;
 }
 
 /** The purse stops spending this long before a lease ends. */
@@ -40,6 +50,11 @@ const MARGIN_MS = 250;
 const AHEAD_MS = 2_000;
 const AT_LEAST_REQUESTS = 4;
 const RETRY_PREFETCH_MS = 1_000;
+/**
+ * A refusal stands this long for those who come after it: else each of a long queue would hold a slot for a trip, and a
+ * tenant without budget would keep the slots of those who have one. No longer than another cell's return may be under way.
+ */
+const REFUSAL_STANDS_MS = 250;
 /** Requests of a long queue that are summed up for one ask. */
 const LOOK_AHEAD = 64;
 
@@ -52,6 +67,7 @@ export class Purse {
   #held: Amounts = NOTHING;
   #lease: { readonly n: number; readonly limits: BudgetLimits; readonly untilMs: number } | null = null;
   #asked: Asked | null = null;
+  #refused: Refused | null = null;
   #drawn: Amounts = NOTHING;
   #drawnSinceMs = 0;
   #prefetchFromMs = 0;
@@ -68,12 +84,13 @@ export class Purse {
   }
 
   get idle(): boolean {
-    return this.#lease === null && this.#asked === null && this.#waiters.size === 0 && this.#expected.size === 0;
+    const resting = this.#lease === null && this.#asked === null && this.#refused === null;
+    return resting && this.#waiters.size === 0 && this.#expected.size === 0;
   }
 
-  /** When {@link expire} has something to do; null without a lease. */
+  /** When {@link expire} has something to do; null without a lease or a refusal that stands. */
   get endsAtMs(): number | null {
-    return this.#lease?.untilMs ?? null;
+    return this.#lease?.untilMs ?? this.#refused?.untilMs ?? null;
   }
 
   /** A request that will want to draw once the scheduler lets it. */
@@ -91,10 +108,15 @@ export class Purse {
     this.#waiters.delete(requestId);
   }
 
-  /** Serves waiters in order from what is held. */
-  serve(nowMs: number): readonly Outcome[] {
+  /** Serves waiters in order from what is held, or refuses whom a refusal of just now concerns; `bucket` is as of now. */
+  serve(nowMs: number, bucket: TokenBucket | null): readonly Outcome[] {
     const lease = this.#lease;
-    return lease === null || nowMs >= lease.untilMs ? [] : this.#draw();
+    if (lease !== null) return nowMs >= lease.untilMs ? [] : this.#draw();
+    this.#forgive(nowMs);
+    const refused = this.#refused;
+    if (refused === null || bucket === null || this.#asked !== null) return [];
+    if (refused.told !== this.#outbox.added) return [];
+    return this.#refuse(refused.reason, refused.limits, bucket);
   }
 
   /** The ask that should leave now, if any; call it after {@link serve}. */
@@ -128,7 +150,14 @@ export class Purse {
       case "refused":
         this.#outbox.end({ purse: this.id, n, void: true }, nowMs + RETRY_PREFETCH_MS);
         this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
-        return asked.empty ? this.#refuse(verdict.reason, asked.limits, answer.bucket) : [];
+        if (!asked.empty) return [];
+        this.#refused = {
+          reason: verdict.reason,
+          limits: asked.limits,
+          told: asked.told,
+          untilMs: nowMs + REFUSAL_STANDS_MS,
+        };
+        return this.#refuse(verdict.reason, asked.limits, answer.bucket);
       case "stale":
         return this.#giveUp();
       default:
@@ -145,9 +174,14 @@ export class Purse {
     return this.#giveUp();
   }
 
-  /** Gives back what a lease that ends has left. */
+  /** Gives back what a lease that ends has left; a refusal stands no longer. */
   expire(nowMs: number): void {
+    this.#forgive(nowMs);
     if (this.#lease !== null && nowMs >= this.#lease.untilMs) this.#giveBack(nowMs);
+  }
+
+  #forgive(nowMs: number): void {
+    if (this.#refused !== null && nowMs >= this.#refused.untilMs) this.#refused = null;
   }
 
   #drawThenExpire(nowMs: number): readonly Outcome[] {
@@ -206,6 +240,7 @@ export class Purse {
       limits: head.limits,
       sentAtMs: nowMs,
       empty: isNothing(this.#held),
+      told: this.#outbox.added,
     };
     this.#asked = asked;
     const report: Report = this.#outbox.report(nowMs);
@@ -225,6 +260,7 @@ export class Purse {
   }
 
   #take(asked: Asked, grant: Amounts, ttlMs: number): void {
+    this.#refused = null;
     this.#held = plus(this.#held, grant);
     this.#lease = { n: asked.n, limits: asked.limits, untilMs: asked.sentAtMs + ttlMs - MARGIN_MS };
   }

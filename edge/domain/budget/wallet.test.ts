@@ -55,6 +55,31 @@ describe("a wallet of one cell decides as if every request asked the authority",
     expect(ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100).verdict?.kind).toBe("ok");
   });
 
+  it("for a moment refuses whoever comes after a refusal without a trip, but not who fits since", () => {
+    const world = new World(1);
+    const caps = { tokensPerMinute: 60_000 };
+    ask(world, caps, 60_000);
+    expect(ask(world, caps, 100).verdict).toMatchObject({ kind: "refused", retryAfterMs: 100 });
+    world.nowMs += 50;
+    const later = world.reserve(world.cell(0), limitsWith(caps), need(100));
+    expect(world.calls).toEqual([]);
+    expect(world.verdicts.get(later)).toMatchObject({ kind: "refused", retryAfterMs: 50 });
+    expect(ask(world, caps, 50).verdict?.kind).toBe("ok");
+    world.nowMs += 100;
+    expect(ask(world, caps, 100).verdict?.kind).toBe("ok");
+  });
+
+  it("asks again soon after a refusal, so that what another cell gave back counts", () => {
+    const world = new World(2);
+    const caps = { tenantTokens: 100 };
+    const elsewhere = world.reserve(world.cell(1), limitsWith(caps), need(100));
+    world.deliver(world.nextCall());
+    expect(ask(world, caps, 10).verdict?.kind).toBe("refused");
+    world.settle(world.cell(1), elsewhere, { tokens: 0, nanoUsd: 0 });
+    world.calm(3_000);
+    expect(ask(world, caps, 10).verdict?.kind).toBe("ok");
+  });
+
   it.each([
     [{ tokensPerMinute: 10, keyTokens: 0, tenantTokens: 0 }, "token_budget_exceeded"],
     [{ tokensPerMinute: 100, keyTokens: 0, tenantTokens: 0 }, "key_budget_exhausted"],

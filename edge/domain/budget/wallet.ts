@@ -211,7 +211,8 @@ export class Wallet {
   }
 
   #pump(purse: Purse, nowMs: number): readonly WalletEffect[] {
-    const decided = this.#decided(purse.serve(nowMs), nowMs);
+    const bucket = this.#bucket === null ? null : touchBucket(this.#bucket, this.#bucket.capTokens, nowMs);
+    const decided = this.#decided(purse.serve(nowMs, bucket), nowMs);
     const request = purse.nextAsk(nowMs);
     return request === null ? decided : [...decided, { type: "ask", request }];
   }
