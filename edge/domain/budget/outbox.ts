@@ -52,6 +52,14 @@ export class Outbox {
     return this.#added;
   }
 
+  /** What the object's bucket gains by all that it had not applied when it answered `applied`. */
+  bucketGainAfter(applied: number): number {
+    const unapplied = this.#batches.filter(({ sequence }) => sequence > applied).flatMap(({ lines }) => lines);
+    return [...unapplied, ...this.#lines.values()]
+      .filter(({ adopted }) => !adopted)
+      .reduce((sum, { released, used }) => sum + released.bucketTokens - used.tokens, 0);
+  }
+
   /** The number of the next ask: rising over all purses, so that a purse may come and go. */
   nextNumber(): number {
     this.#number += 1;

@@ -100,6 +100,28 @@ describe("a wallet of one cell decides as if every request asked the authority",
 });
 
 describe("a wallet", () => {
+  it("knows the level also of what it settled while a lease was on its way", () => {
+    const world = new World(1);
+    const caps = { tokensPerMinute: 600 };
+    const first = ask(world, caps, 400);
+    const second = world.reserve(world.cell(0), limitsWith(caps), need(120));
+    const lease = world.nextCall();
+    world.settle(world.cell(0), first.id, { tokens: 100, nanoUsd: 0 });
+    world.deliver(lease);
+    expect(world.verdicts.get(second)).toMatchObject({ kind: "ok", level: { remainingTokens: 380 } });
+    expect(world.cell(0).wallet.level(limitsWith(caps), world.nowMs)?.remainingTokens).toBe(380);
+  });
+
+  it("knows no level that it has not heard of lately", () => {
+    const world = new World(2);
+    const caps = { tokensPerMinute: 600 };
+    ask(world, caps, 300);
+    world.calm(30_000);
+    world.reserve(world.cell(1), limitsWith(caps), need(550));
+    world.calm(1_000);
+    expect(world.cell(0).wallet.level(limitsWith(caps), world.nowMs)).toBeUndefined();
+  });
+
   it("needs no lease without caps, and reports what was used", () => {
     const world = new World(1);
     const { id, verdict } = ask(world, {}, 50);

@@ -59,6 +59,8 @@ interface Reservation {
 /** Settlements leave within this time: of tenants with caps, and of those that are only counted. */
 const REPORT_MS = 1_000;
 const COUNT_MS = 10_000;
+/** A level that is older is not known here, but asked for: other cells draw too. No lease lives longer. */
+const LEVEL_KNOWN_MS = 10_000;
 
 const CODES: Record<Refusal, RefusalCode> = {
   rate: "token_budget_exceeded",
@@ -72,6 +74,7 @@ export class Wallet {
   readonly #purses = new Map<string | null, Purse>();
   readonly #reservations = new Map<string, Reservation>();
   #bucket: TokenBucket | null = null;
+  #bucketHeardMs = 0;
 
   /** `epoch`: larger than that of any Wallet of this cell for this tenant before; the clock in ms will do. */
   constructor(cell: string, epoch: number, monthOf: MonthOf) {
@@ -151,7 +154,9 @@ export class Wallet {
   }
 
   answered(request: LeaseRequest, answer: LeaseAnswer, nowMs: number): readonly WalletEffect[] {
-    this.#bucket = answer.bucket;
+    // What was settled while the answer was on its way is not in it.
+    this.#bucket = adjustBucket(answer.bucket, this.#outbox.bucketGainAfter(answer.report.applied));
+    this.#bucketHeardMs = nowMs;
     const alerts = this.#heard(request.report, answer.report, nowMs);
     const purse = this.#purse(request.purse);
     const decided = this.#decided(purse.answered(request.n, answer, nowMs), nowMs);
@@ -204,7 +209,7 @@ export class Wallet {
   /** Object level plus what this cell holds (decisions §19.1); undefined: unknown here, ask TenantBudget.level. */
   level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
     if (limits.tenant.tokensPerMinute === 0) return null;
-    if (this.#bucket === null) return undefined;
+    if (this.#bucket === null || nowMs - this.#bucketHeardMs > LEVEL_KNOWN_MS) return undefined;
     const held = [...this.#purses.values()].reduce((sum, purse) => sum + purse.held.bucketTokens, 0);
     const own = touchBucket(this.#bucket, limits.tenant.tokensPerMinute, nowMs);
     return bucketLevel(adjustBucket(own, held));
