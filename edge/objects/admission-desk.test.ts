@@ -9,7 +9,7 @@ import type { Ask } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import { limitsWith } from "../domain/budget/testing/world.ts";
 import type { Seat } from "./admission-desk.ts";
-import { deskOf } from "./testing/desk.ts";
+import { type Desk, deskOf } from "./testing/desk.ts";
 
 /** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
 function limitsOfTenant(tenant: number): BudgetLimits {
