@@ -52,6 +52,24 @@ export function beforeCreated(columns: Created, page: PageQuery): SQL | undefine
   return after === null ? undefined : sql`(${columns.created_at}, ${columns.id}) < (${after.time}, ${after.id}::uuid)`;
 }
 
+/**
+ * The newest rows of one group before (created_at, id), said so that only the index of groups answers it: the planner takes
+ * rows for evenly spread, and would else look for those of a group among everybody's newest.
+ */
+export function newestWithin(
+  group: PgColumn,
+  value: string,
+  columns: Created,
+  page: PageQuery,
+): { readonly where: SQL; readonly orderBy: readonly SQL[] } {
+  const after = lastCreated(page);
+  const where =
+    after === null
+      ? sql`${group} BETWEEN ${value}::uuid AND ${value}::uuid`
+      : sql`(${group}, ${columns.created_at}, ${columns.id}) < (${value}::uuid, ${after.time}, ${after.id}::uuid) AND ${group} >= ${value}::uuid`;
+  return { where, orderBy: [desc(group), ...byNewest(columns)] };
+}
+
 function lastCreated(page: PageQuery): { readonly time: SQL; readonly id: string } | null {
   if (page.after === null) return null;
   const [at, id] = page.after;

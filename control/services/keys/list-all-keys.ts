@@ -1,11 +1,11 @@
 /**
  * Lists keys of all tenants, the newest first, by tenant, state and a part of name or prefix (decisions §4.2).
  */
-import { and, eq, getTableColumns, not, type SQL, sql } from "drizzle-orm";
+import { and, getTableColumns, not, type SQL, sql } from "drizzle-orm";
 import { allKeysFilterSchema, type ListedKey } from "../../../shared/schema/api-key.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../context.ts";
-import { beforeCreated, byNewest, createdMicros, parsePage, toPage } from "../paging.ts";
+import { beforeCreated, byNewest, createdMicros, newestWithin, parsePage, toPage } from "../paging.ts";
 import { parse } from "../parse.ts";
 import { inDatabase } from "../write.ts";
 import { keyRecord } from "./key-record.ts";
@@ -17,6 +17,10 @@ const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${t
 export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Page<ListedKey>> {
   const page = parsePage(query);
   const { tenant_id, disabled, q } = parse(allKeysFilterSchema, query);
+  const { where, orderBy } =
+    tenant_id === undefined
+      ? { where: beforeCreated(apiKeys, page), orderBy: byNewest(apiKeys) }
+      : newestWithin(apiKeys.tenant_id, tenant_id, apiKeys, page);
   const rows = await inDatabase(async () =>
     ctx.db
       .select({
@@ -27,13 +31,12 @@ export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Pag
       .from(apiKeys)
       .where(
         and(
-          tenant_id === undefined ? undefined : eq(apiKeys.tenant_id, tenant_id),
+          where,
           disabled === undefined ? undefined : disabled === "true" ? sql`${apiKeys.disabled}` : not(apiKeys.disabled),
           q === undefined ? undefined : matches(q),
-          beforeCreated(apiKeys, page),
         ),
       )
-      .orderBy(...byNewest(apiKeys))
+      .orderBy(...orderBy)
       .limit(page.limit + 1),
   );
   return toPage(
