@@ -39,6 +39,17 @@ export function busyClients(gateway: Gateway, minted: Minted, count: number): Bu
   };
 }
 
+/**
+ * What the gateway says of a key once it can say anything: a store that is slow for a moment is 503, which tells nothing
+ * of the key, and a gateway that is starting is not there.
+ */
+export async function verdictOn(gateway: Gateway, minted: Minted): Promise<number> {
+  return await waitFor(
+    async () => await statusOf(gateway, minted),
+    (status) => status !== 503 && status !== 0,
+  );
+}
+
 /** The status of one request; 0 when the gateway could not be reached. */
 export async function statusOf(gateway: Gateway, minted: Minted): Promise<number> {
   try {
