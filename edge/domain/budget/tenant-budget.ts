@@ -18,6 +18,8 @@ import { adjustBucket, type TokenBucket, touchBucket } from "./token-bucket.ts";
 
 /** How long after a cell's death its last rows may still be on their way to the ledger. */
 const LEDGER_DELAY_MS = 30_000;
+/** An alert that a cell was told of is told to no other for this long after its last word: that one sees to it. */
+const ALERT_HELD_MS = 60_000;
 
 /** A lease's answer; `grant` must be stored before it leaves. */
 export interface Leased {
@@ -29,6 +31,8 @@ export class TenantBudgetCore {
   readonly #counters: Counters;
   readonly #holdings: Holdings;
   readonly #alerts: Map<string, BudgetAlert>;
+  /** By alert: the cell that sees to it. */
+  readonly #alertsHeld = new Map<string, { readonly cell: string; readonly untilMs: number }>();
   readonly #dirtyEpochs = new Set<EpochState>();
   #bucket: TokenBucket;
   #dirty = false;
@@ -52,7 +56,7 @@ export class TenantBudgetCore {
     const limits = this.#touch(request.limits, nowMs);
     const verdict: LeaseVerdict = epoch === null ? { kind: "stale" } : this.#decide(request, limits, epoch, nowMs);
     return {
-      answer: { report: this.#answer(request.report, epoch), verdict, bucket: this.#bucket },
+      answer: { report: this.#answer(request.report, epoch, nowMs), verdict, bucket: this.#bucket },
       grant:
         epoch === null || verdict.kind !== "granted" ? null : grantRow(epoch, request.purse, this.#bucket.capTokens),
     };
@@ -60,7 +64,7 @@ export class TenantBudgetCore {
 
   /** Applies what the object does not have yet, in order; a gap leaves it where it is and asks for the rest. */
   settle(report: Report, nowMs: number): ReportAnswer {
-    return this.#answer(report, this.#hear(report, nowMs));
+    return this.#answer(report, this.#hear(report, nowMs), nowMs);
   }
 
   /** The bucket as of now, under the newest cap heard. */
@@ -181,7 +185,10 @@ export class TenantBudgetCore {
   }
 
   #hear(report: Report, nowMs: number): EpochState | null {
-    for (const id of report.alertsSeen) if (this.#alerts.delete(id)) this.#dirty = true;
+    for (const id of report.alertsSeen) {
+      this.#alertsHeld.delete(id);
+      if (this.#alerts.delete(id)) this.#dirty = true;
+    }
     const epoch = this.#holdings.hear(report.cell, report.epoch, report.base, nowMs);
     if (epoch === null) return null;
     epoch.applied = Math.max(epoch.applied, report.base);
@@ -191,10 +198,20 @@ export class TenantBudgetCore {
     return epoch;
   }
 
-  #answer(report: Report, epoch: EpochState | null): ReportAnswer {
+  #answer(report: Report, epoch: EpochState | null, nowMs: number): ReportAnswer {
     // A life of a cell that is over and accounted for: its numbers are forgotten, so it is told that all is well.
     const { applied, durable } = epoch ?? { applied: report.through, durable: report.through };
-    return { applied, durable, alerts: [...this.#alerts.values()] };
+    return { applied, durable, alerts: this.#alertsFor(report.cell, nowMs) };
+  }
+
+  /** Those that no other cell sees to: from now on this one does. */
+  #alertsFor(cell: string, nowMs: number): readonly BudgetAlert[] {
+    const own = [...this.#alerts.values()].filter(({ id }) => {
+      const held = this.#alertsHeld.get(id);
+      return held === undefined || held.cell === cell || held.untilMs <= nowMs;
+    });
+    for (const { id } of own) this.#alertsHeld.set(id, { cell, untilMs: nowMs + ALERT_HELD_MS });
+    return own;
   }
 
   #apply(batch: Batch, epoch: EpochState, nowMs: number): void {

@@ -100,6 +100,25 @@ describe("a wallet of one cell decides as if every request asked the authority",
 });
 
 describe("a wallet", () => {
+  it("is told of an alert that another cell has in hand only when that one does not see to it", () => {
+    const world = new World(2);
+    const caps = { tenantTokens: 100 };
+    const { id } = ask(world, caps, 100);
+    world.settle(world.cell(0), id, { tokens: 100, nanoUsd: 0 });
+    world.advance(1_000);
+    world.deliver(world.nextCall());
+    const told = ["term_budget_warn:tenant-1@l:0", "term_budget_exhausted:tenant-1@l:0"];
+    expect(world.alerts).toEqual(told);
+    world.crashCell(world.cell(0), false);
+    world.reserve(world.cell(1), limitsWith(caps), need(10));
+    world.calm(30_000);
+    expect(world.alerts).toEqual(told);
+    world.nowMs += 60_000;
+    world.reserve(world.cell(1), limitsWith(caps), need(10));
+    world.calm(10_000);
+    expect(world.alerts).toEqual([...told, ...told]);
+  });
+
   it("knows the level also of what it settled while a lease was on its way", () => {
     const world = new World(1);
     const caps = { tokensPerMinute: 600 };
