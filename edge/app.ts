@@ -18,9 +18,10 @@ interface Types {
 }
 
 /** The data plane as a fetch handler. */
-export const app = new Hono<Types>();
+export const app = new Hono<Types>({ getPath });
 
 app.use(async (c, next) => {
+  if (!URL.canParse(c.req.url)) throw new GatewayError("invalid_path");
   c.set("deps", depsOf(c.env, c.req.raw));
   await next();
 });
@@ -36,10 +37,15 @@ app.notFound(async (c) => {
   return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
 });
 app.onError((error) => {
-  const known = new GatewayError("internal_error", { cause: error });
-  if (!(error instanceof EnvError)) consoleLog.event("request_crashed", { reason: error.name });
+  const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
+  if (known.status >= 500 && !(error instanceof EnvError)) consoleLog.event("request_crashed", { reason: error.name });
   return Response.json(known.body, { status: known.status, headers: requestIds() });
 });
+
+/** The path that is forwarded is the path that is routed: as it is written, no letter decoded. */
+function getPath(request: Request): string {
+  return URL.parse(request.url)?.pathname ?? "/";
+}
 
 /** The headers of an answer that no call stands behind (decisions §17.5: every response). */
 function requestIds(): Record<string, string> {

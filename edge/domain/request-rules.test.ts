@@ -90,6 +90,8 @@ describe("where a request goes", () => {
     ["/v1/a", true],
     ["/v1/..a", true],
     ["/v1/../a", false],
+    ["/v1/a\\b", true],
+    ["/v1\\..\\a", false],
     ["/..", false],
     ["/%2E%2e/a", false],
     ["/a%2Fb", false],

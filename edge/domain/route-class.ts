@@ -43,8 +43,9 @@ const OTHER: RouteClass = {
   usageOption: false,
 };
 
-/** The class of a path, by its last segments. */
-export function routeClassOf(path: string): RouteClass {
+/** The class of a path, by its last segments. An upstream decodes letters, so that they are decoded here, too. */
+export function routeClassOf(rawPath: string): RouteClass {
+  const path = decoded(rawPath);
   if (path.startsWith("/v1/models/") || path.startsWith("/mcp/")) return OTHER;
   const [parent, last] = ["", ...path.split("/")].slice(-2);
   switch (last) {
@@ -66,6 +67,14 @@ export function routeClassOf(path: string): RouteClass {
   if (parent !== "images") return OTHER;
   const form = last === "edits" || last === "variations";
   return { ...OTHER, requestType: "image", estimate: "nothing", billedBy: "images", form };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
 }
 
 function audioClass(last: string): RouteClass {

@@ -10,7 +10,7 @@ export function upstreamUrl(base: string, path: string, search: string): string 
   return trimmed + rest + search;
 }
 
-/** True when a path may be forwarded: no `..` segment, no encoded dot, slash or backslash (decisions §17.2). */
+/** True when a path may be forwarded: no `..` segment, not even by backslashes (a URL takes them for slashes), no encoded dot, slash or backslash (decisions §17.2). */
 export function isSafePath(rawPath: string): boolean {
-  return !/%2e|%2f|%5c/i.test(rawPath) && !rawPath.split("/").includes("..");
+  return !/%2e|%2f|%5c/i.test(rawPath) && !rawPath.split(/[/\\]/).includes("..");
 }

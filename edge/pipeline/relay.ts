@@ -15,7 +15,7 @@ import type { BodyEnd, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "./response-cache.ts";
-import { gatewayHeaders } from "./response-headers.ts";
+import { gatewayHeaders, isEventStream, streamHeaders } from "./response-headers.ts";
 import type { Settler } from "./settle.ts";
 import { tellBroken } from "./upstream-alerts.ts";
 
@@ -35,11 +35,12 @@ export function relay(call: Call, relayed: Relayed): Response {
   const { model, forwarded, settler, miss } = relayed;
   const { response, stop, sentMs } = forwarded;
   const status = clientStatus(response.status);
-  const events = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+  const contentType = response.headers.get("content-type");
+  const events = isEventStream(contentType);
   const headers = new Headers({
     ...clientHeaders(response.headers, response.status),
     ...gatewayHeaders(call),
-    ...(events ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {}),
+    ...streamHeaders(contentType),
   });
   const scan = new UsageScan();
   const capture = miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES) : null;
@@ -66,8 +67,8 @@ export function relay(call: Call, relayed: Relayed): Response {
     settler.end({ statusCode, billed, ttftMs });
     const body = end === "complete" ? capture?.take() : null;
     if (miss !== null && body && (!events || isWholeStream(body))) {
-      const contentType = response.headers.get("content-type") ?? "application/json";
-      call.waitUntil(storeResponse(call, miss, { body, contentType, ...billed }));
+      const stored = { body, contentType: contentType ?? "application/json", ...billed };
+      call.waitUntil(storeResponse(call, miss, stored));
     }
   };
 

@@ -6,7 +6,7 @@ import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
 import type { CacheEntry } from "../ports.ts";
 import type { Call, ParsedCall, Principal } from "./context.ts";
 import { readLevel } from "./rate-limit.ts";
-import { gatewayHeaders } from "./response-headers.ts";
+import { gatewayHeaders, streamHeaders } from "./response-headers.ts";
 import { sendSpans, traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
@@ -97,7 +97,12 @@ function replay(call: Call, entry: CacheEntry): Response {
   call.waitUntil(call.ports.admission.record(row));
   sendSpans(call, row);
   const body = Uint8Array.from(atob(entry.body_b64), (char) => char.charCodeAt(0));
-  return new Response(body, { status: 200, headers: { ...gatewayHeaders(call), "content-type": entry.content_type } });
+  const headers = {
+    "content-type": entry.content_type,
+    ...gatewayHeaders(call),
+    ...streamHeaders(entry.content_type),
+  };
+  return new Response(body, { status: 200, headers });
 }
 
 /** SHA-256 of model, a 0x00 byte, then the client body; hex. */

@@ -4,6 +4,16 @@
 import type { Call } from "./context.ts";
 import { rateLimitHeaders } from "./rate-limit.ts";
 
+/** An answer of this content type is an event stream. */
+export function isEventStream(contentType: string | null): boolean {
+  return contentType?.toLowerCase().includes("text/event-stream") ?? false;
+}
+
+/** Headers that keep proxies on the way from holding a stream up; none for other answers. */
+export function streamHeaders(contentType: string | null): Record<string, string> {
+  return isEventStream(contentType) ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {};
+}
+
 /** Headers of every answer to a call, own errors included. */
 export function gatewayHeaders(call: Call): Record<string, string> {
   const { facts } = call;

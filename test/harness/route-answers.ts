@@ -14,7 +14,7 @@ const USAGE = { input_tokens: 11, output_tokens: 22, total_tokens: 33 };
 
 /** Writes the answer. */
 export async function answerRoute(call: SeenCall, response: ServerResponse): Promise<void> {
-  const path = new URL(call.path, "http://upstream").pathname;
+  const path = decodeURI(new URL(call.path, "http://upstream").pathname);
   const send = (body: object): void =>
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
   const streams = call.json?.["stream"] === true;

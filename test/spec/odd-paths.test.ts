@@ -1,0 +1,94 @@
+/** Requests whose path or host is written oddly: what is routed, governed and billed is what the upstream gets (decisions §17.2, §17.4). */
+import { request } from "node:http";
+import { describe, expect, it } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
+
+const fixture = useGateway();
+const upstream = useRouteUpstream();
+
+interface Answer {
+  readonly status: number;
+  readonly requestId: string;
+  readonly body: unknown;
+}
+
+/** A POST with its path and headers as given, which fetch would tidy. */
+async function post(
+  minted: Minted,
+  path: string,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return await new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(fixture.gateway.proxyUrl);
+    const common = { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" };
+    const outgoing = request(
+      { hostname, port, path, method: "POST", headers: { ...common, "content-length": body.length, ...headers } },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+        incoming.on("end", () =>
+          resolve({
+            status: incoming.statusCode ?? 0,
+            requestId: String(incoming.headers["x-gateway-request-id"]),
+            body: JSON.parse(Buffer.concat(chunks).toString()),
+          }),
+        );
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+describe("a path", () => {
+  it("with an encoded letter is billed as what it decodes to", async () => {
+    const minted = await mintAt(fixture.gateway, upstream, { cost_per_image: 0.04 });
+    const body = JSON.stringify({ model: minted.model.model_name, prompt: "p", n: 2 });
+    const answer = await post(minted, "/v1/images/generation%73", body);
+    expect(answer.status).toBe(200);
+    expect(upstream.seen(minted.mark)[0]?.path).toBe("/v1/images/generation%73");
+    expect(await fixture.gateway.row(minted.tenant.id, answer.requestId)).toMatchObject({
+      request_type: "image",
+      cost_usd: 0.08,
+    });
+  });
+
+  it.each(["/v1/a\\..\\..\\images/generations", "/v1/models\\..\\files", "/mcp/x\\..\\y"])(
+    "that leaves its folder by a backslash is refused: %s",
+    async (path) => {
+      const minted = await mintAt(fixture.gateway, upstream);
+      const answer = await post(minted, path, JSON.stringify({ model: minted.model.model_name }));
+      expect([answer.status, answer.body]).toMatchObject([400, { error: { code: "invalid_path" } }]);
+      expect(upstream.seen(minted.mark)).toEqual([]);
+    },
+  );
+});
+
+describe("a host", () => {
+  it.each(["a b", "[::", "x:y"])("that is none is the client's fault: %s", async (host) => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const answer = await post(minted, "/v1/chat/completions", "{}", { host });
+    expect([answer.status, answer.body]).toMatchObject([400, { error: { code: "invalid_path" } }]);
+  });
+
+  it("that holds the end of the path is routed by what is forwarded", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const answer = await post(minted, "/v1/images/generations", "{}", { host: "a?b" });
+    expect([answer.status, answer.body]).toMatchObject([404, { error: { code: "unknown_endpoint" } }]);
+  });
+});
+
+it.each([100, 300_000])("a byte order mark is refused before anything is admitted (text of %i)", async (length) => {
+  const minted = await mintAt(fixture.gateway, upstream);
+  const content = "z".repeat(length);
+  const text = JSON.stringify({ model: minted.model.model_name, messages: [{ role: "user", content }] });
+  const answer = await post(minted, "/v1/chat/completions", Buffer.from(`\ufeff${text}`));
+  expect([answer.status, answer.body]).toMatchObject([400, { error: { code: "invalid_json" } }]);
+  expect(await fixture.gateway.row(minted.tenant.id, answer.requestId)).toMatchObject({
+    admission: "rejected",
+    model: "",
+  });
+});
