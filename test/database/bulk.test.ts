@@ -21,8 +21,8 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const QUANTITY = { tenants: 10_000, keysEach: 4, keysOfLarge: 10_000 };
 const KEYS = QUANTITY.tenants * QUANTITY.keysEach + QUANTITY.keysOfLarge;
-/** The file alone is some 28 MB of it while it is read. */
-const HEAP_MIB = 160;
+/** The file is 28 MB; it passes with 160 as well, but then mostly collects garbage. */
+const HEAP_MIB = 256;
 
 let control: TestControl;
 const ends: (() => Promise<void>)[] = [];
