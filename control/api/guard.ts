@@ -10,6 +10,8 @@ import type { ApiDeps, ApiTypes } from "./types.ts";
 const MEBIBYTE = 1024 * 1024;
 const BODY_MAX_BYTES = 2 * MEBIBYTE;
 const DISCARD_MAX_BYTES = 128 * MEBIBYTE;
+/** A sender that is silent for this long waits for the answer. */
+const DISCARD_SILENCE_MS = 500;
 /** A backup file is larger than any other body (decisions §2.3). */
 const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": 64 * MEBIBYTE };
 const ACTOR_MAX = 256;
@@ -26,8 +28,8 @@ export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
 }
 
 /**
- * Refuses larger bodies with 413. What is being sent is read and thrown away first, up to a bound: most clients see no
- * answer that comes while they still write, and this one has the token.
+ * Refuses larger bodies with 413. What is being sent is read and thrown away first, up to a bound and for as long as it
+ * comes: most clients see no answer while they still write, others wait for it before they begin, and this one has the token.
  */
 export const limitBody: MiddlewareHandler<ApiTypes> = async (c, next) =>
   await bodyLimit({
@@ -40,14 +42,26 @@ export const limitBody: MiddlewareHandler<ApiTypes> = async (c, next) =>
 
 async function discard(body: ReadableStream<Uint8Array> | null): Promise<void> {
   if (body === null || body.locked) return;
+  const reader = body.getReader();
   let bytes = 0;
   try {
-    for await (const chunk of body) {
-      bytes += chunk.byteLength;
-      if (bytes > DISCARD_MAX_BYTES) return;
+    while (bytes <= DISCARD_MAX_BYTES) {
+      const chunk = await orSilence(reader.read());
+      if (chunk === null || chunk.done) return;
+      bytes += chunk.value.byteLength;
     }
   } catch {
     // the sender has gone
+  }
+}
+
+async function orSilence<T>(next: Promise<T>): Promise<T | null> {
+  const silence = Promise.withResolvers<null>();
+  const timer = setTimeout(() => silence.resolve(null), DISCARD_SILENCE_MS);
+  try {
+    return await Promise.race([next, silence.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
