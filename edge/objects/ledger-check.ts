@@ -23,6 +23,8 @@ const CELLS_TELL_MS = 20_000;
 
 interface Check {
   readonly tag: string;
+  readonly startedMs: number;
+  answered: boolean;
   /** Settles to whether the ledger answered; never rejects. */
   readonly done: Promise<boolean>;
   failedAtMs: number | null;
@@ -40,20 +42,22 @@ export class LedgerCheck {
 
   /** Whether every counter that binds here has been checked; then there is nothing to wait for. */
   isFresh(limits: BudgetLimits, nowMs: number): boolean {
-    return this.#bound(limits).every((whose) => this.#known(whose, limits, nowMs)?.failedAtMs === null);
+    return this.#bound(limits).every((whose) => this.#known(whose, limits, nowMs)?.answered === true);
   }
 
-  /** Waits for the first check of every counter that has caps, at most {@link PATIENCE_MS}. */
+  /** Waits for the first check of every counter that has caps, until {@link PATIENCE_MS} after it began. */
   async beforeDeciding(limits: BudgetLimits): Promise<void> {
-    const checks = this.#bound(limits).map((whose) => this.#start(whose, limits).done);
-    if (checks.length === 0) return;
-    await Promise.race([Promise.all(checks), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
+    const checks = this.#bound(limits).map((whose) => this.#start(whose, limits));
+    const waitMs = Math.max(...checks.map(({ startedMs }) => startedMs)) + PATIENCE_MS - Date.now();
+    if (waitMs <= 0) return;
+    const all = Promise.all(checks.map(({ done }) => done));
+    await Promise.race([all, new Promise((resolve) => setTimeout(resolve, waitMs))]);
   }
 
   /** Asks the ledger anew. False: it did not answer. */
   async now(whose: Whose, limits: BudgetLimits): Promise<boolean> {
     this.#checks.delete(this.#id(whose, limits));
-    return this.#start(whose, limits).done;
+    return await this.#start(whose, limits).done;
   }
 
   /**
@@ -62,7 +66,7 @@ export class LedgerCheck {
    */
   async afterDeath(whose: Whose, limits: BudgetLimits): Promise<boolean> {
     this.#checks.delete(this.#id(whose, limits));
-    return this.#start(whose, limits, 0).done;
+    return await this.#start(whose, limits, 0).done;
   }
 
   #bound(limits: BudgetLimits): readonly Whose[] {
@@ -91,6 +95,7 @@ export class LedgerCheck {
     const done = ledgerSum(this.#store, whose, id, since, nowMs - leftOutMs).then(
       (sum) => {
         this.#core.ledgerSays(whose, limits, tag, sum, Date.now());
+        check.answered = true;
         return true;
       },
       () => {
@@ -98,7 +103,7 @@ export class LedgerCheck {
         return false;
       },
     );
-    const check: Check = { tag, done, failedAtMs: null };
+    const check: Check = { tag, startedMs: nowMs, answered: false, done, failedAtMs: null };
     this.#checks.set(this.#id(whose, limits), check);
     return check;
   }

@@ -115,7 +115,11 @@ export class TenantBudgetCore {
 
   /** When {@link tick} or {@link awaitsLedger} may next find something; null: not before the next message. */
   nextWakeMs(): number | null {
-    const lost = this.#holdings.lostBefore(Infinity).map((state) => (state.lostAtMs ?? 0) + LEDGER_DELAY_MS);
+    // After a crash that left no limits behind there is nobody to ask about; the next message brings some.
+    const known = this.#counters.limitsOf(null) !== undefined;
+    const lost = known
+      ? this.#holdings.lostBefore(Infinity).map(({ lostAtMs }) => (lostAtMs ?? 0) + LEDGER_DELAY_MS)
+      : [];
     const burial = this.#holdings.nextBurialMs();
     const all = burial === null ? lost : [...lost, burial];
     return all.length === 0 ? null : Math.min(...all);

@@ -209,3 +209,19 @@ describe("a wallet", () => {
     expect(world.alerts).toEqual(["term_budget_warn:tenant-1@l:0"]);
   });
 });
+
+describe("the authority after a crash", () => {
+  it("sleeps while it knows nobody to ask the ledger about, and asks once it hears of somebody", () => {
+    const world = new World(2);
+    ask(world, { tenantTokens: 100 }, 60);
+    world.crashAuthority();
+    world.crashCell(world.cell(0), false);
+    world.advance(100_000);
+    expect([world.core.awaitsLedger(world.nowMs), world.core.nextWakeMs()]).toEqual([[], null]);
+    world.reserve(world.cell(1), limitsWith({ tenantTokens: 100 }), need(60));
+    world.deliver(world.nextCall());
+    expect(world.core.nextWakeMs()).not.toBeNull();
+    world.advance(30_000);
+    expect(world.core.awaitsLedger(world.nowMs)).toHaveLength(1);
+  });
+});
