@@ -254,6 +254,8 @@ const ELSEWHERE = {
   upstream_stream_error: "test/spec/upstream.test.ts",
 } as const;
 
+/** What only guardrails and the auto router could raise; the data plane has neither. */
+const RAISED_BY_NONE = ["request_blocked", "response_blocked", "content_policy_unavailable", "no_model_available"];
 const TELLING = ["x-should-retry", "www-authenticate", "retry-after", "retry-after-ms"];
 
 describe("an error of the data plane", () => {
@@ -288,5 +290,11 @@ describe("an error of the data plane", () => {
   it.each(Object.entries(ELSEWHERE))("%s is tested where it can be raised", (code, path) => {
     expect(ERROR_TABLE).toHaveProperty(code);
     expect(readFileSync(join(import.meta.dirname, "../..", path), "utf8")).toContain(`"${code}"`);
+  });
+
+  it("is in this table, or in no path of a request", () => {
+    const codes = Object.keys(ERROR_TABLE);
+    const known = [...Object.keys(TABLE), ...Object.keys(ELSEWHERE), ...RAISED_BY_NONE];
+    expect(known.toSorted()).toEqual(codes.slice(0, codes.indexOf("upstream_timeout") + 1).toSorted());
   });
 });

@@ -67,6 +67,32 @@ describe("a path", () => {
   );
 });
 
+describe("a method", () => {
+  it.each([
+    ["HEAD", "/health", 200],
+    ["HEAD", "/v1/models", 200],
+    ["HEAD", "/v1/chat/completions", 404],
+    ["OPTIONS", "/v1/chat/completions", 404],
+    ["GET", "/v1/chat/completions", 404],
+    ["POST", "/health", 404],
+    ["DELETE", "/v1/models/absent", 404],
+    ["POST", "/v1/models/", 404],
+  ])("%s %s is %i, after the key", async (method, path, status) => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const url = `${fixture.gateway.proxyUrl}${path}`;
+    const open = path === "/health" && status === 200;
+    for (const [headers, expected] of [
+      [{ authorization: `Bearer ${minted.secret}` }, status],
+      [{}, open ? 200 : 401],
+    ] as const) {
+      const response = await fetch(url, { method, headers });
+      const text = await response.text();
+      expect([response.status, method === "HEAD" && text !== ""]).toEqual([expected, false]);
+      expect(response.headers.get("x-gateway-request-id")).toEqual(expect.any(String));
+    }
+  });
+});
+
 describe("a host", () => {
   it.each(["a b", "[::", "x:y"])("that is none is the client's fault: %s", async (host) => {
     const minted = await mintAt(fixture.gateway, upstream);
