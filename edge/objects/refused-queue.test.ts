@@ -46,4 +46,21 @@ describe("a long queue of a tenant without budget", () => {
     expect(budgets.calls).toBeLessThan(6);
     expect([scheduler.inFlight, scheduler.queued]).toEqual([2, 0]);
   });
+
+  it("is refused with the first of it when its budget object is silent", async () => {
+    const world = deskOf("weighted", 2);
+    const { desk, scheduler, budgets } = world;
+    budgets.reach = "silent";
+    const holders = ["a", "b"].map((id) => desk.arrive(askOf(id, "rich", {})));
+    const poor = Array.from({ length: 50 }, (_, index) => desk.arrive(askOf(`p${index}`, "poor", { tenantTokens: 9 })));
+    const rich = ["c", "d"].map((id) => desk.arrive(askOf(id, "rich", {})));
+    for (const seat of holders) await desk.settle(seat, { row: seat.ask.row, actualTokens: 10 });
+    for (let second = 0; second < 3; second += 1) {
+      world.nowMs += 1_000;
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(poor.map((seat) => seat.decision?.verdict)).toEqual(poor.map(() => "refused"));
+    expect(rich.map((seat) => seat.decision?.verdict)).toEqual(["granted", "granted"]);
+    expect([scheduler.inFlight, scheduler.queued]).toEqual([2, 0]);
+  });
 });

@@ -55,6 +55,8 @@ const RETRY_PREFETCH_MS = 1_000;
  * tenant without budget would keep the slots of those who have one. No longer than another cell's return may be under way.
  */
 const REFUSAL_STANDS_MS = 250;
+/** The same for an object that did not answer: who comes next would wait for its deadline, on a slot. */
+const SILENCE_STANDS_MS = 250;
 /** Requests of a long queue that are summed up for one ask. */
 const LOOK_AHEAD = 64;
 
@@ -71,6 +73,7 @@ export class Purse {
   #drawn: Amounts = NOTHING;
   #drawnSinceMs = 0;
   #prefetchFromMs = 0;
+  #silentUntilMs = 0;
 
   /** `returnLine` takes the line that gives back what is unspent. */
   constructor(id: string | null, outbox: Outbox, returnLine: (line: SettleLine, nowMs: number) => void) {
@@ -108,13 +111,15 @@ export class Purse {
     this.#waiters.delete(requestId);
   }
 
-  /** Serves waiters in order from what is held, or refuses whom a refusal of just now concerns; `bucket` is as of now. */
+  /** Serves waiters in order from what is held, or by a refusal or silence of just now; `bucket` is as of now. */
   serve(nowMs: number, bucket: TokenBucket | null): readonly Outcome[] {
     const lease = this.#lease;
     if (lease !== null) return nowMs >= lease.untilMs ? [] : this.#draw();
     this.#forgive(nowMs);
     const refused = this.#refused;
-    if (refused === null || bucket === null || this.#asked !== null) return [];
+    if (this.#asked !== null) return [];
+    if (nowMs < this.#silentUntilMs) return this.#giveUp();
+    if (refused === null || bucket === null) return [];
     if (refused.told !== this.#outbox.added) return [];
     return this.#refuse(refused.reason, refused.limits, bucket);
   }
@@ -170,6 +175,7 @@ export class Purse {
     if (this.#asked?.n !== n) return [];
     this.#asked = null;
     this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
+    this.#silentUntilMs = nowMs + SILENCE_STANDS_MS;
     this.#outbox.end({ purse: this.id, n, void: true }, nowMs);
     return this.#giveUp();
   }
