@@ -22,3 +22,14 @@ it("is waited for by everyone who decides before its answer, not only by the fir
   expect(check.isFresh(limits, Date.now())).toBe(true);
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
 });
+
+it("tells who reads a counter without a cap what the ledger has", async () => {
+  vi.stubGlobal("fetch", async () => new Response("70\t0\n"));
+  const core = new TenantBudgetCore(NOTHING_STORED, monthOf, Date.now());
+  const check = new LedgerCheck(core, { url: "http://ledger.test", db: "gateway", user: "u", password: "p" });
+  const limits = { ...limitsWith({}), tenant: { ...limitsWith({}).tenant, id: crypto.randomUUID() } };
+  await check.beforeDeciding(limits);
+  expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(0);
+  await check.beforeReading("tenant", limits);
+  expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
+});

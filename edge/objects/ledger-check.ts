@@ -47,7 +47,15 @@ export class LedgerCheck {
 
   /** Waits for the first check of every counter that has caps, until {@link PATIENCE_MS} after it began. */
   async beforeDeciding(limits: BudgetLimits): Promise<void> {
-    const checks = this.#bound(limits).map((whose) => this.#start(whose, limits));
+    await this.#patience(this.#bound(limits).map((whose) => this.#start(whose, limits)));
+  }
+
+  /** The same for one counter that is read: it is kept without caps too (decisions §19.2). */
+  async beforeReading(whose: Whose, limits: BudgetLimits): Promise<void> {
+    await this.#patience([this.#start(whose, limits)]);
+  }
+
+  async #patience(checks: readonly Check[]): Promise<void> {
     const waitMs = Math.max(...checks.map(({ startedMs }) => startedMs)) + PATIENCE_MS - Date.now();
     if (waitMs <= 0) return;
     const all = Promise.all(checks.map(({ done }) => done));

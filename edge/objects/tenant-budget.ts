@@ -56,7 +56,7 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
   }
 
   async usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {
-    await this.#check.beforeDeciding(limits);
+    await this.#check.beforeReading(whose, limits);
     const nowMs = Date.now();
     const { limits: newest, account, reserved } = this.#core.read(whose, limits, nowMs);
     const { term } = newest[whose];
