@@ -1,7 +1,8 @@
 /**
  * What one cell holds of a tenant's budget, or of a key's own: amounts leased from the budget object, already debited
  * there, and the requests that wait for more. One ask is under way at a time. Requests are served in order. An ask for a
- * waiting request first gives back what is left, so the authority decides exactly as if every request asked it.
+ * waiting request first gives back what is left, so the authority decides as if every request asked it, but for those who
+ * come right after a refusal or a silence.
  * Invariant: what was leased is drawn, held or given back, never two of them and never none.
  */
 import { type Amounts, covers, isNothing, larger, minus, NOTHING, plus, times } from "./amounts.ts";
