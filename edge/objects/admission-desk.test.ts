@@ -135,6 +135,20 @@ describe("the Cell's front desk", () => {
     );
   });
 
+  it("keeps the slot of a request that is adopted though its Cell never lost it, and grants it to nobody else", async () => {
+    const { desk, scheduler, rows } = deskOf("weighted", 1);
+    const holder = desk.arrive(askOf(0, 1));
+    await desk.decision(holder);
+    const waiting = desk.arrive(askOf(1, 0));
+    const adopted = desk.adopt(holder.ask);
+    expect([scheduler.inFlight, scheduler.queued, waiting.decision, desk.seated]).toEqual([1, 1, null, 2]);
+    desk.abandon(holder);
+    expect([scheduler.inFlight, rows]).toEqual([1, []]);
+    await desk.settle(adopted, { row: holder.ask.row, actualTokens: 5 });
+    expect(await desk.decision(waiting)).toMatchObject({ verdict: "granted" });
+    expect([scheduler.inFlight, rows.length]).toEqual([1, 1]);
+  });
+
   it("rejects those who wait for the decision on a seat that ends", async () => {
     const { desk } = deskOf("weighted", 1);
     desk.arrive(askOf(0, 0));

@@ -78,6 +78,8 @@ export class AdmissionDesk implements PermitDesk<Seat> {
 
   /** Counts a slot that was in use before this Cell started. */
   adopt(ask: Ask): Seat {
+    const held = this.#seats.get(ask.requestId);
+    if (held?.decision?.verdict === "granted") return this.#reseat(held);
     const admission = ask.row.admission === "queued" ? "queued" : "fast";
     const slot = { admission, queueWaitMs: ask.row.queue_wait_ms } as const;
     const seat = this.#take(ask, slot);
@@ -183,6 +185,13 @@ export class AdmissionDesk implements PermitDesk<Seat> {
       waiters: [],
     };
     this.#seats.set(ask.requestId, seat);
+    return seat;
+  }
+
+  /** A slot that was never lost goes on under a new permit; the earlier one means nothing any more. */
+  #reseat(held: Seat): Seat {
+    const seat: Seat = { ...held, upstreamCalled: true, waiters: [] };
+    this.#seats.set(seat.ask.requestId, seat);
     return seat;
   }
 

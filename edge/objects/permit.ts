@@ -18,6 +18,8 @@ export interface PermitDesk<Seat> {
 export class Permit<Seat> extends RpcTarget implements PermitHandle {
   readonly #desk: PermitDesk<Seat>;
   readonly #seat: Seat;
+  /** Kept, because the runtime rejects a promise that nobody can settle any more: a collection of garbage is no loss. */
+  readonly #alive = Promise.withResolvers<never>();
 
   constructor(desk: PermitDesk<Seat>, seat: Seat) {
     super();
@@ -34,7 +36,7 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
   }
 
   async lost(): Promise<never> {
-    return await new Promise<never>(() => {});
+    return await this.#alive.promise;
   }
 
   async settle(settlement: Settlement): Promise<void> {

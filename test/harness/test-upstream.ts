@@ -28,7 +28,7 @@ const ADDRESS = /^\/at\/([^/]+)\/([^/]+)/;
 /** Starts it on a free loopback port. */
 export async function startTestUpstream(): Promise<TestUpstream> {
   const requests: { readonly text: string; readonly name: string; readonly seen: SeenRequest }[] = [];
-  const peaks = new Map<string, { now: number; peak: number }>();
+  const loads = new Map<string, { readonly now: Set<SeenRequest>; peak: number }>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -47,12 +47,14 @@ export async function startTestUpstream(): Promise<TestUpstream> {
       const mark = /mark-[0-9a-z-]+/.exec(text)?.[0] ?? "";
       const earlier = requests.filter((entry) => entry.name === name && entry.text.includes(mark)).length;
       requests.push({ text, name, seen });
-      const load = peaks.get(mark) ?? { now: 0, peak: 0 };
-      peaks.set(mark, load);
-      load.now += 1;
-      load.peak = Math.max(load.peak, load.now);
+      const load = loads.get(mark) ?? { now: new Set(), peak: 0 };
+      loads.set(mark, load);
+      // An answer that is written whole is over, though its connection is told of it later.
+      for (const other of load.now) if (other.done) load.now.delete(other);
+      load.now.add(seen);
+      load.peak = Math.max(load.peak, load.now.size);
       response.on("close", () => {
-        load.now -= 1;
+        load.now.delete(seen);
         if (!seen.done) seen.cutOff = true;
       });
       void answer(behaviourNow(behaviourOf(words), earlier), seen, response);
@@ -69,7 +71,7 @@ export async function startTestUpstream(): Promise<TestUpstream> {
       for (const entry of requests) if (entry.text.includes(text)) counts[entry.name] = (counts[entry.name] ?? 0) + 1;
       return counts;
     },
-    peak: (text) => peaks.get(text)?.peak ?? 0,
+    peak: (text) => loads.get(text)?.peak ?? 0,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
