@@ -34,7 +34,8 @@ export async function refuse(call: Call, thrown: unknown): Promise<Response> {
   }
   if (!settled && known.code !== "unknown_endpoint")
     call.waitUntil(handIn(call, rowOf(call, { statusCode: known.status, admission: "rejected" })));
-  await readLevel(call);
+  // A Cell that is away is not asked once more for a header.
+  if (known.code !== "scheduler_unavailable") await readLevel(call);
   const retry = known.status === 400 ? { "x-should-retry": "false" } : {};
   return answerUnread(call, known.body, {
     status: known.status,

@@ -200,6 +200,16 @@ describe("x-ratelimit headers", () => {
     const response = await run(world.received());
     expect(RATE_LIMIT.map((name) => response.headers.get(name))).toEqual(["600", "600", "0s"]);
   });
+
+  it("are not asked for where the Cell is what failed", async () => {
+    const world = new World();
+    world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });
+    world.level = { limitTokens: 600, remainingTokens: 600, resetMs: 0 };
+    const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
+    world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost }) as const);
+    const response = await run(world.received());
+    expect([response.status, response.headers.get("x-ratelimit-limit-tokens")]).toEqual([503, null]);
+  });
 });
 
 describe("an upstream that does not answer", () => {
