@@ -192,4 +192,3 @@ export const energyReadingSchema = z.object({
   read_at_ms: z.number().int(),
   error: z.string().nullable().default(null),
 });
-export type EnergyReading = z.infer<typeof energyReadingSchema>;

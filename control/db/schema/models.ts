@@ -76,6 +76,5 @@ export const modelHealthChecks = pgTable("model_health_checks", {
 });
 
 export type HealthRow = typeof modelHealth.$inferSelect;
-export type HealthCheckRow = typeof modelHealthChecks.$inferSelect;
 export type ModelRow = typeof models.$inferSelect;
 export type NewModelRow = typeof models.$inferInsert;
