@@ -15,7 +15,7 @@ import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters, plain } from "../domain/cell/counters.ts";
-import { History, type HistorySample, SAMPLE_EVERY_MS } from "../domain/cell/history.ts";
+import { History, type HistorySample } from "../domain/cell/history.ts";
 import { budgetNews, schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
@@ -29,12 +29,11 @@ import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { CellStore } from "./cell-store.ts";
 import { Permit } from "./permit.ts";
+import { Pulse } from "./pulse.ts";
 import { RowCourier } from "./row-courier.ts";
 
 /** After a reset under load, adoptions come first: nothing is granted for this long. */
 const ADOPTION_HOLD_MS = 500;
-/** While active, the Cell's state is written to the key-value store with every fifth sample: each 10 s (decisions §32.1). */
-const SAMPLES_PER_REPORT = 5;
 
 export class Cell extends DurableObject<Bindings> {
   readonly #config: Env;
@@ -50,7 +49,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #refusals = new RefusalBound();
   readonly #cell: string;
   readonly #history = new History();
-  #ticking = false;
+  readonly #pulse: Pulse;
   #busy = false;
 
   constructor(state: DurableObjectState, bindings: Bindings) {
@@ -80,6 +79,19 @@ export class Cell extends DurableObject<Bindings> {
       now: Date.now,
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
+    });
+    this.#pulse = new Pulse({
+      later: (delayMs, run) => void setTimeout(run, delayMs),
+      sample: () => this.#sample(),
+      report: async () => await this.#report(),
+      save: () => this.#saveCounters(),
+      seated: () => this.#desk.seated,
+      rest: () => this.#markBusy(false),
+      failed: (error) =>
+        consoleLog.event("cell_save_failed", {
+          cell: this.#cell,
+          reason: error instanceof Error ? error.name : "unknown",
+        }),
     });
     this.#tallies.restore(this.#store.tallies);
     const saved = this.#store.counters;
@@ -155,7 +167,7 @@ export class Cell extends DurableObject<Bindings> {
   /** Counts what leaves no usage row. */
   async tally(counted: readonly Counted[]): Promise<void> {
     this.#tallies.add(counted);
-    this.#wake();
+    this.#pulse.wake();
   }
 
   async stats(): Promise<CellStats> {
@@ -202,7 +214,7 @@ export class Cell extends DurableObject<Bindings> {
 
   async #complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
     this.#counters.count(row, upstream);
-    this.#wake();
+    this.#pulse.wake();
     await this.#courier.deliver(row, orphan);
   }
 
@@ -229,39 +241,14 @@ export class Cell extends DurableObject<Bindings> {
   #changed(): void {
     if (this.#desk.seated === 0) return;
     this.#markBusy(true);
-    this.#wake();
+    this.#pulse.wake();
   }
 
   /** Written when load begins and ends, never per request. */
   #markBusy(busy: boolean): void {
     if (this.#busy === busy) return;
-    this.#busy = busy;
     this.#store.busy = busy;
-  }
-
-  /** Keeps the Cell in memory until what it has counted is on its disk: an object at rest loses its memory. */
-  #wake(): void {
-    if (this.#ticking) return;
-    this.#ticking = true;
-    this.#sample();
-    setTimeout(() => void this.#tick(1), SAMPLE_EVERY_MS);
-  }
-
-  /** One sample. Activity ends with a report that finds nobody seated, so that an idle Cell can leave memory. */
-  async #tick(count: number): Promise<void> {
-    this.#sample();
-    const reports = count % SAMPLES_PER_REPORT === 0;
-    if (reports) {
-      this.#saveCounters();
-      await this.#report();
-    }
-    if (!reports || this.#desk.seated > 0) {
-      setTimeout(() => void this.#tick(count + 1), SAMPLE_EVERY_MS);
-    } else {
-      this.#ticking = false;
-      this.#saveCounters();
-      this.#markBusy(false);
-    }
+    this.#busy = busy;
   }
 
   #saveCounters(): void {

@@ -119,6 +119,12 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
     const atMs = Math.min(wake ?? Infinity, save ?? Infinity);
     if (atMs === Infinity || (this.#alarmAtMs !== null && this.#alarmAtMs <= atMs)) return;
     this.#alarmAtMs = atMs;
-    await this.ctx.storage.setAlarm(atMs);
+    try {
+      await this.ctx.storage.setAlarm(atMs);
+    } catch (error) {
+      // Noted but not set, it would keep every later one from being set.
+      if (this.#alarmAtMs === atMs) this.#alarmAtMs = null;
+      throw error;
+    }
   }
 }
