@@ -18,14 +18,18 @@ const DROPPED = new Set([
   "upgrade",
   "x-real-ip",
 ]);
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const DROPPED_PREFIXES = ["proxy-", "cf-", "x-forwarded-"];
 
 /** The client's headers as they go upstream; `credential` becomes the bearer token when set. */
 export function upstreamHeaders(client: Headers, credential: string | null): Headers {
   const headers = new Headers();
+  const connection = client.get("connection");
   for (const [name, value] of client) {
     if (!DROPPED.has(name) && !DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix))) headers.append(name, value);
   }
+  // What the client's connection lists was meant for this hop only (RFC 9110 §7.6.1).
+  for (const name of connection?.split(",") ?? []) if (HEADER_NAME.test(name.trim())) headers.delete(name.trim());
   if (credential !== null && credential !== "") headers.set("authorization", `Bearer ${credential}`);
   return headers;
 }

@@ -63,6 +63,15 @@ describe("headers", () => {
     expect(upstreamHeaders(headers, "k").get("authorization")).toBe("Bearer k");
   });
 
+  it("that the client's connection names end at the gateway", () => {
+    const headers = new Headers({
+      connection: "close, X-Hop,, not a name , content-length",
+      "x-hop": "1",
+      "x-end": "2",
+    });
+    expect([...upstreamHeaders(headers, null)]).toEqual([["x-end", "2"]]);
+  });
+
   it("come back as content-type, and retry-after on 429", () => {
     const headers = new Headers({
       "content-type": "text/event-stream",

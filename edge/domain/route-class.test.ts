@@ -24,7 +24,9 @@ describe("the class of a path (decisions §17.4)", () => {
     ["/v1/images/generation%73", "image", "images", false, false],
     ["/v1/images%2fgenerations", "other", "tokens", false, false],
     ["/v1/%ff/rerank", "rerank", "tokens", false, false],
-    ["/v1/embeddings/", "other", "tokens", false, false],
+    ["/v1/embeddings/", "embedding", "input-tokens", false, false],
+    ["/v1/images/generations//", "image", "images", false, false],
+    ["/v1/models/", "other", "tokens", false, false],
     ["/completions", "completion", "tokens", false, true],
     ["/", "other", "tokens", false, false],
   ])("%s is %s, billed by %s", (path, requestType, billedBy, form, usageOption) => {

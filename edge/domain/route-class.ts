@@ -43,9 +43,9 @@ const OTHER: RouteClass = {
   usageOption: false,
 };
 
-/** The class of a path, by its last segments. An upstream decodes letters, so that they are decoded here, too. */
+/** The class of a path, by its last segments. An upstream decodes letters and may overlook a slash at the end; so does this. */
 export function routeClassOf(rawPath: string): RouteClass {
-  const path = decoded(rawPath);
+  const path = decoded(rawPath).replace(/\/+$/, "");
   if (path.startsWith("/v1/models/") || path.startsWith("/mcp/")) return OTHER;
   const [parent, last] = ["", ...path.split("/")].slice(-2);
   switch (last) {
