@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isKeySecret } from "../../shared/api-key.ts";
+import { isSafePath, upstreamUrl } from "../../shared/upstream-url.ts";
 import { readCredential } from "./credential.ts";
 import { fnv1a64 } from "./fnv1a.ts";
 import { clientHeaders, upstreamHeaders } from "./forward-headers.ts";
@@ -9,7 +10,6 @@ import { bill, clientStatus } from "./outcome.ts";
 import type { EstimateRule } from "./route-class.ts";
 import { sessionIdOf } from "./session-id.ts";
 import { rewriteBody } from "./upstream-body.ts";
-import { isSafePath, upstreamUrl } from "./upstream-url.ts";
 
 const secret = `sk_${"a".repeat(48)}`;
 

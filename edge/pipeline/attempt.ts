@@ -6,12 +6,12 @@
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { isUrlAllowed } from "../../shared/ssrf.ts";
+import { upstreamUrl } from "../../shared/upstream-url.ts";
 import type { Target } from "../domain/endpoint-order.ts";
 import { upstreamHeaders } from "../domain/forward-headers.ts";
 import type { OpenSpan } from "../domain/trace.ts";
 import { childSpanId, traceparentOf } from "../domain/trace-context.ts";
 import { asksForUsage } from "../domain/upstream-body.ts";
-import { upstreamUrl } from "../domain/upstream-url.ts";
 import { type Call, ClientGone, type ParsedCall } from "./context.ts";
 import { Stop } from "./stop.ts";
 

@@ -5,7 +5,7 @@ import { isModelPermitted } from "../../shared/access-window.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { isSafePath } from "../domain/upstream-url.ts";
+import { isSafePath } from "../../shared/upstream-url.ts";
 import { authenticateNow } from "./authenticate-now.ts";
 import type { Call } from "./context.ts";
 import { MODEL_TEXT_MAX } from "./parse-call.ts";
