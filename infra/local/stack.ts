@@ -39,6 +39,8 @@ export interface GiveUp {
 /** A running stack. */
 export interface Stack {
   readonly proxyUrl: string;
+  /** The Worker's own socket, past the front; null while the runtime restarts. For measurements: see front.ts. */
+  readonly runtimeUrl: () => string | null;
   /** Where each cell answers, by name. */
   readonly cellUrls: ReadonlyMap<string, string>;
   readonly adminUrl: string;
@@ -210,6 +212,10 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
         });
   return {
     proxyUrl: front.url,
+    runtimeUrl: () => {
+      const port = runtimePort();
+      return port === undefined ? null : `http://127.0.0.1:${port}`;
+    },
     cellUrls: new Map([...fronts].map(([cell, { url }]) => [cell, url])),
     adminUrl,
     metricsUrl,

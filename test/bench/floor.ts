@@ -11,7 +11,8 @@ import { textLiteral } from "../../infra/local/workerd/config.ts";
 const { default: binary } = createRequire(import.meta.url)("workerd") as { default: string };
 
 export interface Floor {
-  readonly url: string;
+  readonly origin: string;
+  readonly pid: number;
   close(): Promise<void>;
 }
 
@@ -52,5 +53,5 @@ const config :Workerd.Config = (
     guard,
   );
   const port = Number((await child.ready)["port"]);
-  return { url: `http://127.0.0.1:${port}/v1`, close: async () => await child.stop(1000) };
+  return { origin: `http://127.0.0.1:${port}`, pid: child.pid, close: async () => await child.stop(1000) };
 }

@@ -1,0 +1,82 @@
+/** What the samples of one load come to, target by target, beside the upstream alone and the bare Worker. Pure. */
+import { latencies, type Percentiles } from "./histogram.ts";
+import type { TargetName } from "./loads.ts";
+import type { Sample } from "./measure.ts";
+import { type ByRound, ratioOf, type Spread, spreadOf } from "./spread.ts";
+
+/** Of one target under one load. */
+export interface Figures {
+  readonly target: TargetName;
+  readonly rounds: number;
+  readonly sent: number;
+  readonly failures: Readonly<Record<string, number>>;
+  /** Requests a second. */
+  readonly rps: Spread | null;
+  /** Throughput by that of the bare Worker in the same round. */
+  readonly overFloor: Spread | null;
+  readonly overPeer: Spread | null;
+  readonly latencyMs: Percentiles;
+  readonly correctedMs: Percentiles;
+  /** Percentiles less those of the upstream alone. */
+  readonly addedMs: Percentiles | null;
+  readonly firstMs: Percentiles | null;
+  readonly gapMs: Percentiles | null;
+  readonly longestGapMs: number | null;
+  readonly cpuMsPerRequest: Spread | null;
+  readonly peakMb: number | null;
+}
+
+const less = (a: Percentiles, b: Percentiles): Percentiles => ({
+  p50: a.p50 - b.p50,
+  p99: a.p99 - b.p99,
+  p999: a.p999 - b.p999,
+  max: a.max - b.max,
+});
+
+const rate = ({ result }: Sample): number => (1000 * result.inTime) / result.elapsedMs;
+const measured = (samples: readonly Sample[], target: TargetName): readonly Sample[] =>
+  samples.filter((sample) => sample.target === target && sample.round >= 0);
+const rates = (samples: readonly Sample[], target: TargetName): ByRound =>
+  new Map(measured(samples, target).map((sample) => [sample.round, rate(sample)]));
+
+function percentilesOf(samples: readonly Sample[], list: "firstMs" | "addedGapMs"): Percentiles | null {
+  const lists = samples.map(({ result }) => result[list]).filter((values) => values.length > 0);
+  return lists.length === 0 ? null : latencies(lists).seen;
+}
+
+function failuresOf(samples: readonly Sample[]): Record<string, number> {
+  const all: Record<string, number> = {};
+  for (const { result } of samples)
+    for (const [what, count] of Object.entries(result.failures)) all[what] = (all[what] ?? 0) + count;
+  return all;
+}
+
+/** The figures of one target; `samples` are all of the load. */
+export function figuresOf(samples: readonly Sample[], target: TargetName): Figures {
+  const own = measured(samples, target);
+  const direct = measured(samples, "direct");
+  const { seen, corrected } = latencies(own.map(({ result }) => result.latencyMs));
+  const alone = latencies(direct.map(({ result }) => result.latencyMs)).seen;
+  const ownRates = rates(samples, target);
+  const cpu = own.flatMap(({ cpuMs, result }) => (cpuMs === null || result.sent === 0 ? [] : [cpuMs / result.sent]));
+  const peaks = own.flatMap(({ peakMb }) => (peakMb === null ? [] : [peakMb]));
+  const timed = own.filter(({ load }) => load.reading === "timed-stream");
+  const everything = samples.filter((sample) => sample.target === target);
+  return {
+    target,
+    rounds: own.length,
+    sent: everything.reduce((sum, { result }) => sum + result.sent, 0),
+    failures: failuresOf(everything),
+    rps: spreadOf([...ownRates.values()]),
+    overFloor: ratioOf(ownRates, rates(samples, "floor")),
+    overPeer: ratioOf(ownRates, rates(samples, "peer")),
+    latencyMs: seen,
+    correctedMs: corrected,
+    addedMs: target === "direct" || direct.length === 0 ? null : less(seen, alone),
+    firstMs: percentilesOf(own, "firstMs"),
+    gapMs: percentilesOf(own, "addedGapMs"),
+    longestGapMs: timed.length === 0 ? null : Math.max(...timed.map(({ result }) => result.longestGapMs)),
+    cpuMsPerRequest: spreadOf(cpu),
+    peakMb: peaks.length === 0 ? null : Math.max(...peaks),
+  };
+}

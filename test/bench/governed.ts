@@ -1,0 +1,82 @@
+/**
+ * The gateway under the bench, with everything on: a tenant with a weight, a cap on requests at once, tokens per minute and
+ * budgets in tokens and money, a key with a budget of its own, priced models, rows to the ledger. The limits are so far away
+ * that they refuse nothing; they are checked and accounted for with every request.
+ */
+import { join } from "node:path";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { CreatedKey } from "../../shared/schema/api-key.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { LOADS } from "./loads.ts";
+import { modelOf } from "./targets.ts";
+
+/** More than any load has at once. */
+const SLOTS = 4096;
+const FAR_TOKENS = 1e15;
+const FAR_USD = 1e12;
+const MINTED_AT_ONCE = 8;
+const ROWS_WITHIN_MS = 60_000;
+
+export interface Governed {
+  readonly stack: Stack;
+  readonly gateway: Gateway;
+  /** The key of the one tenant. */
+  readonly secret: string;
+  /** Keys of so many more tenants, made once. */
+  mintMany(count: number): Promise<readonly string[]>;
+  /** Waits until the ledger holds so many requests; answers how many it holds in the end. */
+  rows(expected: number): Promise<number>;
+}
+
+async function mint(gateway: Gateway, name: string): Promise<string> {
+  const tenant = await gateway.must<Tenant>("POST", "/tenants", { name, weight: 100 });
+  const one = `/tenants/${tenant.id}`;
+  await gateway.must("PUT", `${one}/quota`, { tokens_per_minute: FAR_TOKENS, max_in_flight: SLOTS });
+  const budget = { budget_tokens: FAR_TOKENS, budget_cost_usd: FAR_USD, budget_period: "monthly" };
+  await gateway.must("PATCH", `${one}/budget`, budget);
+  return (await gateway.must<CreatedKey>("POST", `${one}/keys`, { name, ...budget })).secret;
+}
+
+/** Starts the stack in `folder` and registers a model for every load, each at its behaviour of the upstream at `origin`. */
+export async function startGoverned(folder: string, origin: string): Promise<Governed> {
+  const env = stackEnv(join(folder, "stack"), { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS) });
+  const stack = await startStack({ env });
+  const gateway = new Gateway(stack);
+  const byModel = new Map(LOADS.map((load) => [modelOf(load), load]));
+  for (const [model_name, load] of byModel)
+    await gateway.must("POST", "/models", {
+      model_name,
+      upstream_model: model_name,
+      api_base: `${origin}/${load.behaviour}/v1`,
+      input_cost_per_token: 0.000_001,
+      output_cost_per_token: 0.000_002,
+      ...(load.freshShare === null ? {} : { cache_enabled: true, cache_ttl_secs: 3600 }),
+    });
+  const secret = await mint(gateway, "bench");
+  let many: readonly string[] = [];
+  return {
+    stack,
+    gateway,
+    secret,
+    mintMany: async (count) => {
+      const names = Array.from({ length: count - many.length }, (_, at) => `bench-${many.length + at}`);
+      const secrets: string[] = [];
+      const minter = async (): Promise<void> => {
+        for (let name = names.pop(); name !== undefined; name = names.pop()) secrets.push(await mint(gateway, name));
+      };
+      await Promise.all(Array.from({ length: MINTED_AT_ONCE }, minter));
+      many = [...many, ...secrets];
+      return many;
+    },
+    rows: async (expected) => {
+      const count = async (): Promise<number> => {
+        const models = await gateway.must<readonly { readonly requests: number }[]>("GET", "/usage/models");
+        return models.reduce((sum, { requests }) => sum + requests, 0);
+      };
+      return await waitFor(count, (found) => found >= expected, ROWS_WITHIN_MS).catch(count);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * Reads one answer as its bytes come and says whether it was whole. Looks into the bytes as little as its purpose needs, so
+ * that reading costs the measured machine next to nothing. The moments of timed events are those of the clock that all
+ * processes of a machine share.
+ */
+import type { Reading } from "../slice.ts";
+
+/** Milliseconds of the machine's monotonic clock. */
+export const clockMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/** Where a reader leaves what it saw of all streams of a slice. */
+export interface StreamTimes {
+  readonly firstMs: number[];
+  readonly addedGapMs: number[];
+  longestGapMs: number;
+}
+
+const DONE = "data: [DONE]\n\n";
+
+/** Of one answer. */
+export class AnswerReader {
+  readonly #reading: Reading;
+  readonly #times: StreamTimes;
+  readonly #calledMs: number;
+  #first = true;
+  #tail = "";
+  #lastWayMs: number | null = null;
+  #lastSeenMs: number;
+
+  constructor(reading: Reading, times: StreamTimes, calledMs: number) {
+    this.#reading = reading;
+    this.#times = times;
+    this.#calledMs = calledMs;
+    this.#lastSeenMs = calledMs;
+  }
+
+  read(chunk: Buffer): void {
+    if (this.#reading === "whole") return;
+    const nowMs = clockMs();
+    if (this.#first) this.#times.firstMs.push(nowMs - this.#calledMs);
+    if (this.#reading === "timed-stream") {
+      if (!this.#first) this.#times.longestGapMs = Math.max(this.#times.longestGapMs, nowMs - this.#lastSeenMs);
+      this.#lastSeenMs = nowMs;
+      this.#readEvents(chunk, nowMs);
+    } else {
+      this.#tail = (this.#tail + chunk.subarray(-DONE.length).toString("latin1")).slice(-DONE.length);
+    }
+    this.#first = false;
+  }
+
+  #readEvents(chunk: Buffer, nowMs: number): void {
+    const text = this.#tail + chunk.toString("latin1");
+    const end = text.lastIndexOf("\n\n") + 2;
+    for (const [, written] of text.slice(0, end < 2 ? 0 : end).matchAll(/"at":([\d.]+)/g)) {
+      const wayMs = nowMs - Number(written);
+      if (this.#lastWayMs !== null) this.#times.addedGapMs.push(Math.abs(wayMs - this.#lastWayMs));
+      this.#lastWayMs = wayMs;
+    }
+    this.#tail = text.slice(text.endsWith(DONE) ? -DONE.length : end);
+  }
+
+  /** What is wrong with the answer that has ended now; null when it was whole. */
+  verdict(status: number): string | null {
+    if (status !== 200) return `status ${status}`;
+    return this.#reading === "whole" || this.#tail === DONE ? null : "stream without [DONE]";
+  }
+}

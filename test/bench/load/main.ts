@@ -1,0 +1,74 @@
+/**
+ * The load generator, a process of its own: runs the slices it is told, one at a time, and answers each with what it saw.
+ * Clients keep their connections from slice to slice, so that rounds do not measure connecting.
+ */
+import { watchParent } from "../../../infra/local/watch-parent.ts";
+import { FRESH, type Slice, type SliceResult } from "../slice.ts";
+import { clockMs, type StreamTimes } from "./answer-reader.ts";
+import { LoadClient } from "./client.ts";
+
+const clients = new Map<string, LoadClient[]>();
+let serial = 0;
+
+function clientsOf(origin: string, count: number): readonly LoadClient[] {
+  const kept = clients.get(origin) ?? [];
+  clients.set(origin, kept);
+  while (kept.length < count) kept.push(new LoadClient(origin));
+  return kept.slice(0, count);
+}
+
+/** A run's own start for texts, so that none was ever sent by an earlier one. */
+const RUN = `${process.pid.toString(36)}-${Date.now().toString(36)}`;
+
+async function run(slice: Slice): Promise<SliceResult> {
+  const { origin, pathname } = new URL(slice.url);
+  const [before = "", after] = slice.body.split(FRESH);
+  const fixed = Buffer.from(slice.body);
+  const times: StreamTimes = { firstMs: [], addedGapMs: [], longestGapMs: 0 };
+  const latencyMs: number[] = [];
+  const failures: Record<string, number> = {};
+  let [sent, inTime, debt] = [0, 0, 0];
+  const startedMs = clockMs();
+  const untilMs = startedMs + slice.durationMs;
+
+  /** The share is met exactly: every request adds to a debt that a fresh one pays. */
+  const body = (): Buffer | string => {
+    debt += slice.freshShare;
+    if (after === undefined || debt < 0.999_999) return fixed;
+    debt -= 1;
+    serial += 1;
+    return `${before}${RUN}-${serial}${after}`;
+  };
+  const clientRun = async (client: LoadClient): Promise<void> => {
+    do {
+      const headers = slice.headers[sent % slice.headers.length] ?? {};
+      sent += 1;
+      const { ms, endedMs, failure } = await client.send(pathname, headers, body(), slice.reading, times);
+      if (failure !== null) failures[failure] = (failures[failure] ?? 0) + 1;
+      else {
+        latencyMs.push(ms);
+        if (slice.durationMs === 0 || endedMs <= untilMs) inTime += 1;
+      }
+    } while (clockMs() < untilMs);
+  };
+  await Promise.all(clientsOf(origin, slice.concurrency).map(clientRun));
+  return {
+    sent,
+    inTime,
+    elapsedMs: slice.durationMs === 0 ? clockMs() - startedMs : slice.durationMs,
+    failures,
+    latencyMs: Float64Array.from(latencyMs),
+    firstMs: Float64Array.from(times.firstMs),
+    addedGapMs: Float64Array.from(times.addedGapMs),
+    longestGapMs: times.longestGapMs,
+  };
+}
+
+watchParent(() => process.exit(0));
+process.on("message", (message: { readonly id: number; readonly ask: Slice }) => {
+  void run(message.ask).then(
+    (answer) => process.send?.({ id: message.id, answer }),
+    (error: unknown) => process.send?.({ id: message.id, error: String(error) }),
+  );
+});
+process.send?.({ ready: {} });

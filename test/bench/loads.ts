@@ -1,0 +1,82 @@
+/**
+ * The loads of the bench: what is asked, how often at once, of whom. One line each; the code that runs them knows none by
+ * name.
+ */
+import type { Reading } from "./slice.ts";
+
+/** Whom a load is run against: the upstream itself, a bare Worker, the gateway past and through its TCP front, a peer. */
+export const TARGETS = ["direct", "floor", "governed", "front", "peer"] as const;
+export type TargetName = (typeof TARGETS)[number];
+
+export interface Load {
+  readonly name: string;
+  readonly title: string;
+  /** What the upstream does: see upstream.ts. */
+  readonly behaviour: "plain" | "paced" | "unpaced" | "slow";
+  readonly reading: Reading;
+  readonly concurrency: number;
+  readonly bodyBytes: number;
+  /** Of streams: whether the client asks for the usage event; the gateway withholds it otherwise. */
+  readonly asksUsage: boolean;
+  /** Each client sends one request, instead of one after another for a while. */
+  readonly once: boolean;
+  /** Of a model with a response cache: the share of requests that nobody has sent before; null: a model without. */
+  readonly freshShare: number | null;
+  readonly tenants: "one" | "many";
+  readonly targets: readonly TargetName[];
+}
+
+const BASE: Omit<Load, "name" | "title"> = {
+  behaviour: "plain",
+  reading: "whole",
+  concurrency: 32,
+  bodyBytes: 1024,
+  asksUsage: false,
+  once: false,
+  freshShare: null,
+  tenants: "one",
+  targets: ["direct", "floor", "governed", "peer"],
+};
+
+const SAME_RUNTIME: readonly TargetName[] = ["direct", "floor", "governed"];
+
+const whole = (concurrency: number): Load => ({
+  ...BASE,
+  name: `c${concurrency}`,
+  title: `1 KB, ${concurrency} at once`,
+  concurrency,
+});
+
+const stream = (name: string, title: string, more: Partial<Load>): Load => ({
+  ...BASE,
+  name,
+  title,
+  targets: SAME_RUNTIME,
+  ...more,
+});
+
+const unpaced = { behaviour: "unpaced", reading: "stream", concurrency: 16 } as const;
+const paced = { behaviour: "paced", reading: "timed-stream", once: true } as const;
+
+/** All of them, in the order in which they run. */
+export const LOADS: readonly Load[] = [
+  whole(1),
+  whole(16),
+  whole(32),
+  whole(64),
+  whole(256),
+  { ...whole(32), name: "front", title: "1 KB, 32 at once, through the TCP front", targets: ["governed", "front"] },
+  stream("stream-asked", "64 chunks unpaced, usage asked for", { ...unpaced, asksUsage: true }),
+  stream("stream-withheld", "64 chunks unpaced, usage withheld", unpaced),
+  stream("paced-asked", "20 streams, 20 ms pace, usage asked for", { ...paced, concurrency: 20, asksUsage: true }),
+  stream("paced-withheld", "20 streams, 20 ms pace, usage withheld", { ...paced, concurrency: 20 }),
+  stream("streams-1000", "1,000 streams at once, 20 ms pace", {
+    ...paced,
+    concurrency: 1000,
+    asksUsage: true,
+  }),
+  stream("body-100k", "100 KB bodies, 16 at once", { bodyBytes: 100 * 1024, concurrency: 16 }),
+  stream("body-4m", "4 MB bodies, 4 at once", { bodyBytes: 4 * 1024 * 1024, concurrency: 4 }),
+  stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),
+  stream("tenants", "1,000 tenants, 32 at once", { tenants: "many" }),
+];

@@ -1,0 +1,50 @@
+/**
+ * Runs loads in rounds: in each round every target has its turn, and each round begins with another one, so that whatever
+ * slows the machine for a while meets them all. A round that would end after the run's time is not begun.
+ */
+import type { Load, TargetName } from "./loads.ts";
+import type { Generator } from "./places.ts";
+import { cpuMsOf, forgetPeak, peakMbOf } from "./process-usage.ts";
+import type { SliceResult } from "./slice.ts";
+import { sliceOf, type Target } from "./targets.ts";
+
+/** One target in one round. */
+export interface Sample {
+  readonly load: Load;
+  readonly target: TargetName;
+  readonly round: number;
+  readonly result: SliceResult;
+  /** CPU time of the target's process in this turn; null where it is not known. */
+  readonly cpuMs: number | null;
+  readonly peakMb: number | null;
+}
+
+async function turn(generator: Generator, load: Load, target: Target, round: number, ms: number): Promise<Sample> {
+  const { pid } = target;
+  if (pid !== null) forgetPeak(pid);
+  const before = pid === null ? null : cpuMsOf(pid);
+  const result = await generator.ask(sliceOf(load, target, ms));
+  const after = pid === null ? null : cpuMsOf(pid);
+  const cpuMs = before === null || after === null ? null : after - before;
+  return { load, target: target.name, round, result, cpuMs, peakMb: pid === null ? null : peakMbOf(pid) };
+}
+
+/** Runs one load; round -1 is the one that warms up, which counts for nothing but rows and failures. */
+export async function runLoad(
+  generator: Generator,
+  load: Load,
+  targets: readonly Target[],
+  plan: { readonly rounds: number; readonly sliceMs: number; readonly warmMs: number; readonly untilMs: number },
+): Promise<readonly Sample[]> {
+  const samples: Sample[] = [];
+  if (!load.once) for (const target of targets) samples.push(await turn(generator, load, target, -1, plan.warmMs));
+  for (let round = 0; round < plan.rounds; round += 1) {
+    const roundMs = targets.length * plan.sliceMs;
+    if (round > 0 && performance.now() + roundMs > plan.untilMs) break;
+    for (let at = 0; at < targets.length; at += 1) {
+      const target = targets[(at + round) % targets.length];
+      if (target !== undefined) samples.push(await turn(generator, load, target, round, plan.sliceMs));
+    }
+  }
+  return samples;
+}

@@ -1,0 +1,81 @@
+/**
+ * Everything a run needs, started in order and ended in the reverse one, also when the start fails half way: upstream, floor,
+ * gateway, peer, load generator. Only what the wanted targets need is started.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { startGuard } from "../../infra/local/child.ts";
+import { startFloor } from "./floor.ts";
+import { type Governed, startGoverned } from "./governed.ts";
+import { type HelperProcess, startHelper } from "./helper-process.ts";
+import type { Load, TargetName } from "./loads.ts";
+import type { Slice, SliceResult } from "./slice.ts";
+import type { Target } from "./targets.ts";
+
+export type Generator = HelperProcess<Slice, SliceResult, unknown>;
+
+export interface Places {
+  readonly generator: Generator;
+  readonly governed: Governed | null;
+  readonly targets: ReadonlyMap<TargetName, Target>;
+  close(): Promise<void>;
+}
+
+const here = (script: string): string => join(import.meta.dirname, script);
+const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
+
+function governedTargets(governed: Governed, many: readonly string[]): readonly Target[] {
+  const { stack, secret } = governed;
+  const headers = ({ tenants }: Load) => (tenants === "many" ? many : [secret]).map(bearer);
+  const pid = stack.parts.get("workerd")?.pid ?? null;
+  return [
+    { name: "governed", pid, base: () => `${stack.runtimeUrl() ?? stack.proxyUrl}/v1`, headers },
+    { name: "front", pid, base: () => `${stack.proxyUrl}/v1`, headers },
+  ];
+}
+
+/** Starts what `wanted` needs; `tenants` are those of the loads with many. */
+export async function startPlaces(wanted: ReadonlySet<TargetName>, tenants: number): Promise<Places> {
+  const undo: (() => Promise<void> | void)[] = [];
+  const close = async (): Promise<void> => {
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+  };
+  try {
+    const folder = mkdtempSync(join(tmpdir(), "gateway-bench-"));
+    undo.push(() => rmSync(folder, { recursive: true, force: true }));
+    const guard = startGuard();
+    undo.push(() => guard.close());
+    const workers = String(Math.max(1, Math.floor(availableParallelism() / 2)));
+    const upstream = await startHelper<never, never, { port: number }>(here("upstream.ts"), [workers], guard);
+    undo.push(() => upstream.close());
+    const origin = `http://127.0.0.1:${upstream.ready.port}`;
+    const generator = await startHelper<Slice, SliceResult, unknown>(here("load/main.ts"), [], guard);
+    undo.push(() => generator.close());
+
+    const targets = new Map<TargetName, Target>();
+    const keep = (target: Target): void => {
+      if (wanted.has(target.name)) targets.set(target.name, target);
+    };
+    const plain = () => [{ authorization: "Bearer none" }];
+    keep({ name: "direct", pid: null, base: ({ behaviour }) => `${origin}/${behaviour}/v1`, headers: plain });
+    if (wanted.has("floor")) {
+      const floor = await startFloor(join(folder, "floor"), origin, guard);
+      undo.push(() => floor.close());
+      const base = ({ behaviour }: Load): string => `${floor.origin}/${behaviour}/v1`;
+      keep({ name: "floor", pid: floor.pid, base, headers: plain });
+    }
+    let governed: Governed | null = null;
+    if (wanted.has("governed") || wanted.has("front")) {
+      governed = await startGoverned(folder, origin);
+      const { stack } = governed;
+      undo.push(() => stack.stop());
+      const many = tenants === 0 ? [] : await governed.mintMany(tenants);
+      for (const target of governedTargets(governed, many)) keep(target);
+    }
+    return { generator, governed, targets, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The bench's upstream, processes of its own behind one port: the first part of a path says how it answers, so that every
+ * target reaches every behaviour through the same code. It does as little as it can for a request; it is never what a run
+ * measures, and the row of the upstream alone shows how far it is from that.
+ */
+import cluster from "node:cluster";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
+import { watchParent } from "../../infra/local/watch-parent.ts";
+import { clockMs } from "./load/answer-reader.ts";
+
+const CHUNKS = 64;
+const PACE_MS = 20;
+/** How long `slow` takes: so long that requests wait for a slot behind it. */
+const SLOW_MS = 100;
+
+const usage = { prompt_tokens: 200, completion_tokens: 64, total_tokens: 264 };
+const ANSWER = Buffer.from(
+  JSON.stringify({
+    id: "chatcmpl-bench",
+    object: "chat.completion",
+    created: 1,
+    model: "bench",
+    choices: [{ index: 0, message: { role: "assistant", content: "word ".repeat(150) }, finish_reason: "stop" }],
+    usage,
+  }),
+);
+const WHOLE_HEAD = { "content-type": "application/json", "content-length": ANSWER.length };
+const CHUNK = { id: "chatcmpl-bench", object: "chat.completion.chunk", created: 1, model: "bench" };
+const choices = [{ index: 0, delta: { content: "word " }, finish_reason: null }];
+const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
+const PLAIN_EVENT = event({ ...CHUNK, choices });
+const LAST = `${event({ ...CHUNK, choices: [], usage })}data: [DONE]\n\n`;
+
+async function stream(response: ServerResponse, paceMs: number): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (let at = 0; at < CHUNKS && !response.destroyed; at += 1) {
+    response.write(paceMs === 0 ? PLAIN_EVENT : event({ at: clockMs(), ...CHUNK, choices }));
+    await (paceMs === 0 ? turn() : pause(paceMs));
+  }
+  response.end(LAST);
+}
+
+async function answer(behaviour: string | undefined, response: ServerResponse): Promise<void> {
+  if (behaviour === "paced") return await stream(response, PACE_MS);
+  if (behaviour === "unpaced") return await stream(response, 0);
+  if (behaviour === "slow") await pause(SLOW_MS);
+  response.writeHead(200, WHOLE_HEAD).end(ANSWER);
+}
+
+function serve(request: IncomingMessage, response: ServerResponse): void {
+  const behaviour = request.url?.split("/", 2)[1];
+  request.resume().once("end", () => void answer(behaviour, response));
+}
+
+if (cluster.isPrimary) {
+  watchParent(() => process.exit(0));
+  const workers = Number(process.argv[2] ?? "1");
+  let listening = 0;
+  cluster.on("listening", (_worker, { port }) => {
+    listening += 1;
+    if (listening === workers) process.send?.({ ready: { port } });
+  });
+  for (let at = 0; at < workers; at += 1) cluster.fork();
+} else {
+  const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0, headersTimeout: 0 }, serve);
+  server.listen(0, "127.0.0.1", 8192);
+}
