@@ -11,7 +11,8 @@ describe("the control service's configuration", () => {
       internalToken: "t",
       databaseUrl: "postgres://gateway:gateway@127.0.0.1:5432/gateway",
       clickhouse: { url: "http://127.0.0.1:8123", db: "gateway", user: "default", password: "" },
-      ssrf: { blockPrivate: false, allowedCidrs: [] },
+      ssrf: { blockPrivate: false, allowedCidrs: [], poolIdleMs: 15_000, tcpKeepAliveMs: 30_000 },
+      drainMs: 30_000,
       cell: "local",
       cells: [{ cell: "local", url: "http://127.0.0.1:8080" }],
     });
@@ -37,7 +38,11 @@ describe("the control service's configuration", () => {
       { cell: "eu", url: "https://eu.example" },
       { cell: "us", url: "https://us.example" },
     ]);
-    expect(env.ssrf).toEqual({ blockPrivate: true, allowedCidrs: ["10.0.0.0/8", "fc00::/7"] });
+    expect(env.ssrf).toMatchObject({ blockPrivate: true, allowedCidrs: ["10.0.0.0/8", "fc00::/7"] });
+  });
+
+  it("drains for less time under a launcher, which has other parts to end", () => {
+    expect(parseEnv({ ...token, GATEWAY_PARENT_WATCH: "1" }).drainMs).toBe(5_000);
   });
 
   it.each([
@@ -50,6 +55,8 @@ describe("the control service's configuration", () => {
     ["GATEWAY_ENCRYPTION_KEY", "dG9vLXNob3J0"],
     ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "2"],
     ["GATEWAY_ALLOWED_PRIVATE_CIDRS", "10.0.0.0"],
+    ["GATEWAY_UPSTREAM_POOL_IDLE_SECS", "0"],
+    ["GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS", "soon"],
     ["GATEWAY_CELL", "UPPER"],
     ["GATEWAY_CELLS", "[]"],
     ["GATEWAY_EDGE_BASE_URL", "ws://h"],

@@ -17,6 +17,7 @@ import {
   envWebUrl,
   envWhole,
 } from "../shared/env-fields.ts";
+import type { OutboundPolicy } from "./outbound/judged-connections.ts";
 import type { SettingSeeds } from "./services/settings/seed-settings.ts";
 
 /** Raised by {@link parseEnv}: one line that names every offending variable. */
@@ -40,12 +41,15 @@ export interface ControlEnv {
   readonly clickhouse: { readonly url: string; readonly db: string; readonly user: string; readonly password: string };
   readonly encryptionKey: string | undefined;
   readonly apiKeyPepper: string | undefined;
-  readonly ssrf: { readonly blockPrivate: boolean; readonly allowedCidrs: readonly string[] };
+  /** How connections to addresses that admins have registered are judged and kept. */
+  readonly ssrf: OutboundPolicy;
   /** The control service's own cell, and every cell that configuration is pushed to. */
   readonly cell: string;
   readonly cells: readonly { readonly cell: string; readonly url: string }[];
   /** Started by the launcher: exit when it goes. */
   readonly parentWatch: boolean;
+  /** How long requests may still run after the order to stop (decisions §41): the launcher ends all its parts within 10 s. */
+  readonly drainMs: number;
   readonly usageRetentionDays: number;
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
   /** What the environment says of settings that were never saved. */
@@ -83,6 +87,8 @@ const schema = z
     GATEWAY_API_KEY_PEPPER: envSecret,
     GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
     GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
+    GATEWAY_UPSTREAM_POOL_IDLE_SECS: envWhole(15),
+    GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS: envWhole(30),
     GATEWAY_CELL: envText("local").pipe(envCellName),
     GATEWAY_CELLS: envCells,
     GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
@@ -119,12 +125,18 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     },
     encryptionKey: env.GATEWAY_ENCRYPTION_KEY,
     apiKeyPepper: env.GATEWAY_API_KEY_PEPPER,
-    ssrf: { blockPrivate: env.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: env.GATEWAY_ALLOWED_PRIVATE_CIDRS },
+    ssrf: {
+      blockPrivate: env.GATEWAY_BLOCK_PRIVATE_NETWORKS,
+      allowedCidrs: env.GATEWAY_ALLOWED_PRIVATE_CIDRS,
+      poolIdleMs: env.GATEWAY_UPSTREAM_POOL_IDLE_SECS * 1000,
+      tcpKeepAliveMs: env.GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS * 1000,
+    },
     cell: env.GATEWAY_CELL,
     cells: env.GATEWAY_CELLS?.map(({ cell, url }) => ({ cell, url })) ?? [
       { cell: env.GATEWAY_CELL, url: env.GATEWAY_EDGE_BASE_URL },
     ],
     parentWatch: env.GATEWAY_PARENT_WATCH,
+    drainMs: env.GATEWAY_PARENT_WATCH ? 5_000 : 30_000,
     usageRetentionDays: env.GATEWAY_USAGE_RETENTION_DAYS,
     compressor: { url: env.GATEWAY_COMPRESSOR_URL.replace(/\/+$/, ""), timeoutMs: env.GATEWAY_COMPRESSOR_TIMEOUT_MS },
     seeds: {

@@ -14,7 +14,6 @@ import { EncryptionKeyError } from "./services/encryption-check.ts";
 
 const DATABASE_TRIES = 10;
 const DATABASE_WAIT_MS = 2000;
-const DRAIN_MS = 5000;
 
 try {
   await main(parseEnv(process.env), createLog());
@@ -44,7 +43,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   end = async () => {
     if (ending) return;
     ending = true;
-    setTimeout(() => process.exit(0), DRAIN_MS).unref();
+    setTimeout(() => process.exit(0), env.drainMs).unref();
     await Promise.all([close(admin), close(metrics)]);
     await stopJobs();
     await deps.analytics.close();

@@ -12,13 +12,29 @@ export class BlockedAddress extends Error {
   override readonly name = "BlockedAddress";
 }
 
+/** What is judged, and how long a connection is kept: unused in the pool, and before the peer is asked for a sign of life. */
+export interface OutboundPolicy extends SsrfPolicy {
+  readonly poolIdleMs: number;
+  readonly tcpKeepAliveMs: number;
+}
+
 const agents = new WeakMap<SsrfPolicy, Agent>();
 
-/** One agent per policy. Literal addresses need no look-up: the caller judges those by the URL. */
-export function judgedConnections(policy: SsrfPolicy): Agent {
+/**
+ * One agent per policy; what the policy does not say of keeping is left to the library. Literal addresses need no look-up:
+ * the caller judges those by the URL.
+ */
+export function judgedConnections(policy: SsrfPolicy & Partial<OutboundPolicy>): Agent {
   const known = agents.get(policy);
   if (known !== undefined) return known;
-  const agent = new Agent({ connect: { lookup: judgedLookup(policy) } });
+  const { poolIdleMs, tcpKeepAliveMs } = policy;
+  const agent = new Agent({
+    ...(poolIdleMs === undefined ? {} : { keepAliveTimeout: poolIdleMs, keepAliveMaxTimeout: poolIdleMs }),
+    connect: {
+      lookup: judgedLookup(policy),
+      ...(tcpKeepAliveMs === undefined ? {} : { keepAliveInitialDelay: tcpKeepAliveMs }),
+    },
+  });
   agents.set(policy, agent);
   return agent;
 }
