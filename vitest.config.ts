@@ -7,7 +7,11 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
   test: {
     name,
     environment: "node" as const,
-    include: ["control/{api,publish,services,backup}/**/*.test.ts", `test/database/${more}.test.ts`],
+    include: [
+      "control/{api,publish,services,backup}/**/*.test.ts",
+      "control/job-leases.test.ts",
+      `test/database/${more}.test.ts`,
+    ],
     globalSetup: ["./test/harness/control-database.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,

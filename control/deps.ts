@@ -1,7 +1,7 @@
 /**
  * The composition root of the control service: configuration becomes stores, publisher, applications and jobs.
  */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,6 +19,7 @@ import { createApp } from "./api/app.ts";
 import type { Api } from "./api/types.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import type { ControlEnv } from "./env.ts";
+import { JobLeases } from "./job-leases.ts";
 import type { Job } from "./jobs.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
 import { Cells } from "./publish/cells.ts";
@@ -46,6 +47,8 @@ export interface Deps {
   readonly app: Api;
   readonly metrics: Hono;
   readonly jobs: readonly Job[];
+  /** Of the jobs that run on one replica. */
+  readonly leases: JobLeases;
 }
 
 const RESOLVE_WITHIN_MS = 5000;
@@ -58,6 +61,8 @@ const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
 const RETENTION_EVERY_MS = 3_600_000;
 const ALERTS_EVERY_MS = 3000;
+/** Holder of the leases in a database that only one process can open: after a crash it goes on with its own. */
+const SOLE_HOLDER = "embedded";
 
 /** Opens the database and composes the rest. Throws DatabaseLocked. */
 export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
@@ -97,21 +102,43 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   };
   const { syncAtStart, rebuildAtStart } = startSync(context("system"), resync, { cells, own: env.cell }, log);
   const jobs: Job[] = [
-    { name: "outbox", everyMs: OUTBOX_EVERY_MS, run: async () => await publisher.publishDue(new Date()) },
-    { name: "analytics_schema", everyMs: ANALYTICS_EVERY_MS, run: async () => await analytics.migrate() },
-    { name: "resync_at_start", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
-    { name: "budgets_at_start", everyMs: BUDGETS_EVERY_MS, run: rebuildAtStart },
-    { name: "outbox_watch", everyMs: OUTBOX_WATCH_EVERY_MS, run: async () => await watch.run(Date.now()) },
-    { name: "tenant_expiry", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
-    { name: "outbox_prune", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
-    { name: "alerts", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
+    {
+      name: "outbox",
+      replicas: "one",
+      everyMs: OUTBOX_EVERY_MS,
+      run: async () => await publisher.publishDue(new Date()),
+    },
+    {
+      name: "analytics_schema",
+      replicas: "each",
+      everyMs: ANALYTICS_EVERY_MS,
+      run: async () => await analytics.migrate(),
+    },
+    { name: "resync_at_start", replicas: "each", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
+    { name: "budgets_at_start", replicas: "each", everyMs: BUDGETS_EVERY_MS, run: rebuildAtStart },
+    {
+      name: "outbox_watch",
+      replicas: "one",
+      everyMs: OUTBOX_WATCH_EVERY_MS,
+      run: async () => await watch.run(Date.now()),
+    },
+    { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
+    { name: "outbox_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
+    { name: "alerts", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
     {
       name: "usage_retention",
+      replicas: "one",
       everyMs: RETENTION_EVERY_MS,
       run: async () => await pruneUsage(context("system"), analytics, env.usageRetentionDays),
     },
-    { name: "compare", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
+    { name: "compare", replicas: "one", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
   ];
+  const leases = new JobLeases(db, {
+    holder: connection.exclusive ? SOLE_HOLDER : randomUUID(),
+    names: jobs.filter(({ replicas }) => replicas === "one").map(({ name }) => name),
+    nowMs: () => performance.now(),
+    log,
+  });
   const app = createApp({
     adminToken: env.adminToken,
     internalToken: env.internalToken,
@@ -127,7 +154,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending() });
-  return { connection, analytics, prepare, syncAtStart, app, metrics, jobs };
+  return { connection, analytics, prepare, syncAtStart, app, metrics, jobs, leases };
 }
 
 /** Every address of a name; none when it does not resolve, or not in time. */

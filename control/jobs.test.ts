@@ -1,8 +1,9 @@
 import { pino } from "pino";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { startJobs } from "./jobs.ts";
 
 const log = pino({ level: "silent" });
+const everywhere = { holds: () => true };
 
 it("runs a job again after a failure, and one turn at a time", async () => {
   let turns = 0;
@@ -13,6 +14,7 @@ it("runs a job again after a failure, and one turn at a time", async () => {
     [
       {
         name: "failing",
+        replicas: "one",
         everyMs: 0,
         run: async () => {
           running += 1;
@@ -25,6 +27,7 @@ it("runs a job again after a failure, and one turn at a time", async () => {
         },
       },
     ],
+    everywhere,
     log,
   );
   await enough.promise;
@@ -41,6 +44,7 @@ it("waits at its end for what is running, and starts nothing after", async () =>
     [
       {
         name: "slow",
+        replicas: "one",
         everyMs: 0,
         run: async () => {
           turns += 1;
@@ -50,6 +54,7 @@ it("waits at its end for what is running, and starts nothing after", async () =>
         },
       },
     ],
+    everywhere,
     log,
   );
   await started.promise;
@@ -57,4 +62,55 @@ it("waits at its end for what is running, and starts nothing after", async () =>
   release.resolve();
   await stopped;
   expect([finished, turns]).toEqual([true, 1]);
+});
+
+it("runs soon after the start what runs once an hour, and again within a minute when it failed", async () => {
+  vi.useFakeTimers();
+  let turns = 0;
+  const run = async (): Promise<void> => {
+    turns += 1;
+    if (turns === 1) throw new Error("store is down");
+  };
+  const stop = startJobs([{ name: "hourly", replicas: "each", everyMs: 3_600_000, run }], everywhere, log);
+  try {
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(turns).toBe(1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(turns).toBe(2);
+    await vi.advanceTimersByTimeAsync(3_599_999);
+    expect(turns).toBe(2);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(turns).toBe(3);
+  } finally {
+    await stop();
+    vi.useRealTimers();
+  }
+});
+
+it("runs a job of one replica only while it holds its lease, others always", async () => {
+  vi.useFakeTimers();
+  let held = false;
+  const turns = { one: 0, each: 0 };
+  const jobs = (["one", "each"] as const).map((replicas) => ({
+    name: replicas,
+    replicas,
+    everyMs: 10_000,
+    run: async () => {
+      turns[replicas] += 1;
+    },
+  }));
+  const stop = startJobs(jobs, { holds: (name) => held && name === "one" }, log);
+  try {
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(turns).toEqual({ one: 0, each: 1 });
+    held = true;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(turns).toEqual({ one: 1, each: 1 });
+    held = false;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(turns).toEqual({ one: 1, each: 3 });
+  } finally {
+    await stop();
+    vi.useRealTimers();
+  }
 });

@@ -1,43 +1,61 @@
 /**
- * The background jobs: each named, one run at a time, a failure logged and tried again at the next turn. They end when
- * the service does.
+ * The background jobs: each named, one turn at a time, the first one soon after the start. A failure is logged and tried
+ * again within a minute. A job of one replica runs where its lease is (job-leases.ts); all end when the service does.
  */
 import type { Logger } from "pino";
+import type { Leases } from "./job-leases.ts";
+
+/** A job that runs every hour does not wait for one: stores and cells that start beside it are there by then. */
+const FIRST_WITHIN_MS = 5000;
+const AGAIN_WITHIN_MS = 60_000;
+/** How often a replica without the lease looks whether it has it now. */
+const LOOK_EVERY_MS = 500;
 
 export interface Job {
   readonly name: string;
+  /** From the end of a turn to the next. */
   readonly everyMs: number;
+  /** `one`: on the replica that holds its lease; `each`: what keeps state of a process. */
+  readonly replicas: "one" | "each";
   readonly run: () => Promise<unknown>;
 }
 
 /** Starts jobs; the answer stops them and waits for what is running. */
-export function startJobs(jobs: readonly Job[], log: Logger): () => Promise<void> {
-  const stops = jobs.map((job) => startJob(job, log));
+export function startJobs(jobs: readonly Job[], leases: Leases, log: Logger): () => Promise<void> {
+  const stops = jobs.map((job) => startJob(job, leases, log));
   return async () => {
     await Promise.all(stops.map(async (stop) => await stop()));
   };
 }
 
-function startJob(job: Job, log: Logger): () => Promise<void> {
+function startJob(job: Job, leases: Leases, log: Logger): () => Promise<void> {
   let stopped = false;
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;
   const turn = async (): Promise<void> => {
-    try {
-      await job.run();
-    } catch (error) {
-      log.warn({ event: "job_failed", job: job.name, reason: error instanceof Error ? error.name : "unknown" });
-    }
-    if (!stopped) timer = schedule();
+    const waitMs = await nextAfter(job, leases, log);
+    if (!stopped) timer = schedule(waitMs);
   };
-  const schedule = (): NodeJS.Timeout =>
+  const schedule = (waitMs: number): NodeJS.Timeout =>
     setTimeout(() => {
       running = turn();
-    }, job.everyMs);
-  timer = schedule();
+    }, waitMs);
+  timer = schedule(Math.min(job.everyMs, FIRST_WITHIN_MS));
   return async () => {
     stopped = true;
     clearTimeout(timer);
     await running;
   };
+}
+
+/** Runs a job if it is this replica's to run; answers how long to wait until the next turn. */
+async function nextAfter(job: Job, leases: Leases, log: Logger): Promise<number> {
+  if (job.replicas === "one" && !leases.holds(job.name)) return Math.min(job.everyMs, LOOK_EVERY_MS);
+  try {
+    await job.run();
+    return job.everyMs;
+  } catch (error) {
+    log.warn({ event: "job_failed", job: job.name, reason: error instanceof Error ? error.name : "unknown" });
+    return Math.min(job.everyMs, AGAIN_WITHIN_MS);
+  }
 }

@@ -34,7 +34,8 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
     log.warn({ event: "secrets_in_plaintext", fix: "set GATEWAY_ENCRYPTION_KEY to base64 of 32 random bytes" });
   const admin = await listen(deps.app.fetch, env.adminListen, "GATEWAY_ADMIN_LISTEN");
   const metrics = await listen(deps.metrics.fetch, env.metricsListen, "GATEWAY_METRICS_LISTEN");
-  const stopJobs = startJobs(deps.jobs, log);
+  const stopLeases = deps.leases.start();
+  const stopJobs = startJobs(deps.jobs, deps.leases, log);
   process.stdout.write(
     `${JSON.stringify({ event: "listening", admin: addressOf(admin), metrics: addressOf(metrics) })}\n`,
   );
@@ -46,6 +47,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
     setTimeout(() => process.exit(0), env.drainMs).unref();
     await Promise.all([close(admin), close(metrics)]);
     await stopJobs();
+    await stopLeases();
     await deps.analytics.close();
     await deps.connection.close();
     process.exit(0);

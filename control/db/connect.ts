@@ -21,6 +21,8 @@ export interface Connection {
   readonly db: Database;
   /** Runs a file of statements. */
   readonly exec: (tx: Database | Transaction, statements: string) => Promise<void>;
+  /** Nobody else can have this database open. */
+  readonly exclusive: boolean;
   close(): Promise<void>;
 }
 
@@ -64,7 +66,12 @@ function pooled<Client extends { release(): void }>(
       client.release();
     }
   };
-  return { db: Object.assign(db, { transaction }), exec: execWhole, close: async () => await pool.end() };
+  return {
+    db: Object.assign(db, { transaction }),
+    exclusive: false,
+    exec: execWhole,
+    close: async () => await pool.end(),
+  };
 }
 
 /**
@@ -84,7 +91,7 @@ async function connectPglite(folder: string): Promise<Connection> {
       await client.close();
       unlock();
     };
-    return { db: asDatabase(drizzlePglite(client)), exec: execEach, close };
+    return { db: asDatabase(drizzlePglite(client)), exclusive: true, exec: execEach, close };
   } catch (error) {
     unlock();
     throw error;

@@ -1,0 +1,95 @@
+/**
+ * Which jobs this replica may run (design §8): a lease row per job, prolonged for all of them in one statement, so that it
+ * works behind a connection pooler. The own clock counts from before that statement was sent: this replica stops starting
+ * a job before any other may begin. A turn that outlasts its lease may overlap with another's: jobs bear being run twice.
+ */
+import { and, eq, inArray, sql } from "drizzle-orm";
+import type { Database } from "./db/connect.ts";
+import { jobs } from "./db/schema/jobs.ts";
+import type { Logger } from "./log.ts";
+
+/** How long the jobs of a replica that was killed stand still at most. */
+const LEASE_MS = 6000;
+const RENEW_EVERY_MS = 2000;
+
+/** Asked before each turn of a job. */
+export interface Leases {
+  holds(name: string): boolean;
+}
+
+export interface JobLeasesOptions {
+  /** Who this replica is; no other may have the name while it runs. */
+  readonly holder: string;
+  readonly names: readonly string[];
+  /** Milliseconds of a clock that never goes back. */
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export class JobLeases implements Leases {
+  readonly #db: Database;
+  readonly #options: JobLeasesOptions;
+  #held: ReadonlySet<string> = new Set();
+  #untilMs = 0;
+
+  constructor(db: Database, options: JobLeasesOptions) {
+    this.#db = db;
+    this.#options = options;
+  }
+
+  holds(name: string): boolean {
+    return this.#held.has(name) && this.#options.nowMs() < this.#untilMs;
+  }
+
+  /** Prolongs what this replica holds and takes what is free. Rejects when the database does not answer. */
+  async renew(): Promise<void> {
+    const { holder, names, nowMs, log } = this.#options;
+    const fromMs = nowMs();
+    const until = sql`now() + ${LEASE_MS} * interval '1 millisecond'`;
+    const taken = await this.#db
+      .insert(jobs)
+      .values([...names].sort().map((name) => ({ name, holder, until })))
+      .onConflictDoUpdate({
+        target: jobs.name,
+        set: { holder, until },
+        setWhere: sql`${jobs.holder} = ${holder} OR ${jobs.until} <= now()`,
+      })
+      .returning({ name: jobs.name });
+    const held = new Set(taken.map(({ name }) => name));
+    const news = [...held].filter((name) => !this.#held.has(name));
+    if (news.length > 0) log.info({ event: "jobs_taken", jobs: news });
+    this.#held = held;
+    this.#untilMs = fromMs + LEASE_MS;
+  }
+
+  /** Renews until it is stopped, which lets go of everything: another replica goes on at once. */
+  start(): () => Promise<void> {
+    let stopped = false;
+    let timer: NodeJS.Timeout | undefined;
+    const turn = async (): Promise<void> => {
+      await this.renew().catch((error: unknown) =>
+        this.#options.log.warn({ event: "job_leases_failed", reason: error instanceof Error ? error.name : "unknown" }),
+      );
+      if (!stopped) timer = setTimeout(next, RENEW_EVERY_MS);
+    };
+    const next = (): void => {
+      running = turn();
+    };
+    let running = turn();
+    return async () => {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+      await this.#release().catch(() => undefined);
+    };
+  }
+
+  async #release(): Promise<void> {
+    const { holder, names } = this.#options;
+    this.#held = new Set();
+    await this.#db
+      .update(jobs)
+      .set({ until: sql`now()` })
+      .where(and(eq(jobs.holder, holder), inArray(jobs.name, [...names])));
+  }
+}
