@@ -75,6 +75,23 @@ it("answers although the database does not", async () => {
   expect([response.status, await response.text()]).toEqual([200, expect.stringMatching(/gateway_outbox_pending nan/i)]);
 });
 
+it("is ready while the database answers, whatever else does not", async () => {
+  const cells = [{ cell: "gone", url: "http://127.0.0.1:9" }];
+  const pendings = [
+    async () => await Promise.resolve(7),
+    async () => await Promise.reject(new Error("no database")),
+    async () => await new Promise<number>(() => undefined),
+  ];
+  const answers = await Promise.all(
+    pendings.map(async (pending) => {
+      const response = await (await metricsOf(cells, pending)).request("/ready");
+      return [response.status, await response.text()];
+    }),
+  );
+  const away = [503, "the database does not answer"];
+  expect(answers).toEqual([[200, "ready"], away, away]);
+});
+
 it("serves nothing else", async () => {
   const app = await metricsOf([]);
   for (const path of ["/", "/metrics/", "/api/v1/health", "/internal/metrics"])
@@ -87,10 +104,12 @@ it("writes histograms and labels as scrapers read them", () => {
     { suffix: "_sum" as const, labels: {}, value: 1.5 },
   ];
   expect(
-    renderCells([{ cell: "a", families: [{ name: "gateway_ttft_ms", help: "Wait.", type: "histogram", samples }] }]),
+    renderCells([
+      { cell: "a", families: [{ name: "gateway_ttft_ms", help: "Wait,\nand \\\\ all.", type: "histogram", samples }] },
+    ]),
   ).toBe(
     [
-      "# HELP gateway_ttft_ms Wait.",
+      "# HELP gateway_ttft_ms Wait,\\nand \\\\\\\\ all.",
       "# TYPE gateway_ttft_ms histogram",
       'gateway_ttft_ms_bucket{le="+Inf",model="a \\"quoted\\" \\\\ name\\n",cell="a"} 2',
       'gateway_ttft_ms_sum{cell="a"} 1.5',

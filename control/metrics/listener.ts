@@ -1,6 +1,6 @@
 /**
  * What `/metrics` shows: the control service's own metrics and those of every cell that answers, each sample of a cell
- * with its label (decisions §0.4, §37).
+ * with its label (decisions §0.4, §37). `/ready` tells whoever starts and balances replicas whether this one can work.
  */
 import { Hono } from "hono";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
@@ -9,13 +9,16 @@ import type { Cells } from "../publish/cells.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** Orchestrators give up on a probe after a second or a few. */
+const READY_WITHIN_MS = 1000;
+
 export interface MetricsDeps {
   readonly cells: Cells;
-  /** Outbox rows that wait for a store or a cell. */
+  /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
   readonly outboxPending: () => Promise<number>;
 }
 
-/** Answers `/metrics`; every other path is 404. */
+/** Answers `/metrics` and `/ready`; every other path is 404. */
 export function createMetricsApp(deps: MetricsDeps): Hono {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -45,7 +48,28 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
       "content-type": CONTENT_TYPE,
     });
   });
+  app.get("/ready", async (c) => {
+    const ready = await inTime(deps.outboxPending());
+    return ready ? c.text("ready") : c.text("the database does not answer", 503);
+  });
   return app;
+}
+
+/** Whether some work succeeds before whoever asked gives up. */
+async function inTime(work: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), READY_WITHIN_MS);
+  try {
+    return await Promise.race([
+      work.then(
+        () => true,
+        () => false,
+      ),
+      late.promise,
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Families of several cells in one text, each family once. */
@@ -66,11 +90,17 @@ export function renderCells(
     }
   }
   return [...families.values()]
-    .map(
-      ({ family, lines }) =>
-        `# HELP ${family.name} ${family.help}\n# TYPE ${family.name} ${family.type}\n${lines.join("\n")}\n`,
-    )
+    .flatMap(({ family, lines }) => [
+      `# HELP ${family.name} ${escapeHelp(family.help)}`,
+      `# TYPE ${family.name} ${family.type}`,
+      ...lines,
+    ])
+    .map((line) => `${line}\n`)
     .join("");
+}
+
+function escapeHelp(text: string): string {
+  return text.replace(/[\\\n]/g, (char) => (char === "\n" ? "\\n" : "\\\\"));
 }
 
 function escapeLabel(value: string): string {

@@ -13,6 +13,9 @@ const countersSchema = z.object({
   input: z.number(),
   output: z.number(),
   upstream: z.array(z.tuple([z.string(), z.number()])).default([]),
+  cache: z
+    .object({ hit: z.number(), miss: z.number(), tokensSaved: z.number() })
+    .default({ hit: 0, miss: 0, tokensSaved: 0 }),
   ttft: histogramSchema,
   total: histogramSchema,
 });

@@ -7,8 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { type Exposition, readExposition } from "../harness/exposition.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { SPECIFIED_METRICS, shownMetrics, specifiedMetrics } from "../harness/specified-metrics.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -161,6 +163,91 @@ describe("two cells", () => {
     expect(await ask(minted, 4, 5)).toEqual([200, 200, 200, 200]);
     await by.local.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
     expect(await ask(minted, 4, 5)).toEqual([403, 403, 403, 403]);
+  });
+});
+
+const scrape = async (): Promise<Exposition> =>
+  await readExposition(await (await fetch(`${stack.metricsUrl}/metrics`)).text());
+
+/** What a cell's figures are in a scrape. */
+function figures(seen: Exposition, cell: string) {
+  const of = (name: string, labels = {}) => seen.value(`gateway_${name}`, { ...labels, cell }) ?? 0;
+  return {
+    served: of("requests_total", { admission: "fast", status: "2xx" }),
+    refused: of("requests_total", { admission: "rejected", status: "4xx" }),
+    input: of("input_tokens_total"),
+    output: of("output_tokens_total"),
+    hits: of("cache_lookups_total", { result: "hit" }),
+    misses: of("cache_lookups_total", { result: "miss" }),
+    saved: of("cache_tokens_saved_total"),
+    answered: of("upstream_attempts_total", { outcome: "success" }),
+    unknownServers: of("mcp_requests_total", { server: "unknown", status: "4xx" }),
+    measured: seen.histogram("gateway_ttft_ms", { cell })?.count ?? 0,
+    timed: seen.histogram("gateway_total_ms", { cell })?.count ?? 0,
+  };
+}
+
+/** One of each kind of request by way of a cell; answers how many looked for a stored answer in vain. */
+async function everyKind(cell: (typeof CELLS)[number]): Promise<number> {
+  const gateway = by[cell];
+  const minted = await gateway.mint(upstream.url, "plain", { cache_enabled: true });
+  let misses = 0;
+  await waitFor(
+    async () => {
+      const response = await gateway.chat(minted);
+      await response.text();
+      if (response.headers.get("x-gateway-cache") === "miss") misses += 1;
+      return response.headers.get("x-gateway-cache");
+    },
+    (cache) => cache === "hit",
+  );
+  await (await gateway.chat(minted, { stream: true })).text();
+  await (await gateway.chat({ ...minted, secret: `sk_${"0".repeat(48)}` })).text();
+  const headers = { authorization: `Bearer ${minted.secret}` };
+  await (await fetch(`${gateway.proxyUrl}/mcp/nobody`, { method: "POST", headers, body: "{}" })).text();
+  return misses + 1;
+}
+
+describe("the metrics of two cells", () => {
+  it("are those of the specification, of both cells, as an independent reader sees them", async () => {
+    const before = await scrape();
+    const misses = { local: await everyKind("local"), second: await everyKind("second") };
+    const expected = CELLS.map((cell) => {
+      const was = figures(before, cell);
+      const count = misses[cell];
+      return {
+        served: was.served + count + 1,
+        refused: was.refused + 2,
+        input: was.input + 11 * (count + 1),
+        output: was.output + 22 * (count + 1),
+        hits: was.hits + 1,
+        misses: was.misses + count,
+        saved: was.saved + 33,
+        answered: was.answered + count,
+        unknownServers: was.unknownServers + 1,
+        measured: was.measured + count,
+        timed: was.timed + count + 1,
+      };
+    });
+    const seen = await waitFor(scrape, (now) =>
+      CELLS.every((cell, at) => {
+        const { served = 0, refused = 0, unknownServers = 0 } = expected[at] ?? {};
+        const is = figures(now, cell);
+        return is.served >= served && is.refused >= refused && is.unknownServers >= unknownServers;
+      }),
+    );
+    expect(CELLS.map((cell) => figures(seen, cell))).toEqual(expected);
+    expect(seen.faults).toEqual([]);
+    expect(shownMetrics(seen, CELLS)).toEqual(specifiedMetrics(["gateway_mcp_requests_total"], CELLS));
+    for (const { name, bounds } of SPECIFIED_METRICS.filter((metric) => metric.bounds !== undefined))
+      for (const cell of CELLS)
+        expect(Object.keys(seen.histogram(name, { cell })?.buckets ?? {})).toEqual(
+          [...(bounds ?? []), "+Inf"].map(String),
+        );
+    expect(seen.value("process_start_time_seconds", {})).toBeGreaterThan(0);
+    expect(seen.value("nodejs_eventloop_lag_seconds", {})).toBeGreaterThanOrEqual(0);
+    const ready = await fetch(`${stack.metricsUrl}/ready`);
+    expect([ready.status, await ready.text()]).toEqual([200, "ready"]);
   });
 });
 

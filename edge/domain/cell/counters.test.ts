@@ -17,6 +17,8 @@ describe("what a cell counts", () => {
       total_ms: 40,
     });
     before.count({ ...row, request_id: "b", admission: "rejected", status_code: 404 }, { retry: 2, exhausted: 1 });
+    before.count({ ...row, request_id: "c", cache_status: "miss", status_code: 200 });
+    before.count({ ...row, request_id: "d", cache_status: "hit", status_code: 200, input_tokens: 5, output_tokens: 6 });
     const after = new Counters();
     after.restore(before.save());
     expect(after.families()).toEqual(before.families());
@@ -38,6 +40,20 @@ describe("what a cell counts", () => {
       ["timeout", 0],
       ["failover", 1],
       ["exhausted", 0],
+    ]);
+  });
+
+  it("shows lookups in the response cache, and what its answers saved", () => {
+    const counters = new Counters();
+    const row = { ...zeroUsageRow("a", 0), status_code: 200, input_tokens: 5, output_tokens: 6 };
+    counters.count({ ...row, cache_status: "hit" });
+    counters.count({ ...row, request_id: "b", cache_status: "miss" });
+    counters.count({ ...row, request_id: "c" });
+    const shown = counters.families().filter(({ name }) => name.startsWith("gateway_cache_"));
+    expect(shown.flatMap(({ samples }) => samples.map(({ labels, value }) => [labels["result"], value]))).toEqual([
+      ["hit", 1],
+      ["miss", 1],
+      [undefined, 11],
     ]);
   });
 });

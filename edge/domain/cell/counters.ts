@@ -24,12 +24,20 @@ const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000]
 /** Completed requests that are remembered, so that a row handed in twice counts once. */
 const RECENT_MAX = 10_000;
 
+/** Lookups in the response cache by their result, and the tokens of the answers that came from it. */
+export interface SavedCacheUse {
+  readonly hit: number;
+  readonly miss: number;
+  readonly tokensSaved: number;
+}
+
 /** Counters at rest. `requests`: by `admission/status class`; `upstream`: by outcome. */
 export interface SavedCounters {
   readonly requests: readonly (readonly [string, number])[];
   readonly input: number;
   readonly output: number;
   readonly upstream: readonly (readonly [string, number])[];
+  readonly cache: SavedCacheUse;
   readonly ttft: SavedHistogram;
   readonly total: SavedHistogram;
 }
@@ -42,6 +50,7 @@ export class Counters {
   readonly #total = new Histogram(TOTAL_BOUNDS);
   #inputTokens = 0;
   #outputTokens = 0;
+  #cache: SavedCacheUse = { hit: 0, miss: 0, tokensSaved: 0 };
 
   /** Counts one completed request and its attempts at upstreams; one that was counted lately is not counted again. */
   count(row: UsageRow, upstream: UpstreamOutcomes = {}): void {
@@ -61,6 +70,14 @@ export class Counters {
     if (row.admission !== "rejected") this.#total.observe(row.total_ms);
     for (const outcome of UPSTREAM_OUTCOMES)
       this.#upstream.set(outcome, (this.#upstream.get(outcome) ?? 0) + (upstream[outcome] ?? 0));
+    this.#countCache(row);
+  }
+
+  #countCache({ cache_status, input_tokens, output_tokens }: UsageRow): void {
+    const { hit, miss, tokensSaved } = this.#cache;
+    if (cache_status === "hit")
+      this.#cache = { hit: hit + 1, miss, tokensSaved: tokensSaved + input_tokens + output_tokens };
+    else if (cache_status === "miss") this.#cache = { hit, miss: miss + 1, tokensSaved };
   }
 
   /** What is to be kept over a rest of the object; read back by {@link Counters.restore}. */
@@ -70,6 +87,7 @@ export class Counters {
       input: this.#inputTokens,
       output: this.#outputTokens,
       upstream: [...this.#upstream],
+      cache: this.#cache,
       ttft: this.#ttft.save(),
       total: this.#total.save(),
     };
@@ -81,6 +99,7 @@ export class Counters {
     for (const [outcome, value] of saved.upstream) this.#upstream.set(outcome, value);
     this.#inputTokens = saved.input;
     this.#outputTokens = saved.output;
+    this.#cache = saved.cache;
     this.#ttft.restore(saved.ttft);
     this.#total.restore(saved.total);
   }
@@ -107,6 +126,22 @@ export class Counters {
           value: this.#upstream.get(outcome) ?? 0,
         })),
       },
+      {
+        name: "gateway_cache_lookups_total",
+        help: "Requests that looked for a stored answer, by what they found.",
+        type: "counter",
+        samples: (["hit", "miss"] as const).map((result) => ({
+          suffix: "",
+          labels: { result },
+          value: this.#cache[result],
+        })),
+      },
+      plain(
+        "gateway_cache_tokens_saved_total",
+        "Tokens of the answers that came from the response cache.",
+        "counter",
+        this.#cache.tokensSaved,
+      ),
       this.#ttft.family("gateway_ttft_ms", "Milliseconds to the first byte of successful upstream answers."),
       this.#total.family("gateway_total_ms", "Milliseconds from arrival to the last byte, refusals excluded."),
     ];

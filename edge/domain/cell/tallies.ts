@@ -14,6 +14,11 @@ interface TallyMetric {
 
 export const TALLY_METRICS = {
   gateway_mcp_requests_total: { help: "Calls of MCP servers.", labels: ["server", "status"], shown: [] },
+  gateway_compression_tokens_saved_total: {
+    help: "Tokens that compression took out of requests.",
+    labels: [],
+    shown: [[]],
+  },
   gateway_jwt_verify_total: {
     help: "Identity tokens verified.",
     labels: ["result"],

@@ -1,0 +1,99 @@
+/**
+ * The text of `/metrics` as a reader that is not ours understands it (prom2javascript), and what the format asks for beyond
+ * that: each family in one piece with its HELP and TYPE before its samples, no series twice, buckets that only grow.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { getMetricsFromIterator, type PromData, type PromHistogramData, type PromMetrics } from "prom2javascript";
+
+/** What a scrape showed. */
+export interface Exposition {
+  readonly families: PromMetrics;
+  /** The value of a counter or gauge with exactly these labels; undefined when there is none. */
+  value(name: string, labels: Readonly<Record<string, string>>): number | undefined;
+  histogram(name: string, labels: Readonly<Record<string, string>>): PromHistogramData | undefined;
+  /** What is wrong with the text; nothing, if all is well. */
+  readonly faults: readonly string[];
+}
+
+/** Reads a text. Rejects when the reader cannot. */
+export async function readExposition(text: string): Promise<Exposition> {
+  const lines = text.split("\n");
+  const families = await getMetricsFromIterator(lines[Symbol.iterator]());
+  const find = <T extends PromData | PromHistogramData>(name: string, labels: Readonly<Record<string, string>>) =>
+    (families[name]?.data as T[] | undefined)?.find((each) => identity(each.labels) === identity(labels));
+  return {
+    families,
+    value: (name, labels) => find<PromData>(name, labels)?.value,
+    histogram: (name, labels) => find<PromHistogramData>(name, labels),
+    faults: [...faultsOfLines(lines), ...faultsOfSeries(families), ...faultsByPromtool(text)],
+  };
+}
+
+function identity(labels: Readonly<Record<string, string>>): string {
+  return JSON.stringify(Object.entries(labels).sort(([one], [two]) => (one < two ? -1 : 1)));
+}
+
+function faultsOfLines(lines: readonly string[]): readonly string[] {
+  const faults: string[] = [];
+  if (lines.at(-1) !== "") faults.push("the last line does not end");
+  const closed = new Set<string>();
+  let family = "";
+  let told: string[] = [];
+  for (const line of lines) {
+    const [, word, named = ""] = /^# (HELP|TYPE) (\S+) \S/.exec(line) ?? [];
+    const name = word === undefined ? line.replace(/[{ ].*$/s, "") : named;
+    const within = name === family || ["_bucket", "_sum", "_count"].some((suffix) => name === family + suffix);
+    if (line === "") continue;
+    if (!within) {
+      closed.add(family);
+      if (closed.has(name)) faults.push(`${name} is in several pieces`);
+      family = name;
+      told = [];
+    }
+    told.push(word ?? "sample");
+    if (word === undefined && `${told[0]} ${told[1]}` !== "HELP TYPE")
+      faults.push(`${name} has a sample before its type`);
+    if (word !== undefined && told.filter((each) => each === word).length > 1) faults.push(`${name}: ${word} twice`);
+  }
+  return faults;
+}
+
+function faultsOfSeries(families: PromMetrics): readonly string[] {
+  return Object.entries(families).flatMap(([name, { type, help, data }]) => {
+    const faults: string[] = [];
+    if (!help) faults.push(`${name} has no help`);
+    const series = data.map((each) => identity(each.labels));
+    for (const twice of series.filter((each, at) => series.indexOf(each) !== at)) faults.push(`${name}${twice} twice`);
+    if (type === "histogram")
+      for (const each of data as PromHistogramData[]) if (!grows(each)) faults.push(`${name} is no histogram`);
+    return faults;
+  });
+}
+
+/** Bounds ascend to +Inf, counts never fall, the last is the count of all, and something was measured only if counted. */
+function grows({ buckets, count, sum }: PromHistogramData): boolean {
+  const entries = Object.entries(buckets).map(([le, hits]) => [le === "+Inf" ? Infinity : Number(le), hits] as const);
+  const sorted = entries.toSorted(([one], [two]) => one - two);
+  const cumulative = sorted.every(([, hits], at) => at === 0 || hits >= (sorted[at - 1]?.[1] ?? 0));
+  const [last, all] = sorted.at(-1) ?? [];
+  return cumulative && last === Infinity && all === count && sum !== undefined && (count > 0 || sum === 0);
+}
+
+/** Promtool read the text and would have named things otherwise; the names are the specification's. */
+const PROMTOOL_ADVICE = 3;
+
+/** What Prometheus' own checker says, on a machine that has it. */
+function faultsByPromtool(text: string): readonly string[] {
+  const found = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "promtool"));
+  const promtool = found.find((path) => existsSync(path));
+  if (promtool === undefined) return [];
+  try {
+    execFileSync(promtool, ["check", "metrics"], { input: text, stdio: ["pipe", "pipe", "pipe"] });
+    return [];
+  } catch (error) {
+    const { status, stderr } = error as { status?: number; stderr?: Buffer };
+    return status === PROMTOOL_ADVICE ? [] : [`promtool: ${stderr?.toString() ?? "failed"}`];
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Every metric that the gateway shows (specification "Metrics", decisions §31, §37), as a scraper reads it. What an exporter
+ * shows and this table does not, or the other way round, is a defect of one of the two.
+ */
+import type { Exposition } from "./exposition.ts";
+
+export interface SpecifiedMetric {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  /** Label names besides `cell`, in alphabetical order. */
+  readonly labels: readonly string[];
+  /** Reported by every cell, under its name in the label `cell`; else by the control service. */
+  readonly of: "cell" | "control";
+  /** Upper bounds in ms. */
+  readonly bounds?: readonly number[];
+  /** Series of one cell from the start: every counter with a closed label set is there with 0; 0: comes with its events. */
+  readonly fromStart: number;
+}
+
+const metric = (
+  of: SpecifiedMetric["of"],
+  type: SpecifiedMetric["type"],
+  name: string,
+  labels: readonly string[] = [],
+  fromStart = 1,
+): SpecifiedMetric => ({ name, type, labels, of, fromStart });
+
+export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
+  metric("cell", "counter", "gateway_requests_total", ["admission", "status"], 16),
+  metric("cell", "counter", "gateway_input_tokens_total"),
+  metric("cell", "counter", "gateway_output_tokens_total"),
+  {
+    ...metric("cell", "histogram", "gateway_ttft_ms"),
+    bounds: [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000],
+  },
+  {
+    ...metric("cell", "histogram", "gateway_total_ms"),
+    bounds: [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000],
+  },
+  metric("cell", "gauge", "gateway_in_flight"),
+  metric("cell", "gauge", "gateway_queue_depth"),
+  metric("cell", "counter", "gateway_cache_lookups_total", ["result"], 2),
+  metric("cell", "counter", "gateway_cache_tokens_saved_total"),
+  metric("cell", "counter", "gateway_compression_tokens_saved_total"),
+  metric("cell", "counter", "gateway_mcp_requests_total", ["server", "status"], 0),
+  metric("cell", "counter", "gateway_upstream_attempts_total", ["outcome"], 5),
+  metric("cell", "gauge", "gateway_telemetry_dropped"),
+  metric("cell", "gauge", "gateway_spill_bytes"),
+  metric("cell", "counter", "gateway_budget_unchecked_total"),
+  metric("cell", "counter", "gateway_jwt_verify_total", ["result"], 4),
+  metric("cell", "counter", "gateway_jwks_refresh_total", ["issuer_index", "result"], 0),
+  metric("cell", "counter", "gateway_otel_spans_dropped_total", ["reason"], 2),
+  metric("control", "gauge", "gateway_cell_up"),
+  metric("control", "gauge", "gateway_outbox_pending"),
+];
+
+/** Name, type, label names in their order, and how many series each cell has; by name. */
+type Shown = readonly (readonly [string, string, readonly string[], readonly number[]])[];
+
+const byName = (shown: Shown): Shown => shown.toSorted(([one], [two]) => (one < two ? -1 : 1));
+
+/** The gateway's own metrics in a scrape. */
+export function shownMetrics({ families }: Exposition, cells: readonly string[]): Shown {
+  const own = Object.entries(families).filter(([name]) => name.startsWith("gateway_"));
+  return byName(
+    own.map(([name, { type, data }]) => {
+      const labels = [...new Set(data.flatMap((each) => Object.keys(each.labels)))].sort();
+      const counts = cells.map((cell) => data.filter((each) => each.labels["cell"] === cell).length);
+      return [name, type, labels, counts];
+    }),
+  );
+}
+
+/** The same of the table, where of the metrics that come with their events those of `happened` have one series a cell. */
+export function specifiedMetrics(happened: readonly string[], cells: readonly string[]): Shown {
+  return byName(
+    SPECIFIED_METRICS.map(({ name, type, labels, of, fromStart }) => {
+      const perCell = of === "cell" || name === "gateway_cell_up";
+      const count = fromStart > 0 ? fromStart : Number(happened.includes(name));
+      if (count === 0) return [name, type, [], cells.map(() => 0)];
+      const all = perCell ? [...labels, "cell"].sort() : labels;
+      return [name, type, all, cells.map(() => (perCell ? count : 0))];
+    }),
+  );
+}
