@@ -30,6 +30,7 @@ import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
 import type { VerbContext } from "./services/context.ts";
 import { checkEncryptionKey } from "./services/encryption-check.ts";
+import { sealLeftovers } from "./services/seal-leftovers.ts";
 import { alertChannels } from "./services/settings/alert-channels.ts";
 import { seedSettings } from "./services/settings/seed-settings.ts";
 import { pruneUsage } from "./services/usage/compact-usage.ts";
@@ -96,6 +97,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const alerts = new AlertPull(cells, sink, log);
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
+    const sealed = await sealLeftovers(context("system"));
+    if (Object.keys(sealed).length > 0) log.info({ event: "secrets_sealed", ...sealed });
     await seedSettings(context("system"), env.seeds).catch((error: unknown) =>
       log.warn({ event: "settings_not_seeded", reason: error instanceof GatewayError ? error.message : "unknown" }),
     );
