@@ -12,7 +12,29 @@ export class StoreFailure extends Error {
   override readonly name = "StoreFailure";
 }
 
-/** Inserts lines of JSON into a table. Throws StoreFailure. */
+/**
+ * The store reads the rows of an insert and will not have them, or not as many bytes at once; the same rows are refused
+ * again, others may be taken. Nothing of the insert is in the store. `code` is its code of the error, or `413`.
+ */
+export class RowsRefused extends Error {
+  override readonly name = "RowsRefused";
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`rows refused, code ${code}`);
+    this.code = code;
+  }
+}
+
+/**
+ * Codes that speak of values: they cannot be read, or converted, or are out of their column's bounds, or break a
+ * constraint. Every other code is taken as the store's own trouble, which passes.
+ */
+const VALUE_CODES = new Set(
+  "6 25 26 27 32 33 34 38 41 43 53 69 70 72 117 131 190 321 349 376 407 441 467 469 675 676 691".split(" "),
+);
+
+/** Inserts lines of JSON into a table. Throws RowsRefused, StoreFailure. */
 export async function insertLines(
   store: ClickhouseEnv,
   table: string,
@@ -36,7 +58,7 @@ export async function findRequests(store: ClickhouseEnv, requestIds: readonly st
   return new Set((await call(store, query, {}, null)).split("\n").filter((line) => line !== ""));
 }
 
-/** Runs one statement and answers its output as text. Throws StoreFailure. */
+/** Runs one statement, with rows as its body or none, and answers its output as text. Throws RowsRefused, StoreFailure. */
 export async function call(
   store: ClickhouseEnv,
   query: string,
@@ -58,13 +80,13 @@ export async function call(
       redirect: "manual",
     });
     const answer = await response.text();
-    if (!response.ok)
-      throw new StoreFailure(
-        `status ${response.status}, code ${response.headers.get("x-clickhouse-exception-code") ?? "none"}`,
-      );
+    const code = response.headers.get("x-clickhouse-exception-code") ?? "none";
+    if (body !== null && response.status === 413) throw new RowsRefused("413");
+    if (body !== null && VALUE_CODES.has(code)) throw new RowsRefused(code);
+    if (!response.ok) throw new StoreFailure(`status ${response.status}, code ${code}`);
     return answer;
   } catch (error) {
-    if (error instanceof StoreFailure) throw error;
+    if (error instanceof StoreFailure || error instanceof RowsRefused) throw error;
     throw new StoreFailure(deadline.signal.aborted ? "timeout" : "connection failed", { cause: error });
   } finally {
     clearTimeout(timer);

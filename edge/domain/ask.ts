@@ -129,6 +129,13 @@ export interface CellApi {
 }
 
 /** RPC surface of the Ledger object. */
+export interface LedgerStatus {
+  readonly segments: number;
+  readonly bytes: number;
+  readonly dropped: number;
+  readonly aside: number;
+}
+
 export interface LedgerApi {
   /** Resolves when the batch is durable; a batch seen before changes nothing. */
   append(batch: LedgerBatch): Promise<void>;
@@ -136,8 +143,8 @@ export interface LedgerApi {
   appendOrphan(row: UsageRow): Promise<void>;
   /** Keeps the spans of a traced request until the analytics store has them. */
   spans(requestId: string, spans: readonly SpanRecord[]): Promise<void>;
-  /** Waiting segments and bytes, rows dropped for want of room since ever. */
-  status(): Promise<{ readonly segments: number; readonly bytes: number; readonly dropped: number }>;
+  /** Waiting segments and bytes, rows dropped for want of room since ever, rows set aside because the store refuses them. */
+  status(): Promise<LedgerStatus>;
   /** Keeps alerts for the control service, each id once. Resolves when they are durable. */
   alert(events: readonly AlertEvent[]): Promise<void>;
   /** Lets go of what the control service has, and answers the next. */

@@ -11,7 +11,7 @@ import { consoleLog } from "../adapters/console-log.ts";
 import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
 import { monthOf } from "../adapters/zone-months.ts";
-import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
+import type { Admitted, Ask, LedgerApi, LedgerStatus } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters, plain } from "../domain/cell/counters.ts";
@@ -181,8 +181,7 @@ export class Cell extends DurableObject<Bindings> {
     const statuses = (await Promise.allSettled(shards)).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],
     );
-    const total = (pick: (status: { bytes: number; dropped: number }) => number) =>
-      statuses.reduce((sum, entry) => sum + pick(entry), 0);
+    const total = (pick: (status: LedgerStatus) => number) => statuses.reduce((sum, entry) => sum + pick(entry), 0);
     return {
       cell: this.#cell,
       families: [
@@ -201,6 +200,12 @@ export class Cell extends DurableObject<Bindings> {
           "Usage rows lost for want of room.",
           "gauge",
           total((entry) => entry.dropped),
+        ),
+        plain(
+          "gateway_telemetry_aside",
+          "Usage rows kept aside because the analytics store refuses them.",
+          "gauge",
+          total((entry) => entry.aside),
         ),
         plain(
           "gateway_spill_bytes",

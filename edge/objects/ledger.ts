@@ -7,30 +7,32 @@ import { DurableObject } from "cloudflare:workers";
 import { type AlertEvent, issues } from "../../shared/alerts.ts";
 import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import { findRequests, insertLines } from "../adapters/clickhouse-insert.ts";
 import { consoleLog } from "../adapters/console-log.ts";
 import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
-import type { LedgerApi, LedgerBatch } from "../domain/ask.ts";
+import type { LedgerApi, LedgerBatch, LedgerStatus } from "../domain/ask.ts";
 import { type AlertIndex, type AlertStep, alertBatch, appendAlerts, tellAlerts } from "../domain/custody/alert-log.ts";
 import {
   appendBatch,
   appendLines,
+  countDropped,
   type LogIndex,
   type LogLimits,
   type LogStep,
   limitsPerShard,
   markShipped,
-  partsOf,
   SHIPPED_KEEP_MS,
   sealForSending,
   shippingBackoffMs,
   wasApplied,
 } from "../domain/custody/ledger-log.ts";
-import { spanLine, toLine } from "../domain/custody/row-line.ts";
+import { requestIdOf, spanLine, toLine } from "../domain/custody/row-line.ts";
+import { ASIDE_RETRY_MS } from "../domain/custody/send-plan.ts";
 import type { SpanRecord } from "../domain/trace.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AlertStore } from "./alert-store.ts";
+import { AsideStore } from "./aside-store.ts";
+import { LedgerShipping, type Refused } from "./ledger-shipping.ts";
 import { LedgerStore } from "./ledger-store.ts";
 import { SpanStore } from "./span-store.ts";
 
@@ -43,6 +45,8 @@ export class Ledger extends DurableObject<Bindings> {
   readonly #limits: LogLimits;
   readonly #alertStore: AlertStore;
   readonly #spans: SpanStore;
+  readonly #aside: AsideStore;
+  readonly #shipper: LedgerShipping;
   /** Alerts of this object's own. */
   readonly #own: LedgerAlerts;
   #alerts: AlertIndex;
@@ -50,6 +54,8 @@ export class Ledger extends DurableObject<Bindings> {
   /** Requests of the orphan rows in the log. */
   #orphans: Set<string>;
   #failures = 0;
+  #spanFailures = 0;
+  #spansRestUntilMs = 0;
   #shipping = false;
 
   constructor(state: DurableObjectState, bindings: Bindings) {
@@ -60,6 +66,15 @@ export class Ledger extends DurableObject<Bindings> {
     this.#alertStore = new AlertStore(state.storage);
     this.#alerts = this.#alertStore.load();
     this.#spans = new SpanStore(state.storage);
+    this.#aside = new AsideStore(state.storage);
+    this.#shipper = new LedgerShipping({
+      store: this.#store,
+      aside: this.#aside,
+      spans: this.#spans,
+      clickhouse: this.#config.clickhouse,
+      ledger: state.id.name ?? state.id.toString(),
+      log: consoleLog,
+    });
     this.#own = new LedgerAlerts({
       ledger: () => this.#alertLedger(),
       clock: Date.now,
@@ -70,7 +85,8 @@ export class Ledger extends DurableObject<Bindings> {
     this.#index = this.#store.loadIndex();
     this.#orphans = this.#orphanIds();
     // Whatever ended the last life of this object, rows that wait have an alarm.
-    if (this.#waits()) void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
+    if (this.#index.pending.length > 0 || this.#spans.waiting)
+      void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
   }
 
   /** Resolves when the batch is durable; a batch seen before changes nothing. */
@@ -94,10 +110,11 @@ export class Ledger extends DurableObject<Bindings> {
     await this.#arm(LINGER_MS);
   }
 
-  /** What waits, and what was lost for want of room since ever. */
-  async status(): Promise<{ segments: number; bytes: number; dropped: number }> {
+  /** What waits, what was lost for want of room since ever, and what is aside because the store refuses it. */
+  async status(): Promise<LedgerStatus> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
-    return { segments: this.#index.pending.length, bytes, dropped: this.#index.dropped };
+    const { pending, dropped } = this.#index;
+    return { segments: pending.length, bytes, dropped, aside: this.#aside.sizes.length };
   }
 
   async spans(requestId: string, spans: readonly SpanRecord[]): Promise<void> {
@@ -121,17 +138,11 @@ export class Ledger extends DurableObject<Bindings> {
     this.#shipping = true;
     try {
       await this.#ship();
-      await this.#shipSpans();
       this.#failures = 0;
+      await this.#shipSpans();
     } catch (error) {
       this.#failures += 1;
-      const reason = error instanceof Error && error.name === "StoreFailure" ? error.message : "internal failure";
-      consoleLog.event("ledger_shipping_failed", {
-        ledger: this.ctx.id.name ?? null,
-        reason,
-        failures: this.#failures,
-        waiting_segments: this.#index.pending.length,
-      });
+      this.#tellFailure("rows", error, this.#failures);
     } finally {
       this.#shipping = false;
     }
@@ -155,37 +166,58 @@ export class Ledger extends DurableObject<Bindings> {
     for (;;) {
       this.#take(sealForSending(this.#index));
       const segment = this.#index.pending[0]?.segment;
-      if (segment === undefined) return;
-      await this.#shipSegment(segment);
-      this.#store.markShipped(segment, Date.now());
-      this.#index = markShipped(this.#index, segment);
+      if (segment !== undefined) this.#shipped(segment, await this.#shipper.segment(segment));
+      else if (!this.#takeBack()) return;
     }
   }
 
+  /** Lets go of a segment: its rows are in the store, or set aside in the same transaction. */
+  #shipped(segment: number, refused: Refused): void {
+    const nowMs = Date.now();
+    this.ctx.storage.transactionSync(() => {
+      if (refused.rows.length > 0) this.#aside.keep(refused.rows, refused.displaced, nowMs);
+      this.#aside.plan = null;
+      this.#store.markShipped(segment, nowMs);
+    });
+    this.#index = markShipped(this.#index, segment);
+    this.#take(countDropped(this.#index, refused.displaced));
+    if (refused.rows.length > 0) this.#own.raise(issues.usageRowsRefused(this.#aside.sizes.length));
+  }
+
+  /** Puts what was set aside a while ago into the log once more, to be looked up and sent; false when there is none. */
+  #takeBack(): boolean {
+    return this.ctx.storage.transactionSync(() => {
+      const rows = this.#aside.release(Date.now() - ASIDE_RETRY_MS);
+      if (rows.length === 0) return false;
+      const lines = rows.map(({ line, bytes }) => ({ json: line, bytes }));
+      this.#take(appendLines(this.#index, lines, true, this.#limits));
+      for (const { requestId } of rows) this.#orphans.add(requestId);
+      return true;
+    });
+  }
+
+  /** Spans that cannot be sent wait for themselves: rows do not wait for them. */
   async #shipSpans(): Promise<void> {
-    for (let part = this.#spans.seal(); part !== null; part = this.#spans.seal()) {
-      const token = `${this.ctx.id.name ?? this.ctx.id.toString()}-${this.#store.instance}-spans-${part.name}`;
-      await insertLines(this.#config.clickhouse, "spans", part.lines, token);
-      this.#spans.sent(part);
+    if (Date.now() < this.#spansRestUntilMs) return;
+    try {
+      await this.#shipper.spans();
+      this.#spanFailures = 0;
+    } catch (error) {
+      this.#spanFailures += 1;
+      this.#spansRestUntilMs = Date.now() + shippingBackoffMs(this.#spanFailures);
+      this.#tellFailure("spans", error, this.#spanFailures);
     }
   }
 
-  #waits(): boolean {
-    return this.#index.pending.length > 0 || this.#spans.waiting;
-  }
-
-  async #shipSegment(segment: number): Promise<void> {
-    const commits = this.#store.commitsOf(segment);
-    const orphans = commits.filter((commit) => commit.orphan).flatMap((commit) => commit.lines.map(requestIdOf));
-    const known = await findRequests(this.#config.clickhouse, orphans);
-    const rows = commits.flatMap((commit) =>
-      commit.lines.map((line) => ({ line, drop: commit.orphan && known.has(requestIdOf(line)) })),
-    );
-    for (const [part, entries] of partsOf(rows).entries()) {
-      const lines = entries.filter((entry) => !entry.drop).map((entry) => entry.line);
-      const token = `${this.ctx.id.name ?? this.ctx.id.toString()}-${this.#store.instance}-${segment}-${part}`;
-      if (lines.length > 0) await insertLines(this.#config.clickhouse, "usage_raw", lines, token);
-    }
+  #tellFailure(what: "rows" | "spans", error: unknown, failures: number): void {
+    const reason = error instanceof Error && error.name === "StoreFailure" ? error.message : "internal failure";
+    consoleLog.event("ledger_shipping_failed", {
+      ledger: this.ctx.id.name ?? null,
+      what,
+      reason,
+      failures,
+      waiting_segments: this.#index.pending.length,
+    });
   }
 
   #take(step: LogStep): void {
@@ -211,12 +243,18 @@ export class Ledger extends DurableObject<Bindings> {
     return new Set(this.#store.orphanLines().map(requestIdOf));
   }
 
+  /** While rows fail everything else waits for them; else for whatever is due first. */
   async #rearm(): Promise<void> {
-    if (this.#waits()) {
-      await this.#arm(this.#failures === 0 ? LINGER_MS : shippingBackoffMs(this.#failures));
-    } else if (this.#store.hasShipped()) {
-      await this.#arm(SHIPPED_KEEP_MS);
-    }
+    if (this.#failures > 0) return await this.#arm(shippingBackoffMs(this.#failures));
+    if (this.#index.pending.length > 0) return await this.#arm(LINGER_MS);
+    const nowMs = Date.now();
+    const { oldestAtMs } = this.#aside;
+    const waits = [
+      ...(this.#spans.waiting ? [this.#spansRestUntilMs - nowMs] : []),
+      ...(oldestAtMs === null ? [] : [oldestAtMs + ASIDE_RETRY_MS - nowMs]),
+      ...(this.#store.hasShipped() ? [SHIPPED_KEEP_MS] : []),
+    ];
+    if (waits.length > 0) await this.#arm(Math.max(LINGER_MS, Math.min(...waits)));
   }
 
   /** An earlier alarm stays; one that only tidies up gives way to one that ships. While shipping, its end arms. */
@@ -232,8 +270,4 @@ export class Ledger extends DurableObject<Bindings> {
 /** `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
 function formatTs(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 23).replace("T", " ");
-}
-
-function requestIdOf(line: string): string {
-  return /"request_id":"([0-9a-f-]{36})"/.exec(line)?.[1] ?? "";
 }

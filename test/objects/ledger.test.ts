@@ -1,56 +1,12 @@
 /** The Ledger object inside the runtime: no failure, retry or restart loses a row or doubles it. */
-import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { LedgerBatch } from "../../edge/domain/ask.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
-import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./asks.ts";
-import { SINK_CONTROL, type SinkOrder } from "./store-sink.ts";
-
-const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> }).LEDGER;
-
-let nextLedger = 1;
-const nameLedger = (): string => `ledger-${nextLedger++}:0`;
-
-const ids = (count: number): string[] => Array.from({ length: count }, () => crypto.randomUUID());
-
-function batchOf(requestIds: readonly string[], sequence: number, orphan = false): LedgerBatch {
-  return { cell: "c", epoch: "e", sequence, orphan, rows: requestIds.map((id) => rowFor(id)) };
-}
-
-async function order(given: SinkOrder): Promise<void> {
-  await fetch(SINK_CONTROL, { method: "POST", body: JSON.stringify(given) });
-}
-
-interface Seen {
-  readonly rows: readonly string[];
-  readonly tokens: readonly string[];
-}
-
-const seen = async (): Promise<Seen> => (await fetch(SINK_CONTROL)).json();
-
-/** How often each of these requests is in the store, in the order of arrival. */
-async function stored(requestIds: readonly string[]): Promise<string[]> {
-  const wanted = new Set(requestIds);
-  return (await seen()).rows
-    .map((row) => String((JSON.parse(row) as { request_id: unknown }).request_id))
-    .filter((id) => wanted.has(id));
-}
-
-/** Runs the alarm at once, however far its backoff is, until nothing waits. */
-async function drain(stub: DurableObjectStub<Ledger>): Promise<void> {
-  await waitFor(
-    async () => {
-      await runDurableObjectAlarm(stub);
-      return await stub.status();
-    },
-    (status) => status.segments === 0,
-  );
-}
+import { batchOf, drain, freshLedger, ids, order, seen, stored } from "./ledger-world.ts";
 
 describe("Ledger", () => {
   it("ships rows in order, each with its columns, and forgets them when the store has them", async () => {
-    const stub = namespace.getByName(nameLedger());
+    const { stub } = freshLedger();
     const requests = ids(5);
     await stub.append(batchOf(requests.slice(0, 3), 1));
     await stub.append(batchOf(requests.slice(3), 2));
@@ -59,11 +15,11 @@ describe("Ledger", () => {
     const line = (await seen()).rows.find((row) => row.includes(requests[0] ?? "")) ?? "";
     expect(JSON.parse(line)["ts"]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/);
     expect(Object.keys(JSON.parse(line))).not.toContain("ts_ms");
-    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0 });
+    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
   });
 
   it("applies a batch once, also across a restart", async () => {
-    const stub = namespace.getByName(nameLedger());
+    const { stub } = freshLedger();
     const requests = ids(3);
     await stub.append(batchOf(requests, 1));
     await stub.append(batchOf(requests, 1));
@@ -76,8 +32,7 @@ describe("Ledger", () => {
   });
 
   it("keeps rows while the store fails, arms itself again, and sends them once", async () => {
-    const name = nameLedger();
-    const stub = namespace.getByName(name);
+    const { name, stub } = freshLedger();
     const requests = ids(4);
     await order({ ledger: name, fault: "refuse", times: 8 });
     await stub.append(batchOf(requests.slice(0, 2), 1));
@@ -93,8 +48,7 @@ describe("Ledger", () => {
   });
 
   it("sends the same segment under the same token when an acknowledgement is lost", async () => {
-    const name = nameLedger();
-    const stub = namespace.getByName(name);
+    const { name, stub } = freshLedger();
     const requests = ids(3);
     await order({ ledger: name, fault: "lose_ack", times: 2 });
     await stub.append(batchOf(requests.slice(0, 2), 1));
@@ -109,8 +63,7 @@ describe("Ledger", () => {
   });
 
   it("sends a backlog of many segments in order, each under its own token", async () => {
-    const name = nameLedger();
-    const stub = namespace.getByName(name);
+    const { name, stub } = freshLedger();
     await order({ ledger: name, fault: "refuse", times: 1 });
     const requests = ids(2_300);
     for (let at = 0; at < requests.length; at += 500) {
@@ -123,25 +76,25 @@ describe("Ledger", () => {
   });
 
   it("recognises an orphan in the log, in the store, and twice in one batch", async () => {
-    const stub = namespace.getByName(nameLedger());
+    const { stub } = freshLedger();
     const [early, twice, stray] = ids(3) as [string, string, string];
     await stub.append(batchOf([early], 1));
     await stub.appendOrphan(rowFor(early));
-    await stub.append(batchOf([early, twice, twice], 2, true));
+    await stub.append(batchOf([early, twice, twice], 2, { orphan: true }));
     await drain(stub);
     await stub.appendOrphan(rowFor(early));
-    await stub.append(batchOf([twice], 3, true));
+    await stub.append(batchOf([twice], 3, { orphan: true }));
     await stub.append(batchOf([stray], 4));
     await drain(stub);
     expect(await stored([early, twice, stray])).toEqual([early, twice, stray]);
-    const other = namespace.getByName(nameLedger());
+    const { stub: other } = freshLedger();
     await other.appendOrphan(rowFor(early));
     await drain(other);
     expect(await stored([early])).toEqual([early]);
   });
 
   it("drops a row of its cell that came before as an orphan, also after a restart", async () => {
-    const stub = namespace.getByName(nameLedger());
+    const { stub } = freshLedger();
     const [row] = ids(1) as [string];
     await stub.appendOrphan(rowFor(row));
     await evictDurableObject(stub);
@@ -151,8 +104,7 @@ describe("Ledger", () => {
   });
 
   it("keeps one row of its disk for one group commit", async () => {
-    const name = nameLedger();
-    const stub = namespace.getByName(name);
+    const { stub } = freshLedger();
     await stub.append(batchOf(ids(200), 1));
     const commits = await runInDurableObject(
       stub,
@@ -162,7 +114,7 @@ describe("Ledger", () => {
   });
 
   it("refuses storage of a newer version", async () => {
-    const stub = namespace.getByName(nameLedger());
+    const { stub } = freshLedger();
     await stub.status();
     await runInDurableObject(stub, (_ledger, state) => {
       state.storage.sql.exec("UPDATE meta SET value = '99' WHERE name = 'schema'");

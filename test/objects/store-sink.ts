@@ -5,8 +5,14 @@
 
 import { RESOLVER_HOST, resolve } from "./resolver-sink.ts";
 
-/** `refuse`: take nothing. `lose_ack`: take it, then fail the answer. */
-export type SinkFault = "refuse" | "lose_ack";
+/**
+ * `refuse`: take nothing. `lose_ack`: take it, then fail the answer. `repair`: from now on take what is marked as
+ * unreadable ({@link UNREADABLE}) too.
+ */
+export type SinkFault = "refuse" | "lose_ack" | "repair";
+
+/** Rows and spans with this text in them are refused for their content. */
+export const UNREADABLE = "unreadable-to-the-store";
 
 /** Where tests tell the sink what to do, and read what it has. */
 export const SINK_CONTROL = "http://sink.test/";
@@ -40,7 +46,10 @@ export async function storeSink(request: Request): Promise<Response> {
 
 function take(url: URL, body: string): Response {
   const token = url.searchParams.get("insert_deduplication_token") ?? "";
-  const order = orders.find((entry) => token.startsWith(`${entry.ledger}-`) && entry.times > 0);
+  const own = orders.filter((entry) => token.startsWith(`${entry.ledger}-`));
+  if (body.includes(UNREADABLE) && !own.some((entry) => entry.fault === "repair"))
+    return new Response("unreadable", { status: 400, headers: { "x-clickhouse-exception-code": "27" } });
+  const order = own.find((entry) => entry.fault !== "repair" && entry.times > 0);
   if (order !== undefined) order.times -= 1;
   if (order?.fault === "refuse") return new Response("refused", { status: 503 });
   if (!tokens.includes(token)) rows.push(...body.split("\n"));

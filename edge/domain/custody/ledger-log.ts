@@ -129,11 +129,11 @@ export function markShipped(index: LogIndex, segment: number): LogIndex {
   return { ...index, pending: index.pending.filter((entry) => entry.segment !== segment) };
 }
 
-/** The parts of a sealed segment, always cut at the same rows. */
-export function partsOf<T>(rows: readonly T[]): readonly (readonly T[])[] {
-  const parts: T[][] = [];
-  for (let at = 0; at < rows.length; at += INSERT_MAX_ROWS) parts.push(rows.slice(at, at + INSERT_MAX_ROWS));
-  return parts;
+/** Rows that were set aside and had to go for want of room there. */
+export function countDropped(index: LogIndex, rows: number): LogStep {
+  if (rows === 0) return { index, effects: [] };
+  const total = index.dropped + rows;
+  return { index: { ...index, dropped: total }, effects: [{ type: "dropped", total }] };
 }
 
 /** Wait before the next attempt after `failures` failed ones in a row: 1 s doubling to 60 s (decisions §23.5). */

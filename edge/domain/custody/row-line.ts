@@ -1,7 +1,7 @@
 /**
  * A usage row as the analytics store takes it: one line of JSON in the column order of decisions §34.1, with `ts` as text
  * in place of `ts_ms`. The line is what the Ledger keeps on disk, so that shipping never rebuilds a row. Invariant: the store
- * can read every line, for one that it refuses would hold up all that come after it.
+ * can read every line.
  */
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage-row.ts";
 import type { SpanRecord } from "../trace.ts";
@@ -23,6 +23,11 @@ export function spanLine(requestId: string, span: SpanRecord, formatTs: (epochMs
   const { start_ms, attributes, ...columns } = span;
   const texts = { start: formatTs(start_ms), attributes: JSON.stringify(attributes) };
   return JSON.stringify({ request_id: requestId, ...columns, ...texts });
+}
+
+/** The request of a row's line; empty for a line that has none. */
+export function requestIdOf(line: string): string {
+  return /"request_id":"([0-9a-f-]{36})"/.exec(line)?.[1] ?? "";
 }
 
 /** Which ledger shard a request's row goes to; the same for every retry of it. */

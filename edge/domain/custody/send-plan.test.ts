@@ -1,0 +1,104 @@
+/** A segment on its way to a store that refuses rows, loses answers, fails and changes its mind: each row once, in order. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  ASIDE_MAX_BYTES,
+  ASIDE_MAX_ROWS,
+  planAgain,
+  planOf,
+  planRefused,
+  planTaken,
+  rangeName,
+  roomAside,
+  type SendPlan,
+} from "./send-plan.ts";
+
+/** A store that honours tokens and takes all of an insert or nothing. */
+class TestStore {
+  readonly rows: number[] = [];
+  readonly #tokens = new Set<string>();
+  inserts = 0;
+
+  insert(token: string, rows: readonly number[], refuses: ReadonlySet<number>): boolean {
+    this.inserts += 1;
+    if (rows.some((row) => refuses.has(row))) return false;
+    if (!this.#tokens.has(token)) this.rows.push(...rows);
+    this.#tokens.add(token);
+    return true;
+  }
+}
+
+/** One attempt at the first range that is left, as the shell does it; what the store has already is looked up. */
+function send(plan: SendPlan, store: TestStore, refuses: ReadonlySet<number>): SendPlan {
+  const range = plan.left[0];
+  if (range === undefined) return plan;
+  const rows = Array.from({ length: range.to - range.from }, (_, at) => range.from + at);
+  const unknown = plan.halved ? rows.filter((row) => !store.rows.includes(row)) : rows;
+  const taken = unknown.length === 0 || store.insert(rangeName(plan, range), unknown, refuses);
+  return taken ? planTaken(plan) : planRefused(plan);
+}
+
+const EVENTS = ["send", "lost answer", "restart", "repaired"] as const;
+
+describe("the plan of a segment", () => {
+  it("delivers every row that the store takes once and in order, and leaves exactly the refused ones", () => {
+    const world = fc.record({
+      rows: fc.integer({ min: 1, max: 2500 }),
+      refused: fc.array(fc.nat(2499), { maxLength: 8 }),
+      events: fc.array(fc.constantFrom(...EVENTS, "send", "send"), { maxLength: 60 }),
+    });
+    fc.assert(
+      fc.property(world, ({ rows, refused, events }) => {
+        const store = new TestStore();
+        let refuses: ReadonlySet<number> = new Set(refused.filter((row) => row < rows));
+        let plan = planOf(1, rows);
+        // what is on disk: nothing before the first refusal
+        let kept: SendPlan | null = null;
+        const advance = (next: SendPlan): void => {
+          plan = next;
+          if (plan.halved) kept = plan;
+        };
+        for (const event of events) {
+          if (event === "send") advance(send(plan, store, refuses));
+          else if (event === "lost answer") send(plan, store, refuses);
+          else if (event === "restart") plan = kept ?? planOf(1, rows);
+          else refuses = new Set();
+        }
+        while (plan.left.length > 0) advance(send(plan, store, refuses));
+        const all = Array.from({ length: rows }, (_, at) => at);
+        expect(store.rows).toEqual(all.filter((row) => !plan.refused.includes(row)));
+        for (const row of refuses) expect(plan.refused).toContain(row);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("finds one refused row among a thousand in a few inserts, and begins anew without forgetting to look", () => {
+    const store = new TestStore();
+    let plan = planOf(7, 1000);
+    while (plan.left.length > 0) plan = send(plan, store, new Set([617]));
+    expect([plan.refused, plan.taken, store.rows.length]).toEqual([[617], true, 999]);
+    expect(store.inserts).toBeLessThan(25);
+    expect(planAgain(plan)).toEqual({ ...planOf(7, 1000), halved: true });
+  });
+
+  it("names whole parts by number and everything else by its rows", () => {
+    const plan = planOf(3, 1500);
+    expect(plan.left.map((range) => rangeName(plan, range))).toEqual(["3-0", "3-1"]);
+    expect(planRefused(planTaken(plan)).left.map((range) => rangeName(plan, range))).toEqual([
+      "3-1-1000-1250",
+      "3-1-1250-1500",
+    ]);
+  });
+});
+
+describe("the room for refused rows", () => {
+  it("has the oldest make way once the store takes other rows, and nothing before", () => {
+    const full = Array.from({ length: ASIDE_MAX_ROWS - 1 }, () => 10);
+    expect(roomAside(full, [10], false)).toEqual({ displaced: 0 });
+    expect(roomAside(full, [10, 10, 10], true)).toEqual({ displaced: 2 });
+    expect(roomAside(full, [10, 10, 10], false)).toBeNull();
+    expect(roomAside([1, ASIDE_MAX_BYTES - 1], [1], true)).toEqual({ displaced: 1 });
+    expect(roomAside([], [ASIDE_MAX_BYTES + 1], true)).toEqual({ displaced: 1 });
+  });
+});

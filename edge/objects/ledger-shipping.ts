@@ -1,0 +1,127 @@
+/**
+ * Sends what a Ledger holds to the analytics store: sealed segments of rows, and spans. Every insert carries a token that
+ * stands for the same rows at every attempt. What the store refuses for its content is halved until the refused rows stand
+ * alone, so that it holds up nothing else; the refused rows are answered, the refused spans dropped. It never lets go of a
+ * row: whoever asked it to send does, once everything of the segment is in the store or set aside.
+ */
+import { findRequests, insertLines, RowsRefused, StoreFailure } from "../adapters/clickhouse-insert.ts";
+import { requestIdOf } from "../domain/custody/row-line.ts";
+import {
+  planAgain,
+  planOf,
+  planRefused,
+  planTaken,
+  type RowRange,
+  rangeName,
+  roomAside,
+  type SendPlan,
+} from "../domain/custody/send-plan.ts";
+import type { ClickhouseEnv } from "../env.ts";
+import type { Log } from "../ports.ts";
+import type { AsideStore, RefusedRow } from "./aside-store.ts";
+import type { LedgerStore } from "./ledger-store.ts";
+import type { SpanStore } from "./span-store.ts";
+
+export interface LedgerShippingOptions {
+  readonly store: LedgerStore;
+  readonly aside: AsideStore;
+  readonly spans: SpanStore;
+  readonly clickhouse: ClickhouseEnv;
+  /** Name of the Ledger; a part of every token. */
+  readonly ledger: string;
+  readonly log: Log;
+}
+
+/** What the store refused of a segment, and how many rows that are aside longest have to make room for it. */
+export interface Refused {
+  readonly rows: readonly RefusedRow[];
+  readonly displaced: number;
+}
+
+interface Row {
+  readonly line: string;
+  /** It may have reached the store by another way. */
+  readonly orphan: boolean;
+}
+
+export class LedgerShipping {
+  readonly #options: LedgerShippingOptions;
+
+  constructor(options: LedgerShippingOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves when every row of a sealed segment is in the store or was refused by it. Throws StoreFailure, also when the
+   * store takes no row of the segment and there is no room to set them all aside.
+   */
+  async segment(segment: number): Promise<Refused> {
+    const { store, aside } = this.#options;
+    const rows: readonly Row[] = store
+      .commitsOf(segment)
+      .flatMap(({ lines, orphan }) => lines.map((line) => ({ line, orphan })));
+    let plan = aside.plan?.segment === segment ? aside.plan : planOf(segment, rows.length);
+    for (let range = plan.left[0]; range !== undefined; range = plan.left[0]) {
+      plan = (await this.#taken(plan, range, rows)) ? planTaken(plan) : planRefused(plan);
+      if (plan.halved) aside.plan = plan;
+    }
+    const refused = plan.refused.map((at) => refusedRow(rows[at]?.line ?? ""));
+    const sizes = refused.map((row) => row.bytes);
+    const room = roomAside(aside.sizes, sizes, plan.taken);
+    if (room === null) {
+      aside.plan = planAgain(plan);
+      throw new StoreFailure("it refuses every row");
+    }
+    return { rows: refused, displaced: room.displaced };
+  }
+
+  /** Sends every span that waits. Throws StoreFailure. */
+  async spans(): Promise<void> {
+    const { spans } = this.#options;
+    for (let part = spans.seal(); part !== null; part = spans.seal()) {
+      await this.#someSpans(part.lines, this.#token(`spans-${part.name}`));
+      spans.sent(part);
+    }
+  }
+
+  /** Whether the store has the rows of a range now. Throws StoreFailure. */
+  async #taken(plan: SendPlan, range: RowRange, rows: readonly Row[]): Promise<boolean> {
+    const { clickhouse, ledger, log } = this.#options;
+    const asked = rows.slice(range.from, range.to);
+    const doubtful = asked.filter((row) => row.orphan || plan.halved).map((row) => requestIdOf(row.line));
+    const known = await findRequests(clickhouse, doubtful);
+    const lines = asked.map((row) => row.line).filter((line) => known.size === 0 || !known.has(requestIdOf(line)));
+    if (lines.length === 0) return true;
+    try {
+      await insertLines(clickhouse, "usage_raw", lines, this.#token(rangeName(plan, range)));
+      return true;
+    } catch (error) {
+      if (!(error instanceof RowsRefused)) throw error;
+      const [line] = lines;
+      if (lines.length === 1 && line !== undefined)
+        log.event("usage_row_refused", { ledger, request_id: requestIdOf(line), code: error.code });
+      return false;
+    }
+  }
+
+  async #someSpans(lines: readonly string[], token: string): Promise<void> {
+    const { clickhouse, ledger, log } = this.#options;
+    try {
+      await insertLines(clickhouse, "spans", lines, token);
+    } catch (error) {
+      if (!(error instanceof RowsRefused)) throw error;
+      if (lines.length <= 1) return log.event("span_refused", { ledger, code: error.code });
+      const middle = Math.ceil(lines.length / 2);
+      await this.#someSpans(lines.slice(0, middle), `${token}-0`);
+      await this.#someSpans(lines.slice(middle), `${token}-1`);
+    }
+  }
+
+  #token(name: string): string {
+    return `${this.#options.ledger}-${this.#options.store.instance}-${name}`;
+  }
+}
+
+function refusedRow(line: string): RefusedRow {
+  return { requestId: requestIdOf(line), line, bytes: new TextEncoder().encode(line).byteLength };
+}

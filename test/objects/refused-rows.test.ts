@@ -1,0 +1,122 @@
+/**
+ * Rows that the store refuses for what is in them: they hold up nothing, are kept and told, and come back when the store
+ * will have them; every other row arrives once and in order.
+ */
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { ASIDE_MAX_ROWS, ASIDE_RETRY_MS } from "../../edge/domain/custody/send-plan.ts";
+import type { SpanRecord } from "../../edge/domain/trace.ts";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import { batchOf, drain, freshLedger, ids, order, seen, stored } from "./ledger-world.ts";
+import { UNREADABLE } from "./store-sink.ts";
+
+/** A batch in which the rows at some places are unreadable to the store. */
+const withUnreadable = (requests: readonly string[], sequence: number, ...at: number[]) =>
+  batchOf(requests, sequence, { over: (id) => (at.includes(requests.indexOf(id)) ? { model: UNREADABLE } : {}) });
+
+const without = (requests: readonly string[], ...at: number[]) => requests.filter((_, place) => !at.includes(place));
+
+async function sql(stub: DurableObjectStub<Ledger>, statement: string): Promise<void> {
+  await runInDurableObject(stub, (_ledger, state) => void state.storage.sql.exec(statement));
+}
+
+/** Fills the room for refused rows to the last. */
+async function fillAside(stub: DurableObjectStub<Ledger>): Promise<void> {
+  await stub.status();
+  await sql(
+    stub,
+    `WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ${ASIDE_MAX_ROWS})
+     INSERT INTO aside (request_id, bytes, at, line) SELECT at, 1, ${Date.now()}, '{}' FROM n`,
+  );
+  await evictDurableObject(stub);
+}
+
+describe("a row that the store refuses for its content", () => {
+  it("is set aside, counted and told; the rest of its segment and what comes after arrive once, in order", async () => {
+    const { stub } = freshLedger("refusing");
+    const requests = ids(300);
+    await stub.append(withUnreadable(requests.slice(0, 200), 1, 0, 77, 199));
+    await stub.append(batchOf(requests.slice(200), 2));
+    await drain(stub);
+    expect(await stored(requests)).toEqual(without(requests, 0, 77, 199));
+    await evictDurableObject(stub);
+    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0, aside: 3 });
+    expect((await stub.alerts(null)).alerts).toMatchObject([
+      {
+        issueKey: "usage_rows_refused",
+        title: "Usage records refused",
+        detail: "the analytics store refuses 3 records; kept aside",
+      },
+    ]);
+  });
+
+  it("costs no other row its place when acknowledgements are lost and the object restarts between the halves", async () => {
+    const { name, stub } = freshLedger("refusing");
+    const requests = ids(64);
+    await order({ ledger: name, fault: "lose_ack", times: 6 });
+    await stub.append(withUnreadable(requests, 1, 40));
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      await runDurableObjectAlarm(stub);
+      await evictDurableObject(stub);
+    }
+    await drain(stub);
+    expect(await stored(requests)).toEqual(without(requests, 40));
+    expect((await stub.status()).aside).toBe(1);
+  });
+
+  it("is tried again after an hour, and leaves once the store takes it", async () => {
+    const { name, stub } = freshLedger("refusing");
+    const requests = ids(3);
+    await stub.append(withUnreadable(requests, 1, 1));
+    await drain(stub);
+    const anHourPasses = async (): Promise<void> => {
+      await sql(stub, `UPDATE aside SET at = at - ${ASIDE_RETRY_MS + 1}`);
+      await evictDurableObject(stub);
+      await stub.status();
+      await runDurableObjectAlarm(stub);
+    };
+    await anHourPasses();
+    expect((await stub.status()).aside).toBe(1);
+    await order({ ledger: name, fault: "repair", times: 1 });
+    await anHourPasses();
+    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
+    expect(await stored(requests)).toEqual([requests[0], requests[2], requests[1]]);
+  });
+
+  it("waits in its segment, and is not lost, when there is no room and the store takes no other row", async () => {
+    const { name, stub } = freshLedger("refusing");
+    await fillAside(stub);
+    const requests = ids(2);
+    await stub.append(withUnreadable(requests, 1, 0, 1));
+    for (let attempt = 0; attempt < 3; attempt += 1) await runDurableObjectAlarm(stub);
+    expect(await stub.status()).toMatchObject({ segments: 1, dropped: 0, aside: ASIDE_MAX_ROWS });
+    await order({ ledger: name, fault: "repair", times: 1 });
+    await drain(stub);
+    expect(await stored(requests)).toEqual(requests);
+  });
+
+  it("takes the place of the oldest, which is counted as lost, when there is no room and the store takes others", async () => {
+    const { stub } = freshLedger("refusing");
+    await fillAside(stub);
+    const requests = ids(3);
+    await stub.append(withUnreadable(requests, 1, 0, 2));
+    await drain(stub);
+    expect(await stored(requests)).toEqual([requests[1]]);
+    expect(await stub.status()).toMatchObject({ segments: 0, dropped: 2, aside: ASIDE_MAX_ROWS });
+  });
+
+  it("does not stop spans that follow one that the store refuses", async () => {
+    const { stub } = freshLedger("refusing");
+    const [first, second, third] = ids(3) as [string, string, string];
+    const span = (model: string): SpanRecord => {
+      const attributes = { model };
+      return { span_name: "upstream", parent_span: "", start_ms: 1, duration_ms: 1, status: "ok", attributes };
+    };
+    await stub.spans(first, [span("a")]);
+    await stub.spans(second, [span(UNREADABLE)]);
+    await stub.spans(third, [span("b")]);
+    await runDurableObjectAlarm(stub);
+    expect(await stored([first, second, third])).toEqual([first, third]);
+    expect((await seen()).rows.some((row) => row.includes(UNREADABLE) && row.includes(second))).toBe(false);
+  });
+});
