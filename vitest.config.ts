@@ -31,7 +31,7 @@ export default defineConfig({
         test: {
           name: "unit",
           environment: "node",
-          include: ["{edge,control,shared,infra}/**/*.test.ts", "test/{lint,harness,simulate}/**/*.test.ts"],
+          include: ["{edge,control,shared,infra}/**/*.test.ts", "test/{lint,harness,simulate,bench}/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

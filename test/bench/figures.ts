@@ -19,11 +19,15 @@ export interface Figures {
   readonly correctedMs: Percentiles;
   /** Percentiles less those of the upstream alone. */
   readonly addedMs: Percentiles | null;
+  /** The added p50 by rounds. */
+  readonly addedP50Ms: Spread | null;
   readonly firstMs: Percentiles | null;
   readonly gapMs: Percentiles | null;
   readonly longestGapMs: number | null;
   readonly cpuMsPerRequest: Spread | null;
   readonly peakMb: number | null;
+  /** What the peak lies above the memory before the first turn, per request at once; KiB. */
+  readonly heldKb: number | null;
 }
 
 const less = (a: Percentiles, b: Percentiles): Percentiles => ({
@@ -51,6 +55,24 @@ function failuresOf(samples: readonly Sample[]): Record<string, number> {
   return all;
 }
 
+function medians(samples: readonly Sample[]): ByRound {
+  return new Map(samples.map(({ round, result }) => [round, latencies([result.latencyMs]).seen.p50]));
+}
+
+/** By how much the first lies above the second, round by round. */
+function above(over: ByRound, under: ByRound): Spread | null {
+  return spreadOf(
+    [...over].flatMap(([round, value]) => value - (under.get(round) ?? Number.NaN)).filter(Number.isFinite),
+  );
+}
+
+function heldKb(own: readonly Sample[]): number | null {
+  const [first] = own;
+  const peaks = own.flatMap(({ peakMb }) => (peakMb === null ? [] : [peakMb]));
+  if (first === undefined || first.memoryMb === null || peaks.length === 0) return null;
+  return (1024 * (Math.max(...peaks) - first.memoryMb)) / first.load.concurrency;
+}
+
 /** The figures of one target; `samples` are all of the load. */
 export function figuresOf(samples: readonly Sample[], target: TargetName): Figures {
   const own = measured(samples, target);
@@ -73,10 +95,12 @@ export function figuresOf(samples: readonly Sample[], target: TargetName): Figur
     latencyMs: seen,
     correctedMs: corrected,
     addedMs: target === "direct" || direct.length === 0 ? null : less(seen, alone),
+    addedP50Ms: target === "direct" ? null : above(medians(own), medians(direct)),
     firstMs: percentilesOf(own, "firstMs"),
     gapMs: percentilesOf(own, "addedGapMs"),
     longestGapMs: timed.length === 0 ? null : Math.max(...timed.map(({ result }) => result.longestGapMs)),
     cpuMsPerRequest: spreadOf(cpu),
     peakMb: peaks.length === 0 ? null : Math.max(...peaks),
+    heldKb: heldKb(own),
   };
 }

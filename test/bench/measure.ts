@@ -4,7 +4,7 @@
  */
 import type { Load, TargetName } from "./loads.ts";
 import type { Generator } from "./places.ts";
-import { cpuMsOf, forgetPeak, peakMbOf } from "./process-usage.ts";
+import { cpuMsOf, forgetPeak, memoryMbOf, peakMbOf } from "./process-usage.ts";
 import type { SliceResult } from "./slice.ts";
 import { sliceOf, type Target } from "./targets.ts";
 
@@ -16,17 +16,20 @@ export interface Sample {
   readonly result: SliceResult;
   /** CPU time of the target's process in this turn; null where it is not known. */
   readonly cpuMs: number | null;
+  /** Its resident memory at the start of the turn, and the most of it within. */
+  readonly memoryMb: number | null;
   readonly peakMb: number | null;
 }
 
 async function turn(generator: Generator, load: Load, target: Target, round: number, ms: number): Promise<Sample> {
   const { pid } = target;
   if (pid !== null) forgetPeak(pid);
+  const memoryMb = pid === null ? null : memoryMbOf(pid);
   const before = pid === null ? null : cpuMsOf(pid);
-  const result = await generator.ask(sliceOf(load, target, ms));
+  const result = await generator.ask(sliceOf(load, target, ms, round < 0));
   const after = pid === null ? null : cpuMsOf(pid);
   const cpuMs = before === null || after === null ? null : after - before;
-  return { load, target: target.name, round, result, cpuMs, peakMb: pid === null ? null : peakMbOf(pid) };
+  return { load, target: target.name, round, result, cpuMs, memoryMb, peakMb: pid === null ? null : peakMbOf(pid) };
 }
 
 /** Runs one load; round -1 is the one that warms up, which counts for nothing but rows and failures. */

@@ -1,24 +1,34 @@
 /** The bench's command line. A name that is not there ends it with the names that are. */
 import { parseArgs } from "node:util";
 import { LOADS, type Load, TARGETS, type TargetName } from "./loads.ts";
+import type { Pace } from "./plan.ts";
 
 export interface Options {
   readonly loads: readonly Load[];
   readonly targets: ReadonlySet<TargetName>;
   readonly tenants: number;
   readonly json: string | undefined;
-  readonly plan: { readonly rounds: number; readonly sliceMs: number; readonly warmMs: number };
-  /** Of `performance.now()`: no round begins that would end later. */
-  readonly untilMs: number;
+  readonly mode: "quick" | "full";
+  readonly pace: Pace;
+  /** Of the whole run with its start and its end. */
+  readonly withinMs: number;
 }
 
-const QUICK = { rounds: 3, sliceMs: 600, warmMs: 300, withinMs: 95_000, tenants: 200 };
-const FULL = { rounds: 7, sliceMs: 1500, warmMs: 1000, withinMs: Number.POSITIVE_INFINITY, tenants: 1000 };
+const QUICK = {
+  pace: { coreRounds: 3, otherRounds: 1, sliceMs: 600, warmMs: 250 },
+  withinMs: 105_000,
+  tenants: 100,
+};
+const FULL = {
+  pace: { coreRounds: 7, otherRounds: 5, sliceMs: 1500, warmMs: 1000 },
+  withinMs: 3_600_000,
+  tenants: 1000,
+};
 
 function usage(complaint: string): never {
   console.error(complaint);
   console.error(
-    "usage: npm run bench -- [--quick] [--json FILE] [--only LOAD,...] [--targets TARGET,...] [--rounds N]",
+    "usage: npm run bench -- [--quick] [--json FILE] [--only LOAD,...] [--targets TARGET,...] [--rounds N] [--slice-ms N]",
   );
   console.error(`loads: ${LOADS.map(({ name }) => name).join(", ")}`);
   console.error(`targets: ${TARGETS.join(", ")}`);
@@ -57,12 +67,19 @@ export function readOptions(args: readonly string[]): Options {
     const value = Number(parsed[name] ?? fallback);
     return Number.isInteger(value) && value > 0 ? value : usage(`--${name} must be a whole number of at least 1`);
   };
+  const { pace } = mode;
   return {
+    mode: parsed.quick ? "quick" : "full",
     loads: chosen(parsed.only, LOADS, ({ name }) => name),
     targets: new Set(chosen(parsed.targets, TARGETS, (name) => name)),
     tenants: mode.tenants,
     json: parsed.json,
-    plan: { rounds: whole("rounds", mode.rounds), sliceMs: whole("slice-ms", mode.sliceMs), warmMs: mode.warmMs },
-    untilMs: mode.withinMs,
+    pace: {
+      coreRounds: whole("rounds", pace.coreRounds),
+      otherRounds: whole("rounds", pace.otherRounds),
+      sliceMs: whole("slice-ms", pace.sliceMs),
+      warmMs: pace.warmMs,
+    },
+    withinMs: mode.withinMs,
   };
 }

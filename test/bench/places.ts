@@ -10,6 +10,7 @@ import { startFloor } from "./floor.ts";
 import { type Governed, startGoverned } from "./governed.ts";
 import { type HelperProcess, startHelper } from "./helper-process.ts";
 import type { Load, TargetName } from "./loads.ts";
+import { PEER, peerHeaders, startPeer } from "./peer.ts";
 import type { Slice, SliceResult } from "./slice.ts";
 import type { Target } from "./targets.ts";
 
@@ -19,10 +20,13 @@ export interface Places {
   readonly generator: Generator;
   readonly governed: Governed | null;
   readonly targets: ReadonlyMap<TargetName, Target>;
+  /** What could not be had. */
+  readonly notes: readonly string[];
   close(): Promise<void>;
 }
 
 const here = (script: string): string => join(import.meta.dirname, script);
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
 function governedTargets(governed: Governed, many: readonly string[]): readonly Target[] {
@@ -54,6 +58,7 @@ export async function startPlaces(wanted: ReadonlySet<TargetName>, tenants: numb
     undo.push(() => generator.close());
 
     const targets = new Map<TargetName, Target>();
+    const notes: string[] = [];
     const keep = (target: Target): void => {
       if (wanted.has(target.name)) targets.set(target.name, target);
     };
@@ -65,6 +70,12 @@ export async function startPlaces(wanted: ReadonlySet<TargetName>, tenants: numb
       const base = ({ behaviour }: Load): string => `${floor.origin}/${behaviour}/v1`;
       keep({ name: "floor", pid: floor.pid, base, headers: plain });
     }
+    // fetching and starting it takes the network's time, the stack takes the machine's
+    const peerStarts = Promise.allSettled(wanted.has("peer") ? [startPeer(guard)] : []);
+    undo.push(async () => {
+      const [peer] = await peerStarts;
+      if (peer?.status === "fulfilled") await peer.value.close();
+    });
     let governed: Governed | null = null;
     if (wanted.has("governed") || wanted.has("front")) {
       governed = await startGoverned(folder, origin);
@@ -73,7 +84,14 @@ export async function startPlaces(wanted: ReadonlySet<TargetName>, tenants: numb
       const many = tenants === 0 ? [] : await governed.mintMany(tenants);
       for (const target of governedTargets(governed, many)) keep(target);
     }
-    return { generator, governed, targets, close };
+    const [peer] = await peerStarts;
+    if (peer?.status === "rejected") notes.push(`no peer: ${PEER} could not be had (${messageOf(peer.reason)})`);
+    if (peer?.status === "fulfilled") {
+      const { pid, origin: base } = peer.value;
+      const headers = ({ behaviour }: Load) => [peerHeaders(`${origin}/${behaviour}/v1`)];
+      keep({ name: "peer", pid, base: () => `${base}/v1`, headers });
+    }
+    return { generator, governed, targets, notes, close };
   } catch (error) {
     await close();
     throw error;

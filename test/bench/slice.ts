@@ -18,8 +18,10 @@ export interface Slice {
   readonly freshShare: number;
   readonly reading: Reading;
   readonly concurrency: number;
-  /** No request starts later than this; 0: each client sends one. */
+  /** No request starts later than this, once there were enough; 0: each client sends one. */
   readonly durationMs: number;
+  /** So many are sent, however long they take. */
+  readonly leastRequests: number;
 }
 
 export interface SliceResult {

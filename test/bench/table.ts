@@ -18,7 +18,7 @@ const ALWAYS: readonly Column[] = [
   ["p50 ms", ({ latencyMs }) => number(latencyMs.p50, 2)],
   ["p99", ({ latencyMs }) => number(latencyMs.p99, 2)],
   ["corrected", ({ correctedMs }) => number(correctedMs.p99, 2)],
-  ["added p50", ({ addedMs }) => number(addedMs?.p50, 2)],
+  ["added p50", ({ addedP50Ms }) => number(addedP50Ms?.median, 2)],
   ["p99", ({ addedMs }) => number(addedMs?.p99, 2)],
   ["p99.9", ({ addedMs }) => number(addedMs?.p999, 2)],
   ["CPU ms/req", ({ cpuMsPerRequest }) => number(cpuMsPerRequest?.median, 3)],
@@ -33,9 +33,15 @@ const OF_STREAMS: readonly Column[] = [
   ["longest", ({ longestGapMs }) => number(longestGapMs, 0)],
 ];
 
+const OF_QUEUES: readonly Column[] = [["KB per request held", ({ heldKb }) => number(heldKb, 1)]];
+
 /** The block of a load; `all` in the order of their targets. */
 export function tableOf(load: Load, all: readonly Figures[]): string {
-  const columns = load.reading === "whole" ? ALWAYS : [...ALWAYS, ...OF_STREAMS];
+  const columns = [
+    ...ALWAYS,
+    ...(load.reading === "whole" ? [] : OF_STREAMS),
+    ...(load.slots === null ? [] : OF_QUEUES),
+  ];
   const rows = [
     ["", ...columns.map(([head]) => head)],
     ...all.map((figures) => [figures.target, ...columns.map(([, show]) => show(figures))]),

@@ -27,15 +27,17 @@ export function bodyOf(load: Load): string {
   return body("x".repeat(Math.max(0, load.bodyBytes - body("").length)));
 }
 
-/** What the load generator is told. */
-export function sliceOf(load: Load, target: Target, durationMs: number): Slice {
+/** What the load generator is told; a turn that warms up meets every tenant. */
+export function sliceOf(load: Load, target: Target, durationMs: number, warmsUp: boolean): Slice {
+  const headers = target.headers(load).map((more) => ({ "content-type": "application/json", ...more }));
   return {
     url: `${target.base(load)}/chat/completions`,
-    headers: target.headers(load).map((more) => ({ "content-type": "application/json", ...more })),
+    headers,
     body: bodyOf(load),
     freshShare: load.freshShare ?? 0,
     reading: load.reading,
     concurrency: load.concurrency,
     durationMs: load.once ? 0 : durationMs,
+    leastRequests: warmsUp ? headers.length : 0,
   };
 }

@@ -17,26 +17,35 @@ export interface StreamTimes {
 
 const DONE = "data: [DONE]\n\n";
 
+const REFUSAL_MAX = 160;
+
 /** Of one answer. */
 export class AnswerReader {
   readonly #reading: Reading;
   readonly #times: StreamTimes;
+  readonly #clock: () => number;
   readonly #calledMs: number;
   #first = true;
   #tail = "";
   #lastWayMs: number | null = null;
   #lastSeenMs: number;
+  #refusal = "";
 
-  constructor(reading: Reading, times: StreamTimes, calledMs: number) {
+  constructor(reading: Reading, times: StreamTimes, calledMs: number, clock = clockMs) {
     this.#reading = reading;
     this.#times = times;
+    this.#clock = clock;
     this.#calledMs = calledMs;
     this.#lastSeenMs = calledMs;
   }
 
-  read(chunk: Buffer): void {
+  read(status: number, chunk: Buffer): void {
+    if (status !== 200) {
+      this.#refusal = (this.#refusal + chunk.toString("utf8")).slice(0, REFUSAL_MAX);
+      return;
+    }
     if (this.#reading === "whole") return;
-    const nowMs = clockMs();
+    const nowMs = this.#clock();
     if (this.#first) this.#times.firstMs.push(nowMs - this.#calledMs);
     if (this.#reading === "timed-stream") {
       if (!this.#first) this.#times.longestGapMs = Math.max(this.#times.longestGapMs, nowMs - this.#lastSeenMs);
@@ -61,7 +70,7 @@ export class AnswerReader {
 
   /** What is wrong with the answer that has ended now; null when it was whole. */
   verdict(status: number): string | null {
-    if (status !== 200) return `status ${status}`;
+    if (status !== 200) return `${status} ${this.#refusal}`;
     return this.#reading === "whole" || this.#tail === DONE ? null : "stream without [DONE]";
   }
 }

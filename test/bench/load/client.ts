@@ -48,7 +48,7 @@ export class LoadClient {
         onResponseStart: (_controller, statusCode) => {
           status = statusCode;
         },
-        onResponseData: (_controller, chunk) => reader.read(chunk),
+        onResponseData: (_controller, chunk) => reader.read(status, chunk),
         onResponseEnd: () => end(reader.verdict(status)),
         onResponseError: (_controller, error) => end((error as NodeJS.ErrnoException).code ?? error.name),
       };

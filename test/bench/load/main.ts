@@ -49,7 +49,7 @@ async function run(slice: Slice): Promise<SliceResult> {
         latencyMs.push(ms);
         if (slice.durationMs === 0 || endedMs <= untilMs) inTime += 1;
       }
-    } while (clockMs() < untilMs);
+    } while (clockMs() < untilMs || sent < slice.leastRequests);
   };
   await Promise.all(clientsOf(origin, slice.concurrency).map(clientRun));
   return {

@@ -1,0 +1,34 @@
+/** What a run was taken on, for whoever reads its figures later. */
+import { createRequire } from "node:module";
+import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
+import { PEER } from "./peer.ts";
+
+const require = createRequire(import.meta.url);
+
+export interface Machine {
+  readonly at: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  readonly kernel: string;
+  readonly node: string;
+  readonly workerd: string;
+  readonly peer: string;
+  /** Processes that wanted the CPU before the run began, mean of a minute: others' work spoils figures. */
+  readonly loadBefore: number;
+}
+
+/** Reads it; before anything is started. */
+export function readMachine(): Machine {
+  return {
+    at: new Date().toISOString(),
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    kernel: `${process.platform} ${release()}`,
+    node: process.version,
+    workerd: (require("workerd/package.json") as { version: string }).version,
+    peer: PEER,
+    loadBefore: loadavg()[0] ?? 0,
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * The peer: another gateway from npm that forwards and governs nothing. The bench fetches it itself, once, into a cache
+ * inside node_modules; it is no dependency of the product. Without it - no registry, no time - a run goes on and says so.
+ */
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Child, type Guard, startChild } from "../../infra/local/child.ts";
+import { listen } from "../../infra/local/listen.ts";
+
+const PACKAGE = "@portkey-ai/gateway";
+const VERSION = "1.15.2";
+const FETCHED_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 15_000;
+const CACHE = join(import.meta.dirname, "../../node_modules/.cache/gateway-bench");
+
+/** What a reader is told of it. */
+export const PEER = `${PACKAGE} ${VERSION}`;
+
+export interface Peer {
+  readonly origin: string;
+  readonly pid: number;
+  close(): Promise<void>;
+}
+
+const entryOf = (folder: string): string => join(folder, "node_modules", PACKAGE, "build/start-server.js");
+
+function npm(): readonly [command: string, ...args: string[]] {
+  const path = process.env["npm_execpath"];
+  return path?.endsWith(".js") ? [process.execPath, path] : ["npm"];
+}
+
+/** The peer's script, fetched when it is not there yet. Throws when it cannot be had in time. */
+async function fetched(guard: Guard): Promise<string> {
+  const folder = join(CACHE, `peer-${VERSION}`);
+  if (existsSync(entryOf(folder))) return entryOf(folder);
+  const partial = `${folder}.${process.pid}`;
+  mkdirSync(partial, { recursive: true });
+  const [command, ...first] = npm();
+  const quiet = ["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--no-save", "--loglevel=error"];
+  const install: Child = await startChild(
+    {
+      name: "npm",
+      command,
+      args: [...first, "install", "--prefix", partial, ...quiet, `${PACKAGE}@${VERSION}`],
+      env: process.env,
+      readyFrom: "stdout",
+      readReady: () => undefined,
+      log: () => undefined,
+      ownGroup: true,
+      cwd: partial,
+    },
+    guard,
+    FETCHED_WITHIN_MS,
+  );
+  const late = new AbortController();
+  const ended = await Promise.race([
+    install.exited,
+    pause(FETCHED_WITHIN_MS, null, { signal: late.signal }).catch(() => null),
+  ]);
+  late.abort();
+  if (ended === null) await install.stop(0);
+  try {
+    if (!existsSync(entryOf(partial))) throw new Error(ended ?? `npm took longer than ${FETCHED_WITHIN_MS / 1000} s`);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(partial, folder);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+  return entryOf(folder);
+}
+
+async function freePort(): Promise<number> {
+  const probe = await listen(createServer(), "127.0.0.1", 0);
+  await probe.close();
+  return Number(new URL(probe.url).port);
+}
+
+/** Fetches and starts it. Throws, with nothing left behind, when that cannot be done. */
+export async function startPeer(guard: Guard): Promise<Peer> {
+  const script = await fetched(guard);
+  const port = await freePort();
+  const child = await startChild(
+    {
+      name: "peer",
+      command: process.execPath,
+      args: [script, `--port=${port}`, "--headless"],
+      env: { PATH: process.env["PATH"], NODE_ENV: "production" },
+      readyFrom: "stdout",
+      readReady: (line) => (line.includes("Ready for connections") ? {} : undefined),
+      log: () => undefined,
+    },
+    guard,
+    READY_WITHIN_MS,
+  );
+  const close = async (): Promise<void> => await child.stop(1000);
+  await child.ready.catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  return { origin: `http://127.0.0.1:${port}`, pid: child.pid, close };
+}
+
+/** What tells it where to forward to. */
+export const peerHeaders = (upstream: string): Readonly<Record<string, string>> => ({
+  authorization: "Bearer none",
+  "x-portkey-provider": "openai",
+  "x-portkey-custom-host": upstream,
+});

@@ -1,0 +1,42 @@
+/**
+ * How long each turn of a run takes, so that a run of `--quick` ends in time on a slow machine as well: turns become shorter,
+ * never fewer, down to the shortest that still says something. Pure.
+ */
+import type { Load } from "./loads.ts";
+
+export interface Pace {
+  readonly coreRounds: number;
+  readonly otherRounds: number;
+  readonly sliceMs: number;
+  readonly warmMs: number;
+}
+
+/** One load with its number of targets that were found. */
+export interface Wanted {
+  readonly load: Load;
+  readonly targets: number;
+}
+
+const SHORTEST_MS = 200;
+
+const roundsOf = (load: Load, pace: Pace): number => (load.core ? pace.coreRounds : pace.otherRounds);
+
+/** What {@link measure} is told of one load. */
+export interface LoadPlan {
+  readonly rounds: number;
+  readonly sliceMs: number;
+  readonly warmMs: number;
+}
+
+/** The plan of each load within `withinMs` for all of them; the pace itself when that leaves enough time. */
+export function planFor(all: readonly Wanted[], pace: Pace, withinMs: number): (load: Load) => LoadPlan {
+  let [fixedMs, scaledMs] = [0, 0];
+  for (const { load, targets } of all) {
+    const rounds = roundsOf(load, pace);
+    if (load.once) fixedMs += targets * rounds * load.onceMs;
+    else scaledMs += targets * (rounds * pace.sliceMs + pace.warmMs);
+  }
+  const scale = Math.min(1, Math.max(0, withinMs - fixedMs) / Math.max(1, scaledMs));
+  const scaled = (ms: number): number => Math.max(SHORTEST_MS, Math.round(ms * scale));
+  return (load) => ({ rounds: roundsOf(load, pace), sliceMs: scaled(pace.sliceMs), warmMs: scaled(pace.warmMs) });
+}
