@@ -21,7 +21,7 @@ describe("percentiles", () => {
   });
 
   test("count a stall for the requests that were not sent meanwhile, when corrected", () => {
-    const { seen, corrected } = latencies([Float64Array.from([...new Array<number>(9999).fill(1), 10_000])]);
+    const { seen, corrected } = latencies([Float64Array.from([...new Float64Array(9999).fill(1), 10_000])]);
     close(seen.p99, 1);
     expect(corrected.p99).toBeGreaterThan(9000);
     close(corrected.max, 10_000);
