@@ -18,6 +18,7 @@ import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
 import type { Api } from "./api/types.ts";
 import { type Connection, connect } from "./db/connect.ts";
+import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
 import { JobLeases } from "./job-leases.ts";
 import type { Job } from "./jobs.ts";
@@ -32,7 +33,9 @@ import type { VerbContext } from "./services/context.ts";
 import { checkEncryptionKey } from "./services/encryption-check.ts";
 import { sealLeftovers } from "./services/seal-leftovers.ts";
 import { alertChannels } from "./services/settings/alert-channels.ts";
+import { energySetting } from "./services/settings/definitions.ts";
 import { seedSettings } from "./services/settings/seed-settings.ts";
+import { readSetting } from "./services/settings/setting.ts";
 import { pruneUsage } from "./services/usage/compact-usage.ts";
 
 export interface Deps {
@@ -62,6 +65,8 @@ const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
 const RETENTION_EVERY_MS = 3_600_000;
 const ALERTS_EVERY_MS = 3000;
+/** How often it is looked whether the power is to be read; the settings say how often it is. */
+const POWER_EVERY_MS = 1000;
 /** Holder of the leases in a database that only one process can open: after a crash it goes on with its own. */
 const SOLE_HOLDER = "embedded";
 
@@ -95,6 +100,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
   const expiry = new ExpiryWatch(db, store, sink, env.cell);
   const alerts = new AlertPull(cells, sink, log);
+  const power = new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell);
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
     const sealed = await sealLeftovers(context("system"));
@@ -134,6 +140,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
       everyMs: RETENTION_EVERY_MS,
       run: async () => await pruneUsage(context("system"), analytics, env.usageRetentionDays),
     },
+    { name: "energy", replicas: "one", everyMs: POWER_EVERY_MS, run: async () => await power.run(Date.now()) },
     { name: "compare", replicas: "one", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
   ];
   const leases = new JobLeases(db, {

@@ -16,6 +16,7 @@ import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
+import { StoreEnergy } from "./adapters/store-energy.ts";
 import { TenantBudgets } from "./adapters/tenant-budgets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
 import { JoseVerifier } from "./adapters/token-verifier.ts";
@@ -74,11 +75,13 @@ function compose(bindings: Bindings): Isolate | EnvError {
       clock,
       waitUntil,
     );
+    const directory = new RedisDirectory(client, clock, waitUntil, alerts);
     const shared: Omit<Ports, "admission"> = {
       clock,
       sleep: timerSleep,
       random: { uuid, fraction: Math.random },
-      directory: new RedisDirectory(client, clock, waitUntil, alerts),
+      directory,
+      energy: new StoreEnergy(directory, client, clock),
       upstream: upstreamHttp(bindings.UPSTREAMS),
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
       responseCache: new RedisResponseCache(client, alerts),

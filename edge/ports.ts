@@ -11,6 +11,7 @@ import type { Admitted, Ask, PermitHandle } from "./domain/ask.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { Tally } from "./domain/cell/tallies.ts";
+import type { EnergyTerms, PowerReading } from "./domain/energy.ts";
 import type { Identity } from "./domain/identity.ts";
 import type { SpanRecord } from "./domain/trace.ts";
 import type { TraceContext } from "./domain/trace-context.ts";
@@ -75,6 +76,20 @@ export interface Admission {
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
   /** The level of a tenant's bucket where nothing was reserved; null without a cap, or unknown. Never throws. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
+}
+
+/** Terms of energy accounting, with the revision that they are of. */
+export interface KnownTerms {
+  readonly terms: EnergyTerms;
+  readonly rev: number;
+}
+
+/** Energy accounting (decisions §30); asked for models that take part in it only. Never throws. */
+export interface Energy {
+  /** Null: not known. */
+  terms(): Promise<KnownTerms | null>;
+  /** The last good reading, at most some seconds after it was taken; null: there is none. */
+  reading(): Promise<PowerReading | null>;
 }
 
 /** A Request stands for its own body, unread: the runtime refuses to make a GET with a body, but lets one be passed on. */
@@ -199,6 +214,7 @@ export interface Ports {
   readonly random: Random;
   readonly directory: Directory;
   readonly admission: Admission;
+  readonly energy: Energy;
   readonly upstream: Upstream;
   readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;

@@ -184,11 +184,3 @@ export const cellSeenSchema = z.object({
   last_seen_ms: z.number().int(),
 });
 export type CellSeen = z.infer<typeof cellSeenSchema>;
-
-/** `energy:reading` (decisions §32.1): the last good reading; `error` of the last try, null when that was the good one. */
-export const energyReadingSchema = z.object({
-  cluster_watts: z.number(),
-  node_count: z.number(),
-  read_at_ms: z.number().int(),
-  error: z.string().nullable().default(null),
-});

@@ -141,6 +141,7 @@ async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decisi
 function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): Ask {
   const { key, tenant } = principal;
   const { estimate } = prepared;
+  const { energy } = call.facts;
   const billed = bill(model, estimate, prepared.measure(), null);
   // Term budgets reserve what the client states, so that a client that states it cannot overrun (decisions §19.2).
   const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
@@ -150,6 +151,7 @@ function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): A
     { kind: "group", id: tenant.fairshare_group, rev: tenant.group_rev },
     { kind: "model", id: model.model_name, rev: model.rev },
     { kind: "all", id: "*", rev: call.ports.directory.epoch() },
+    ...(energy === null ? [] : [{ kind: "settings" as const, id: "energy", rev: energy.rev }]),
   ];
   return {
     requestId: call.requestId,

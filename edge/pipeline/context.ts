@@ -17,7 +17,7 @@ import type { TokenEstimate } from "../domain/token-estimate.ts";
 import type { Trace } from "../domain/trace.ts";
 import type { TraceContext } from "../domain/trace-context.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
-import type { Ports, UpstreamBody } from "../ports.ts";
+import type { KnownTerms, Ports, UpstreamBody } from "../ports.ts";
 
 /** What of the configuration the pipeline needs. */
 export interface PipelineConfig {
@@ -107,6 +107,8 @@ export interface Call {
     /** The client's text of `model`. */
     modelText: string;
     model: ModelRecord | null;
+    /** What its energy costs; null when the model takes no part in energy accounting. */
+    energy: KnownTerms | null;
     prepared: Prepared | null;
     cacheStatus: CacheStatus;
     queueWaitMs: number;

@@ -33,6 +33,7 @@ export function receive(received: Received): Call {
       identity: null,
       modelText: "",
       model: null,
+      energy: null,
       prepared: null,
       cacheStatus: "off",
       queueWaitMs: 0,

@@ -38,6 +38,7 @@ export async function resolveModel(call: Call, modelName: string): Promise<Model
     const { tenant } = await authenticateNow(call);
     if (!isModelPermitted(tenant, model.model_name)) throw new GatewayError("model_not_permitted");
   }
+  call.facts.energy = model.energy_slots_per_node === 0 ? null : await call.ports.energy.terms();
   return model;
 }
 

@@ -8,7 +8,7 @@ import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
 import type { Slot } from "./admit.ts";
 import type { Call } from "./context.ts";
 import { sendSpans } from "./traced.ts";
-import { rowOf } from "./usage-record.ts";
+import { rowOf, withEnergy } from "./usage-record.ts";
 
 /** A slot is claimed again at once, and then a few times: its cap should hold again within a second (design §4). */
 const ADOPT_ATTEMPTS = 5;
@@ -61,7 +61,11 @@ export class Settler {
 
   async #deliver(ending: Ending): Promise<void> {
     const billed = ending.billed ?? NOTHING_BILLED;
-    const row = rowOf(this.#call, { ...ending, admission: this.#slot.grant.admission });
+    const row = await withEnergy(
+      this.#call,
+      this.#slot.model,
+      rowOf(this.#call, { ...ending, admission: this.#slot.grant.admission }),
+    );
     const upstream = this.#call.facts.upstreamOutcomes;
     sendSpans(this.#call, row);
     await this.#adoption.catch(() => undefined);

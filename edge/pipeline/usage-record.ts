@@ -1,7 +1,9 @@
 /**
  * The usage row of a call at any point of its way (decisions §23): what is known so far, and zero values for the rest.
  */
+import type { ModelRecord } from "../../shared/records.ts";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import { energyUsed } from "../domain/energy.ts";
 import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
 import type { Call } from "./context.ts";
 
@@ -44,4 +46,16 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
     total_ms: Math.max(0, nowMs - call.arrivedMs),
     cost_usd: billed.costUsd,
   };
+}
+
+/**
+ * The row of a request that held a slot, with the energy of the time after its queue (decisions §30). The row is complete
+ * before the reading is asked for: what that takes counts for nothing.
+ */
+export async function withEnergy(call: Call, model: ModelRecord, row: UsageRow): Promise<UsageRow> {
+  const { energy } = call.facts;
+  if (energy === null || !energy.terms.enabled) return row;
+  const reading = await call.ports.energy.reading();
+  const servedMs = row.total_ms - row.queue_wait_ms;
+  return { ...row, ...energyUsed(energy.terms, reading, model.energy_slots_per_node, servedMs) };
 }

@@ -1,6 +1,11 @@
 /** Settings on the running stack: every cell has confirmed a write when it answers (decisions §2.6, §9). */
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Energy } from "../../shared/schema/settings/energy.ts";
+import type { UsageLog } from "../../shared/schema/usage.ts";
 import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
@@ -27,4 +32,81 @@ it("the compressor is none, and nothing tests without an address", async () => {
     const response = await fixture.gateway.admin("POST", path);
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code } }]);
   }
+});
+
+describe("energy (decisions §30)", () => {
+  let metrics: HttpSink;
+  let watts = 8000;
+  let before: Energy;
+  beforeAll(async () => {
+    metrics = await startHttpSink();
+    metrics.answer = ({ url }) => {
+      const value = url.includes("count") ? 4 : watts;
+      const data = { resultType: "vector", result: [{ value: [1, `${value}`] }] };
+      return watts === 0 ? { status: 503 } : { body: JSON.stringify({ status: "success", data }) };
+    };
+    before = await fixture.gateway.must<Energy>("GET", "/settings/energy");
+  });
+  afterAll(async () => {
+    await fixture.gateway.must("PUT", "/settings/energy", before);
+    await metrics.close();
+  });
+
+  /** The last reading, once it is as wanted. */
+  async function reading(holds: (last: NonNullable<Energy["last_reading"]>) => boolean): Promise<void> {
+    await waitFor(
+      async () => (await fixture.gateway.must<Energy>("GET", "/settings/energy")).last_reading,
+      (last) => last !== null && holds(last),
+    );
+  }
+
+  async function served(minted: Minted): Promise<UsageLog> {
+    const response = await fixture.gateway.chat(minted);
+    await response.text();
+    return await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+  }
+
+  /** What a row has to say at so many watts of a slot, in Wh, 0.25 USD and 400 g per kWh. */
+  function usedAt(slotWatts: number, row: UsageLog): void {
+    const energyWh = (slotWatts * (row.total_ms - row.queue_wait_ms)) / 3_600_000;
+    expect(energyWh).toBeGreaterThan(0);
+    expect(row.energy_wh).toBeCloseTo(energyWh, 12);
+    expect(row.energy_cost_usd).toBeCloseTo(energyWh * 0.00025, 12);
+    expect(row.co2_g).toBeCloseTo(energyWh * 0.4, 12);
+  }
+
+  it("is in the rows of models that take part, frozen, and goes by the last good reading while polls fail", async () => {
+    const { gateway, upstream } = fixture;
+    const minted = await gateway.mint(upstream.url, "delay=30", { energy_slots_per_node: 10 });
+    const outside = await gateway.mint(upstream.url, "delay=30");
+    const wanted = {
+      enabled: true,
+      prometheus_url: metrics.url,
+      power_query: "node_power_watts",
+      poll_interval_secs: 5,
+      energy_cost_per_kwh: 0.25,
+      carbon_g_per_kwh: 400,
+      pue: 1.5,
+    };
+    await gateway.must("PUT", "/settings/energy", wanted);
+    await reading(({ cluster_watts, node_count }) => cluster_watts === 8000 && node_count === 4);
+    const first = await served(minted);
+    usedAt(300, first);
+    expect(await served(outside)).toMatchObject({ energy_wh: 0, energy_cost_usd: 0, co2_g: 0 });
+
+    watts = 0;
+    await gateway.must("PUT", "/settings/energy", { power_query: "failing" });
+    await reading(({ cluster_watts, error }) => cluster_watts === 8000 && error === "http 503");
+    await gateway.must("PUT", "/settings/energy", { pue: 3 });
+    const second = await served(minted);
+    usedAt(600, second);
+
+    watts = 16_000;
+    await gateway.must("PUT", "/settings/energy", { power_query: "other", energy_cost_per_kwh: 9 });
+    await reading(({ cluster_watts, error }) => cluster_watts === 16_000 && error === null);
+    expect(await gateway.row(minted.tenant.id, first.request_id)).toEqual(first);
+    const [cost] = await gateway.must<UsageLog[]>("GET", `/costs?tenant_id=${minted.tenant.id}`);
+    expect(cost?.energy_wh).toBeCloseTo(first.energy_wh + second.energy_wh, 5);
+    expect(cost?.co2_g).toBeCloseTo(first.co2_g + second.co2_g, 5);
+  });
 });

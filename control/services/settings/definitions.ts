@@ -1,11 +1,11 @@
 /**
  * The settings there are (decisions §9): the names of their rows, their audit actions, their stored shapes, their secrets.
  */
+import { type EnergyValue, energyValueSchema } from "../../../shared/energy.ts";
 import { type AlertsValue, alertsValueSchema } from "../../../shared/schema/settings/alerts.ts";
 import { type Assistant, assistantSchema } from "../../../shared/schema/settings/assistant.ts";
 import { type AutoRouterValue, autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
 import { type Boons, boonsSchema } from "../../../shared/schema/settings/boons.ts";
-import { type EnergyValue, energyValueSchema } from "../../../shared/schema/settings/energy.ts";
 import { type JobschedValue, jobschedValueSchema } from "../../../shared/schema/settings/jobsched.ts";
 import { type RetentionValue, usageRetentionValueSchema } from "../../../shared/schema/settings/usage-retention.ts";
 import type { Setting } from "./setting.ts";

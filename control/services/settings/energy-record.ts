@@ -1,8 +1,9 @@
 /**
  * The energy settings as admins are shown them, with the last reading of the cluster's power (decisions §9.3).
  */
-import { energyReadingSchema, storeKeys } from "../../../shared/records.ts";
-import type { Energy, EnergyValue } from "../../../shared/schema/settings/energy.ts";
+import { type EnergyValue, energyReadingSchema } from "../../../shared/energy.ts";
+import { storeKeys } from "../../../shared/records.ts";
+import type { Energy } from "../../../shared/schema/settings/energy.ts";
 import type { KeyStore } from "../../publish/key-store.ts";
 import { readRemembered } from "./remembered.ts";
 

@@ -11,6 +11,7 @@ import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../do
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
+import type { PowerReading } from "../../domain/energy.ts";
 import type { Identity } from "../../domain/identity.ts";
 import type { SpanRecord } from "../../domain/trace.ts";
 import type {
@@ -18,6 +19,7 @@ import type {
   CacheEntry,
   Directory,
   FinishedCall,
+  KnownTerms,
   Ports,
   RecordSource,
   TokenVerdict,
@@ -73,6 +75,8 @@ export class World {
   upstream: (call: UpstreamCall) => Promise<Response> = async () => Response.json({ choices: [] });
   nowMs = 1_700_000_000_000;
   level: BucketLevel | null = null;
+  energyTerms: () => KnownTerms | null = () => null;
+  powerReading: PowerReading | null = null;
   adopt: () => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
@@ -157,6 +161,10 @@ export class World {
       random: { uuid: () => "00000000-0000-4000-8000-000000000001", fraction: () => 0.5 },
       directory: this.#directory(),
       admission: this.#admission(),
+      energy: {
+        terms: async () => this.energyTerms(),
+        reading: async () => this.powerReading,
+      },
       upstream: {
         fetch: async (call) => {
           this.upstreamCalls.push(call);

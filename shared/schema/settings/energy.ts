@@ -5,18 +5,6 @@ import * as z from "zod";
 import { amount, flag, freeText } from "../common.ts";
 import { infrastructureUrl, wholeOrKeep } from "./fields.ts";
 
-/** What is stored and what the cells read. */
-export const energyValueSchema = z.object({
-  enabled: z.boolean().default(false),
-  prometheus_url: z.string().default(""),
-  power_query: z.string().default(""),
-  poll_interval_secs: z.number().int().default(60),
-  energy_cost_per_kwh: z.number().default(0),
-  carbon_g_per_kwh: z.number().default(0),
-  pue: z.number().default(1),
-});
-export type EnergyValue = z.infer<typeof energyValueSchema>;
-
 const powerQuery = freeText(4000);
 
 /** PUT /settings/energy: what is omitted keeps its value. */

@@ -1,0 +1,90 @@
+/**
+ * Keeps the last good reading of the cluster's power (decisions §30): asks the metrics server as often as the settings say,
+ * and leaves what it answered in the key-value store for every cell. A failure leaves the reading in use, notes why beside
+ * it and is told of; what repeats is suppressed by whoever takes alerts.
+ */
+import { randomUUID } from "node:crypto";
+import { issueOf } from "../../shared/alerts.ts";
+import { type EnergyReading, type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
+import { storeKeys } from "../../shared/records.ts";
+import type { AlertSink } from "../alerts/alert-sink.ts";
+import { AskError } from "../outbound/ask-json.ts";
+import { readPower } from "../outbound/power-query.ts";
+import type { KeyStore } from "../publish/key-store.ts";
+
+/** What was asked last. */
+interface Asked {
+  readonly source: string;
+  readonly atMs: number;
+}
+
+export class PowerPoll {
+  readonly #settings: () => Promise<EnergyValue>;
+  readonly #store: Pick<KeyStore, "get" | "put">;
+  readonly #sink: AlertSink;
+  readonly #cell: string;
+  #last: Asked | null = null;
+
+  /** `cell`: the control service's own, which its alerts carry. */
+  constructor(
+    settings: () => Promise<EnergyValue>,
+    store: Pick<KeyStore, "get" | "put">,
+    sink: AlertSink,
+    cell: string,
+  ) {
+    this.#settings = settings;
+    this.#store = store;
+    this.#sink = sink;
+    this.#cell = cell;
+  }
+
+  /**
+   * Asks when it is time, or when another server or query is set. Rejects when settings, store or sink do not answer: the
+   * next turn asks again.
+   */
+  async run(nowMs: number): Promise<void> {
+    const { enabled, prometheus_url, power_query, poll_interval_secs } = await this.#settings();
+    if (!enabled) {
+      this.#last = null;
+      return;
+    }
+    const source = JSON.stringify([prometheus_url, power_query]);
+    if (this.#last?.source === source && nowMs - this.#last.atMs < poll_interval_secs * 1000) return;
+    await this.#poll(prometheus_url, power_query, nowMs);
+    this.#last = { source, atMs: nowMs };
+  }
+
+  async #poll(prometheusUrl: string, powerQuery: string, nowMs: number): Promise<void> {
+    try {
+      const reading = await readPower(prometheusUrl, powerQuery);
+      await this.#keep({ ...reading, read_at_ms: nowMs, error: null });
+    } catch (error) {
+      if (!(error instanceof AskError)) throw error;
+      await this.#failed(error.message, nowMs);
+    }
+  }
+
+  async #failed(reason: string, nowMs: number): Promise<void> {
+    const [text] = await this.#store.get([storeKeys.energyReading]);
+    const last = readingOf(text ?? null);
+    if (last !== null) await this.#keep({ ...last, error: reason });
+    const detail =
+      last === null
+        ? `${reason}; there is no reading yet, no energy is recorded`
+        : `${reason}; last reading of ${new Date(last.read_at_ms).toISOString()} stays in use`;
+    const issue = issueOf("energy_power_poll_failed", "Power query failed", detail);
+    await this.#sink.take({ ...issue, id: randomUUID(), atMs: nowMs, cell: this.#cell });
+  }
+
+  async #keep(reading: EnergyReading): Promise<void> {
+    await this.#store.put([{ hotKey: storeKeys.energyReading, text: JSON.stringify(reading) }]);
+  }
+}
+
+function readingOf(text: string | null): EnergyReading | null {
+  try {
+    return energyReadingSchema.parse(JSON.parse(text ?? "null"));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Energy in the rows of requests (decisions §30): only of models that take part, and frozen when the request ends. The
+ * upstreams fail, because an answer is relayed by the platform; test/spec/energy.test.ts has one that answers.
+ */
+import { expect, it } from "vitest";
+import type { KnownTerms } from "../ports.ts";
+import { run } from "./run.ts";
+import { modelOf } from "./testing/records.ts";
+import { World } from "./testing/world.ts";
+
+const termsOf = (rev: number): KnownTerms => ({
+  terms: { enabled: true, usdPerKwh: 0.5, co2GramsPerKwh: 100, pue: 1 },
+  rev,
+});
+
+const ENDS_MS = new World().nowMs + 3600;
+
+function worldOf(slotsPerNode: number): World {
+  const world = new World();
+  world.model = modelOf({ energy_slots_per_node: slotsPerNode });
+  world.energyTerms = () => termsOf(7);
+  world.powerReading = { clusterWatts: 2000, nodeCount: 2 };
+  world.upstream = async () => {
+    world.nowMs = ENDS_MS;
+    throw new TypeError("refused");
+  };
+  return world;
+}
+
+async function rowOf(world: World): Promise<Record<string, unknown>> {
+  await (await run(world.received())).text();
+  await world.settled();
+  return { ...world.permit.settlement?.row };
+}
+
+it("counts the time after the queue at the watts of a slot", async () => {
+  const world = worldOf(10);
+  world.answers = [
+    {
+      verdict: "granted",
+      grant: { admission: "queued", queueWaitMs: 1800, level: null },
+      permit: world.permit,
+    },
+  ];
+  // 2000 W / 2 nodes / 10 slots = 100 W, for the 1.8 s after the queue.
+  const energyWh = (100 * 1.8) / 3600;
+  expect(await rowOf(world)).toMatchObject({
+    energy_wh: energyWh,
+    energy_cost_usd: (energyWh / 1000) * 0.5,
+    co2_g: (energyWh / 1000) * 100,
+  });
+});
+
+it("goes by the reading of when the request ends", async () => {
+  const world = worldOf(10);
+  world.upstream = async () => {
+    world.powerReading = { clusterWatts: 4000, nodeCount: 2 };
+    world.nowMs = ENDS_MS;
+    throw new TypeError("refused");
+  };
+  expect((await rowOf(world))["energy_wh"]).toBe(0.2);
+});
+
+it("counts nothing of a refusal", async () => {
+  const refused = worldOf(10);
+  refused.model = modelOf({ enabled: false, energy_slots_per_node: 10 });
+  await run(refused.received());
+  await refused.settled();
+  expect(refused.recorded).toMatchObject([{ admission: "rejected", energy_wh: 0 }]);
+});
+
+it("leaves models out that take no part, and asks nothing for them", async () => {
+  const world = worldOf(0);
+  expect(await rowOf(world)).toMatchObject({ status_code: 502, energy_wh: 0, energy_cost_usd: 0, co2_g: 0 });
+  expect(world.asks[0]?.revs.map(({ kind }) => kind)).not.toContain("settings");
+});
+
+it("reads the terms anew when the Cell knows of newer ones", async () => {
+  const world = worldOf(10);
+  world.answers = [{ verdict: "stale", items: [{ kind: "settings", id: "energy", rev: 8 }] }];
+  world.energyTerms = () => termsOf(world.forgotten.length === 0 ? 7 : 8);
+  expect(await rowOf(world)).toMatchObject({ status_code: 502 });
+  expect(world.forgotten).toEqual(["settings energy"]);
+  expect(world.asks.map(({ revs }) => revs.find(({ kind }) => kind === "settings")?.rev)).toEqual([7, 8]);
+});

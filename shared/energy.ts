@@ -1,0 +1,26 @@
+/**
+ * Energy accounting as both planes know it (decisions §9.3, §30): the setting, and the last good reading of the cluster's
+ * power that the control service leaves in the key-value store.
+ */
+import * as z from "zod";
+
+/** The setting `energy`, as it is stored and as the cells read it. */
+export const energyValueSchema = z.object({
+  enabled: z.boolean().default(false),
+  prometheus_url: z.string().default(""),
+  power_query: z.string().default(""),
+  poll_interval_secs: z.number().int().default(60),
+  energy_cost_per_kwh: z.number().default(0),
+  carbon_g_per_kwh: z.number().default(0),
+  pue: z.number().default(1),
+});
+export type EnergyValue = z.infer<typeof energyValueSchema>;
+
+/** `energy:reading` (decisions §32.1): the last good reading; `error` of the last try, null when that was the good one. */
+export const energyReadingSchema = z.object({
+  cluster_watts: z.number(),
+  node_count: z.number(),
+  read_at_ms: z.number().int(),
+  error: z.string().nullable().default(null),
+});
+export type EnergyReading = z.infer<typeof energyReadingSchema>;
