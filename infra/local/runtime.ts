@@ -94,7 +94,7 @@ export async function startRuntime(
   kind: RuntimeKind,
   bindings: Readonly<Record<string, string>>,
   objectsLock: Pick<StackContext["lock"], "addHolder" | "removeHolder">,
-  moreCells: readonly string[],
+  { moreCells, entry }: { readonly moreCells: readonly string[]; readonly entry?: string | undefined },
 ): Promise<Runtime> {
   const { config, guard, log } = context;
   let now: RunningWorkerd | undefined;
@@ -104,6 +104,7 @@ export async function startRuntime(
     objectsFolder: config.objectsDir,
     bindings,
     moreCells,
+    entry,
     guard,
     log: (line) => log("workerd", line),
   });

@@ -28,6 +28,8 @@ export interface StackOptions {
   readonly runtime?: RuntimeKind;
   /** Names of cells besides GATEWAY_CELL, each with a Worker and an address of its own; not with `wrangler`. */
   readonly moreCells?: readonly string[];
+  /** The Worker's entry, from the root of the project, when it is not the product's own; not with `wrangler`. */
+  readonly workerEntry?: string;
 }
 
 /** Why a stack came down by itself. */
@@ -175,7 +177,10 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const bindings = workerBindings(context, redis, clickhouse, toControl.url);
   // the runtime first: the control service tells the cells of its start, and waits for none that is not there yet
   const [ran] = await Promise.allSettled([
-    startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock, options.moreCells ?? []),
+    startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock, {
+      moreCells: options.moreCells ?? [],
+      entry: options.workerEntry,
+    }),
   ]);
   runtimePort = (cell) => (ran.status === "fulfilled" ? ran.value.port(cell) : undefined);
   const [controlled] = await Promise.allSettled([startControl(context, { redis, clickhouse, edgeUrl: front.url })]);

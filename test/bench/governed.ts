@@ -43,10 +43,10 @@ async function mint(gateway: Gateway, name: string): Promise<string> {
   return (await gateway.must<CreatedKey>("POST", `${one}/keys`, { name, ...budget })).secret;
 }
 
-/** Starts the stack in `folder` and registers a model for every load, each at its behaviour of the upstream at `origin`. */
-export async function startGoverned(folder: string, origin: string): Promise<Governed> {
+/** Starts the stack in `folder` and registers a model for every load, each at its behaviour of the upstream at `origin`. `entry`: see StackOptions. */
+export async function startGoverned(folder: string, origin: string, entry?: string): Promise<Governed> {
   const env = stackEnv(join(folder, "stack"), { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS) });
-  const stack = await startStack({ env });
+  const stack = await startStack({ env, ...(entry === undefined ? {} : { workerEntry: entry }) });
   const gateway = new Gateway(stack);
   const byModel = new Map(LOADS.map((load) => [modelOf(load), load]));
   for (const [model_name, load] of byModel)

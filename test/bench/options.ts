@@ -6,6 +6,8 @@ import type { Pace } from "./plan.ts";
 export interface Options {
   readonly loads: readonly Load[];
   readonly targets: ReadonlySet<TargetName>;
+  /** Whether operations are counted as well. */
+  readonly counts: boolean;
   readonly tenants: number;
   readonly json: string | undefined;
   readonly mode: "quick" | "full";
@@ -25,19 +27,22 @@ const FULL = {
   tenants: 1000,
 };
 
+/** In the place of a load: what a request costs in operations that are billed. */
+const OPERATIONS = "operations";
+
 function usage(complaint: string): never {
   console.error(complaint);
   console.error(
     "usage: npm run bench -- [--quick] [--json FILE] [--only LOAD,...] [--targets TARGET,...] [--rounds N] [--slice-ms N]",
   );
-  console.error(`loads: ${LOADS.map(({ name }) => name).join(", ")}`);
+  console.error(`loads: ${LOADS.map(({ name }) => name).join(", ")}, ${OPERATIONS}`);
   console.error(`targets: ${TARGETS.join(", ")}`);
   return process.exit(2);
 }
 
-function chosen<T>(list: string | undefined, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
+function chosen<T>(list: readonly string[] | undefined, all: readonly T[], nameOf: (one: T) => string): readonly T[] {
   if (list === undefined) return all;
-  return list.split(",").map((name) => {
+  return list.map((name) => {
     const found = all.find((one) => nameOf(one) === name);
     return found ?? usage(`there is no ${name}`);
   });
@@ -68,10 +73,13 @@ export function readOptions(args: readonly string[]): Options {
     return Number.isInteger(value) && value > 0 ? value : usage(`--${name} must be a whole number of at least 1`);
   };
   const { pace } = mode;
+  const only = parsed.only?.split(",");
+  const loads = only?.filter((name) => name !== OPERATIONS);
   return {
     mode: parsed.quick ? "quick" : "full",
-    loads: chosen(parsed.only, LOADS, ({ name }) => name),
-    targets: new Set(chosen(parsed.targets, TARGETS, (name) => name)),
+    loads: chosen(loads, LOADS, ({ name }) => name),
+    targets: new Set(chosen(parsed.targets?.split(","), TARGETS, (name) => name)),
+    counts: only === undefined || only.includes(OPERATIONS),
     tenants: mode.tenants,
     json: parsed.json,
     pace: {

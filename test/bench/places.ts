@@ -18,10 +18,16 @@ export type Generator = HelperProcess<Slice, SliceResult, unknown>;
 
 export interface Places {
   readonly generator: Generator;
+  /** Of the run; removed in the end. */
+  readonly folder: string;
+  /** Where the upstream answers. */
+  readonly origin: string;
   readonly governed: Governed | null;
   readonly targets: ReadonlyMap<TargetName, Target>;
   /** What could not be had. */
   readonly notes: readonly string[];
+  /** Has `step` run before everything else is ended. */
+  beforeClosing(step: () => Promise<void>): void;
   close(): Promise<void>;
 }
 
@@ -91,7 +97,16 @@ export async function startPlaces(wanted: ReadonlySet<TargetName>, tenants: numb
       const headers = ({ behaviour }: Load) => [peerHeaders(`${origin}/${behaviour}/v1`)];
       keep({ name: "peer", pid, base: () => `${base}/v1`, headers });
     }
-    return { generator, governed, targets, notes, close };
+    return {
+      generator,
+      folder,
+      origin,
+      governed,
+      targets,
+      notes,
+      beforeClosing: (step) => void undo.push(step),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

@@ -11,11 +11,11 @@ export interface WorkerBundle {
   readonly exports: readonly string[];
 }
 
-/** Bundles edge/worker.ts. Throws esbuild's BuildFailure, which names file and line. */
-export async function bundleWorker(minify: boolean): Promise<WorkerBundle> {
+/** Bundles the Worker, or another `entry` with its exports. Throws esbuild's BuildFailure, which names file and line. */
+export async function bundleWorker(minify: boolean, entry = "edge/worker.ts"): Promise<WorkerBundle> {
   const result = await build({
     absWorkingDir: ROOT,
-    entryPoints: ["edge/worker.ts"],
+    entryPoints: [entry],
     bundle: true,
     write: false,
     minify,

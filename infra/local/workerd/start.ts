@@ -22,6 +22,8 @@ export interface WorkerdOptions {
   readonly bindings: Readonly<Record<string, string>>;
   /** Cells besides that of the bindings. */
   readonly moreCells: readonly string[];
+  /** See {@link bundleWorker}. */
+  readonly entry?: string | undefined;
   readonly guard: Guard;
   readonly log: (line: string) => void;
 }
@@ -39,7 +41,7 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Pro
   const { folder, objectsFolder, bindings, moreCells } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   mkdirSync(objectsFolder, { recursive: true, mode: 0o700 });
-  const bundle = await bundleWorker(false);
+  const bundle = await bundleWorker(false, options.entry);
   writeFileSync(join(folder, "worker.mjs"), bundle.code);
   const config = join(folder, "config.capnp");
   const text = workerdConfig({

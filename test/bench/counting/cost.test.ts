@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { costOfMillion, perRequest } from "./cost.ts";
+import { lessOf, type Operations } from "./operations.ts";
+
+const before: Operations = { requests: 10, objectCalls: { "Cell.admit": 10 }, rowsWritten: 5, objects: 2 };
+const after: Operations = {
+  requests: 110,
+  objectCalls: { "Cell.admit": 110, "Ledger.append": 20, "Ledger.alarm": 0 },
+  rowsWritten: 15,
+  objects: 3,
+};
+
+test("operations of a while are those of two counts", () => {
+  expect(lessOf(after, before)).toEqual({
+    requests: 100,
+    objectCalls: { "Cell.admit": 100, "Ledger.append": 20 },
+    rowsWritten: 10,
+    objects: 3,
+  });
+});
+
+test("a million requests cost what their operations cost, each at its price", () => {
+  const each = perRequest(lessOf(after, before), 0.5);
+  expect(each).toEqual({ objectRequests: 1.2, rowsWritten: 0.1, cpuMs: 0.5 });
+  const cost = costOfMillion(each, 3, 100);
+  expect(cost.requestsUsd).toBeCloseTo(0.3);
+  expect(cost.cpuUsd).toBeCloseTo(0.01); // 0.5 million ms
+  expect(cost.objectRequestsUsd).toBeCloseTo(0.18);
+  expect(cost.rowsWrittenUsd).toBeCloseTo(0.1);
+  // 10,000 s x 3 x 0.128 GB = 3,840 GB-s
+  expect(cost.objectDurationUsd).toBeCloseTo(0.048);
+  expect(cost.totalUsd).toBeCloseTo(0.638);
+});

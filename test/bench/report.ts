@@ -1,0 +1,76 @@
+/** A run as its reader gets it: the last lines on the terminal, and the whole as JSON. */
+import { type Cost, costOfMillion, type PerRequest, PRICES, perRequest } from "./counting/cost.ts";
+import type { Machine } from "./machine.ts";
+import type { Run } from "./run.ts";
+import { ratesWithin, summaryOf } from "./summary.ts";
+
+/** At which a million requests keep the objects awake as long as they are said to cost. */
+const COST_RPS = 100;
+
+interface Priced {
+  readonly concurrency: number;
+  readonly perRequest: PerRequest;
+  readonly objectCalls: Readonly<Record<string, number>>;
+  readonly perMillion: Cost;
+}
+
+/** The operations of each load that was counted, with the CPU time that the same load was measured to take. */
+function priced({ all, counted }: Run): readonly Priced[] {
+  return counted.flatMap(({ concurrency, operations }) => {
+    const measured = all.find(({ load }) => load.name === `c${concurrency}`);
+    const cpu = measured?.figures.find(({ target }) => target === "governed")?.cpuMsPerRequest?.median ?? Number.NaN;
+    const each = perRequest(operations, cpu);
+    const { objectCalls, objects } = operations;
+    return { concurrency, perRequest: each, objectCalls, perMillion: costOfMillion(each, objects, COST_RPS) };
+  });
+}
+
+const shown = (value: number, digits: number): string => (Number.isNaN(value) ? "-" : value.toFixed(digits));
+
+function costLines(all: readonly Priced[]): readonly string[] {
+  if (all.length === 0) return [];
+  const lines = all.map(({ concurrency, perRequest: each, perMillion: cost }) =>
+    [
+      `  ${concurrency} at once: ${shown(each.objectRequests, 2)} object requests, ${shown(each.rowsWritten, 2)} rows written,`,
+      `${shown(each.cpuMs, 2)} ms CPU a request = ${shown(cost.totalUsd, 2)} USD (requests ${shown(cost.requestsUsd, 2)},`,
+      `CPU ${shown(cost.cpuUsd, 2)}, object requests ${shown(cost.objectRequestsUsd, 2)}, rows ${shown(cost.rowsWrittenUsd, 2)},`,
+      `objects awake ${shown(cost.objectDurationUsd, 2)})`,
+    ].join(" "),
+  );
+  return [
+    `a million requests on Cloudflare at prices looked up in ${PRICES.lookedUp}, at ${COST_RPS} a second:`,
+    ...lines,
+    "",
+  ];
+}
+
+/** The lines that follow the tables. */
+export function closingLines(run: Run): readonly string[] {
+  const rates = Object.entries(ratesWithin(run.all)).map(([target, within]) => {
+    const cells = Object.values(within).map((rps) => (rps === null ? "-" : rps.toFixed(0)).padStart(8));
+    return `  ${target.padEnd(9)}${cells.join("")}`;
+  });
+  const summary = Object.entries(summaryOf(run.all)).map(
+    ([name, value]) => `  ${name.padEnd(26)}${value === null ? "-" : (value as number).toFixed(3)}`,
+  );
+  return [
+    ...(rates.length === 0
+      ? []
+      : ["requests a second with a corrected p99 within 5, 10 and 50 ms, of those measured:"]),
+    ...rates,
+    "",
+    ...costLines(priced(run)),
+    ...(run.notes.length === 0 ? [] : [...run.notes.map((note) => `note: ${note}`), ""]),
+    "summary",
+    ...summary,
+  ];
+}
+
+/** The whole run as JSON. */
+export function jsonOf(run: Run, machine: Machine, mode: string): string {
+  const { all, notes, problems } = run;
+  const loads = all.map(({ load, figures }) => ({ ...load, figures }));
+  const cost = { prices: PRICES, rps: COST_RPS, counted: priced(run) };
+  const report = { summary: summaryOf(all), machine, mode, notes, problems, rates: ratesWithin(all), cost, loads };
+  return `${JSON.stringify(report, null, 2)}\n`;
+}

@@ -1,0 +1,76 @@
+/**
+ * One run of the bench from the first load to the last count. It measures and collects; what makes a run void is told, never
+ * left out.
+ */
+import { type Counted, countOperations } from "./counting/count.ts";
+import { figuresOf } from "./figures.ts";
+import type { Load } from "./loads.ts";
+import { runLoad } from "./measure.ts";
+import type { Options } from "./options.ts";
+import type { Places } from "./places.ts";
+import { planFor } from "./plan.ts";
+import type { Measured } from "./summary.ts";
+import { tableOf } from "./table.ts";
+
+/** Kept of the time for the ledger to take the last rows, and for everything to end. */
+const ENDING_MS = 8_000;
+const COUNTING_MS = 15_000;
+
+export interface Run {
+  readonly all: readonly Measured[];
+  readonly counted: readonly Counted[];
+  /** What could not be had; the rest holds without it. */
+  readonly notes: readonly string[];
+  /** Why the run is void; empty when it counts. */
+  readonly problems: readonly string[];
+}
+
+async function measureAll(options: Options, places: Places, untilMs: number, notes: string[]): Promise<Measured[]> {
+  const { generator, governed, targets } = places;
+  const targetsOf = (load: Load) => load.targets.flatMap((name) => targets.get(name) ?? []);
+  const wanted = options.loads.filter((load) => targetsOf(load).length > 0);
+  const counts = wanted.map((load) => ({ load, targets: targetsOf(load).length }));
+  const plan = planFor(counts, options.pace, untilMs - performance.now());
+  const all: Measured[] = [];
+  for (const load of wanted) {
+    if (performance.now() + load.onceMs > untilMs) {
+      notes.push(`${load.name} was left out: the time was over`);
+      continue;
+    }
+    if (load.slots !== null) await governed?.setSlots(load.slots);
+    const samples = await runLoad(generator, load, targetsOf(load), { ...plan(load), untilMs });
+    if (load.slots !== null) await governed?.setSlots(null);
+    const figures = targetsOf(load).map(({ name }) => figuresOf(samples, name));
+    console.log(`${tableOf(load, figures)}\n`);
+    all.push({ load, figures });
+  }
+  return all;
+}
+
+/** Requests that failed, and rows that are missing or there twice. */
+async function problemsOf(all: readonly Measured[], governed: Places["governed"]): Promise<string[]> {
+  const failed = all.flatMap(({ load, figures }) =>
+    figures.flatMap(({ target, failures }) =>
+      Object.entries(failures).map(([what, count]) => `${load.name}, ${target}: ${count} x ${what}`),
+    ),
+  );
+  if (governed === null) return failed;
+  const own = all.flatMap(({ figures }) => figures.filter(({ target }) => target === "governed" || target === "front"));
+  const sent = own.reduce((sum, figures) => sum + figures.sent, 0);
+  const rows = await governed.rows(sent);
+  console.log(`the gateway was sent ${sent} requests; the ledger has ${rows} rows\n`);
+  return rows === sent ? failed : [...failed, `${sent} requests of the gateway, ${rows} rows in the ledger`];
+}
+
+/** Runs what the options want and prints each load's table as it is there. */
+export async function run(options: Options, places: Places): Promise<Run> {
+  const counts = options.counts && places.governed !== null;
+  const untilMs = options.withinMs - ENDING_MS - (counts ? COUNTING_MS : 0);
+  const notes = [...places.notes];
+  const all = await measureAll(options, places, untilMs, notes);
+  const problems = await problemsOf(all, places.governed);
+  if (!counts) return { all, counted: [], notes, problems };
+  await places.governed?.stack.stop();
+  const counted = await countOperations(places);
+  return { all, counted, notes, problems };
+}
