@@ -6,7 +6,7 @@ import { GatewayError } from "../shared/errors.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import { type Deps, depsOf } from "./deps.ts";
 import { MODEL_ROUTES } from "./domain/route-class.ts";
-import { type Bindings, EnvError } from "./env.ts";
+import type { Bindings } from "./env.ts";
 import { internal } from "./routes/internal.ts";
 import { mcp } from "./routes/mcp.ts";
 import { modelDetail, models } from "./routes/models.ts";
@@ -36,10 +36,19 @@ app.notFound(async (c) => {
   const deps = depsOf(c.env, c.req.raw);
   return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
 });
-app.onError((error) => {
+app.onError((error, c) => {
   const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
-  if (known.status >= 500 && !(error instanceof EnvError)) consoleLog.event("request_crashed", { reason: error.name });
-  return Response.json(known.body, { status: known.status, headers: requestIds() });
+  const headers = requestIds();
+  const { status, code } = known;
+  const request = {
+    request_id: headers["x-request-id"],
+    method: c.req.method,
+    status,
+    error: code,
+    reason: error.name,
+  };
+  consoleLog.event("request", request, status >= 500 ? "error" : "info");
+  return Response.json(known.body, { status, headers });
 });
 
 /** The path that is forwarded is the path that is routed: as it is written, no letter decoded. */
@@ -48,7 +57,7 @@ function getPath(request: Request): string {
 }
 
 /** The headers of an answer that no call stands behind (decisions §17.5: every response). */
-function requestIds(): Record<string, string> {
+function requestIds(): { readonly "x-request-id": string } & Record<string, string> {
   const id = crypto.randomUUID();
   return { "x-gateway-request-id": id, "x-request-id": id, "x-gateway-overhead-ms": "0" };
 }

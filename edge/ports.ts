@@ -198,9 +198,13 @@ export interface Spans {
   send(requestId: string, spans: readonly SpanRecord[]): void;
 }
 
+/** What a line of the log says; undefined: nothing. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
 /** One structured line per event; secrets never reach it. */
 export interface Log {
-  event(name: string, fields: Readonly<Record<string, string | number | boolean | null>>): void;
+  /** `warn` unless said otherwise: what is worth a line of its own is mostly something that failed. */
+  event(name: string, fields: LogFields, level?: "info" | "warn" | "error"): void;
 }
 
 /** Operational alerts (decisions §35). Never throws and never delays; an issue that repeats at once is told once. */

@@ -1,11 +1,21 @@
 /**
- * The Worker's log: one JSON line per event on the platform's console. Callers pass plain facts; bodies, credentials and
- * upstream errors never get here.
+ * The Worker's log: one JSON line per event on the platform's console, in the form of the control service's own (level,
+ * time, event). Callers pass plain facts; bodies, credentials and upstream errors never get here, and what the list of
+ * secrets names is taken out of every line (shared/redaction.ts).
  */
-import type { Log } from "../ports.ts";
+import { censored, loggable } from "../../shared/redaction.ts";
+import type { Log, LogFields } from "../ports.ts";
+
+/** As pino numbers them. */
+const LEVELS = { info: 30, warn: 40, error: 50 } as const;
 
 export const consoleLog: Log = {
-  event(name, fields) {
-    console.log(JSON.stringify({ event: name, ...fields }));
+  event(name, fields, level = "warn") {
+    console.log(logLine(name, fields, LEVELS[level], new Date().toISOString()));
   },
 };
+
+/** A line without its end. `time`: ISO 8601. */
+export function logLine(event: string, fields: LogFields, level: number, time: string): string {
+  return censored(JSON.stringify({ level, time, event, ...loggable(fields) }));
+}

@@ -52,13 +52,18 @@ export class OpenSpan {
     this.#endMs = nowMs;
   }
 
+  /** Until its end, or now. */
+  durationMs(nowMs: number): number {
+    return Math.max(0, (this.#endMs ?? nowMs) - this.startMs);
+  }
+
   /** As it stands; what has not ended by then was cut off. */
   record(parent: SpanName | "", nowMs: number): SpanRecord {
     return {
       span_name: this.name,
       parent_span: parent,
       start_ms: this.startMs,
-      duration_ms: Math.max(0, (this.#endMs ?? nowMs) - this.startMs),
+      duration_ms: this.durationMs(nowMs),
       status: this.#failed || this.#endMs === null ? "error" : "ok",
       attributes: this.#attributes,
     };
@@ -83,6 +88,13 @@ export class Trace {
   /** Spans of this name so far. */
   count(name: SpanName): number {
     return this.#spans.filter((span) => span.name === name).length;
+  }
+
+  /** How long the steps took, ms; those of one name together. */
+  durations(nowMs: number): Partial<Record<SpanName, number>> {
+    const spent: Partial<Record<SpanName, number>> = {};
+    for (const span of this.#spans) spent[span.name] = (spent[span.name] ?? 0) + span.durationMs(nowMs);
+    return spent;
   }
 
   /** Root first, then its children by their start. */

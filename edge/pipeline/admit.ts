@@ -88,6 +88,7 @@ function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Slot 
     const error = new GatewayError(refusal.code, {
       headers: refusalHeaders(refusal, ask.costTokens, subject.principal.tenant.tokens_per_minute),
     });
+    call.facts.failure = error;
     settleRefused(call, permit, error.status);
     throw new Settled(error);
   }

@@ -125,6 +125,12 @@ export interface Call {
     level: BucketLevel | null | undefined;
     /** How attempts ended so far. */
     readonly upstreamOutcomes: UpstreamOutcomes;
+    /** Name of the MCP server that was called, `unknown` when none is registered; null for everything else. */
+    mcpServer: string | null;
+    /** What the call failed with, as it was thrown; null while it has not. */
+    failure: unknown;
+    /** Its end has been told (tell-end.ts). */
+    told: boolean;
   };
 }
 

@@ -12,7 +12,8 @@ import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
 import { refuse } from "./refuse.ts";
 import { runOther } from "./run.ts";
-import { sendSpans, traced } from "./traced.ts";
+import { tellEnd } from "./tell-end.ts";
+import { traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Answers a call to `/mcp/...`. Never throws. */
@@ -20,21 +21,21 @@ export async function runMcp(received: Received): Promise<Response> {
   const call = receive(received);
   const target = mcpTarget(call.url.pathname);
   if (target === null) return await runOther(received);
-  const counted = { server: "unknown" };
-  const answering = answer(call, target, counted).catch(async (error: unknown) => await refuse(call, error));
+  call.facts.mcpServer = "unknown";
+  const answering = answer(call, target).catch(async (error: unknown) => await refuse(call, error));
   // A client that leaves now does not end the call (design §3 law 6): the platform must not end it either.
   call.waitUntil(answering);
   const response = await answering;
   call.ports.tallies.count({
     metric: "gateway_mcp_requests_total",
-    labels: [counted.server, statusClass(response.status)],
+    labels: [call.facts.mcpServer, statusClass(response.status)],
   });
   return response;
 }
 
-async function answer(call: Call, target: McpTarget, counted: { server: string }): Promise<Response> {
+async function answer(call: Call, target: McpTarget): Promise<Response> {
   const server = await accessMcpServer(call, target.server, (name) => {
-    counted.server = name;
+    call.facts.mcpServer = name;
   });
   const calling = traced(call, "mcp_request", async (span) => {
     span.set({ server: server.name });
@@ -42,6 +43,6 @@ async function answer(call: Call, target: McpTarget, counted: { server: string }
   });
   const [answered] = await Promise.all([calling, readLevel(call)]);
   const response = relayMcp(call, answered);
-  sendSpans(call, rowOf(call, { statusCode: response.status, admission: "fast" }));
+  tellEnd(call, rowOf(call, { statusCode: response.status, admission: "fast" }));
   return response;
 }

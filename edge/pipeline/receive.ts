@@ -44,6 +44,9 @@ export function receive(received: Received): Call {
       endpoint: "",
       level: undefined,
       upstreamOutcomes: {},
+      mcpServer: null,
+      failure: null,
+      told: false,
     },
   };
 }

@@ -8,7 +8,7 @@ import { type Call, ClientGone, Settled } from "./context.ts";
 import { answerUnread } from "./linger.ts";
 import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
-import { sendSpans } from "./traced.ts";
+import { logEnd, tellEnd } from "./tell-end.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Undoes what is on the list; each of it once. */
@@ -20,20 +20,18 @@ export async function cleanUp(call: Call): Promise<void> {
 export async function refuse(call: Call, thrown: unknown): Promise<Response> {
   const settled = thrown instanceof Settled;
   const error = thrown instanceof Settled ? thrown.cause : thrown;
+  call.facts.failure ??= error;
   await cleanUp(call);
-  if (error instanceof ClientGone) return new Response(null, { status: 499 });
-  const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
-  if (known.status >= 500) {
-    const cause = known.options.cause;
-    call.ports.log.event("request_failed", {
-      request_id: call.requestId,
-      code: known.code,
-      status: known.status,
-      reason: cause instanceof Error ? cause.name : null,
-    });
+  if (error instanceof ClientGone) {
+    if (!settled) tellEnd(call, rowOf(call, { statusCode: 499, admission: "queued" }));
+    return new Response(null, { status: 499 });
   }
-  if (!settled && known.code !== "unknown_endpoint")
-    call.waitUntil(handIn(call, rowOf(call, { statusCode: known.status, admission: "rejected" })));
+  const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
+  if (!settled) {
+    const row = rowOf(call, { statusCode: known.status, admission: "rejected" });
+    if (known.code === "unknown_endpoint") logEnd(call, row);
+    else call.waitUntil(handIn(call, row));
+  }
   // A Cell that is away is not asked once more for a header.
   if (known.code !== "scheduler_unavailable") await readLevel(call);
   const retry = known.status === 400 ? { "x-should-retry": "false" } : {};
@@ -46,6 +44,6 @@ export async function refuse(call: Call, thrown: unknown): Promise<Response> {
 /** A place that the Cell may hold for the request ends with this row, whichever of the two arrives first. */
 async function handIn(call: Call, row: UsageRow): Promise<void> {
   const { admission } = call.ports;
-  sendSpans(call, row);
+  tellEnd(call, row);
   await (call.facts.placeUnknown ? admission.settleOrphan(row) : admission.record(row));
 }

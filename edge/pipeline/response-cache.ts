@@ -7,7 +7,8 @@ import type { CacheEntry } from "../ports.ts";
 import type { Call, ParsedCall, Principal } from "./context.ts";
 import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders, streamHeaders } from "./response-headers.ts";
-import { sendSpans, traced } from "./traced.ts";
+import { tellEnd } from "./tell-end.ts";
+import { traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Largest body that is stored, in bytes. */
@@ -95,7 +96,7 @@ function replay(call: Call, entry: CacheEntry): Response {
   const billed = { inputTokens: entry.input_tokens, outputTokens: entry.output_tokens, costUsd: 0 };
   const row = rowOf(call, { statusCode: 200, admission: "fast", billed });
   call.waitUntil(call.ports.admission.record(row));
-  sendSpans(call, row);
+  tellEnd(call, row);
   const body = Uint8Array.from(atob(entry.body_b64), (char) => char.charCodeAt(0));
   const headers = {
     "content-type": entry.content_type,

@@ -91,6 +91,7 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
     });
     return answerEarly(call, response, parsed.outgoing);
   } catch (error) {
+    call.facts.failure = error;
     settler.end(endOf(call, slot, prepared, error));
     if (forwarded !== null) abandon(forwarded);
     throw new Settled(error);

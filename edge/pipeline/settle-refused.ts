@@ -4,13 +4,13 @@
  */
 import type { PermitHandle } from "../domain/ask.ts";
 import type { Call } from "./context.ts";
-import { sendSpans } from "./traced.ts";
+import { tellEnd } from "./tell-end.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Hands the row in without holding the answer up. */
 export function settleRefused(call: Call, permit: PermitHandle, statusCode: number): void {
   const row = rowOf(call, { statusCode, admission: "rejected" });
-  sendSpans(call, row);
+  tellEnd(call, row);
   const deliver = async (): Promise<void> => {
     try {
       await permit.settle({ row, actualTokens: 0 });

@@ -3,11 +3,11 @@
  * first counts. The promise `done` is given to `waitUntil` before the response is returned. While the request runs, a
  * Cell that is reset is noticed and the slot adopted by its successor (design §3 law 2, §4).
  */
-import type { PermitHandle } from "../domain/ask.ts";
+import type { PermitHandle, Settlement } from "../domain/ask.ts";
 import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
 import type { Slot } from "./admit.ts";
 import type { Call } from "./context.ts";
-import { sendSpans } from "./traced.ts";
+import { tellEnd } from "./tell-end.ts";
 import { rowOf, withEnergy } from "./usage-record.ts";
 
 /** A slot is claimed again at once, and then a few times: its cap should hold again within a second (design §4). */
@@ -55,6 +55,7 @@ export class Settler {
   abandon(): void {
     if (this.#ended) return;
     this.#ended = true;
+    tellEnd(this.#call, rowOf(this.#call, { statusCode: 500, admission: this.#slot.grant.admission }));
     this.#permit[Symbol.dispose]();
     this.#finished.resolve();
   }
@@ -67,13 +68,18 @@ export class Settler {
       rowOf(this.#call, { ...ending, admission: this.#slot.grant.admission }),
     );
     const upstream = this.#call.facts.upstreamOutcomes;
-    sendSpans(this.#call, row);
     await this.#adoption.catch(() => undefined);
+    const settled = this.#handIn({ row, actualTokens: billed.inputTokens + billed.outputTokens, upstream });
+    tellEnd(this.#call, row); // while the Cell works
+    await settled;
+  }
+
+  async #handIn(settlement: Settlement): Promise<void> {
     try {
-      await this.#permit.settle({ row, actualTokens: billed.inputTokens + billed.outputTokens, upstream });
+      await this.#permit.settle(settlement);
     } catch {
       // The Cell may or may not have it; whoever comes next recognises the row by its request id.
-      await this.#call.ports.admission.settleOrphan(row, upstream);
+      await this.#call.ports.admission.settleOrphan(settlement.row, settlement.upstream);
     } finally {
       this.#permit[Symbol.dispose]();
     }

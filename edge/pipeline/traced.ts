@@ -43,7 +43,8 @@ export function sendSpans(call: Call, row: UsageRow): void {
   if (context !== null) call.ports.traces.add({ context, method: call.request.method, row, spans });
 }
 
-function isTraced(call: Call): boolean {
+/** Whether its spans are kept. */
+export function isTraced(call: Call): boolean {
   const { principal } = call.facts;
   return principal?.key.tracing_enabled === true || principal?.tenant.tracing_enabled === true;
 }

@@ -18,7 +18,7 @@ import { relay } from "./relay.ts";
 import { checkPath } from "./resolve-model.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import type { Ending } from "./settle.ts";
-import { sendSpans } from "./traced.ts";
+import { logEnd, tellEnd } from "./tell-end.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** What a model's name follows in the path of its detail. */
@@ -63,6 +63,7 @@ async function listing(call: Call): Promise<Response> {
     model_type: model.model_type,
     enabled: model.enabled,
   }));
+  logEnd(call, rowOf(call, { statusCode: 200, admission: "fast" }));
   return Response.json({ object: "list", data }, { headers: gatewayHeaders(call) });
 }
 
@@ -73,7 +74,7 @@ async function forwardProbe(call: Call, probe: ParsedCall): Promise<Response> {
   await readLevel(call);
   const end = ({ statusCode, ttftMs = 0 }: Ending): void => {
     const row = rowOf(call, { statusCode, ttftMs, admission: "fast" });
-    sendSpans(call, row);
+    tellEnd(call, row);
     call.waitUntil(call.ports.admission.record(row));
   };
   try {
@@ -81,6 +82,7 @@ async function forwardProbe(call: Call, probe: ParsedCall): Promise<Response> {
     const settler = { end, abandon: () => end({ statusCode: 500 }) };
     return relay(call, { model, forwarded, bill: () => NOTHING_BILLED, settler, miss: null });
   } catch (error) {
+    call.facts.failure = error;
     if (error instanceof ClientGone) end({ statusCode: 499 });
     else end({ statusCode: error instanceof GatewayError ? error.status : 500 });
     throw new Settled(error);

@@ -1,9 +1,11 @@
 /**
  * Which ends of upstream calls operators hear of (specification "Events", decisions §35): no answer at all, an answer that
- * is the upstream's own fault, a stream that broke. Each is an alert, and one line of the log with its request. Details are
+ * is the upstream's own fault, a stream that broke. Each is an alert, and one line of the log with its request;
+ * of a stream that broke the call's own line says so, too. Details are
  * the gateway's own words: names, statuses and counts.
  */
 import { issues } from "../../shared/alerts.ts";
+import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import type { Call } from "./context.ts";
 
@@ -39,6 +41,7 @@ export function tellAnswered(call: Call, model: ModelRecord, status: number, eff
 /** A body ended early, after `bytes` of it. */
 export function tellBroken(call: Call, model: ModelRecord, timedOut: boolean, bytes: number): void {
   const reason = timedOut ? "timed out" : "connection broke";
+  call.facts.failure = new GatewayError("upstream_stream_error");
   call.ports.alerts.raise(issues.upstreamStreamError(model.model_name, reason, bytes));
   call.ports.log.event("upstream_stream_error", { request_id: call.requestId, model: model.model_name, reason, bytes });
 }

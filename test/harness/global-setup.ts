@@ -1,7 +1,7 @@
 /**
  * One whole stack for the spec and sdk tests: real parts, an empty data folder, free ports, no demo.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -14,17 +14,23 @@ declare module "vitest" {
     readonly metricsUrl: string;
     readonly adminToken: string;
     readonly internalToken: string;
+    /** The file with every line that the stack's parts have written, each with the name of its part in front. */
+    readonly logFile: string;
   }
 }
 
 /** Starts the stack; the answer stops it and removes its folder. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-spec-"));
-  const stack = await startStack({ env: stackEnv(dataDir) });
+  const logFile = join(dataDir, "stack.log");
+  const log = createWriteStream(logFile);
+  const stack = await startStack({ env: stackEnv(dataDir), log: (line) => void log.write(`${line}\n`) });
+  project.provide("logFile", logFile);
   for (const name of ["proxyUrl", "adminUrl", "metricsUrl", "adminToken", "internalToken"] as const)
     project.provide(name, stack[name]);
   return async () => {
     await stack.stop();
+    await new Promise((resolve) => log.end(resolve));
     rmSync(dataDir, { recursive: true, force: true });
   };
 }

@@ -110,6 +110,8 @@ export class World {
 
   readonly provisioned: Identity[] = [];
   readonly alerts: Issue[] = [];
+  /** Lines of the log; `name` is the event's. */
+  readonly logged: Readonly<Record<string, unknown>>[] = [];
   readonly spans: SpanRecord[] = [];
   tracesEnabled = false;
   readonly finished: FinishedCall[] = [];
@@ -198,7 +200,7 @@ export class World {
       spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
       tallies: { count: (tally) => void this.tallies.push(tally) },
-      log: { event: () => undefined },
+      log: { event: (name, fields, level = "warn") => void this.logged.push({ name, level, ...fields }) },
     };
   }
 
