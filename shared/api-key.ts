@@ -2,6 +2,7 @@
  * Tenant API keys: shape, generation, hashing (specification "Authentication" 1-4). The secret is shown once and never
  * stored; only its hash is. Both planes hash with this function, so a key issued by one is found by the other.
  */
+import { sha256Hex } from "./sha256.ts";
 
 /** `sk_` and 48 hex characters. */
 const KEY_PATTERN = /^sk_[0-9a-f]{48}$/;
@@ -31,9 +32,8 @@ export function keyPrefix(secret: KeySecret): string {
  * SHA-256 of the secret, or with a pepper of secret, 0x00, pepper; 64 lower-case hex digits
  * (specification "Authentication", data plane 3 and 4).
  */
-export async function hashKeySecret(secret: KeySecret, pepper: string | undefined): Promise<string> {
-  const text = pepper === undefined || pepper === "" ? secret : `${secret}\u0000${pepper}`;
-  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+export function hashKeySecret(secret: KeySecret, pepper: string | undefined): string {
+  return sha256Hex(pepper === undefined || pepper === "" ? secret : `${secret}\u0000${pepper}`);
 }
 
 /** Lower-case hex of bytes. */

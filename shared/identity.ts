@@ -3,12 +3,11 @@
  * which the Worker asks the control service for a key that is not there yet. There is no secret behind such a key.
  */
 import * as z from "zod";
-import { hex } from "./api-key.ts";
+import { sha256Hex } from "./sha256.ts";
 
 /** `jwt:` and SHA-256 of issuer, 0x00, subject in hex; stands where the hash of a secret stands. */
-export async function identityKeyHash(issuer: string, subject: string): Promise<string> {
-  const bytes = new TextEncoder().encode(`${issuer}\u0000${subject}`);
-  return `jwt:${hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)))}`;
+export function identityKeyHash(issuer: string, subject: string): string {
+  return `jwt:${sha256Hex(`${issuer}\u0000${subject}`)}`;
 }
 
 /** Route of the control service; the token is that of the internal routes (decisions §0.4). */

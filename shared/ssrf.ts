@@ -39,12 +39,25 @@ const PRIVATE_CIDRS = [
   "::1/128",
 ];
 
+type Range = readonly [Address, number];
+
+/** Parsed once: the data plane asks with every request. */
+const parsedOf = new WeakMap<readonly string[], readonly Range[]>();
+
+function rangesOf(cidrs: readonly string[]): readonly Range[] {
+  const known = parsedOf.get(cidrs);
+  if (known !== undefined) return known;
+  const ranges = cidrs.map((cidr) => ipaddr.parseCIDR(cidr));
+  parsedOf.set(cidrs, ranges);
+  return ranges;
+}
+
 /** IPv6 ranges whose addresses lead to an IPv4 address that stands in them, and at which byte: NAT64, 6to4, compatible. */
 const CARRIERS = [
-  ["64:ff9b::/96", 12],
-  ["2002::/16", 2],
-  ["::/96", 12],
+  { range: ["64:ff9b::/96"], at: 12 },
+  { range: ["2002::/16"], at: 2 },
 ] as const;
+const COMPATIBLE = { range: ["::/96"], at: 12 } as const;
 
 /** True when a literal address may be called. An IPv4 address inside an IPv6 one counts too; what is no address is refused. */
 export function isAddressAllowed(text: string, policy: SsrfPolicy): boolean {
@@ -56,11 +69,12 @@ export function isAddressAllowed(text: string, policy: SsrfPolicy): boolean {
 }
 
 function carriedAddress(address: Address): Address | null {
-  const carrier = CARRIERS.find(([range]) => matchesAny(address, [range]));
+  if (address.kind() === "ipv4") return null;
+  const carrier = [...CARRIERS, COMPATIBLE].find(({ range }) => matchesAny(address, range));
   if (carrier === undefined) return null;
-  const bytes = address.toByteArray().slice(carrier[1], carrier[1] + 4);
+  const bytes = address.toByteArray().slice(carrier.at, carrier.at + 4);
   // `::` and `::1` are addresses of their own.
-  return carrier[0] === "::/96" && bytes[0] === 0 ? null : ipaddr.fromByteArray(bytes);
+  return carrier === COMPATIBLE && bytes[0] === 0 ? null : ipaddr.fromByteArray(bytes);
 }
 
 function mayBeCalled(address: Address, policy: SsrfPolicy): boolean {
@@ -111,17 +125,14 @@ export function isCidr(text: string): boolean {
 
 /** The URL of an upstream, or what is wrong with it as a short phrase. */
 export function parseUpstreamUrl(text: string): URL | string {
-  if (!URL.canParse(text)) return "must be an http or https URL";
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) return "must be an http or https URL";
   if (url.protocol !== "http:" && url.protocol !== "https:") return "must be an http or https URL";
   if (url.username !== "" || url.password !== "") return "must not contain user info";
-  url.hash = "";
+  if (url.hash !== "") url.hash = "";
   return url;
 }
 
 function matchesAny(address: Address, cidrs: readonly string[]): boolean {
-  return cidrs.some((cidr) => {
-    const [range, bits] = ipaddr.parseCIDR(cidr);
-    return range.kind() === address.kind() && address.match(range, bits);
-  });
+  return rangesOf(cidrs).some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits));
 }

@@ -33,7 +33,7 @@ async function keysOf(tenantName: string): Promise<readonly ApiKey[]> {
 describe("an identity", () => {
   it("gets a key without a secret under a tenant that is created for it, once", async () => {
     const begun = await control.connection.db.$count(auditLog);
-    const hash = await identityKeyHash(ISSUER, "alice");
+    const hash = identityKeyHash(ISSUER, "alice");
     expect(hash).toMatch(/^jwt:[0-9a-f]{64}$/);
     const first = await provision(identity("alice", "people"));
     expect([first.status, await first.json()]).toEqual([200, { key_hash: hash, tenant_created: true }]);
@@ -71,7 +71,7 @@ describe("an identity", () => {
   });
 
   it("gets its copy back when the store lost it, and a new key when the old one was deleted", async () => {
-    const hash = await identityKeyHash(ISSUER, "dave");
+    const hash = identityKeyHash(ISSUER, "dave");
     await provision(identity("dave", "lost"));
     const [copy] = await control.store.get([storeKeys.key(hash)]);
     await control.store.put([{ hotKey: storeKeys.key(hash), text: null }]);

@@ -22,10 +22,10 @@ export async function keyHashOf(call: Call): Promise<string> {
     case "malformed":
       throw new GatewayError("invalid_api_key");
     case "secret":
-      return await hashKeySecret(credential.secret, call.config.apiKeyPepper);
+      return hashKeySecret(credential.secret, call.config.apiKeyPepper);
     case "token": {
       call.facts.identity ??= await verified(call, credential.token);
-      return await identityKeyHash(call.facts.identity.issuer, call.facts.identity.subject);
+      return identityKeyHash(call.facts.identity.issuer, call.facts.identity.subject);
     }
     default:
       return credential satisfies never;

@@ -17,7 +17,7 @@ import { type Journal, write } from "../write.ts";
 /** The key's hash, and whether its tenant is new. Throws 400. */
 export async function provisionIdentity(ctx: VerbContext, input: unknown): Promise<Written<ProvisionedIdentity>> {
   const identity = parse(provisionIdentitySchema, input);
-  const hash = await identityKeyHash(identity.issuer, identity.subject);
+  const hash = identityKeyHash(identity.issuer, identity.subject);
   return await write(ctx, async (tx, journal) => {
     const [known] = await tx.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.key_hash, hash));
     if (known !== undefined) {

@@ -17,7 +17,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
   const tenantId = parseId(tenant);
   const body = parse(createKeySchema, input);
   const secret = makeKeySecret(ctx.randomBytes(24));
-  const hash = await hashKeySecret(secret, ctx.pepper);
+  const hash = hashKeySecret(secret, ctx.pepper);
   return await write(ctx, async (tx, journal) => {
     await lockTenant(tx, tenantId);
     const now = ctx.now();
