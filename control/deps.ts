@@ -20,6 +20,8 @@ import type { Api } from "./api/types.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
+import { composeHealth } from "./health/compose.ts";
+import type { Prober } from "./health/prober.ts";
 import { JobLeases } from "./job-leases.ts";
 import type { Job } from "./jobs.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
@@ -31,6 +33,7 @@ import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
 import type { VerbContext } from "./services/context.ts";
 import { checkEncryptionKey } from "./services/encryption-check.ts";
+import { pruneChecks } from "./services/health/prune-checks.ts";
 import { sealLeftovers } from "./services/seal-leftovers.ts";
 import { alertChannels } from "./services/settings/alert-channels.ts";
 import { energySetting } from "./services/settings/definitions.ts";
@@ -49,6 +52,7 @@ export interface Deps {
   /** Brings every hot copy in line, once; rejects while the store does not answer. */
   readonly syncAtStart: () => Promise<void>;
   readonly app: Api;
+  readonly prober: Prober;
   readonly metrics: Hono;
   readonly jobs: readonly Job[];
   /** Of the jobs that run on one replica. */
@@ -67,6 +71,7 @@ const RETENTION_EVERY_MS = 3_600_000;
 const ALERTS_EVERY_MS = 3000;
 /** How often it is looked whether the power is to be read; the settings say how often it is. */
 const POWER_EVERY_MS = 1000;
+const HEALTH_EVERY_MS = 30_000;
 /** Holder of the leases in a database that only one process can open: after a crash it goes on with its own. */
 const SOLE_HOLDER = "embedded";
 
@@ -90,12 +95,25 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     ssrf: env.ssrf,
     resolve: resolveHost,
     publisher,
+    checkIntervalSecs: env.modelHealth.intervalSecs,
+    checkIsDue: () => {
+      if (env.modelHealth.enabled) health.prober.wake();
+    },
   });
   const sink = new AlertSender({
     log: logSink(log),
     channels: async () => await alertChannels(context("system")),
     cooldown: new Cooldown(store, Date.now),
     logger: log,
+  });
+  const health = composeHealth({
+    ctx: context("system"),
+    analytics,
+    sink,
+    cell: env.cell,
+    timeoutMs: env.modelHealth.timeoutMs,
+    defaultBase: env.upstreamBaseUrl,
+    log,
   });
   const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
   const expiry = new ExpiryWatch(db, store, sink, env.cell);
@@ -141,6 +159,14 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
       run: async () => await pruneUsage(context("system"), analytics, env.usageRetentionDays),
     },
     { name: "energy", replicas: "one", everyMs: POWER_EVERY_MS, run: async () => await power.run(Date.now()) },
+    { name: "alert_outbox", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await health.alerts.deliver() },
+    {
+      name: "health_prune",
+      replicas: "one",
+      everyMs: PRUNE_EVERY_MS,
+      run: async () => await pruneChecks(context("system"), env.modelHealth.retentionDays),
+    },
+    ...(env.modelHealth.enabled ? [probing(health.prober)] : []),
     { name: "compare", replicas: "one", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
   ];
   const leases = new JobLeases(db, {
@@ -157,6 +183,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     cells,
     store,
     resync,
+    prober: health.prober,
     cell: env.cell,
     usageRetentionDays: env.usageRetentionDays,
     compressor: env.compressor,
@@ -164,7 +191,12 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending() });
-  return { connection, analytics, prepare, syncAtStart, app, metrics, jobs, leases };
+  return { connection, analytics, prepare, syncAtStart, app, metrics, jobs, leases, prober: health.prober };
+}
+
+/** Every replica looks for models that are due: they share them by row locks. */
+function probing(prober: Prober): Job {
+  return { name: "model_health", replicas: "each", everyMs: HEALTH_EVERY_MS, run: async () => await prober.run() };
 }
 
 /** Every address of a name; none when it does not resolve, or not in time. */

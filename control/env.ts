@@ -17,6 +17,7 @@ import {
   envWebUrl,
   envWhole,
 } from "../shared/env-fields.ts";
+import { MIN_CHECK_INTERVAL_SECS } from "../shared/schema/model.ts";
 import type { OutboundPolicy } from "./outbound/judged-connections.ts";
 import type { SettingSeeds } from "./services/settings/seed-settings.ts";
 
@@ -52,6 +53,15 @@ export interface ControlEnv {
   readonly drainMs: number;
   readonly usageRetentionDays: number;
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
+  /** Where requests of models go that have neither address nor endpoints, without a slash at its end. */
+  readonly upstreamBaseUrl: string;
+  readonly modelHealth: {
+    /** Off: nothing is checked that nobody asks for. */
+    readonly enabled: boolean;
+    readonly intervalSecs: number;
+    readonly timeoutMs: number;
+    readonly retentionDays: number;
+  };
   /** What the environment says of settings that were never saved. */
   readonly seeds: SettingSeeds;
 }
@@ -96,6 +106,11 @@ const schema = z
     GATEWAY_USAGE_RETENTION_DAYS: envWhole(180),
     GATEWAY_COMPRESSOR_URL: envOptionalUrl,
     GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800),
+    GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
+    GATEWAY_MODEL_HEALTH_ENABLED: envFlag(true),
+    GATEWAY_MODEL_HEALTH_INTERVAL_SECS: envWhole(900),
+    GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30),
+    GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30),
     GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
     GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envWhole(300),
     GATEWAY_AUTO_CLASSIFIER_ENABLED: envFlag(false),
@@ -139,6 +154,13 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     drainMs: env.GATEWAY_PARENT_WATCH ? 5_000 : 30_000,
     usageRetentionDays: env.GATEWAY_USAGE_RETENTION_DAYS,
     compressor: { url: env.GATEWAY_COMPRESSOR_URL.replace(/\/+$/, ""), timeoutMs: env.GATEWAY_COMPRESSOR_TIMEOUT_MS },
+    upstreamBaseUrl: env.GATEWAY_UPSTREAM_BASE_URL.replace(/\/+$/, ""),
+    modelHealth: {
+      enabled: env.GATEWAY_MODEL_HEALTH_ENABLED,
+      intervalSecs: Math.max(env.GATEWAY_MODEL_HEALTH_INTERVAL_SECS, MIN_CHECK_INTERVAL_SECS),
+      timeoutMs: env.GATEWAY_MODEL_HEALTH_TIMEOUT_SECS * 1000,
+      retentionDays: env.GATEWAY_MODEL_HEALTH_RETENTION_DAYS,
+    },
     seeds: {
       alerts:
         env.GATEWAY_SLACK_WEBHOOK_URL === ""

@@ -39,7 +39,7 @@ const LOOKUP_NAMES: Readonly<Record<LookupKind, string>> = { key: "api key", mod
 /** Whose budget could not be asked, or settled: the tenant's (with or without the key's), or only the key's. */
 export type BudgetOwner = "tenant" | "key";
 
-/** The issues of the data plane. `reason` is text of the gateway's own, never a message of another party. */
+/** The issues of both planes. `reason` is text of the gateway's own, never a message of another party. */
 export const issues = {
   schedulerUnavailable: (cell: string, reason: string): Issue =>
     issueOf("scheduler_unavailable", "Scheduler unavailable", `cell ${cell}: ${reason}; requests are rejected`),
@@ -96,6 +96,13 @@ export const issues = {
   /** Rows that the analytics store refuses for what is in them; they are kept aside (edge/domain/custody/send-plan.ts). */
   usageRowsRefused: (rows: number): Issue =>
     issueOf("usage_rows_refused", "Usage records refused", `the analytics store refuses ${rows} records; kept aside`),
+
+  modelHealthDown: (model: string, failures: number, last: string): Issue =>
+    issueOf(`model_health_down:${model}`, "Model down", `${model}: ${failures} consecutive failures, last: ${last}`),
+
+  /** `duration`: a span of time in words. */
+  modelHealthRecovery: (model: string, duration: string): Issue =>
+    issueOf(`model_health_recovery:${model}`, "Model recovered", `${model} is healthy again after ${duration}`),
 
   usageSpillRefused: (droppedRecords: number): Issue =>
     issueOf("usage_spill_refused", "Usage records are being lost", `spill log full; ${droppedRecords} records dropped`),

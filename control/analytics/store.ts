@@ -1,10 +1,11 @@
 /**
- * The analytics store as the control service reads it: parameterised queries only, each with a deadline. A store that
- * does not answer is 503 `analytics_unavailable`; what it says of itself goes no further than the log.
+ * The analytics store as the control service reads it: parameterised queries only, each with a deadline; it writes the rows
+ * of its own health probes only. A store that does not answer is 503 `analytics_unavailable`; what it says of itself goes no further than the log.
  */
 import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhouse/client-web";
 import type { Logger } from "pino";
 import { GatewayError } from "../../shared/errors.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -53,6 +54,21 @@ export class AnalyticsStore {
       return await result.json<T>();
     } catch (error) {
       if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#migrated = false;
+      throw this.#unavailable(error);
+    }
+  }
+
+  /** Adds rows to the ledger; the same token again is the same batch. Throws 503 `analytics_unavailable`. */
+  async insertUsage(rows: readonly UsageRow[], token: string): Promise<void> {
+    try {
+      await this.migrate();
+      await this.#client.insert({
+        table: `${this.db}.usage_raw`,
+        format: "JSONEachRow",
+        values: rows.map(({ ts_ms, ...rest }) => ({ ...rest, ts: ts_ms / 1000 })),
+        clickhouse_settings: { insert_deduplication_token: token },
+      });
+    } catch (error) {
       throw this.#unavailable(error);
     }
   }

@@ -58,6 +58,8 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["PUT", `/api/v1/models/${ABSENT}/reliability`, {}],
   ["POST", `/api/v1/models/${ABSENT}/autotune/apply`, { max_in_flight: 4 }],
   ["GET", "/api/v1/models/health", null],
+  ["POST", "/api/v1/models/health", null],
+  ["POST", `/api/v1/models/${ABSENT}/health/check`, null],
   ["GET", `/api/v1/models/${ABSENT}/health`, null],
   ["PUT", `/api/v1/models/${ABSENT}/health/config`, { failure_threshold: 3 }],
   ["GET", `/api/v1/models/${ABSENT}/endpoints`, null],

@@ -35,7 +35,7 @@ export function createApp(deps: ApiDeps): Api {
   tenantRoutes(app);
   tenantPolicyRoutes(app);
   keyRoutes(app);
-  modelHealthRoutes(app);
+  modelHealthRoutes(app, deps);
   modelRoutes(app);
   modelEndpointRoutes(app);
   mcpServerRoutes(app);

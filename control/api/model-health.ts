@@ -4,19 +4,22 @@
 import { z } from "zod";
 import {
   healthConfigSchema,
+  modelHealthBulkSchema,
   modelHealthDetailSchema,
   modelHealthSummarySchema,
 } from "../../shared/schema/model-health.ts";
+import { checkAllHealth } from "../services/health/check-all-health.ts";
+import { checkHealth } from "../services/health/check-health.ts";
 import { getHealth } from "../services/health/get-health.ts";
 import { listHealth } from "../services/health/list-health.ts";
 import { setHealthConfig } from "../services/health/set-health-config.ts";
 import { endpoint, jsonBody, written } from "./endpoint.ts";
 import { pathId } from "./tenants.ts";
-import type { Api } from "./types.ts";
+import type { Api, ApiDeps } from "./types.ts";
 
 const tag = "Model health";
 
-export function modelHealthRoutes(app: Api): void {
+export function modelHealthRoutes(app: Api, { prober }: ApiDeps): void {
   endpoint(app, {
     method: "get",
     path: "/api/v1/models/health",
@@ -26,12 +29,32 @@ export function modelHealthRoutes(app: Api): void {
     handler: async (c) => c.json(await listHealth(c.var.ctx)),
   });
   endpoint(app, {
+    method: "post",
+    path: "/api/v1/models/health",
+    summary: "Check every model now that is enabled, has checks on and is not in maintenance",
+    description:
+      "The answer comes when all are done. A model that has served a request within its check interval is not called.",
+    tag,
+    answer: modelHealthBulkSchema,
+    handler: async (c) => written(c, await checkAllHealth(c.var.ctx, prober, c.req.raw.signal)),
+  });
+  endpoint(app, {
     method: "get",
     path: "/api/v1/models/{id}/health",
     summary: "The latest health of a model, and its recent checks",
     tag,
     answer: modelHealthDetailSchema,
     handler: async (c) => c.json(await getHealth(c.var.ctx, pathId(c))),
+  });
+  endpoint(app, {
+    method: "post",
+    path: "/api/v1/models/{id}/health/check",
+    summary: "Check a model and its endpoints now",
+    description:
+      "Also in maintenance and with checks off; of a disabled model only the status is brought in line. The answer comes when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each.",
+    tag,
+    answer: modelHealthDetailSchema,
+    handler: async (c) => written(c, await checkHealth(c.var.ctx, prober, pathId(c))),
   });
   endpoint(app, {
     method: "put",

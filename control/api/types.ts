@@ -4,6 +4,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Logger } from "pino";
 import type { AnalyticsStore } from "../analytics/store.ts";
+import type { Prober } from "../health/prober.ts";
 import type { Cells } from "../publish/cells.ts";
 import type { KeyStore } from "../publish/key-store.ts";
 import type { Resync } from "../publish/resync.ts";
@@ -19,6 +20,7 @@ export interface ApiDeps {
   readonly cells: Cells;
   readonly store: KeyStore;
   readonly resync: Resync;
+  readonly prober: Pick<Prober, "check">;
   /** The control service's own cell. */
   readonly cell: string;
   /** Retention of raw usage rows while none was saved. */

@@ -108,6 +108,7 @@ export const ENTITIES: Readonly<Record<BackupEntity, EntityKind>> = {
       health_status: unlessMoved(modelEndpoints.health_status, sql`'unknown'`),
       consecutive_failures: unlessMoved(modelEndpoints.consecutive_failures, sql`0`),
       alert_state: unlessMoved(modelEndpoints.alert_state, sql`'ok'`),
+      failing_since: unlessMoved(modelEndpoints.failing_since, sql`null`),
       next_check_at: unlessMoved(modelEndpoints.next_check_at, sql`now()`),
     },
     outdates: { kind: "model_id", column: "model_id" },

@@ -586,6 +586,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/{id}/health/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a model and its endpoints now
+         * @description Also in maintenance and with checks off; of a disabled model only the status is brought in line. The answer comes when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postModelsIdHealthCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{id}/health/config": {
         parameters: {
             query?: never;
@@ -659,7 +679,11 @@ export interface paths {
          */
         get: operations["getModelsHealth"];
         put?: never;
-        post?: never;
+        /**
+         * Check every model now that is enabled, has checks on and is not in maintenance
+         * @description The answer comes when all are done. A model that has served a request within its check interval is not called. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postModelsHealth"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2431,6 +2455,11 @@ export interface components {
             priority: number;
             updated_at: string;
             weight: number;
+        };
+        ModelHealthBulk: {
+            checked: components["schemas"]["ModelHealthDetail"][];
+            /** @description Models that are disabled, unchecked or in maintenance */
+            skipped: number;
         };
         ModelHealthCheck: {
             checked_at: string;
@@ -4305,6 +4334,37 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    postModelsIdHealthCheck: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelHealthDetail"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     putModelsIdHealthConfig: {
         parameters: {
             query?: never;
@@ -4434,6 +4494,34 @@ export interface operations {
                     "application/json": components["schemas"]["ModelHealthSummary"][];
                 };
             };
+            401: components["responses"]["Unauthorized"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postModelsHealth: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelHealthBulk"];
+                };
+            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             503: components["responses"]["Unavailable"];
         };

@@ -2,13 +2,16 @@
  * One bounded question to another service: a deadline over all of it, no redirects, no more than a megabyte of answer. What
  * goes wrong is said in a few words of our own, never in the other side's.
  */
-import { fetch, type RequestInit, type Response } from "undici";
+import { type FormData, fetch, type RequestInit, type Response } from "undici";
 import { isUrlAllowed, type SsrfPolicy } from "../../shared/ssrf.ts";
 import { BlockedAddress, judgedConnections } from "./judged-connections.ts";
 
 const ANSWER_MAX_BYTES = 1024 * 1024;
 
-/** Why there is no answer: `timeout`, `connect failed`, `address blocked`, `http 500`, `not json`, `answer too large`. */
+/**
+ * Why there is no answer: `timeout`, `connect failed`, `answer broke off`, `address blocked`, `cancelled`, `http 500`,
+ * `not json`, `answer too large`.
+ */
 export class AskError extends Error {
   override readonly name = "AskError";
   /** Status of an answer that was no success. */
@@ -26,6 +29,15 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   /** Given for an address that an admin has registered; without it the address is the operator's own. */
   readonly policy?: SsrfPolicy;
+  /** Ends the question early. */
+  readonly signal?: AbortSignal;
+}
+
+/** An answer of any status. */
+export interface Answer {
+  readonly status: number;
+  /** All of it, or its first megabyte; null when it is no text. */
+  readonly text: string | null;
 }
 
 /** The JSON of a 2xx answer. Throws AskError. */
@@ -50,28 +62,53 @@ export async function askStatus(ask: Ask, post?: { readonly body: string }): Pro
   });
 }
 
+/** Whatever the other side answers, once it is there as a whole. Throws AskError when it does not come. */
+export async function askAnswer(ask: Ask, post?: { readonly body: string | FormData }): Promise<Answer> {
+  return await answered(ask, post === undefined ? {} : { method: "POST", body: post.body }, async (response) => {
+    const { chunks } = await firstChunks(response);
+    const isText = /^(text\/|application\/([\w.-]+\+)?(json|xml))/i.test(
+      response.headers.get("content-type") ?? "text/",
+    );
+    return { status: response.status, text: isText ? Buffer.concat(chunks).toString("utf8") : null };
+  });
+}
+
 async function answered<T>(ask: Ask, more: RequestInit, read: (response: Response) => Promise<T>): Promise<T> {
-  const { url, timeoutMs, headers = {}, policy } = ask;
+  const { url, timeoutMs, headers = {}, policy, signal: wanted } = ask;
   if (policy !== undefined && !isUrlAllowed(url, policy)) throw new AskError("address blocked");
-  const signal = AbortSignal.timeout(timeoutMs);
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const signal = wanted === undefined ? deadline : AbortSignal.any([deadline, wanted]);
   const through = policy === undefined ? {} : { dispatcher: judgedConnections(policy) };
+  let answering = false;
   try {
-    return await read(await fetch(url, { ...more, ...through, headers, signal, redirect: "manual" }));
+    const response = await fetch(url, { ...more, ...through, headers, signal, redirect: "manual" });
+    answering = true;
+    return await read(response);
   } catch (error) {
     if (error instanceof AskError) throw error;
-    if (signal.aborted) throw new AskError("timeout");
+    if (wanted?.aborted === true) throw new AskError("cancelled");
+    if (deadline.aborted) throw new AskError("timeout");
     const blocked = error instanceof Error && error.cause instanceof BlockedAddress;
-    throw new AskError(blocked ? "address blocked" : "connect failed");
+    throw new AskError(blocked ? "address blocked" : answering ? "answer broke off" : "connect failed");
   }
 }
 
 async function boundedText(response: Response): Promise<string> {
+  const { chunks, whole } = await firstChunks(response);
+  if (!whole) throw new AskError("answer too large");
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** As much of an answer as is read; the rest is let go of. */
+async function firstChunks(
+  response: Response,
+): Promise<{ readonly chunks: readonly Uint8Array[]; readonly whole: boolean }> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > ANSWER_MAX_BYTES) throw new AskError("answer too large");
+    if (bytes > ANSWER_MAX_BYTES) return { chunks, whole: false };
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return { chunks, whole: true };
 }

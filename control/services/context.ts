@@ -23,6 +23,10 @@ export interface VerbContext {
   /** Every address of a host name; empty when it does not resolve. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
   readonly publisher: Publisher;
+  /** How often a model is checked that does not say it itself. */
+  readonly checkIntervalSecs: number;
+  /** Called after the commit of a write that has made a health check due. */
+  readonly checkIsDue: () => void;
   /** Runs in the transaction of a write, last; what it throws undoes the write. */
   readonly beforeCommit?: (tx: Transaction, record: unknown) => Promise<void>;
 }

@@ -46,6 +46,8 @@ export class Journal {
   readonly groupsOfKeys: string[] = [];
   /** The write is of so many records that everything read before it is outdated at once. */
   outdatesAll = false;
+  /** A health check is due at once. */
+  checkIsDue = false;
   /** The revision of this write. */
   readonly rev: number;
 
@@ -114,7 +116,7 @@ export async function write<T>(
   ctx: VerbContext,
   change: (tx: Transaction, journal: Journal) => Promise<T>,
 ): Promise<Written<T>> {
-  const { record, ids } = await inDatabase(async () =>
+  const { record, ids, checkIsDue } = await inDatabase(async () =>
     ctx.db.transaction(async (tx) => {
       await tx.execute(sql`SELECT pg_advisory_xact_lock(${WRITE_LOCK})`);
       const { rows } = (await tx.execute(sql`SELECT nextval('config_rev') AS rev`)) as unknown as {
@@ -125,9 +127,10 @@ export async function write<T>(
       await saveAudits(tx, ctx.actor, journal);
       const saved = await saveOutbox(tx, journal);
       await ctx.beforeCommit?.(tx, changed);
-      return { record: changed, ids: saved };
+      return { record: changed, ids: saved, checkIsDue: journal.checkIsDue };
     }),
   );
+  if (checkIsDue) ctx.checkIsDue();
   return { record, sync: await ctx.publisher.publish(ids) };
 }
 

@@ -47,5 +47,14 @@ export const modelHealthDetailSchema = z
   .meta({ id: "ModelHealthDetail" });
 export type ModelHealthDetail = z.infer<typeof modelHealthDetailSchema>;
 
+/** POST /models/health */
+export const modelHealthBulkSchema = z
+  .object({
+    checked: z.array(modelHealthDetailSchema),
+    skipped: z.number().int().meta({ description: "Models that are disabled, unchecked or in maintenance" }),
+  })
+  .meta({ id: "ModelHealthBulk" });
+export type ModelHealthBulk = z.infer<typeof modelHealthBulkSchema>;
+
 /** PUT /models/{id}/health/config: what is omitted keeps its value. */
 export const healthConfigSchema = z.object(healthFields).partial().meta({ id: "ModelHealthConfig" });

@@ -11,13 +11,16 @@ export const CAPACITY_MODES = ["static", "tuned"] as const;
 export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
 export const BOONS = ["vision", "structured_output", "compression"] as const;
 
+/** A model is checked no more often than this; a smaller number is raised to it. */
+export const MIN_CHECK_INTERVAL_SECS = 60;
+
 const atLeast = (floor: number) => whole(0).transform((value) => Math.max(value, floor));
 
 /** The part of a model that says how it is checked (decisions §5.1). */
 export const healthFields = {
   checks_enabled: flag,
   alerts_enabled: flag,
-  check_interval_secs: atLeast(60),
+  check_interval_secs: atLeast(MIN_CHECK_INTERVAL_SECS),
   failure_threshold: atLeast(1),
   maintenance_until: timestamp.nullable(),
   maintenance_note: freeText(2000).nullable(),

@@ -5,11 +5,14 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { pino } from "pino";
+import type { RaisedAlert } from "../../control/alerts/alert-sink.ts";
 import { AnalyticsStore } from "../../control/analytics/store.ts";
 import { createApp } from "../../control/api/app.ts";
 import type { Api } from "../../control/api/types.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
+import { composeHealth } from "../../control/health/compose.ts";
+import type { Prober } from "../../control/health/prober.ts";
 import { Cells } from "../../control/publish/cells.ts";
 import { KeyStore } from "../../control/publish/key-store.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
@@ -49,6 +52,10 @@ export interface TestControl {
   readonly store: KeyStore;
   readonly publisher: OutboxPublisher;
   readonly resync: Resync;
+  /** Looks at nothing by itself. */
+  readonly prober: Prober;
+  /** Those of the prober's checks. */
+  readonly alerts: readonly RaisedAlert[];
   /** What the cell was told: the changed records, and those that came with values for its scheduler. */
   readonly cell: { readonly items: RevItem[]; readonly changes: Change[]; fail: boolean };
   /** Sends a request with the admin token and a JSON body. */
@@ -70,6 +77,11 @@ export interface ControlOptions {
   readonly pepper?: string;
   readonly ssrf?: VerbContext["ssrf"];
   readonly resolve?: VerbContext["resolve"];
+  readonly now?: VerbContext["now"];
+  readonly checkIsDue?: VerbContext["checkIsDue"];
+  /** Nowhere when it is not said. */
+  readonly analytics?: AnalyticsStore;
+  readonly probeTimeoutMs?: number;
 }
 
 /** Starts everything on free ports. */
@@ -87,18 +99,29 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const context = (actor: string): VerbContext => ({
     db: connection.db,
     actor,
-    now: () => new Date(),
+    now: options.now ?? (() => new Date()),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,
     pepper: options.pepper,
     ssrf: options.ssrf ?? { blockPrivate: false, allowedCidrs: [] },
     resolve: options.resolve ?? (async () => []),
     publisher,
+    checkIntervalSecs: 900,
+    checkIsDue: options.checkIsDue ?? (() => undefined),
   });
-  const analytics = new AnalyticsStore(
-    { url: "http://127.0.0.1:9", db: "gateway", user: "default", password: "" },
+  const analytics =
+    options.analytics ??
+    new AnalyticsStore({ url: "http://127.0.0.1:9", db: "gateway", user: "default", password: "" }, log);
+  const alerts: RaisedAlert[] = [];
+  const { prober } = composeHealth({
+    ctx: context("system"),
+    analytics,
+    sink: { take: async (alert) => void alerts.push(alert) },
+    cell: "local",
+    timeoutMs: options.probeTimeoutMs ?? 5000,
+    defaultBase: "http://127.0.0.1:9",
     log,
-  );
+  });
   const resync = new Resync(connection.db, store, publisher, log);
   const app = createApp({
     adminToken: ADMIN_TOKEN,
@@ -108,6 +131,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     cells,
     store,
     resync,
+    prober,
     cell: "local",
     usageRetentionDays: 180,
     compressor: { url: "", timeoutMs: 800 },
@@ -121,6 +145,8 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     store,
     publisher,
     resync,
+    prober,
+    alerts,
     cell,
     request: async (method, path, body, headers = {}) =>
       await app.request(path, {
@@ -131,6 +157,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     stopStore: async () => await places.stopStore(),
     places,
     close: async () => {
+      await prober.stop();
       if (options.beside === undefined) await places.close();
       await connection.close();
     },

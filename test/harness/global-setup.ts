@@ -35,11 +35,15 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** Environment of a stack on free loopback ports. */
+/**
+ * Environment of a stack on free loopback ports. Nothing is probed that a test does not ask for: its upstreams count what
+ * they are asked.
+ */
 export function stackEnv(dataDir: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return {
     GATEWAY_DATA_DIR: dataDir,
     GATEWAY_DEMO: "0",
+    GATEWAY_MODEL_HEALTH_ENABLED: "0",
     GATEWAY_PROXY_LISTEN: "127.0.0.1:0",
     GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
     GATEWAY_METRICS_LISTEN: "127.0.0.1:0",

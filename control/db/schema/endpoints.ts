@@ -21,6 +21,8 @@ export const modelEndpoints = pgTable("model_endpoints", {
   last_latency_ms: integer("last_latency_ms"),
   last_http_status: integer("last_http_status"),
   last_message: text("last_message"),
+  /** The first of the consecutive failures. */
+  failing_since: timestamp("failing_since", { withTimezone: true }),
   ...timeColumns,
   ...revColumn,
 });

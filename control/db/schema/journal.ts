@@ -39,6 +39,14 @@ export const outbox = pgTable("outbox", {
   created_at: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 });
 
+/** Alerts that a transaction has raised, until the sink has them. */
+export const alertOutbox = pgTable("alert_outbox", {
+  seq: bigserial("seq", { mode: "number" }).primaryKey(),
+  event: jsonb("event").$type<unknown>().notNull(),
+  claimed_until: timestamp("claimed_until", { withTimezone: true }),
+  created_at: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+});
+
 export const idempotencyKeys = pgTable(
   "idempotency_keys",
   {

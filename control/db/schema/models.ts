@@ -59,6 +59,10 @@ export const modelHealth = pgTable("model_health", {
   last_latency_ms: integer("last_latency_ms"),
   last_http_status: integer("last_http_status"),
   last_message: text("last_message"),
+  /** Requests that began before say nothing of the model's health: it was found unwell then, or was another upstream. */
+  evidence_from: timestamp("evidence_from", { withTimezone: true }),
+  /** The first of the consecutive failures. */
+  failing_since: timestamp("failing_since", { withTimezone: true }),
   updated_at: timestamp("updated_at", { withTimezone: true }).notNull().defaultNow(),
 });
 

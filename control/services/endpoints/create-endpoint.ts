@@ -42,6 +42,7 @@ export async function createEndpoint(ctx: VerbContext, model: string, input: unk
         detail: { model_id: modelId, name: row.name, api_base: row.api_base },
       });
       await touchModel(tx, journal, modelId);
+      journal.checkIsDue = true;
       return endpointRecord(row);
     } catch (error) {
       if (isUniqueViolation(error))

@@ -22,6 +22,7 @@ const NO_HEALTH_YET = {
   last_latency_ms: null,
   last_http_status: null,
   last_message: null,
+  failing_since: null,
 };
 
 /** The endpoint. Throws 400, 404, 409. */
@@ -58,6 +59,7 @@ export async function updateEndpoint(
         detail: { model_id: modelId, ...changedFields(before, wanted, ["api_key"]) },
       });
       await touchModel(tx, journal, modelId);
+      journal.checkIsDue = moved;
       return endpointRecord(row);
     } catch (error) {
       if (isUniqueViolation(error))

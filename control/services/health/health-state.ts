@@ -15,6 +15,8 @@ export async function forgetHealth(tx: Transaction, modelId: string, now: Date):
     last_latency_ms: null,
     last_http_status: null,
     last_message: null,
+    failing_since: null,
+    evidence_from: now,
     next_check_at: now,
     updated_at: now,
   };
@@ -38,7 +40,7 @@ export async function followHealthConfig(tx: Transaction, model: ModelRow, now: 
       set: {
         next_check_at: now,
         updated_at: now,
-        ...(model.health_checks_enabled ? {} : { consecutive_failures: 0 }),
+        ...(model.health_checks_enabled ? {} : { consecutive_failures: 0, failing_since: null }),
         ...(silenced ? { alert_state: "ok" } : {}),
       },
     });

@@ -31,6 +31,7 @@ export async function setHealthConfig(
       .returning();
     if (row === undefined) throw new GatewayError("not_found");
     await followHealthConfig(tx, row, now);
+    journal.checkIsDue = true;
     const [health] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, modelId));
     journal.audit({
       action: "update_model_health_config",

@@ -25,6 +25,7 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
         .returning();
       if (row === undefined) throw new GatewayError("internal_error");
       await tx.insert(modelHealth).values({ model_id: row.id, next_check_at: now, updated_at: now });
+      journal.checkIsDue = true;
       journal.audit({
         action: "create_model",
         entityType: "model",

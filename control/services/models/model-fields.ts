@@ -42,17 +42,17 @@ const DEFAULTS = {
   debug_diagnostics: false,
   health_checks_enabled: true,
   health_alerts_enabled: true,
-  health_check_interval_secs: 900,
   health_failure_threshold: 2,
   health_maintenance_until: null,
   health_maintenance_note: null,
-} satisfies Omit<Fields, "upstream_model" | "api_base" | "api_key">;
+} satisfies Omit<Fields, "upstream_model" | "api_base" | "api_key" | "health_check_interval_secs">;
 
 /** Columns of a new model. */
 export async function fieldsOfNew(ctx: VerbContext, body: CreateModel): Promise<Fields> {
   const { model_name, upstream_model, api_base, api_key, health, ...given } = body;
   return {
     ...DEFAULTS,
+    health_check_interval_secs: ctx.checkIntervalSecs,
     ...dropUndefined(given),
     ...healthColumns(health),
     upstream_model: upstream_model ?? model_name,

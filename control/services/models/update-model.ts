@@ -46,7 +46,8 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
     journal.model(row.model_name);
     const moved = isMoved(before.row, row);
     if (moved) await forgetHealth(tx, modelId, now);
-    if (body.health !== undefined) await followHealthConfig(tx, row, now);
+    if (body.health !== undefined || row.enabled !== before.row.enabled) await followHealthConfig(tx, row, now);
+    journal.checkIsDue = moved || body.health !== undefined || row.enabled !== before.row.enabled;
     return modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus });
   });
 }

@@ -2,17 +2,15 @@
  * Asks an upstream for its catalog, as a help before a model is registered: it changes nothing and never blocks a write
  * (decisions §11.2). An address that may not be called is not called.
  */
-import { z } from "zod";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type ModelValidation, validateModelSchema } from "../../../shared/schema/model.ts";
-import { AskError, askJson } from "../../outbound/ask-json.ts";
+import { AskError } from "../../outbound/ask-json.ts";
+import { catalogUrl, readCatalog } from "../../outbound/model-catalog.ts";
 import type { VerbContext } from "../context.ts";
 import { parse } from "../parse.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
 
 const TIMEOUT_MS = 5000;
-
-const catalogSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 
 /** What the catalog says. Throws 400 for a malformed question only. */
 export async function validateModel(ctx: VerbContext, input: unknown): Promise<ModelValidation> {
@@ -25,7 +23,7 @@ export async function validateModel(ctx: VerbContext, input: unknown): Promise<M
     warnings: [warning, ...unversioned],
   });
   if (await isBlocked(ctx, api_base)) return refused("api_base resolves to a blocked address");
-  const catalog = await readCatalog(ctx, api_base, api_key ?? "");
+  const catalog = await idsOf(ctx, api_base, api_key === "" ? null : (api_key ?? null));
   if ("reason" in catalog) return refused(`upstream is not reachable: ${catalog.reason}`);
   const { ids } = catalog;
   const wildcard = ids?.some((id) => id.includes("*")) ?? false;
@@ -49,19 +47,15 @@ async function isBlocked(ctx: VerbContext, apiBase: string): Promise<boolean> {
 }
 
 /** The ids of the catalog, null when it answered something else; or why there is no answer. */
-async function readCatalog(
+async function idsOf(
   { ssrf }: VerbContext,
   apiBase: string,
-  apiKey: string,
+  credential: string | null,
 ): Promise<{ readonly ids: readonly string[] | null } | { readonly reason: string }> {
-  const headers = apiKey === "" ? {} : { authorization: `Bearer ${apiKey}` };
   try {
-    const answer = await askJson({ url: `${apiBase}/models`, timeoutMs: TIMEOUT_MS, headers, policy: ssrf });
-    return { ids: catalogSchema.safeParse(answer).data?.data.map(({ id }) => id) ?? null };
+    return { ids: await readCatalog({ url: catalogUrl(apiBase), credential, timeoutMs: TIMEOUT_MS, policy: ssrf }) };
   } catch (error) {
     if (!(error instanceof AskError)) throw error;
-    return error.message === "not json" || error.message === "answer too large"
-      ? { ids: null }
-      : { reason: error.message };
+    return { reason: error.message };
   }
 }

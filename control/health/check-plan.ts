@@ -1,0 +1,44 @@
+/**
+ * What is to be looked at in one check of a model: the model and its endpoints as they are now, and whether anything may be
+ * asked at all (decisions §10.1, §10.4). What a check finds holds for this plan only: see save-check.ts.
+ */
+import { asc, eq } from "drizzle-orm";
+import type { Database } from "../db/connect.ts";
+import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
+import { type HealthRow, type ModelRow, modelHealth, models } from "../db/schema/models.ts";
+import { type Finding, findingOf } from "./finding.ts";
+
+export type Trigger = "manual" | "bulk" | "scheduled";
+
+export interface CheckPlan {
+  readonly model: ModelRow;
+  /** Null: nobody has looked at the model yet, nor said when to. */
+  readonly health: HealthRow | null;
+  /** Those that are enabled, by name. */
+  readonly endpoints: readonly EndpointRow[];
+}
+
+/** The plan of a model; null when there is no such model. */
+export async function planCheck(db: Database, modelId: string): Promise<CheckPlan | null> {
+  const [found] = await db
+    .select({ model: models, health: modelHealth })
+    .from(models)
+    .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+    .where(eq(models.id, modelId));
+  if (found === undefined) return null;
+  const endpoints = await db
+    .select()
+    .from(modelEndpoints)
+    .where(eq(modelEndpoints.model_id, modelId))
+    .orderBy(asc(modelEndpoints.name));
+  return { ...found, endpoints: endpoints.filter((endpoint) => endpoint.enabled) };
+}
+
+/** Why nothing is asked; null: the check takes place. A manual one does unless the model is disabled. */
+export function refusalOf({ model }: CheckPlan, trigger: Trigger, now: Date): Finding | null {
+  if (!model.enabled) return findingOf("disabled", "the model is disabled");
+  if (trigger === "manual") return null;
+  if (!model.health_checks_enabled) return findingOf("skipped", "checks are off");
+  const until = model.health_maintenance_until;
+  return until !== null && until > now ? findingOf("skipped", `in maintenance until ${until.toISOString()}`) : null;
+}

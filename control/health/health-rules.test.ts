@@ -1,0 +1,140 @@
+/** The pure rules of a check: what an answer means, what is sent, when the next one is (decisions §10.3, §10.4). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { MODEL_TYPES } from "../../shared/schema/model.ts";
+import {
+  isWorthAnother,
+  type Listing,
+  listingOf,
+  verdictOfCatalog,
+  verdictOfRejection,
+  verdictOfSilence,
+  verdictOfStatus,
+} from "./classify.ts";
+import { findingOf, findingOfEndpoints } from "./finding.ts";
+import type { Outcome } from "./health-state.ts";
+import { modelTypeOf, probeCall, silence } from "./probe-calls.ts";
+import { durationText, nextCheckMs } from "./schedule.ts";
+
+describe("an answer", () => {
+  it.each<[number, Outcome | "catalog"]>([
+    [200, "healthy"],
+    [204, "healthy"],
+    [302, "degraded"],
+    [400, "catalog"],
+    [401, "unhealthy"],
+    [402, "degraded"],
+    [403, "unhealthy"],
+    [404, "catalog"],
+    [408, "degraded"],
+    [409, "degraded"],
+    [422, "catalog"],
+    [429, "degraded"],
+    [500, "degraded"],
+    [503, "degraded"],
+  ])("with status %i means %s", (status, expected) => {
+    expect(verdictOfStatus(status)?.outcome ?? "catalog").toBe(expected);
+  });
+
+  it.each<[Listing, Outcome, Outcome]>([
+    ["listed", "degraded", "healthy"],
+    ["absent", "unhealthy", "unhealthy"],
+    ["wildcard", "unhealthy", "unknown"],
+    ["unreadable", "unhealthy", "unknown"],
+  ])("that the catalog explains (%s) means %s, and %s for an image model", (listing, rejected, image) => {
+    expect(verdictOfRejection(404, listing).outcome).toBe(rejected);
+    expect(verdictOfCatalog(listing).outcome).toBe(image);
+  });
+
+  it("that does not come means unhealthy, and says why", () => {
+    expect(verdictOfSilence("timeout")).toEqual({ outcome: "unhealthy", message: "no answer: timeout" });
+    expect(verdictOfRejection(404, "listed").message).toContain("model_type may be wrong");
+  });
+
+  it("is asked for again where the next may differ", () => {
+    const statuses = [200, 302, 400, 401, 404, 408, 422, 429, 500, 502, 599];
+    expect(statuses.filter(isWorthAnother)).toEqual([408, 429, 500, 502, 599]);
+  });
+});
+
+describe("a catalog", () => {
+  it("lists a model, or not, or proves nothing", () => {
+    expect(listingOf(["a", "b"], "b")).toBe("listed");
+    expect(listingOf(["a"], "b")).toBe("absent");
+    expect(listingOf([], "b")).toBe("absent");
+    expect(listingOf(["b", "x/*"], "b")).toBe("wildcard");
+    expect(listingOf(null, "b")).toBe("unreadable");
+  });
+});
+
+describe("endpoints", () => {
+  it.each<[Outcome[], Outcome]>([
+    [["healthy", "healthy"], "healthy"],
+    [["healthy", "unhealthy"], "degraded"],
+    [["degraded", "unhealthy"], "degraded"],
+    [["degraded"], "degraded"],
+    [["unhealthy", "unhealthy"], "unhealthy"],
+    [["unknown", "healthy"], "healthy"],
+    [["unknown", "unhealthy"], "unhealthy"],
+    [["unknown"], "unknown"],
+  ])("that are %j make a model %s", (outcomes, expected) => {
+    expect(findingOfEndpoints(outcomes).outcome).toBe(expected);
+  });
+
+  it("never make a model unhealthy while one of them serves", () => {
+    const outcome = fc.constantFrom<Outcome>("healthy", "degraded", "unhealthy", "unknown");
+    fc.assert(
+      fc.property(fc.array(outcome, { minLength: 1 }), (outcomes) => {
+        const found = findingOfEndpoints(outcomes).outcome;
+        if (outcomes.includes("healthy") || outcomes.includes("degraded")) expect(found).not.toBe("unhealthy");
+        if (outcomes.includes("unhealthy")) expect(found).not.toBe("healthy");
+      }),
+    );
+  });
+});
+
+describe("a probe", () => {
+  it("is the smallest call of its model's type", () => {
+    expect(probeCall("chat", "m")).toEqual({
+      path: "/v1/chat/completions",
+      json: { model: "m", messages: [{ role: "user", content: "ping" }], max_tokens: 1 },
+    });
+    expect(probeCall("embedding", "m")).toEqual({ path: "/v1/embeddings", json: { model: "m", input: "ping" } });
+    expect(probeCall("audio_speech", "m")).toEqual({
+      path: "/v1/audio/speech",
+      json: { model: "m", input: ".", voice: "alloy" },
+    });
+    expect(probeCall("image", "m")).toBeNull();
+    expect(MODEL_TYPES.map((type) => modelTypeOf(type))).toEqual(MODEL_TYPES);
+  });
+
+  it("of a transcription is a tenth of a second of silence", () => {
+    const wav = silence();
+    const view = new DataView(wav.buffer);
+    const word = (at: number): string => String.fromCharCode(...wav.subarray(at, at + 4));
+    expect(wav.byteLength).toBe(1644);
+    expect([word(0), word(8), word(12), word(36)]).toEqual(["RIFF", "WAVE", "fmt ", "data"]);
+    expect([4, 16, 24, 28, 40].map((at) => view.getUint32(at, true))).toEqual([1636, 16, 8000, 16_000, 1600]);
+    expect([20, 22, 32, 34].map((at) => view.getUint16(at, true))).toEqual([1, 1, 2, 16]);
+    expect(wav.subarray(44).every((byte) => byte === 0)).toBe(true);
+  });
+
+  it("has a message of at most 240 characters", () => {
+    expect(findingOf("skipped", "x".repeat(500)).message).toHaveLength(240);
+  });
+});
+
+describe("the next check", () => {
+  it("is an interval away, and a tenth more at most, within a second and two minutes", () => {
+    const between = (secs: number): readonly number[] => [0, 1].map((fraction) => nextCheckMs(1000, secs, fraction));
+    expect(between(900)).toEqual([901_000, 991_000]);
+    expect(between(60)).toEqual([61_000, 67_000]);
+    expect(between(5)).toEqual([6000, 7000]);
+    expect(between(86_400)).toEqual([86_401_000, 86_521_000]);
+  });
+
+  it("is told in words", () => {
+    const texts = [0, 45_000, 60_000, 3_599_000, 3_600_000, 11_100_000, 187_200_000].map(durationText);
+    expect(texts).toEqual(["0 s", "45 s", "1 min", "59 min", "1 h 0 min", "3 h 5 min", "2 d 4 h"]);
+  });
+});

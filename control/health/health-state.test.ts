@@ -1,0 +1,126 @@
+/** The state machine of health as laws over any sequence of outcomes and changes of configuration (decisions §10.2). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type HealthAlert, type HealthState, type Outcome, stepHealth } from "./health-state.ts";
+
+const FRESH: HealthState = { status: "unknown", failures: 0, firing: false, failingSinceMs: null };
+const RULES = { failureThreshold: 2, alertsEnabled: true, inMaintenance: false };
+
+const outcome = fc.constantFrom<Outcome>("healthy", "degraded", "unhealthy", "unknown", "skipped", "disabled");
+const rules = fc.record({
+  failureThreshold: fc.integer({ min: 1, max: 4 }),
+  alertsEnabled: fc.boolean(),
+  inMaintenance: fc.boolean(),
+});
+const state = fc.record({
+  status: fc.constantFrom("unknown", "healthy", "degraded", "unhealthy", "disabled"),
+  failures: fc.nat(5),
+  firing: fc.boolean(),
+  failingSinceMs: fc.option(fc.nat(), { nil: null }),
+});
+
+/** The alerts of a sequence of outcomes under the same rules, each with the number of the outcome that raised it. */
+function alertsOf(outcomes: readonly Outcome[], threshold: number): readonly (readonly [HealthAlert, number])[] {
+  const alerts: [HealthAlert, number][] = [];
+  let now = FRESH;
+  for (const [at, each] of outcomes.entries()) {
+    const { state: next, alert } = stepHealth(now, each, { ...RULES, failureThreshold: threshold }, at);
+    if (alert !== null) alerts.push([alert, at]);
+    now = next;
+  }
+  return alerts;
+}
+
+describe("a step of health", () => {
+  it.each<[Outcome, Partial<HealthState>, HealthAlert | null]>([
+    ["healthy", { status: "healthy", failures: 0, firing: false, failingSinceMs: null }, "recovery"],
+    ["degraded", { status: "degraded" }, null],
+    ["unknown", { status: "unknown" }, null],
+    ["skipped", {}, null],
+    ["disabled", { status: "disabled", failures: 0, firing: false, failingSinceMs: null }, null],
+    ["unhealthy", { failures: 6 }, null],
+  ])("after %s changes what the table says", (found, changes, alert) => {
+    const down = { status: "unhealthy", failures: 5, firing: true, failingSinceMs: 3 };
+    expect(stepHealth(down, found, RULES, 9)).toEqual({ state: { ...down, ...changes }, alert });
+  });
+
+  it("keeps the status below the threshold, and the time of the first failure", () => {
+    const once = stepHealth({ ...FRESH, status: "healthy" }, "unhealthy", RULES, 5);
+    expect(once).toEqual({ state: { status: "healthy", failures: 1, firing: false, failingSinceMs: 5 }, alert: null });
+    const twice = stepHealth(once.state, "unhealthy", RULES, 8);
+    expect(twice.state).toEqual({ status: "unhealthy", failures: 2, firing: true, failingSinceMs: 5 });
+    expect(twice.alert).toBe("down");
+  });
+});
+
+describe("alerts of health", () => {
+  it("are told once per outage and once per recovery, in turn, whatever the outcomes", () => {
+    fc.assert(
+      fc.property(fc.array(outcome, { maxLength: 40 }), fc.integer({ min: 1, max: 4 }), (outcomes, threshold) => {
+        const told = alertsOf(outcomes, threshold);
+        // an outage that is cut short by disabling the model ends without a word, and the next may be told
+        let open = false;
+        for (const [at, each] of outcomes.entries()) {
+          const alert = told.find(([, when]) => when === at)?.[0] ?? null;
+          if (alert === "down") expect([open, each]).toEqual([false, "unhealthy"]);
+          if (alert === "recovery") expect([open, each]).toEqual([true, "healthy"]);
+          if (open && each === "healthy") expect(alert).toBe("recovery");
+          if (alert === "down") open = true;
+          if (alert === "recovery" || each === "disabled") open = false;
+        }
+      }),
+    );
+  });
+
+  it("come with the failure that reaches the threshold, which nothing but healthy and disabled sets back", () => {
+    fc.assert(
+      fc.property(fc.array(outcome, { maxLength: 40 }), fc.integer({ min: 1, max: 4 }), (outcomes, threshold) => {
+        let failures = 0;
+        const expected = outcomes.flatMap((each, at) => {
+          if (each === "healthy" || each === "disabled") failures = 0;
+          if (each !== "unhealthy") return [];
+          failures += 1;
+          return failures === threshold ? [at] : [];
+        });
+        const downs = alertsOf(outcomes, threshold).filter(([alert]) => alert === "down");
+        expect(downs.map(([, at]) => at)).toEqual(expected);
+      }),
+    );
+  });
+
+  it("never follow degraded, unknown, skipped or disabled", () => {
+    fc.assert(
+      fc.property(state, outcome, rules, (before, found, each) => {
+        const { alert } = stepHealth(before, found, each, 1);
+        if (found !== "healthy" && found !== "unhealthy") expect(alert).toBeNull();
+      }),
+    );
+  });
+
+  it("are silent in maintenance and where they are off, and told when an outage outlasts that", () => {
+    fc.assert(
+      fc.property(state, outcome, rules, (before, found, each) => {
+        if (each.alertsEnabled && !each.inMaintenance) return;
+        const { state: after, alert } = stepHealth(before, found, each, 1);
+        expect(alert).toBeNull();
+        expect(after.firing && !before.firing).toBe(false);
+      }),
+    );
+    const quiet = stepHealth({ ...FRESH, failures: 4 }, "unhealthy", { ...RULES, inMaintenance: true }, 1);
+    expect([quiet.state.status, quiet.alert]).toEqual(["unhealthy", null]);
+    expect(stepHealth(quiet.state, "unhealthy", RULES, 2).alert).toBe("down");
+  });
+
+  it("leave no state that says unhealthy and counts less failures than the threshold", () => {
+    fc.assert(
+      fc.property(fc.array(outcome, { maxLength: 20 }), rules, (outcomes, each) => {
+        let now = FRESH;
+        for (const found of outcomes) {
+          now = stepHealth(now, found, each, 1).state;
+          if (now.status === "unhealthy") expect(now.failures).toBeGreaterThanOrEqual(each.failureThreshold);
+          expect(now.failingSinceMs === null).toBe(now.failures === 0);
+        }
+      }),
+    );
+  });
+});

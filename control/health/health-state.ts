@@ -1,0 +1,67 @@
+/**
+ * What the outcome of a check does to the health of a model or endpoint (decisions §10.2), as one pure step. It decides
+ * when an alert is due, never how it is sent. Invariant: between two `down` alerts there is a `recovery` or a change of
+ * configuration, and the other way round.
+ */
+
+/** What a check found. `unknown`: it could not be told; `skipped`: nothing was asked; `disabled`: the model is. */
+export type Outcome = "healthy" | "degraded" | "unhealthy" | "unknown" | "skipped" | "disabled";
+
+export interface HealthState {
+  /** As shown. */
+  readonly status: string;
+  readonly failures: number;
+  readonly firing: boolean;
+  /** The first failure of the streak, epoch ms. */
+  readonly failingSinceMs: number | null;
+}
+
+export interface HealthRules {
+  readonly failureThreshold: number;
+  readonly alertsEnabled: boolean;
+  readonly inMaintenance: boolean;
+}
+
+export type HealthAlert = "down" | "recovery";
+
+export interface HealthStep {
+  readonly state: HealthState;
+  readonly alert: HealthAlert | null;
+}
+
+/** The state after a check that ended at `nowMs`, and the alert that it raises. */
+export function stepHealth(state: HealthState, outcome: Outcome, rules: HealthRules, nowMs: number): HealthStep {
+  switch (outcome) {
+    case "healthy":
+      return {
+        state: { status: "healthy", failures: 0, firing: false, failingSinceMs: null },
+        alert: state.firing && mayAlert(rules) ? "recovery" : null,
+      };
+    case "degraded":
+    case "unknown":
+      return { state: { ...state, status: outcome }, alert: null };
+    case "skipped":
+      return { state, alert: null };
+    case "disabled":
+      return { state: { status: "disabled", failures: 0, firing: false, failingSinceMs: null }, alert: null };
+    case "unhealthy":
+      return afterFailure(state, rules, nowMs);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function afterFailure(state: HealthState, rules: HealthRules, nowMs: number): HealthStep {
+  const failures = state.failures + 1;
+  const failingSinceMs = state.failingSinceMs ?? nowMs;
+  if (failures < rules.failureThreshold) return { state: { ...state, failures, failingSinceMs }, alert: null };
+  const fires = !state.firing && mayAlert(rules);
+  return {
+    state: { status: "unhealthy", failures, firing: state.firing || fires, failingSinceMs },
+    alert: fires ? "down" : null,
+  };
+}
+
+function mayAlert({ alertsEnabled, inMaintenance }: HealthRules): boolean {
+  return alertsEnabled && !inMaintenance;
+}

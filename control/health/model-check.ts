@@ -1,0 +1,97 @@
+/**
+ * One check of one model (decisions §10.4): what its traffic has proven, else a probe; each of its endpoints besides, which
+ * traffic of the model proves nothing of. Probes run outside of every transaction. The outcome is written by save-check.ts.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import { SealError, unseal } from "../../shared/seal.ts";
+import { recentSuccess } from "../analytics/recent-success.ts";
+import type { AnalyticsStore } from "../analytics/store.ts";
+import type { EndpointRow } from "../db/schema/endpoints.ts";
+import type { VerbContext } from "../services/context.ts";
+import type { Catalogs } from "./catalogs.ts";
+import type { CheckPlan } from "./check-plan.ts";
+import { type Finding, findingOf, findingOfEndpoints } from "./finding.ts";
+import { type ProbeTools, type ProbeUsage, probe } from "./probe.ts";
+import { modelTypeOf } from "./probe-calls.ts";
+
+export interface CheckTools {
+  readonly ctx: VerbContext;
+  readonly analytics: AnalyticsStore;
+  readonly catalogs: Catalogs;
+  readonly timeoutMs: number;
+  /** Where requests of models go that have neither address nor endpoints. */
+  readonly defaultBase: string;
+}
+
+/** What a check found at the model and at each of its endpoints, by their ids. */
+export interface CheckFindings {
+  readonly model: Finding;
+  readonly endpoints: ReadonlyMap<string, Finding>;
+  readonly usages: readonly ProbeUsage[];
+}
+
+/** Asks. Throws ProbeCancelled when the signal is given. */
+export async function checkModel(tools: CheckTools, plan: CheckPlan, signal: AbortSignal): Promise<CheckFindings> {
+  const usages: ProbeUsage[] = [];
+  const ask = async (apiBase: string, secret: string | null): Promise<Finding> => {
+    const { finding, usages: used } = await probeAt(tools, plan, apiBase, secret, signal);
+    usages.push(...used);
+    return finding;
+  };
+  const [proof, found] = await Promise.all([
+    proofOf(tools, plan),
+    Promise.all(
+      plan.endpoints.map(
+        async (row) => [row.id, await ask(row.api_base, secretOf(row) ?? plan.model.api_key)] as const,
+      ),
+    ),
+  ]);
+  const own = plan.model.api_base === "" && plan.endpoints.length > 0 ? null : plan.model.api_base;
+  const model =
+    proof ??
+    (own === null ? findingOfEndpoints(found.map(([, { outcome }]) => outcome)) : await ask(own, plan.model.api_key));
+  return { model, endpoints: new Map(found), usages };
+}
+
+/** What a request of the model has proven; null: nothing, or the ledger does not answer. */
+async function proofOf({ ctx, analytics }: CheckTools, { model, health }: CheckPlan): Promise<Finding | null> {
+  const withinMs = ctx.now().getTime() - model.health_check_interval_secs * 1000;
+  const sinceMs = Math.max(withinMs, health?.evidence_from?.getTime() ?? 0);
+  try {
+    const success = await recentSuccess(analytics, model.model_name, sinceMs);
+    if (success === null) return null;
+    const message = `served a request at ${new Date(success.atMs).toISOString()}`;
+    return { ...findingOf("healthy", message), latencyMs: success.totalMs, httpStatus: success.statusCode };
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
+}
+
+async function probeAt(
+  { ctx, catalogs, timeoutMs, defaultBase }: CheckTools,
+  { model }: CheckPlan,
+  apiBase: string,
+  secret: string | null,
+  signal: AbortSignal,
+): Promise<{ readonly finding: Finding; readonly usages: readonly ProbeUsage[] }> {
+  const tools: ProbeTools = { catalogs, timeoutMs, signal, nowMs: () => performance.now() };
+  const target = {
+    modelType: modelTypeOf(model.model_type),
+    upstreamModel: model.upstream_model,
+    apiBase: apiBase === "" ? defaultBase : apiBase,
+    policy: apiBase === "" ? undefined : ctx.ssrf,
+  };
+  try {
+    const credential = secret === null || secret === "" ? null : await unseal(secret, ctx.sealKey);
+    return await probe({ ...target, credential }, tools);
+  } catch (error) {
+    if (error instanceof SealError)
+      return { finding: findingOf("unhealthy", "the stored credential cannot be read"), usages: [] };
+    throw error;
+  }
+}
+
+function secretOf({ api_key }: EndpointRow): string | null {
+  return api_key === "" ? null : api_key;
+}

@@ -1,0 +1,69 @@
+/**
+ * The smallest call that proves that an upstream serves a model, by the model's type (decisions §10.4). Pure: a
+ * description, not a call. Images have none: drawing one costs too much, their catalog is looked at instead.
+ */
+import { MODEL_TYPES } from "../../shared/schema/model.ts";
+
+export type ModelType = (typeof MODEL_TYPES)[number];
+
+/** A call's path as a client of the data plane would name it, and its body: JSON, or a form with one file. */
+export type ProbeCall =
+  | { readonly path: string; readonly json: Readonly<Record<string, unknown>> }
+  | {
+      readonly path: string;
+      readonly fields: Readonly<Record<string, string>>;
+      readonly file: Uint8Array<ArrayBuffer>;
+    };
+
+const SAMPLES_PER_SEC = 8000;
+const SILENCE_SECS = 0.1;
+const BYTES_PER_SAMPLE = 2;
+const HEADER_BYTES = 44;
+
+/** The type of a model's row; a row of a later version's type is checked as a chat model would be. */
+export function modelTypeOf(text: string): ModelType {
+  return MODEL_TYPES.find((type) => type === text) ?? "chat";
+}
+
+/** The call for a model of this type; null for one that is looked up in the catalog. */
+export function probeCall(type: ModelType, upstreamModel: string): ProbeCall | null {
+  switch (type) {
+    case "chat":
+      return {
+        path: "/v1/chat/completions",
+        json: { model: upstreamModel, messages: [{ role: "user", content: "ping" }], max_tokens: 1 },
+      };
+    case "embedding":
+      return { path: "/v1/embeddings", json: { model: upstreamModel, input: "ping" } };
+    case "audio_speech":
+      return { path: "/v1/audio/speech", json: { model: upstreamModel, input: ".", voice: "alloy" } };
+    case "audio_transcription":
+      return { path: "/v1/audio/transcriptions", fields: { model: upstreamModel }, file: silence() };
+    case "image":
+      return null;
+    default:
+      return type satisfies never;
+  }
+}
+
+/** A tenth of a second of silence: WAV, 8 kHz, 16 bits, mono. */
+export function silence(): Uint8Array<ArrayBuffer> {
+  const dataBytes = SAMPLES_PER_SEC * SILENCE_SECS * BYTES_PER_SAMPLE;
+  const wav = new DataView(new ArrayBuffer(HEADER_BYTES + dataBytes));
+  const text = (at: number, word: string): void => {
+    for (const [index, byte] of new TextEncoder().encode(word).entries()) wav.setUint8(at + index, byte);
+  };
+  text(0, "RIFF");
+  wav.setUint32(4, HEADER_BYTES - 8 + dataBytes, true);
+  text(8, "WAVEfmt ");
+  wav.setUint32(16, 16, true);
+  wav.setUint16(20, 1, true); // PCM
+  wav.setUint16(22, 1, true); // channels
+  wav.setUint32(24, SAMPLES_PER_SEC, true);
+  wav.setUint32(28, SAMPLES_PER_SEC * BYTES_PER_SAMPLE, true);
+  wav.setUint16(32, BYTES_PER_SAMPLE, true);
+  wav.setUint16(34, BYTES_PER_SAMPLE * 8, true);
+  text(36, "data");
+  wav.setUint32(40, dataBytes, true);
+  return new Uint8Array(wav.buffer);
+}

@@ -1,0 +1,73 @@
+/**
+ * What probes have used, on its way into the ledger under the nil tenant (decisions §10.4). Rows wait in memory while the
+ * analytics store is away, the oldest given up beyond a bound: they cost nobody anything. A batch that failed goes again
+ * under its own token, so that it is never there twice.
+ */
+import { randomUUID } from "node:crypto";
+import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import type { AnalyticsStore } from "../analytics/store.ts";
+import type { ProbeUsage } from "./probe.ts";
+
+const WAITING_MAX = 100;
+
+interface Batch {
+  readonly token: string;
+  readonly rows: readonly UsageRow[];
+}
+
+export class ProbeLedger {
+  readonly #store: Pick<AnalyticsStore, "insertUsage">;
+  readonly #cell: string;
+  #waiting: Batch[] = [];
+  #flushing: Promise<void> | undefined;
+
+  /** `cell`: the control service's own, which the rows carry. */
+  constructor(store: Pick<AnalyticsStore, "insertUsage">, cell: string) {
+    this.#store = store;
+    this.#cell = cell;
+  }
+
+  /** Takes the calls of one check of a model; they are on their way after {@link flush}. */
+  add(model: string, usages: readonly ProbeUsage[], nowMs: number): void {
+    if (usages.length === 0) return;
+    const rows = usages.map((usage) => this.#rowOf(model, usage, nowMs));
+    this.#waiting = [...this.#waiting, { token: randomUUID(), rows }].slice(-WAITING_MAX);
+  }
+
+  /** Sends what waits; what fails waits on. Never throws. */
+  async flush(): Promise<void> {
+    this.#flushing ??= this.#send().finally(() => {
+      this.#flushing = undefined;
+    });
+    await this.#flushing;
+  }
+
+  async #send(): Promise<void> {
+    for (let batch = this.#waiting[0]; batch !== undefined; batch = this.#waiting[0]) {
+      const { token, rows } = batch;
+      try {
+        await this.#store.insertUsage(rows, token);
+      } catch {
+        return; // the store has said so in the log
+      }
+      this.#waiting = this.#waiting.filter((each) => each.token !== token);
+    }
+  }
+
+  #rowOf(model: string, { status, inputTokens, outputTokens, latencyMs }: ProbeUsage, nowMs: number): UsageRow {
+    return {
+      ...zeroUsageRow(randomUUID(), nowMs),
+      model,
+      request_type: "health_probe",
+      admission: "fast",
+      cell: this.#cell,
+      status_code: status,
+      upstream_status: status,
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      total_tokens: inputTokens + outputTokens,
+      ttft_ms: latencyMs,
+      total_ms: latencyMs,
+    };
+  }
+}

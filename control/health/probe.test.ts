@@ -1,0 +1,124 @@
+/** What the health worker asks an upstream, and what it makes of the answer (decisions §10.3, §10.4). */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
+import type { Model } from "../../shared/schema/model.ts";
+import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
+import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
+
+let scene: HealthScene;
+
+beforeAll(async () => {
+  scene = await startHealthScene();
+});
+afterEach(async () => {
+  await scene.clear();
+});
+afterAll(async () => {
+  await scene.close();
+});
+
+async function detail(model: Model): Promise<ModelHealthDetail> {
+  return await scene.send("GET", `/models/${model.id}/health`);
+}
+
+/** The model as the cells have it. */
+async function hotCopy(model: Model) {
+  const [text] = await scene.control.store.get([storeKeys.model(model.model_name)]);
+  return modelRecordSchema.parse(JSON.parse(text ?? ""));
+}
+
+describe("a model", () => {
+  it.each<[string, HealthScene["answers"], string, RegExp, number]>([
+    [
+      "rejects, and its catalog lists the model",
+      { completions: { status: 404 }, models: { body: '{"data":[{"id":"m"}]}' } },
+      "degraded",
+      /model_type may be wrong/,
+      1,
+    ],
+    [
+      "rejects, and its catalog does not",
+      { completions: { status: 400 }, models: { body: '{"data":[]}' } },
+      "unhealthy",
+      /does not list/,
+      1,
+    ],
+    [
+      "rejects, and its catalog has a wildcard",
+      { completions: { status: 422 }, models: { body: '{"data":[{"id":"m"},{"id":"*"}]}' } },
+      "unhealthy",
+      /wildcard/,
+      1,
+    ],
+    ["rejects everything", { completions: { status: 404 }, models: { status: 404 } }, "unhealthy", /cannot be read/, 1],
+    ["is overloaded", { completions: { status: 503 } }, "degraded", /^http 503$/, 3],
+    [
+      "redirects",
+      { completions: { status: 302, headers: { location: "/v1/elsewhere" } } },
+      "degraded",
+      /^http 302$/,
+      1,
+    ],
+    ["hangs", { completions: null }, "unhealthy", /^no answer: timeout$/, 3],
+    ["lies", { completions: { body: "<h1>welcome\u0000</h1>" } }, "healthy", /^http 200$/, 1],
+  ])("whose upstream %s is judged", async (_what, answers, status, message, calls) => {
+    const model = await scene.model({ upstream_model: "m", health: { failure_threshold: 1 } });
+    scene.answers = answers;
+    await scene.tick();
+    expect((await detail(model)).checks).toMatchObject([{ status, message: expect.stringMatching(message) }]);
+    expect(await scene.summary(model)).toMatchObject({ status, alert_state: status === "unhealthy" ? "firing" : "ok" });
+    expect(scene.upstream.asked.filter(({ url }) => url.endsWith("/completions"))).toHaveLength(calls);
+    expect(await hotCopy(model)).toMatchObject({ health_status: status });
+  });
+
+  it("shows the beginning of what it was answered, never the credential", async () => {
+    const model = await scene.model({ api_key: "sk-very-secret" });
+    scene.answers = { completions: { status: 401, body: `wrong key sk-very-secret ${"x".repeat(9000)}` } };
+    await scene.tick();
+    const [check] = (await detail(model)).checks;
+    expect(check?.response_excerpt).toMatch(/^wrong key \[credential\] x+$/);
+    expect(check?.response_excerpt).toHaveLength(500);
+  });
+
+  it("is asked in the way of its type", async () => {
+    await scene.model({ model_type: "embedding" });
+    await scene.model({ model_type: "audio_speech" });
+    await scene.model({ model_type: "audio_transcription", upstream_model: "whisper" });
+    await scene.tick();
+    const asked = scene.upstream.asked.toSorted((a, b) => a.url.localeCompare(b.url));
+    expect(asked.map(({ url }) => url)).toEqual(["/v1/audio/speech", "/v1/audio/transcriptions", "/v1/embeddings"]);
+    expect(asked[1]?.headers["content-type"]).toMatch(/^multipart\/form-data; boundary=/);
+    expect(asked[1]?.body).toMatch(/name="model"\r\n\r\nwhisper[\s\S]*filename="silence.wav"[\s\S]*RIFF/);
+  });
+
+  it.each<[HealthScene["answers"][string], string]>([
+    [{ body: '{"data":[{"id":"m"}]}' }, "healthy"],
+    [{ body: '{"data":[{"id":"n"}]}' }, "unhealthy"],
+    [{ body: '{"data":[{"id":"*"}]}' }, "unknown"],
+    [{ body: "nonsense" }, "unknown"],
+    [{ status: 404 }, "unknown"],
+    [{ status: 503 }, "degraded"],
+    [{ status: 403 }, "unhealthy"],
+    [null, "unhealthy"],
+  ])("and draws images is looked up: a catalog that answers %j makes it %s", async (models, status) => {
+    const fields = { model_type: "image", upstream_model: "m", health: { failure_threshold: 1 } };
+    const model = await scene.model(fields);
+    scene.answers = { models };
+    await scene.tick();
+    expect(await scene.summary(model)).toMatchObject({ status });
+    expect(scene.upstream.asked.every(({ method }) => method === "GET")).toBe(true);
+  });
+
+  it("asks for a catalog once a minute, with a slash at its end where there is none without", async () => {
+    const fields = ["m", "n", "o"].map((upstream_model) => ({ upstream_model, model_type: "image" }));
+    const models = await Promise.all(fields.map(async (each) => await scene.model(each)));
+    scene.upstream.answer = ({ url }) => (url === "/v1/models/" ? { body: '{"data":[{"id":"m"}]}' } : { status: 404 });
+    await scene.tick();
+    expect(scene.upstream.asked.map(({ url }) => url)).toEqual(["/v1/models", "/v1/models/"]);
+    const found = await Promise.all(models.map(async (model) => (await detail(model)).checks[0]?.status));
+    expect(found.toSorted()).toEqual(["healthy", "unhealthy", "unhealthy"]);
+    await scene.pass(60_000);
+    await scene.send("POST", `/models/${models[0]?.id ?? ""}/health/check`);
+    expect(scene.upstream.asked).toHaveLength(4);
+  });
+});

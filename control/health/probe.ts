@@ -1,0 +1,206 @@
+/**
+ * Asks one upstream whether it serves a model: a call of the model's type with up to three attempts, and its catalog where
+ * the answer leaves the question open (decisions §10.3, §10.4). It knows no state and never throws for what an upstream
+ * does; only {@link ProbeCancelled} when the service ends.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { FormData } from "undici";
+import { z } from "zod";
+import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import { upstreamUrl } from "../../shared/upstream-url.ts";
+import { type Answer, AskError, askAnswer } from "../outbound/ask-json.ts";
+import { authorization } from "../outbound/model-catalog.ts";
+import type { Catalogs } from "./catalogs.ts";
+import {
+  isWorthAnother,
+  type Listing,
+  listingOf,
+  type Verdict,
+  verdictOfCatalog,
+  verdictOfRejection,
+  verdictOfSilence,
+  verdictOfStatus,
+} from "./classify.ts";
+import type { Finding } from "./finding.ts";
+import { type ModelType, type ProbeCall, probeCall } from "./probe-calls.ts";
+
+const ATTEMPTS = 3;
+const BACKOFF_MS = 100;
+const EXCERPT_MAX = 500;
+
+/** Raised by {@link probe} when its signal was given; nothing was found out. */
+export class ProbeCancelled extends Error {
+  override readonly name = "ProbeCancelled";
+}
+
+/** One upstream of a model. */
+export interface ProbeTarget {
+  readonly modelType: ModelType;
+  readonly upstreamModel: string;
+  readonly apiBase: string;
+  readonly credential: string | null;
+  /** Undefined for the operator's own default upstream. */
+  readonly policy: SsrfPolicy | undefined;
+}
+
+export interface ProbeTools {
+  readonly catalogs: Catalogs;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly nowMs: () => number;
+}
+
+/** What an inference call has used, as the upstream reports it. */
+export interface ProbeUsage {
+  readonly status: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly latencyMs: number;
+}
+
+export interface Probed {
+  readonly finding: Finding;
+  /** One per inference call that was answered. */
+  readonly usages: readonly ProbeUsage[];
+}
+
+/** Probes a target. Throws ProbeCancelled. */
+export async function probe(target: ProbeTarget, tools: ProbeTools): Promise<Probed> {
+  const call = probeCall(target.modelType, target.upstreamModel);
+  return call === null
+    ? { finding: await findInCatalog(target, tools), usages: [] }
+    : await findByCall(target, call, tools);
+}
+
+async function findByCall(target: ProbeTarget, call: ProbeCall, tools: ProbeTools): Promise<Probed> {
+  const usages: ProbeUsage[] = [];
+  for (let attempt = 1; ; attempt += 1) {
+    const startedMs = tools.nowMs();
+    const answer = await sendCall(target, call, tools);
+    const latencyMs = Math.max(0, Math.round(tools.nowMs() - startedMs));
+    if ("status" in answer) usages.push({ ...usageOf(answer), status: answer.status, latencyMs });
+    const again = "silence" in answer || isWorthAnother(answer.status);
+    if (again && attempt < ATTEMPTS) {
+      await rest(BACKOFF_MS * 2 ** (attempt - 1), tools.signal);
+      continue;
+    }
+    const verdict = "silence" in answer ? verdictOfSilence(answer.silence) : await judge(target, answer.status, tools);
+    return { finding: findingOf(verdict, answer, latencyMs, target.credential), usages };
+  }
+}
+
+async function findInCatalog(target: ProbeTarget, tools: ProbeTools): Promise<Finding> {
+  for (let attempt = 1; ; attempt += 1) {
+    const startedMs = tools.nowMs();
+    const found = await listing(target, tools);
+    const latencyMs = Math.max(0, Math.round(tools.nowMs() - startedMs));
+    const again = "silence" in found || ("status" in found && isWorthAnother(found.status));
+    if (again && attempt < ATTEMPTS) {
+      await rest(BACKOFF_MS * 2 ** (attempt - 1), tools.signal);
+      continue;
+    }
+    if ("silence" in found) return findingOf(verdictOfSilence(found.silence), null, latencyMs, null);
+    if ("listing" in found) return findingOf(verdictOfCatalog(found.listing), { status: 200 }, latencyMs, null);
+    // an address without a catalog is no broken one: what any other status says, this one says of the catalog alone
+    const verdict = verdictOfStatus(found.status) ?? verdictOfCatalog("unreadable");
+    return findingOf(verdict, { status: found.status }, latencyMs, null);
+  }
+}
+
+async function judge(target: ProbeTarget, status: number, tools: ProbeTools): Promise<Verdict> {
+  const verdict = verdictOfStatus(status);
+  if (verdict !== null) return verdict;
+  const found = await listing(target, tools);
+  return verdictOfRejection(status, "listing" in found ? found.listing : "unreadable");
+}
+
+type Silence = { readonly silence: string };
+
+async function listing(
+  { apiBase, credential, policy, upstreamModel }: ProbeTarget,
+  { catalogs, timeoutMs, signal }: ProbeTools,
+): Promise<{ readonly listing: Listing } | { readonly status: number } | Silence> {
+  try {
+    const ids = await catalogs.read({ apiBase, credential, policy, timeoutMs, signal });
+    return { listing: listingOf(ids, upstreamModel) };
+  } catch (error) {
+    if (error instanceof AskError && error.status !== null) return { status: error.status };
+    return silenceOf(error, signal);
+  }
+}
+
+async function sendCall(
+  { apiBase, credential, policy }: ProbeTarget,
+  call: ProbeCall,
+  { timeoutMs, signal }: ProbeTools,
+): Promise<Answer | Silence> {
+  const headers = { ...authorization(credential), ...("json" in call ? { "content-type": "application/json" } : {}) };
+  const ask = { url: upstreamUrl(apiBase, call.path, ""), timeoutMs, headers, signal };
+  try {
+    return await askAnswer({ ...ask, ...(policy === undefined ? {} : { policy }) }, { body: bodyOf(call) });
+  } catch (error) {
+    return silenceOf(error, signal);
+  }
+}
+
+function bodyOf(call: ProbeCall): string | FormData {
+  if ("json" in call) return JSON.stringify(call.json);
+  const form = new FormData();
+  for (const [name, value] of Object.entries(call.fields)) form.append(name, value);
+  form.append("file", new Blob([call.file], { type: "audio/wav" }), "silence.wav");
+  return form;
+}
+
+function silenceOf(error: unknown, signal: AbortSignal): Silence {
+  if (signal.aborted) throw new ProbeCancelled("the service ends");
+  if (error instanceof AskError) return { silence: error.message };
+  throw error;
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal });
+  } catch {
+    throw new ProbeCancelled("the service ends");
+  }
+}
+
+const usageSchema = z.object({
+  usage: z.object({
+    prompt_tokens: z.number().int().nonnegative().catch(0).default(0),
+    completion_tokens: z.number().int().nonnegative().catch(0).default(0),
+  }),
+});
+
+function usageOf({ text }: Answer): Pick<ProbeUsage, "inputTokens" | "outputTokens"> {
+  const { usage } = usageSchema.safeParse(parsed(text)).data ?? {};
+  return { inputTokens: usage?.prompt_tokens ?? 0, outputTokens: usage?.completion_tokens ?? 0 };
+}
+
+function parsed(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return null;
+  }
+}
+
+function findingOf(
+  { outcome, message }: Verdict,
+  answer: Answer | { readonly status: number } | Silence | null,
+  latencyMs: number,
+  credential: string | null,
+): Finding {
+  const text = answer !== null && "text" in answer ? answer.text : null;
+  const httpStatus = answer !== null && "status" in answer ? answer.status : null;
+  return { outcome, message, latencyMs, httpStatus, excerpt: text === null ? null : excerptOf(text, credential) };
+}
+
+/** Without what a database cannot hold, and without the credential: some upstreams repeat the one that they refuse. */
+function excerptOf(text: string, credential: string | null): string {
+  const shown = credential === null ? text : text.replaceAll(credential, "[credential]");
+  return shown
+    .replace(/\p{Cc}+/gu, " ")
+    .slice(0, EXCERPT_MAX)
+    .toWellFormed();
+}

@@ -1,0 +1,121 @@
+/**
+ * The health worker (decisions §10.4): looks at models that are due, a few side by side, and at those that somebody asks
+ * for. As soon as one is done the next is taken, so that neither many models nor a slow one keep others from their
+ * intervals. Replicas share the models by row locks.
+ */
+import type { AlertOutbox } from "../alerts/alert-outbox.ts";
+import type { Logger } from "../log.ts";
+import { type CheckPlan, planCheck, refusalOf, type Trigger } from "./check-plan.ts";
+import { claimDue } from "./claim-due.ts";
+import { type CheckFindings, type CheckTools, checkModel } from "./model-check.ts";
+import { ProbeCancelled } from "./probe.ts";
+import type { ProbeLedger } from "./probe-ledger.ts";
+import { saveCheck } from "./save-check.ts";
+
+/** Models that are looked at side by side. */
+const AT_ONCE = 4;
+/** A call and a catalog, each with all their attempts, and time to write it down. */
+const CLAIM_TIMEOUTS = 6;
+const CLAIM_MORE_MS = 30_000;
+
+export interface ProberOptions {
+  readonly tools: CheckTools;
+  readonly ledger: ProbeLedger;
+  readonly alerts: AlertOutbox;
+  /** Uniform in [0, 1). */
+  readonly fraction: () => number;
+  readonly log: Logger;
+}
+
+export class Prober {
+  readonly #options: ProberOptions;
+  readonly #ending = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  #taking: Promise<void> | undefined;
+  /** Something may be due that was not due when it was looked last. */
+  #wanted = false;
+
+  constructor(options: ProberOptions) {
+    this.#options = options;
+  }
+
+  /** Takes what is due and there is room for; what is not done by the end goes on. Rejects when the database is away. */
+  async run(): Promise<void> {
+    this.#wanted = true;
+    this.#taking ??= this.#take().finally(() => {
+      this.#taking = undefined;
+    });
+    await this.#taking;
+  }
+
+  /** A check has become due. */
+  wake(): void {
+    this.run().catch((error: unknown) => this.#failed(error));
+  }
+
+  /** Everything that was due has been looked at. */
+  async idle(): Promise<void> {
+    while (this.#taking !== undefined || this.#running.size > 0) await Promise.all([this.#taking, ...this.#running]);
+  }
+
+  /**
+   * Checks one model now. Null when there is no such model; else whether the cells have heard of what it found.
+   * `signal`: nobody waits for the answer any longer. Throws ProbeCancelled; rejects when the database is away.
+   */
+  async check(modelId: string, trigger: Trigger, signal?: AbortSignal): Promise<"done" | "pending" | null> {
+    const { tools, ledger, alerts, fraction } = this.#options;
+    const plan = await planCheck(tools.ctx.db, modelId);
+    if (plan === null) return null;
+    const found = await this.#findings(plan, trigger, signal);
+    ledger.add(plan.model.model_name, found.usages, tools.ctx.now().getTime());
+    void ledger.flush();
+    const sync = await saveCheck(tools.ctx, plan, found, trigger, fraction());
+    void alerts.deliver().catch((error: unknown) => this.#failed(error));
+    return sync;
+  }
+
+  /** Ends what is under way; a check that was not done by then is made another time. */
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    await this.#taking?.catch(() => undefined);
+    await Promise.all(this.#running);
+    await this.#options.ledger.flush();
+  }
+
+  async #take(): Promise<void> {
+    const { tools } = this.#options;
+    const claimedForMs = CLAIM_TIMEOUTS * tools.timeoutMs + CLAIM_MORE_MS;
+    while (this.#wanted && !this.#ending.signal.aborted) {
+      const room = AT_ONCE - this.#running.size;
+      if (room === 0) return; // the next that is done looks again
+      this.#wanted = false;
+      const due = await claimDue(tools.ctx.db, tools.ctx.now(), room, claimedForMs);
+      this.#wanted ||= due.length === room;
+      for (const id of due) this.#start(id);
+    }
+  }
+
+  #start(modelId: string): void {
+    const running = this.check(modelId, "scheduled")
+      .catch((error: unknown) => this.#failed(error))
+      .then(() => {
+        this.#running.delete(running);
+        if (this.#wanted && !this.#ending.signal.aborted) this.wake();
+      });
+    this.#running.add(running);
+  }
+
+  async #findings(plan: CheckPlan, trigger: Trigger, signal: AbortSignal | undefined): Promise<CheckFindings> {
+    const { tools } = this.#options;
+    const refusal = refusalOf(plan, trigger, tools.ctx.now());
+    if (refusal !== null) return { model: refusal, endpoints: new Map(), usages: [] };
+    const ending = this.#ending.signal;
+    return await checkModel(tools, plan, signal === undefined ? ending : AbortSignal.any([ending, signal]));
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof ProbeCancelled) return;
+    const reason = error instanceof Error ? error.name : "unknown";
+    this.#options.log.warn({ event: "health_check_failed", reason });
+  }
+}

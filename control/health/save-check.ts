@@ -1,0 +1,192 @@
+/**
+ * Writes what a check found: state, history, alert and, when what the data plane sees has changed, the model's hot copy, in
+ * one transaction (decisions §10.2, §32.3). What was found at an upstream that is no longer the one configured is dropped:
+ * its own change has made another check due.
+ */
+import { eq } from "drizzle-orm";
+import { issues } from "../../shared/alerts.ts";
+import { raiseIn } from "../alerts/alert-outbox.ts";
+import type { Transaction } from "../db/connect.ts";
+import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
+import { type HealthRow, type ModelRow, modelHealth, modelHealthChecks, models } from "../db/schema/models.ts";
+import type { VerbContext } from "../services/context.ts";
+import { type Journal, write } from "../services/write.ts";
+import type { CheckPlan, Trigger } from "./check-plan.ts";
+import type { Finding } from "./finding.ts";
+import { type HealthRules, type HealthStep, type Outcome, stepHealth } from "./health-state.ts";
+import { durationText, nextCheckMs } from "./schedule.ts";
+
+export interface CheckResult {
+  readonly model: Finding;
+  /** By id; an endpoint that is not here was not looked at. */
+  readonly endpoints: ReadonlyMap<string, Finding>;
+}
+
+interface Saving {
+  readonly tx: Transaction;
+  readonly trigger: Trigger;
+  readonly now: Date;
+  readonly next: Date;
+  readonly rules: HealthRules;
+}
+
+/** A change of these makes another upstream of it. */
+const SUBJECT = ["api_base", "upstream_model", "model_type", "api_key", "enabled"] as const;
+
+/** Says whether the cells have heard of it. `fraction`: uniform in [0, 1). */
+export async function saveCheck(
+  ctx: VerbContext,
+  plan: CheckPlan,
+  result: CheckResult,
+  trigger: Trigger,
+  fraction: number,
+): Promise<"done" | "pending"> {
+  const { sync } = await write(ctx, async (tx, journal) => {
+    const [model] = await tx.select().from(models).where(eq(models.id, plan.model.id)).for("update");
+    if (model === undefined) return null;
+    const now = ctx.now();
+    const saving: Saving = {
+      tx,
+      trigger,
+      now,
+      next: new Date(nextCheckMs(now.getTime(), model.health_check_interval_secs, fraction)),
+      rules: {
+        failureThreshold: model.health_failure_threshold,
+        alertsEnabled: model.health_alerts_enabled,
+        inMaintenance: model.health_maintenance_until !== null && model.health_maintenance_until > now,
+      },
+    };
+    if (SUBJECT.some((field) => model[field] !== plan.model[field])) return null;
+    const shown = [
+      await saveModel(saving, model, plan.health, result.model),
+      ...(await saveEndpoints(saving, plan, result.endpoints)),
+    ];
+    if (shown.includes(true)) await publish(tx, journal, model);
+    return null;
+  });
+  return sync;
+}
+
+/** True when the status that the data plane sees has changed. */
+async function saveModel(saving: Saving, model: ModelRow, seen: HealthRow | null, found: Finding): Promise<boolean> {
+  const { tx, now, rules } = saving;
+  const [before] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, model.id)).for("update");
+  const { state, alert } = step(before, before?.status, found.outcome, rules, now);
+  const fields = {
+    ...columnsOf(state),
+    ...seenColumns(found, now),
+    ...(provesNothingBefore(found.outcome) ? { evidence_from: now } : {}),
+    status: state.status,
+    next_check_at: nextOf(saving, seen?.next_check_at, before?.next_check_at),
+    updated_at: now,
+  };
+  await tx
+    .insert(modelHealth)
+    .values({ model_id: model.id, ...fields })
+    .onConflictDoUpdate({ target: modelHealth.model_id, set: fields });
+  await remember(saving, model.id, null, found);
+  const name = model.model_name;
+  if (alert === "down") await raiseIn(tx, issues.modelHealthDown(name, state.failures, found.message), now);
+  if (alert === "recovery") {
+    const since = before?.failing_since?.getTime() ?? now.getTime();
+    await raiseIn(tx, issues.modelHealthRecovery(name, durationText(now.getTime() - since)), now);
+  }
+  return state.status !== (before?.status ?? "unknown");
+}
+
+/** For each endpoint of the plan whether the status that the data plane sees has changed. */
+async function saveEndpoints(
+  saving: Saving,
+  plan: CheckPlan,
+  found: ReadonlyMap<string, Finding>,
+): Promise<readonly boolean[]> {
+  const { tx, rules, now } = saving;
+  const rows = await tx.select().from(modelEndpoints).where(eq(modelEndpoints.model_id, plan.model.id)).for("update");
+  const changed: boolean[] = [];
+  for (const seen of plan.endpoints) {
+    const before = rows.find((row) => row.id === seen.id);
+    if (before === undefined || isAnother(before, seen)) continue;
+    const next = { next_check_at: nextOf(saving, seen.next_check_at, before.next_check_at) };
+    const finding = found.get(seen.id);
+    if (finding === undefined) {
+      await tx.update(modelEndpoints).set(next).where(eq(modelEndpoints.id, seen.id));
+      continue;
+    }
+    const { state } = step(before, before.health_status, finding.outcome, rules, now);
+    await tx
+      .update(modelEndpoints)
+      .set({ ...columnsOf(state), ...seenColumns(finding, now), ...next, health_status: state.status })
+      .where(eq(modelEndpoints.id, seen.id));
+    await remember(saving, plan.model.id, seen.id, finding);
+    changed.push(state.status !== before.health_status);
+  }
+  return changed;
+}
+
+function isAnother(now: EndpointRow, seen: EndpointRow): boolean {
+  return now.api_base !== seen.api_base || now.api_key !== seen.api_key || !now.enabled;
+}
+
+/** A check that was made due meanwhile stays due. */
+function nextOf({ next }: Saving, seen: Date | null | undefined, now: Date | null | undefined): Date | null {
+  return (seen?.getTime() ?? null) === (now?.getTime() ?? null) ? next : (now ?? null);
+}
+
+function step(
+  before: Pick<HealthRow, "consecutive_failures" | "alert_state" | "failing_since"> | undefined,
+  status: string | undefined,
+  outcome: Outcome,
+  rules: HealthRules,
+  now: Date,
+): HealthStep {
+  const state = {
+    status: status ?? "unknown",
+    failures: before?.consecutive_failures ?? 0,
+    firing: before?.alert_state === "firing",
+    failingSinceMs: before?.failing_since?.getTime() ?? null,
+  };
+  return stepHealth(state, outcome, rules, now.getTime());
+}
+
+function columnsOf({ failures, firing, failingSinceMs }: HealthStep["state"]) {
+  return {
+    consecutive_failures: failures,
+    alert_state: firing ? "firing" : "ok",
+    failing_since: failingSinceMs === null ? null : new Date(failingSinceMs),
+  };
+}
+
+/** What was seen last; a check that did not take place has seen nothing. */
+function seenColumns({ outcome, latencyMs, httpStatus, message }: Finding, now: Date) {
+  if (outcome === "skipped") return {};
+  return {
+    last_checked_at: now,
+    last_latency_ms: latencyMs,
+    last_http_status: httpStatus,
+    last_message: message,
+  };
+}
+
+/** The model was found unwell: that it served somebody earlier proves nothing of now. */
+function provesNothingBefore(outcome: Outcome): boolean {
+  return outcome === "unhealthy" || outcome === "degraded" || outcome === "unknown";
+}
+
+async function remember(saving: Saving, modelId: string, endpointId: string | null, found: Finding): Promise<void> {
+  await saving.tx.insert(modelHealthChecks).values({
+    model_id: modelId,
+    endpoint_id: endpointId,
+    checked_at: saving.now,
+    trigger: saving.trigger,
+    status: found.outcome,
+    latency_ms: found.latencyMs,
+    http_status: found.httpStatus,
+    message: found.message,
+    response_excerpt: found.excerpt,
+  });
+}
+
+async function publish(tx: Transaction, journal: Journal, model: ModelRow): Promise<void> {
+  await tx.update(models).set({ rev: journal.rev }).where(eq(models.id, model.id));
+  journal.model(model.model_name);
+}

@@ -1,0 +1,24 @@
+/**
+ * When a model is looked at again (decisions §10.4): its interval, and a little chance so that models which were created
+ * together do not stay together. Pure; chance is an argument.
+ */
+
+const JITTER_MIN_SECS = 1;
+const JITTER_MAX_SECS = 120;
+
+/** The time of the next check, epoch ms. `fraction`: uniform in [0, 1). */
+export function nextCheckMs(nowMs: number, intervalSecs: number, fraction: number): number {
+  const jitterSecs = Math.min(Math.max(intervalSecs / 10, JITTER_MIN_SECS), JITTER_MAX_SECS);
+  return nowMs + Math.round((intervalSecs + fraction * jitterSecs) * 1000);
+}
+
+/** A span of time in words for a message: `45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. */
+export function durationText(ms: number): string {
+  const secs = Math.max(0, Math.round(ms / 1000));
+  if (secs < 60) return `${secs} s`;
+  const minutes = Math.floor(secs / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}

@@ -1,0 +1,41 @@
+/**
+ * The models that an upstream says it serves: `GET {api_base}/models`.
+ */
+import { z } from "zod";
+import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import { AskError, askJson } from "./ask-json.ts";
+
+const catalogSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+export interface CatalogAsk {
+  /** Without a slash at its end, but where one is wanted. */
+  readonly url: string;
+  /** Null: none is sent. */
+  readonly credential: string | null;
+  readonly timeoutMs: number;
+  /** Absent: the operator's own upstream. */
+  readonly policy?: SsrfPolicy;
+  readonly signal?: AbortSignal;
+}
+
+/** The address of an upstream's catalog. */
+export function catalogUrl(apiBase: string): string {
+  return `${apiBase}/models`;
+}
+
+/** The ids of the catalog; null when the answer is no list of models. Throws AskError when there is none. */
+export async function readCatalog({ credential, ...ask }: CatalogAsk): Promise<readonly string[] | null> {
+  try {
+    const headers = authorization(credential);
+    return catalogSchema.safeParse(await askJson({ ...ask, headers })).data?.data.map(({ id }) => id) ?? null;
+  } catch (error) {
+    if (error instanceof AskError && (error.message === "not json" || error.message === "answer too large"))
+      return null;
+    throw error;
+  }
+}
+
+/** The header that carries an upstream's credential. */
+export function authorization(credential: string | null): Record<string, string> {
+  return credential === null ? {} : { authorization: `Bearer ${credential}` };
+}

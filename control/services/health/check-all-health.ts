@@ -1,0 +1,44 @@
+/**
+ * Checks every model that is eligible: enabled, with checks on, not in maintenance (decisions §10.1). Bounded in how many
+ * it looks at side by side; the answer comes when all are done, and nothing is begun any longer once nobody waits for it.
+ */
+import { asc } from "drizzle-orm";
+import type { ModelHealthBulk, ModelHealthDetail } from "../../../shared/schema/model-health.ts";
+import { models } from "../../db/schema/models.ts";
+import type { Prober } from "../../health/prober.ts";
+import type { VerbContext, Written } from "../context.ts";
+import { inDatabase } from "../write.ts";
+import { getHealth } from "./get-health.ts";
+
+const AT_ONCE = 8;
+
+/** What was found, by model name, and how many models were passed over. */
+export async function checkAllHealth(
+  ctx: VerbContext,
+  prober: Pick<Prober, "check">,
+  signal: AbortSignal,
+): Promise<Written<ModelHealthBulk>> {
+  const all = await inDatabase(async () => await ctx.db.select().from(models).orderBy(asc(models.model_name)));
+  const now = ctx.now();
+  const eligible = all.filter(
+    (model) =>
+      model.enabled &&
+      model.health_checks_enabled &&
+      (model.health_maintenance_until === null || model.health_maintenance_until <= now),
+  );
+  const found = new Map<string, ModelHealthDetail>();
+  let pending = false;
+  const left = eligible.values();
+  const work = async (): Promise<void> => {
+    for (const { id } of left) {
+      if (signal.aborted) return;
+      const sync = await inDatabase(async () => await prober.check(id, "bulk", signal));
+      if (sync === null) continue; // removed meanwhile
+      pending ||= sync === "pending";
+      found.set(id, await getHealth(ctx, id));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const checked = eligible.flatMap(({ id }) => found.get(id) ?? []);
+  return { record: { checked, skipped: all.length - eligible.length }, sync: pending ? "pending" : "done" };
+}

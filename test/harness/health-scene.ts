@@ -1,0 +1,102 @@
+/**
+ * A control service whose clock stands until a test moves it, beside an upstream that a test scripts: days of health checks
+ * in seconds. Only the pauses between attempts of a probe take real time.
+ */
+
+import type { Model } from "../../shared/schema/model.ts";
+import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
+import type { ModelHealthDetail, ModelHealthSummary } from "../../shared/schema/model-health.ts";
+import { type ControlOptions, startControl, type TestControl } from "./control.ts";
+import { type HttpSink, type SinkAnswer, startHttpSink } from "./http-sink.ts";
+
+const TICK_MS = 30_000;
+/** Catalogs are remembered for a minute. */
+const FORGOTTEN_MS = 60_000;
+/** Nobody answers there. */
+const NOWHERE = "http://127.0.0.1:9/v1";
+
+export interface HealthScene {
+  readonly control: TestControl;
+  readonly upstream: HttpSink;
+  /** Answers of the upstream by the last word of the path (`completions`, `models`, ...); null hangs, absent is 200 `{}`. */
+  answers: Readonly<Record<string, SinkAnswer | null>>;
+  nowMs(): number;
+  /** Lets time pass in the worker's ticks, each of which ends before the next. */
+  pass(ms: number, tickMs?: number): Promise<void>;
+  /** Looks at what is due now. */
+  tick(): Promise<void>;
+  /** A model at the upstream, checked every 900 s. */
+  model(fields?: Readonly<Record<string, unknown>>): Promise<Model>;
+  endpoint(model: Model, name: string, apiBase?: string): Promise<ModelEndpoint>;
+  summary(model: Model): Promise<ModelHealthSummary>;
+  send<T>(method: string, path: string, body?: unknown): Promise<T>;
+  /** Keys of the alerts that were told of a model, in order. */
+  alerts(model: Model): readonly string[];
+  /** Removes every model; the upstream answers well again, and has been asked nothing. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts both; time begins at a fixed moment. */
+export async function startHealthScene(options: ControlOptions = {}): Promise<HealthScene> {
+  let nowMs = Date.UTC(2026, 0, 1);
+  let count = 0;
+  const upstream = await startHttpSink();
+  const control = await startControl({ probeTimeoutMs: 500, ...options, now: () => new Date(nowMs) });
+  const send = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const response = await control.request(method, `/api/v1${path}`, body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    return JSON.parse(text) as T;
+  };
+  const tick = async (): Promise<void> => {
+    await control.prober.run();
+    await control.prober.idle();
+  };
+  const byWord: HttpSink["answer"] = ({ url }) => {
+    const word = url.replace(/\/$/, "").split("/").at(-1) ?? "";
+    const answer = scene.answers[word];
+    return answer === undefined ? {} : answer;
+  };
+  upstream.answer = byWord;
+  const scene: HealthScene = {
+    control,
+    upstream,
+    answers: {},
+    nowMs: () => nowMs,
+    tick,
+    pass: async (ms, tickMs = TICK_MS) => {
+      for (let left = ms; left > 0; left -= tickMs) {
+        nowMs += Math.min(left, tickMs);
+        await tick();
+      }
+    },
+    model: async (fields = {}) => {
+      count += 1;
+      const model_name = `model-${count}`;
+      return await send("POST", "/models", { model_name, api_base: `${upstream.url}/v1`, ...fields });
+    },
+    endpoint: async ({ id }, name, apiBase = NOWHERE) =>
+      await send("POST", `/models/${id}/endpoints`, { name, api_base: apiBase }),
+    summary: async ({ id }) => (await send<ModelHealthDetail>("GET", `/models/${id}/health`)).summary,
+    send,
+    alerts: ({ model_name }) =>
+      control.alerts
+        .map(({ issueKey }) => issueKey)
+        .flatMap((key) => (key.endsWith(`:${model_name}`) ? [key.split(":")[0] ?? ""] : [])),
+    clear: async () => {
+      await control.prober.idle();
+      for (const { id } of await send<Model[]>("GET", "/models"))
+        await control.request("DELETE", `/api/v1/models/${id}`);
+      nowMs += FORGOTTEN_MS;
+      scene.answers = {};
+      upstream.answer = byWord;
+      upstream.asked.length = 0;
+    },
+    close: async () => {
+      await control.close();
+      await upstream.close();
+    },
+  };
+  return scene;
+}
