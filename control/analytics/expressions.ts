@@ -11,12 +11,16 @@ const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.ou
 
 const oneDecimal = (expression: string): string => `round(ifNotFinite(${expression}, 0), 1)`;
 
-/** Of all rows that are grouped: requests, tokens and USD. */
-export const TOTALS = `count() AS requests,
-  sum(u.input_tokens) AS input_tokens,
+const USED = `sum(u.input_tokens) AS input_tokens,
   sum(u.output_tokens) AS output_tokens,
   sum(u.total_tokens) AS total_tokens,
   round(sum(u.cost_usd), 6) AS cost_usd`;
+
+/** Of all rows that are grouped: requests, tokens and USD. */
+export const TOTALS = `count() AS requests, ${USED}`;
+
+/** The same of rows that are sums themselves. */
+export const SUM_TOTALS = `sum(u.requests) AS requests, ${USED}`;
 
 /** Energy in Wh, USD and grams. */
 export const ENERGY = `round(sum(u.energy_wh), 6) AS energy_wh,
@@ -35,6 +39,10 @@ export const GEN_TOKENS_PER_SEC = oneDecimal(
 export const PROMPT_TOKENS_PER_SEC = oneDecimal(
   `quantileExactIf(0.5)(u.input_tokens / (u.ttft_ms / 1000), ${OK} AND u.ttft_ms > 0)`,
 );
+
+/** The model of a row of `usage_raw`; names that are not registered count under "" (decisions §23.4). */
+export const registeredModel = (table: string): string =>
+  `if(${table}.admission = 'rejected' AND ${table}.status_code = 404, '', ${table}.model)`;
 
 /** UUID columns as text. */
 export const idText = (column: "tenant_id" | "key_id"): string => `toString(u.${column}) AS ${column}`;

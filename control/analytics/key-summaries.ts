@@ -1,15 +1,13 @@
 /**
- * What each key has done lately (specification "Per-key usage summary").
+ * What each key has done lately (specification "Per-key usage summary"). The day of a key's last request is looked up in
+ * the rollup, which knows every day of every key, so that the request itself is looked for on that day only.
  */
 import type { KeySummariesQuery, KeySummary } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
-import { ENERGY, idText, TOTALS } from "./expressions.ts";
+import { ENERGY, idText, SUM_TOTALS } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { usageFilter } from "./usage-filter.ts";
-
-const LAST = `toUnixTimestamp64Milli(max(u.ts)) AS last_used_ms,
-  argMax(u.model, (u.ts, u.request_id)) AS last_model,
-  argMax(u.status_code, (u.ts, u.request_id)) AS last_status_code`;
+import { dayOf, usageSums } from "./usage-sums.ts";
 
 const NOTHING = {
   requests: 0,
@@ -21,6 +19,7 @@ const NOTHING = {
   energy_cost_usd: 0,
   co2_g: 0,
 };
+const NOTHING_LAST = { last_used_ms: 0, last_model: "", last_status_code: 0 };
 
 /** Keys with activity in the window, busiest first; the window bounds everything. Throws 503. */
 export async function readKeySummaries(
@@ -28,12 +27,22 @@ export async function readKeySummaries(
   query: KeySummariesQuery,
   nowMs: number,
 ): Promise<readonly KeySummary[]> {
-  const { where, params } = usageFilter(query, nowMs, { refusals: false });
+  const { from, params } = usageSums(store.db, query, nowMs);
+  const within = usageFilter(query, nowMs, { refusals: false });
+  const last = lastRequests(store.db, query, within.where);
   return await store.rows<KeySummary>(
-    `SELECT ${idText("key_id")}, ${idText("tenant_id")}, ${LAST}, ${TOTALS}, ${ENERGY}
-     FROM ${store.db}.usage_raw AS u WHERE ${where} AND u.key_id != toUUID('${NIL_UUID}')
-     GROUP BY u.key_id, u.tenant_id ORDER BY total_tokens DESC, key_id LIMIT {limit:UInt32}`,
-    { ...params, limit: query.limit },
+    `SELECT s.key_id AS key_id, s.tenant_id AS tenant_id, l.last_used_ms AS last_used_ms, l.last.1 AS last_model,
+       l.last.2 AS last_status_code, s.requests AS requests, s.input_tokens AS input_tokens,
+       s.output_tokens AS output_tokens, s.total_tokens AS total_tokens, s.cost_usd AS cost_usd,
+       s.energy_wh AS energy_wh, s.energy_cost_usd AS energy_cost_usd, s.co2_g AS co2_g
+     FROM (
+       SELECT ${idText("key_id")}, ${idText("tenant_id")}, ${SUM_TOTALS}, ${ENERGY} FROM ${from} AS u
+       WHERE u.key_id != toUUID('${NIL_UUID}')
+       GROUP BY u.key_id, u.tenant_id ORDER BY total_tokens DESC, key_id LIMIT {limit:UInt32}
+     ) AS s
+     INNER JOIN (${last}) AS l ON l.id = s.key_id
+     ORDER BY total_tokens DESC, key_id`,
+    { ...within.params, ...params, since_day: dayOf(within.sinceMs), limit: query.limit },
   );
 }
 
@@ -45,26 +54,42 @@ export async function readKeySummary(
   nowMs: number,
 ): Promise<KeySummary> {
   const of = { key_id: key.id, include_internal: query.include_internal };
-  const within = usageFilter({ ...of, since_ms: query.since_ms }, nowMs, { refusals: false });
-  const ever = usageFilter({ ...of, since_ms: 0 }, nowMs, { refusals: false });
+  const within = usageSums(store.db, { ...of, since_ms: query.since_ms }, nowMs);
+  const ever = { ...of, since_ms: 0 };
+  const filter = usageFilter(ever, nowMs, { refusals: false });
   const [[sums], [last]] = await Promise.all([
     store.rows<Omit<KeySummary, "last_used_ms">>(
-      `SELECT ${TOTALS}, ${ENERGY} FROM ${store.db}.usage_raw AS u WHERE ${within.where}`,
+      `SELECT ${SUM_TOTALS}, ${ENERGY} FROM ${within.from} AS u`,
       within.params,
     ),
-    store.rows<{ last_used_ms: number; last_model: string; last_status_code: number }>(
-      `SELECT toUnixTimestamp64Milli(u.ts) AS last_used_ms, u.model AS last_model, u.status_code AS last_status_code
-       FROM ${store.db}.usage_raw AS u WHERE ${ever.where} ORDER BY u.ts DESC, u.request_id DESC LIMIT 1`,
-      ever.params,
+    store.rows<typeof NOTHING_LAST>(
+      `SELECT l.last_used_ms AS last_used_ms, l.last.1 AS last_model, l.last.2 AS last_status_code
+       FROM (${lastRequests(store.db, ever, filter.where)}) AS l`,
+      { ...filter.params, since_day: dayOf(0) },
     ),
   ]);
-  return {
-    ...NOTHING,
-    ...sums,
-    key_id: key.id,
-    tenant_id: key.tenant_id,
-    last_used_ms: last?.last_used_ms ?? 0,
-    last_model: last?.last_model ?? "",
-    last_status_code: last?.last_status_code ?? 0,
-  };
+  return { ...NOTHING, ...NOTHING_LAST, ...sums, ...last, key_id: key.id, tenant_id: key.tenant_id };
+}
+
+/**
+ * Per key its last request among the rows of `where`: id, last_used_ms, and last: (model, status code). Internal traffic
+ * is not in the rollup, so that with it every row is looked at.
+ */
+function lastRequests(
+  db: string,
+  of: {
+    readonly tenant_id?: string | undefined;
+    readonly key_id?: string | undefined;
+    readonly include_internal: boolean;
+  },
+  where: string,
+): string {
+  const days = ["day >= {since_day:Date}"];
+  if (of.tenant_id !== undefined) days.push("tenant_id = {tenant:UUID}");
+  if (of.key_id !== undefined) days.push("key_id = {key:UUID}");
+  const lastDays = `SELECT max(day), key_id FROM ${db}.usage_daily WHERE ${days.join(" AND ")} GROUP BY key_id`;
+  const onLastDay = `AND (toDate(u.ts), u.key_id) IN (${lastDays})`;
+  return `SELECT toString(u.key_id) AS id, toUnixTimestamp64Milli(max(u.ts)) AS last_used_ms,
+      argMax((u.model, u.status_code), (u.ts, u.request_id)) AS last
+    FROM ${db}.usage_raw AS u WHERE ${where} ${of.include_internal ? "" : onLastDay} GROUP BY u.key_id`;
 }

@@ -4,6 +4,9 @@
 import type { Span } from "../../shared/schema/usage-reads.ts";
 import type { AnalyticsStore } from "./store.ts";
 
+/** A span and its row may carry the time of two clocks. */
+const CLOCKS_APART_MS = 3_600_000;
+
 /** In order of their start; none when the request was not traced. Throws 503. */
 export async function readSpans(store: AnalyticsStore, requestId: string): Promise<readonly Span[]> {
   return await store.rows<Span>(
@@ -15,12 +18,25 @@ export async function readSpans(store: AnalyticsStore, requestId: string): Promi
   );
 }
 
-/** Those of the requests that have a span. Throws 503. */
-export async function tracedAmong(store: AnalyticsStore, requestIds: readonly string[]): Promise<ReadonlySet<string>> {
+/** What is known of a request where its spans are looked for. */
+interface Ended {
+  readonly request_id: string;
+  readonly ts_ms: number;
+  readonly total_ms: number;
+}
+
+/** Ids of those of the requests that have a span. Throws 503. */
+export async function tracedAmong(store: AnalyticsStore, requests: readonly Ended[]): Promise<ReadonlySet<string>> {
+  if (requests.length === 0) return new Set();
   const rows = await store.rows<{ request_id: string }>(
     `SELECT DISTINCT toString(s.request_id) AS request_id FROM ${store.db}.spans AS s
-     WHERE s.request_id IN {requests:Array(UUID)}`,
-    { requests: requestIds },
+     WHERE s.request_id IN {requests:Array(UUID)}
+       AND s.start BETWEEN fromUnixTimestamp64Milli({first:Int64}) AND fromUnixTimestamp64Milli({last:Int64})`,
+    {
+      requests: requests.map(({ request_id }) => request_id),
+      first: Math.min(...requests.map(({ ts_ms, total_ms }) => ts_ms - total_ms)) - CLOCKS_APART_MS,
+      last: Math.max(...requests.map(({ ts_ms }) => ts_ms)) + CLOCKS_APART_MS,
+    },
   );
   return new Set(rows.map((row) => row.request_id));
 }

@@ -40,17 +40,24 @@ export class AnalyticsStore {
   }
 
   /** Creates what is missing (decisions §34). Rejects when the store does not answer. */
-  async migrate(): Promise<void> {
+  async migrate(signal: AbortSignal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)): Promise<void> {
     if (this.#migrated) return;
-    for (const { statement } of MIGRATIONS) await this.#client.command({ query: statement(this.db) });
+    for (const { statement } of MIGRATIONS)
+      await this.#client.command({ query: statement(this.db), abort_signal: signal });
     this.#migrated = true;
   }
 
-  /** Rows of a query. Throws 503 `analytics_unavailable`. */
-  async rows<T>(query: string, params: QueryParams): Promise<readonly T[]> {
+  /** Rows of a query, within `withinMs` when the caller can do without them. Throws 503 `analytics_unavailable`. */
+  async rows<T>(query: string, params: QueryParams, withinMs: number = REQUEST_TIMEOUT_MS): Promise<readonly T[]> {
+    const signal = AbortSignal.timeout(withinMs);
     try {
-      await this.migrate();
-      const result = await this.#client.query({ query, query_params: { ...params }, format: "JSONEachRow" });
+      await this.migrate(signal);
+      const result = await this.#client.query({
+        query,
+        query_params: { ...params },
+        format: "JSONEachRow",
+        abort_signal: signal,
+      });
       return await result.json<T>();
     } catch (error) {
       if (error instanceof ClickHouseError && LOST_TABLES.has(error.code)) this.#migrated = false;

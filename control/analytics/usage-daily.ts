@@ -5,6 +5,7 @@
 import type { DailyGroup, DailyUsage, UsageDailyQuery } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
+import { dayOf } from "./usage-sums.ts";
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 7;
@@ -71,8 +72,4 @@ function filter(query: UsageDailyQuery, nowMs: number): { where: string; params:
   add("d.model = {name:String}", "name", query.model);
   if (!query.include_internal) where.push(`d.tenant_id != toUUID('${NIL_UUID}')`);
   return { where: where.join(" AND "), params };
-}
-
-function dayOf(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
 }

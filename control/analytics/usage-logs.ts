@@ -1,14 +1,17 @@
 /**
- * Reads single requests from the ledger, newest first, by keyset cursor (specification `GET /api/v1/usage/logs`).
+ * Reads single requests from the ledger, newest first, by keyset cursor (specification `GET /api/v1/usage/logs`). A page
+ * costs the same wherever the cursor stands and however long the period is.
  */
 
 import type { UsageLogsQuery } from "../../shared/schema/usage.ts";
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
+import { newestFirst, type Window } from "./newest-first.ts";
 import { tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
 
 const DAY_MS = 86_400_000;
 const DEFAULT_LIMIT = 50;
+const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export type LedgerRow = UsageRow & { readonly has_trace: boolean };
 
@@ -25,27 +28,39 @@ export async function readLogs(
   query: UsageLogsQuery,
   nowMs: number,
 ): Promise<readonly LedgerRow[]> {
-  const { where, params } = logFilter(query, nowMs);
-  const traced = `r.request_id IN (SELECT request_id FROM ${store.db}.spans WHERE start >= fromUnixTimestamp64Milli({since:Int64}) - INTERVAL 1 DAY)`;
-  if (query.traced_only === "true") where.push(traced);
-  const rows = await store.rows<UsageRow>(
-    `SELECT ${COLUMNS} FROM ${store.db}.usage_raw AS r
-     WHERE ${where.join(" AND ")} ORDER BY r.ts DESC, toString(r.request_id) DESC LIMIT {limit:UInt32}`,
-    { ...params, limit: query.limit ?? DEFAULT_LIMIT },
-  );
-  const withTrace =
-    rows.length === 0
-      ? null
-      : await tracedAmong(
-          store,
-          rows.map(({ request_id }) => request_id),
-        );
-  return rows.map((row) => ({ ...row, has_trace: withTrace?.has(row.request_id) === true }));
+  const { where, params } = logFilter(query);
+  if (query.traced_only === "true") where.push(`r.request_id IN (${tracedWithin(store.db)})`);
+  const period = {
+    fromMs: query.since_ms ?? nowMs - DAY_MS,
+    aroundMs: Math.min(nowMs, query.until_ms ?? nowMs, query.before_ms ?? nowMs),
+  };
+  const rows = await newestFirst(period, query.limit ?? DEFAULT_LIMIT, async (window, limit) => {
+    const within = windowFilter(window);
+    return await store.rows<UsageRow>(
+      `SELECT ${COLUMNS} FROM ${store.db}.usage_raw AS r WHERE ${[...within.where, ...where].join(" AND ")}
+       ORDER BY r.ts DESC, toString(r.request_id) DESC LIMIT {limit:UInt32}`,
+      { ...params, ...within.params, limit },
+    );
+  });
+  const traced = await tracedAmong(store, rows);
+  return rows.map((row) => ({ ...row, has_trace: traced.has(row.request_id) }));
 }
 
-function logFilter(query: UsageLogsQuery, nowMs: number): { where: string[]; params: QueryParams } {
-  const params: Record<string, string | number> = { since: query.since_ms ?? nowMs - DAY_MS };
-  const where = ["r.ts >= fromUnixTimestamp64Milli({since:Int64})"];
+function windowFilter({ fromMs, beforeMs }: Window): { where: readonly string[]; params: QueryParams } {
+  const from = "r.ts >= fromUnixTimestamp64Milli({from:Int64})";
+  if (beforeMs === null) return { where: [from], params: { from: fromMs } };
+  const end = "r.ts < fromUnixTimestamp64Milli({end:Int64})";
+  return { where: [from, end], params: { from: fromMs, end: beforeMs } };
+}
+
+/** Traced requests that began in the window that is read, or up to a day before it. */
+function tracedWithin(db: string): string {
+  return `SELECT request_id FROM ${db}.spans WHERE start >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 DAY`;
+}
+
+function logFilter(query: UsageLogsQuery): { where: string[]; params: QueryParams } {
+  const params: Record<string, string | number> = {};
+  const where: string[] = [];
   const add = (condition: string, name: string, value: string | number | undefined): void => {
     if (value === undefined) return;
     where.push(condition);
@@ -58,7 +73,12 @@ function logFilter(query: UsageLogsQuery, nowMs: number): { where: string[]; par
   add("r.model = {model:String}", "model", query.model);
   add("r.request_type = {type:String}", "type", query.request_type);
   add("r.session_id = {session:String}", "session", query.session_id);
-  add("startsWith(toString(r.request_id), {prefix:String})", "prefix", query.request_id);
+  const isWhole = query.request_id !== undefined && WHOLE_ID.test(query.request_id);
+  add(
+    isWhole ? "r.request_id = {request:UUID}" : "startsWith(toString(r.request_id), {request:String})",
+    "request",
+    query.request_id,
+  );
   if (query.status === "success") where.push("r.status_code BETWEEN 200 AND 399");
   if (query.status === "error") where.push("r.status_code >= 400");
   if (query.before_ms !== undefined && query.before_request_id !== undefined) {

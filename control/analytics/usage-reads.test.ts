@@ -1,6 +1,8 @@
 /** Aggregated reads against the real engine (decisions §12). */
 import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
+import { listen } from "../../infra/local/listen.ts";
 import {
   keySummariesQuerySchema,
   overviewQuerySchema,
@@ -15,6 +17,7 @@ import { KEY, ledgerRow, TENANT, TestLedger } from "../../test/harness/ledger.ts
 import { DAY_MS, OTHER_KEY, OTHER_TENANT, someTraffic, used } from "../../test/harness/ledger-traffic.ts";
 import { readKeySummaries, readKeySummary } from "./key-summaries.ts";
 import { readSpans } from "./spans.ts";
+import { AnalyticsStore } from "./store.ts";
 import { readCacheUsage, readCosts, readOverviewTotals } from "./usage-costs.ts";
 import { readDaily } from "./usage-daily.ts";
 import { readModelSeries, readSeries, readTenantSeries } from "./usage-series.ts";
@@ -200,6 +203,14 @@ describe("the spans of a request", () => {
 });
 
 describe("a store that is not there", () => {
+  it("is waited for no longer than the caller says", async () => {
+    const silent = await listen(createServer(), "127.0.0.1", 0);
+    const store = new AnalyticsStore({ url: silent.url, db: "gateway", user: "default", password: "" }, ledger.log);
+    await expect(store.rows("SELECT 1", {}, 50)).rejects.toMatchObject({ code: "analytics_unavailable" });
+    await store.close();
+    await silent.close();
+  });
+
   it("is 503 for every read", async () => {
     const absent = ledger.absent();
     await expect(readDaily(absent, usageDailyQuerySchema.parse({}), NOW)).rejects.toMatchObject({ status: 503 });

@@ -9,9 +9,10 @@ import type {
   UsageTotals,
   UsageTotalsQuery,
 } from "../../shared/schema/usage-reads.ts";
-import { GEN_TOKENS_PER_SEC, idText, TOTALS } from "./expressions.ts";
+import { GEN_TOKENS_PER_SEC, idText, SUM_TOTALS, TOTALS } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { usageFilter } from "./usage-filter.ts";
+import { usageSums } from "./usage-sums.ts";
 
 const GROUPS = {
   tenant: { columns: idText("tenant_id"), by: "u.tenant_id" },
@@ -26,9 +27,9 @@ export async function readTotals(
   nowMs: number,
 ): Promise<readonly UsageTotals[]> {
   const { columns, by } = GROUPS[query.group_by];
-  const { where, params } = usageFilter(query, nowMs, { refusals: false });
+  const { from, params } = usageSums(store.db, query, nowMs);
   return await store.rows<UsageTotals>(
-    `SELECT ${columns}, ${TOTALS} FROM ${store.db}.usage_raw AS u WHERE ${where}
+    `SELECT ${columns}, ${SUM_TOTALS} FROM ${from} AS u
      GROUP BY ${by} ORDER BY total_tokens DESC, ${by} LIMIT {limit:UInt32}`,
     { ...params, limit: query.limit },
   );

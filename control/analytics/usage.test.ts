@@ -46,6 +46,32 @@ describe("the tables", () => {
     ).toEqual([{ requests: 2, success: 1, errors: 1, tokens: 12 }]);
   });
 
+  it("fold names that are not registered into one row of the rollup, in a folder from before too", async () => {
+    const columns = "toDate(ts) AS day, tenant_id, key_id, model, count() AS requests";
+    await ledger.run(
+      `ALTER TABLE ${ledger.db}.usage_daily_mv MODIFY QUERY SELECT ${columns} FROM ${ledger.db}.usage_raw GROUP BY day, tenant_id, key_id, model`,
+    );
+    const again = ledger.another();
+    await again.migrate();
+    await again.close();
+    const refused = { admission: "rejected", status_code: 404 } as const;
+    await insert([
+      row({ ...refused, model: "guess-1" }),
+      row({ ...refused, model: "guess-2" }),
+      row({ admission: "rejected", status_code: 429 }),
+      row({ status_code: 404 }),
+    ]);
+    const daily = await ledger.store.rows<{ model: string; n: number }>(
+      `SELECT model, sum(requests) AS n FROM ${ledger.db}.usage_daily GROUP BY model ORDER BY model`,
+      {},
+    );
+    expect(daily).toEqual([
+      { model: "", n: 2 },
+      { model: "m", n: 2 },
+    ]);
+    expect((await logs({ model: "guess-1" })).map((entry) => entry.model)).toEqual(["guess-1"]);
+  });
+
   it("are asked for again when the store has lost them", async () => {
     await ledger.run("DROP DATABASE usage_test");
     await expect(logs()).rejects.toMatchObject({ code: "analytics_unavailable", status: 503 });

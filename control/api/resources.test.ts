@@ -249,6 +249,14 @@ describe("a store that is down", () => {
     expect((await control.request("GET", "/api/v1/stats?cell=nowhere")).status).toBe(404);
   });
 
+  it("leaves the overview its zeros, and what is configured", async () => {
+    const response = await control.request("GET", "/api/v1/overview/summary");
+    expect([response.status, await response.json()]).toMatchObject([
+      200,
+      { requests: 0, tokens: 0, cost: 0, tenant_count: expect.any(Number), key_count: expect.any(Number) },
+    ]);
+  });
+
   it.each(["tenant_id=x", "since_ms=-1", "limit=0", "status=odd", "request_id=zz", "before_ms=5", "request_type=odd"])(
     "comes after the query ?%s is refused",
     async (query) => {

@@ -1,0 +1,90 @@
+/**
+ * What reads cost over much traffic, in rows that the real engine reads, and that sums which come from the rollup are those
+ * of the single requests. `npm run bench:reads` does the same over ten million.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { UsageLog } from "../../shared/schema/usage.ts";
+import type { UsageTotals } from "../../shared/schema/usage-reads.ts";
+import { type FilledControl, startFilledControl } from "../../test/harness/filled-control.ts";
+import { type Fill, filledTenant } from "../../test/harness/ledger-fill.ts";
+import { pageAt } from "../../test/harness/ledger-pages.ts";
+import { ledgerReads } from "../../test/harness/ledger-reads.ts";
+import { DAY_MS } from "../../test/harness/ledger-traffic.ts";
+
+const FILL: Fill = { rows: 200_000, days: 12, tenants: 60, keysEach: 5, models: 12, endMs: Date.now() };
+
+let folder: string;
+let control: FilledControl;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "read-budgets-"));
+  control = await startFilledControl(folder, FILL);
+});
+afterAll(async () => {
+  await control.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("over 200,000 requests", () => {
+  it("every read stays within its budget of rows", async () => {
+    const over: unknown[] = [];
+    for (const { name, path, budgetRows } of ledgerReads(control.stored, [1])) {
+      const { status, rowsRead } = await control.ask(path);
+      if (status !== 200 || rowsRead > budgetRows) over.push({ name, status, rowsRead, budgetRows });
+    }
+    expect(over).toEqual([]);
+  });
+
+  it("page 1 and page 1,000 of the log have the same budget, and keep it", async () => {
+    for (const page of [await pageAt(control, 1), await pageAt(control, 1000)]) {
+      const { status, body, rowsRead } = await control.ask(page.path);
+      expect([status, (body as readonly UsageLog[]).length]).toEqual([200, 50]);
+      expect(rowsRead).toBeLessThanOrEqual(page.budgetRows);
+      expect(page.budgetRows).toBeLessThan(FILL.rows / 5);
+    }
+  });
+
+  it("a page is the rows that sorting all of them gives", async () => {
+    const page = await pageAt(control, 700);
+    const { body } = await control.ask(page.path);
+    const expected = await control.rows<{ id: string }>(
+      `SELECT toString(r.request_id) AS id FROM gateway.usage_raw AS r
+       WHERE request_type NOT IN ('health_probe', 'benchmark')
+       ORDER BY ts DESC, toString(r.request_id) DESC LIMIT 50 OFFSET ${699 * 50}`,
+    );
+    expect((body as readonly UsageLog[]).map(({ request_id }) => request_id)).toEqual(expected.map(({ id }) => id));
+  });
+});
+
+describe("sums of whole days from the rollup", () => {
+  it("are those of the single requests, whatever the period", async () => {
+    const instant = fc.integer({ min: FILL.endMs - (FILL.days + 2) * DAY_MS, max: FILL.endMs + DAY_MS });
+    const groups = { tenant: "tenant_id", key: "key_id", model: "model" } as const;
+    const group = fc.constantFrom(...(["tenant", "key", "model"] as const));
+    await fc.assert(
+      fc.asyncProperty(instant, instant, group, fc.boolean(), async (one, other, by, ofOne) => {
+        const [since, until] = [Math.min(one, other), Math.max(one, other)];
+        const whose = ofOne ? `&tenant_id=${filledTenant(5)}` : "";
+        const { body } = await control.ask(
+          `/usage?group_by=${by}&since_ms=${since}&until_ms=${until}&limit=10000${whose}`,
+        );
+        const expected = await control.rows<{ id: string; requests: number; tokens: number }>(
+          `SELECT toString(r.${groups[by]}) AS id, count() AS requests, sum(r.total_tokens) AS tokens
+           FROM gateway.usage_raw AS r
+           WHERE request_type NOT IN ('health_probe', 'benchmark')
+             AND tenant_id != toUUID('00000000-0000-0000-0000-000000000000')
+             AND ts BETWEEN fromUnixTimestamp64Milli(toInt64(${since})) AND fromUnixTimestamp64Milli(toInt64(${until}))
+             ${ofOne ? `AND tenant_id = '${filledTenant(5)}'` : ""} GROUP BY id`,
+        );
+        const told = (body as readonly UsageTotals[]).map((row) => [row[groups[by]], [row.requests, row.total_tokens]]);
+        expect(new Map(told as [string, number[]][])).toEqual(
+          new Map(expected.map((row) => [row.id, [row.requests, row.tokens]])),
+        );
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

@@ -1,0 +1,47 @@
+/**
+ * Asking a read a few times, and the table of what was measured.
+ */
+import Table from "cli-table3";
+import type { FilledControl, MeasuredAnswer } from "../harness/filled-control.ts";
+import type { LedgerRead } from "../harness/ledger-reads.ts";
+
+/** A read with its answers; the first finds nothing in the engine's own memory. */
+export interface MeasuredRead {
+  readonly read: LedgerRead;
+  readonly answers: readonly MeasuredAnswer[];
+  /** Answered, each time, and from no more rows than its budget. */
+  readonly isWithin: boolean;
+}
+
+/** Asks `rounds` times, one after the other. */
+export async function measureRead(control: FilledControl, read: LedgerRead, rounds: number): Promise<MeasuredRead> {
+  const answers: MeasuredAnswer[] = [];
+  for (let round = 0; round < rounds; round += 1) answers.push(await control.ask(read.path));
+  const isWithin = answers.every(({ status, rowsRead }) => status === 200 && rowsRead <= read.budgetRows);
+  return { read, answers, isWithin };
+}
+
+/** One line per read: times in ms, rows and megabytes that the engine read at most. */
+export function readTable(measured: readonly MeasuredRead[]): string {
+  const table = new Table({
+    head: ["read", "answered", "p50 ms", "max ms", "rows read", "budget", "MB read", ""],
+    colAligns: ["left", "right", "right", "right", "right", "right", "right", "left"],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const { read, answers, isWithin } of measured) {
+    const times = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
+    const most = (field: "rowsRead" | "bytesRead"): number => Math.max(...answers.map((answer) => answer[field]));
+    const [{ status, body }] = answers as [MeasuredAnswer];
+    table.push([
+      read.name,
+      status === 200 ? `${Array.isArray(body) ? body.length : 1}` : `status ${status}`,
+      (times[Math.floor(times.length / 2)] ?? 0).toFixed(0),
+      (times.at(-1) ?? 0).toFixed(0),
+      most("rowsRead").toLocaleString("en"),
+      read.budgetRows.toLocaleString("en"),
+      (most("bytesRead") / 1e6).toFixed(1),
+      isWithin ? "" : "OVER",
+    ]);
+  }
+  return table.toString();
+}

@@ -1,0 +1,173 @@
+/**
+ * Every read of the Management API that the analytics store answers, as the console and finance ask it of a {@link Fill},
+ * over some days and all of it. Each has a budget of rows that the engine may read for it, from the rows that lie in
+ * its period: none depends on how much is stored besides.
+ */
+import { type Fill, filledKey, filledModel, filledTenant } from "./ledger-fill.ts";
+import { DAY_MS } from "./ledger-traffic.ts";
+
+/** Rows that the engine reads at once, at least. */
+const GRANULE = 8192;
+
+/** Granules that a search through windows reads more than once, at their edges and for the rows it shows. */
+const EDGES = 16;
+
+/** What is stored, as budgets see it. */
+export interface Stored {
+  readonly fill: Fill;
+  readonly rollupRows: number;
+  readonly spanRows: number;
+  /** A request in the middle of the fill. */
+  readonly requestId: string;
+}
+
+export interface LedgerRead {
+  readonly name: string;
+  /** Under `/api/v1`. */
+  readonly path: string;
+  readonly budgetRows: number;
+}
+
+/** A period of whole days until the end of the fill, with what its kinds of reads may cost. */
+interface Asked {
+  readonly name: string;
+  readonly days: number;
+  /** Query that asks for it. */
+  readonly since: string;
+  /** A look at every request of the period. */
+  readonly scan: number;
+  /** Sums: the rollup for whole days, single requests for a day in all. */
+  readonly sums: number;
+  /** Days of the rollup. */
+  readonly daily: number;
+  /** A page whose rows lie dense, with its marks of traces. */
+  readonly page: number;
+  /** A page of which every tenth to hundredth row is one: a few days of little traffic, or hours of much. */
+  readonly near: number;
+  /** A page that is looked for through the whole period. */
+  readonly search: number;
+}
+
+function asked(days: number, { fill, rollupRows, spanRows }: Stored): Asked {
+  const perDay = fill.rows / fill.days;
+  const within = (count: number): number =>
+    Math.ceil(Math.min(perDay * (count + 1), perDay * count + 2 * GRANULE, fill.rows));
+  const daily = Math.ceil(Math.min(rollupRows, (rollupRows / fill.days) * (days + 1) + 4 * GRANULE));
+  const spansOf = (count: number): number => Math.ceil(Math.min(spanRows, (spanRows / fill.days) * count));
+  const page = 3 * GRANULE + spansOf(2);
+  return {
+    name: days === fill.days ? "all" : `${days} d`,
+    days,
+    since: `since_ms=${fill.endMs - days * DAY_MS}`,
+    scan: within(days),
+    sums: within(1) + (days > 1 ? daily : 0),
+    daily,
+    page,
+    near: Math.min(within(3), 10 * GRANULE) + page + spansOf(12),
+    search: within(days) + page + 3 * spansOf(days + 4) + EDGES * GRANULE,
+  };
+}
+
+/** The reads over each of these periods, in days; the last one is everything. */
+export function ledgerReads(stored: Stored, someDays: readonly number[]): readonly LedgerRead[] {
+  const { fill } = stored;
+  const periods = [...someDays, fill.days].map((days) => asked(days, stored));
+  return periods.flatMap((period) => [
+    ...sums(period, fill, stored.rollupRows),
+    ...scans(period),
+    ...daily(period, fill),
+    ...pages(period, fill, stored),
+  ]);
+}
+
+/** The page of requests after `cursor`, which says where it stands. */
+export function ledgerPage(stored: Stored, name: string, cursor: string): LedgerRead {
+  const { since, page } = asked(stored.fill.days, stored);
+  return { name, path: `/usage/logs?${since}${cursor}`, budgetRows: page };
+}
+
+const tenant = `tenant_id=${filledTenant(3)}`;
+const model = `model=${filledModel(3)}`;
+const quiet = (fill: Fill): string => filledKey(fill, fill.tenants - 1, fill.keysEach - 1);
+
+function sums({ name, since, sums: budget, scan }: Asked, fill: Fill, rollupRows: number): readonly LedgerRead[] {
+  const read = (what: string, path: string, budgetRows = budget): LedgerRead => ({
+    name: `${what}, ${name}`,
+    path: `${path}${path.includes("?") ? "&" : "?"}${since}`,
+    budgetRows,
+  });
+  // the day of a key's last request comes from the rollup, as far back as it goes, and then a day or two are looked at
+  const last = Math.ceil(Math.min(fill.rows, 3 * (fill.rows / fill.days) + 4 * GRANULE));
+  return [
+    read("usage by tenant", "/usage"),
+    read("usage by key", "/usage?group_by=key"),
+    read("usage by model", "/usage?group_by=model"),
+    read("usage of a tenant by key", `/usage?group_by=key&${tenant}`),
+    read("usage with internal", "/usage?include_internal=true", scan),
+    read("usage/keys", "/usage/keys"),
+    read("usage/keys/summary", "/usage/keys/summary", budget + rollupRows + last),
+    read("usage/keys/summary of a tenant", `/usage/keys/summary?${tenant}`, budget + rollupRows + last),
+    read("keys/id/usage, busy", `/keys/${filledKey(fill, 0, 0)}/usage`, budget + rollupRows + last),
+    read("keys/id/usage, quiet", `/keys/${quiet(fill)}/usage`, budget + rollupRows + last),
+    read("costs", "/costs"),
+    read("costs of a tenant", `/costs?${tenant}`),
+  ];
+}
+
+function scans({ name, since, scan }: Asked): readonly LedgerRead[] {
+  const paths = {
+    "usage/models": "/usage/models?",
+    "usage/models of a tenant": `/usage/models?${tenant}&`,
+    "usage/series": "/usage/series?bucket_ms=3600000&",
+    "usage/series of a tenant": `/usage/series?bucket_ms=3600000&${tenant}&`,
+    "usage/series/tenants": "/usage/series/tenants?bucket_ms=86400000&",
+    "usage/series/models": "/usage/series/models?bucket_ms=21600000&",
+    "usage/series/models of one": `/usage/series/models?bucket_ms=3600000&${model}&`,
+    "usage/breakdown": "/usage/breakdown?",
+    "usage/breakdown of a model": `/usage/breakdown?${model}&`,
+    "usage/cache": "/usage/cache?",
+    "overview/summary": "/overview/summary?",
+  };
+  return Object.entries(paths).map(([what, path]) => ({
+    name: `${what}, ${name}`,
+    path: `${path}${since}`,
+    budgetRows: scan,
+  }));
+}
+
+function daily({ name, days, daily: budgetRows }: Asked, fill: Fill): readonly LedgerRead[] {
+  const start = `start_day=${new Date(fill.endMs - days * DAY_MS).toISOString().slice(0, 10)}`;
+  const read = (what: string, query: string): LedgerRead => ({
+    name: `usage/daily ${what}, ${name}`,
+    path: `/usage/daily?${query}&${start}`,
+    budgetRows,
+  });
+  return [
+    ...["day", "tenant", "key", "model", "key_model"].map((group) => read(`by ${group}`, `group_by=${group}`)),
+    read("of a key", `key_id=${quiet(fill)}`),
+  ];
+}
+
+function pages({ name, since, page, near, search }: Asked, fill: Fill, stored: Stored): readonly LedgerRead[] {
+  const read = (what: string, query: string, budgetRows: number): LedgerRead => ({
+    name: `usage/logs ${what}, ${name}`,
+    path: `/usage/logs?${query}${query === "" ? "" : "&"}${since}`,
+    budgetRows,
+  });
+  return [
+    read("newest", "", page),
+    read("of 200", "limit=200", page),
+    read("answered", "status=success", page),
+    read("of a busy tenant", `tenant_id=${filledTenant(0)}`, page),
+    read("of a quiet key", `key_id=${quiet(fill)}`, search),
+    read("of a model", model, near),
+    read("of a type", "request_type=embedding", near),
+    read("of a type that is not there", "request_type=image", search),
+    read("of a session that is not there", "session_id=none-such", search),
+    read("failed", "status=error", near),
+    read("traced", "traced_only=true", near),
+    read("traced of a quiet key", `traced_only=true&key_id=${quiet(fill)}`, search),
+    read("by request id", `request_id=${stored.requestId}`, search),
+    read("by its beginning", `request_id=${stored.requestId.slice(0, 8)}`, search),
+  ];
+}
