@@ -23,6 +23,7 @@ import type { ControlEnv } from "./env.ts";
 import { composeHealth } from "./health/compose.ts";
 import type { Prober } from "./health/prober.ts";
 import { JobLeases } from "./job-leases.ts";
+import { JobRuns } from "./job-runs.ts";
 import type { Job } from "./jobs.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
 import { Cells } from "./publish/cells.ts";
@@ -55,6 +56,8 @@ export interface Deps {
   readonly prober: Prober;
   readonly metrics: Hono;
   readonly jobs: readonly Job[];
+  /** Is told of each of their runs. */
+  readonly runs: JobRuns;
   /** Of the jobs that run on one replica. */
   readonly leases: JobLeases;
 }
@@ -169,8 +172,10 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     ...(env.modelHealth.enabled ? [probing(health.prober)] : []),
     { name: "compare", replicas: "one", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
   ];
+  const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
+  const runs = new JobRuns({ replica, log });
   const leases = new JobLeases(db, {
-    holder: connection.exclusive ? SOLE_HOLDER : randomUUID(),
+    holder: replica,
     names: jobs.filter(({ replicas }) => replicas === "one").map(({ name }) => name),
     nowMs: () => performance.now(),
     log,
@@ -190,8 +195,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     version: readVersion(),
     log,
   });
-  const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending() });
-  return { connection, analytics, prepare, syncAtStart, app, metrics, jobs, leases, prober: health.prober };
+  const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs });
+  return { connection, analytics, prepare, syncAtStart, app, metrics, jobs, leases, runs, prober: health.prober };
 }
 
 /** Every replica looks for models that are due: they share them by row locks. */

@@ -1,8 +1,9 @@
 import { pino } from "pino";
 import { expect, it, vi } from "vitest";
+import { JobRuns } from "./job-runs.ts";
 import { startJobs } from "./jobs.ts";
 
-const log = pino({ level: "silent" });
+const runs = new JobRuns({ replica: "a", log: pino({ level: "silent" }) });
 const everywhere = { holds: () => true };
 
 it("runs a job again after a failure, and one turn at a time", async () => {
@@ -28,7 +29,7 @@ it("runs a job again after a failure, and one turn at a time", async () => {
       },
     ],
     everywhere,
-    log,
+    runs,
   );
   await enough.promise;
   await stop();
@@ -55,7 +56,7 @@ it("waits at its end for what is running, and starts nothing after", async () =>
       },
     ],
     everywhere,
-    log,
+    runs,
   );
   await started.promise;
   const stopped = stop();
@@ -71,7 +72,7 @@ it("runs soon after the start what runs once an hour, and again within a minute 
     turns += 1;
     if (turns === 1) throw new Error("store is down");
   };
-  const stop = startJobs([{ name: "hourly", replicas: "each", everyMs: 3_600_000, run }], everywhere, log);
+  const stop = startJobs([{ name: "hourly", replicas: "each", everyMs: 3_600_000, run }], everywhere, runs);
   try {
     await vi.advanceTimersByTimeAsync(5000);
     expect(turns).toBe(1);
@@ -99,7 +100,7 @@ it("runs a job of one replica only while it holds its lease, others always", asy
       turns[replicas] += 1;
     },
   }));
-  const stop = startJobs(jobs, { holds: (name) => held && name === "one" }, log);
+  const stop = startJobs(jobs, { holds: (name) => held && name === "one" }, runs);
   try {
     await vi.advanceTimersByTimeAsync(5000);
     expect(turns).toEqual({ one: 0, each: 1 });

@@ -1,9 +1,9 @@
 /**
- * The background jobs: each named, one turn at a time, the first one soon after the start. A failure is logged and tried
- * again within a minute. A job of one replica runs where its lease is (job-leases.ts); all end when the service does.
+ * The background jobs: each named, one turn at a time, the first one soon after the start. A failure is tried again within a
+ * minute; of every run it is told (job-runs.ts). A job of one replica runs where its lease is (job-leases.ts); all end when the service does.
  */
-import type { Logger } from "pino";
 import type { Leases } from "./job-leases.ts";
+import type { JobRuns } from "./job-runs.ts";
 
 /** A job that runs every hour does not wait for one: stores and cells that start beside it are there by then. */
 const FIRST_WITHIN_MS = 5000;
@@ -17,23 +17,25 @@ export interface Job {
   readonly everyMs: number;
   /** `one`: on the replica that holds its lease; `each`: what keeps state of a process. */
   readonly replicas: "one" | "each";
+  /** Numbers of what it answers, a number or a record, are told as what was done. */
   readonly run: () => Promise<unknown>;
 }
 
 /** Starts jobs; the answer stops them and waits for what is running. */
-export function startJobs(jobs: readonly Job[], leases: Leases, log: Logger): () => Promise<void> {
-  const stops = jobs.map((job) => startJob(job, leases, log));
+export function startJobs(jobs: readonly Job[], leases: Leases, runs: JobRuns): () => Promise<void> {
+  for (const job of jobs) runs.expect(job);
+  const stops = jobs.map((job) => startJob(job, leases, runs));
   return async () => {
     await Promise.all(stops.map(async (stop) => await stop()));
   };
 }
 
-function startJob(job: Job, leases: Leases, log: Logger): () => Promise<void> {
+function startJob(job: Job, leases: Leases, runs: JobRuns): () => Promise<void> {
   let stopped = false;
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;
   const turn = async (): Promise<void> => {
-    const waitMs = await nextAfter(job, leases, log);
+    const waitMs = await nextAfter(job, leases, runs);
     if (!stopped) timer = schedule(waitMs);
   };
   const schedule = (waitMs: number): NodeJS.Timeout =>
@@ -49,13 +51,16 @@ function startJob(job: Job, leases: Leases, log: Logger): () => Promise<void> {
 }
 
 /** Runs a job if it is this replica's to run; answers how long to wait until the next turn. */
-async function nextAfter(job: Job, leases: Leases, log: Logger): Promise<number> {
+async function nextAfter(job: Job, leases: Leases, runs: JobRuns): Promise<number> {
   if (job.replicas === "one" && !leases.holds(job.name)) return Math.min(job.everyMs, LOOK_EVERY_MS);
+  const startedMs = performance.now();
+  const spent = (): number => performance.now() - startedMs;
   try {
-    await job.run();
+    const result = await job.run();
+    runs.tell(job, { outcome: "ok", durationMs: spent(), result });
     return job.everyMs;
   } catch (error) {
-    log.warn({ event: "job_failed", job: job.name, reason: error instanceof Error ? error.name : "unknown" });
+    runs.tell(job, { outcome: "failed", durationMs: spent(), error });
     return Math.min(job.everyMs, AGAIN_WITHIN_MS);
   }
 }

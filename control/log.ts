@@ -1,28 +1,23 @@
 /**
- * The control service's log: JSON lines on stderr, with one list of what is never printed.
+ * The control service's log: JSON lines on stderr. What the list of secrets names is in none of them, as a field or within a
+ * text (shared/redaction.ts).
  */
-import { type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
+import { CENSORED, censored, SECRET_FIELDS } from "../shared/redaction.ts";
 
-const REDACTED = [
-  "authorization",
-  "api_key",
-  "auth_header",
-  "secret",
-  "password",
-  "token",
-  "*.authorization",
-  "*.api_key",
-  "*.auth_header",
-  "*.secret",
-  "*.password",
-  "*.token",
-];
+/** A field of this name at the top of a line, and one level below. */
+const REDACTED = SECRET_FIELDS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]);
 
 /** A logger; stdout stays free for the line that tells the launcher where the service listens. */
-export function createLog(): Logger {
+export function createLog(to: DestinationStream = pino.destination({ fd: 2, sync: true })): Logger {
   return pino(
-    { base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: REDACTED, censor: "[redacted]" } },
-    pino.destination({ fd: 2, sync: true }),
+    {
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: REDACTED, censor: CENSORED },
+      hooks: { streamWrite: censored },
+    },
+    to,
   );
 }
 

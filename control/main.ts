@@ -35,7 +35,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   const admin = await listen(deps.app.fetch, env.adminListen, "GATEWAY_ADMIN_LISTEN");
   const metrics = await listen(deps.metrics.fetch, env.metricsListen, "GATEWAY_METRICS_LISTEN");
   const stopLeases = deps.leases.start();
-  const stopJobs = startJobs(deps.jobs, deps.leases, log);
+  const stopJobs = startJobs(deps.jobs, deps.leases, deps.runs);
   process.stdout.write(
     `${JSON.stringify({ event: "listening", admin: addressOf(admin), metrics: addressOf(metrics) })}\n`,
   );

@@ -1,7 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pino } from "pino";
 import { afterEach, expect, it } from "vitest";
 import type { CellMetrics } from "../../shared/internal.ts";
+import { JobRuns } from "../job-runs.ts";
 import { type CellAddress, Cells } from "../publish/cells.ts";
 import { createMetricsApp, renderCells } from "./listener.ts";
 
@@ -35,7 +37,11 @@ function counter(name: string, value: number): CellMetrics {
 }
 
 const metricsOf = async (addresses: readonly CellAddress[], outboxPending = async () => await Promise.resolve(3)) =>
-  createMetricsApp({ cells: new Cells(addresses, "internal"), outboxPending });
+  createMetricsApp({
+    cells: new Cells(addresses, "internal"),
+    outboxPending,
+    runs: new JobRuns({ replica: "a", log: pino({ level: "silent" }) }),
+  });
 
 it("merges every cell that answers into one family, and passes over one that does not", async () => {
   const asked: string[] = [];

@@ -5,6 +5,7 @@
 import { Hono } from "hono";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { MetricFamily } from "../../shared/internal.ts";
+import type { JobRuns } from "../job-runs.ts";
 import type { Cells } from "../publish/cells.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -16,6 +17,7 @@ export interface MetricsDeps {
   readonly cells: Cells;
   /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
   readonly outboxPending: () => Promise<number>;
+  readonly runs: Pick<JobRuns, "counter">;
 }
 
 /** Answers `/metrics` and `/ready`; every other path is 404. */
@@ -33,6 +35,7 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
     labelNames: ["cell"],
     registers: [registry],
   });
+  registry.registerMetric(deps.runs.counter);
   const app = new Hono();
   app.get("/metrics", async (c) => {
     const answers = await Promise.all(

@@ -45,12 +45,14 @@ export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
   metric("cell", "counter", "gateway_mcp_requests_total", ["server", "status"], 0),
   metric("cell", "counter", "gateway_upstream_attempts_total", ["outcome"], 5),
   metric("cell", "gauge", "gateway_telemetry_dropped"),
+  metric("cell", "gauge", "gateway_telemetry_aside"),
   metric("cell", "gauge", "gateway_spill_bytes"),
   metric("cell", "counter", "gateway_budget_unchecked_total"),
   metric("cell", "counter", "gateway_jwt_verify_total", ["result"], 4),
   metric("cell", "counter", "gateway_jwks_refresh_total", ["issuer_index", "result"], 0),
   metric("cell", "counter", "gateway_otel_spans_dropped_total", ["reason"], 2),
   metric("control", "gauge", "gateway_cell_up"),
+  metric("control", "counter", "gateway_job_runs_total", ["job", "outcome"]),
   metric("control", "gauge", "gateway_outbox_pending"),
 ];
 
