@@ -5,12 +5,15 @@
  */
 import type { Logger } from "pino";
 import { Counter } from "prom-client";
-import type { Job } from "./jobs.ts";
 
 /** Jobs that run less often are told of each time. */
 const OFTEN_MS = 60_000;
 
-export type JobOutcome = "ok" | "failed";
+/** What is told of a job: its name, and how long it waits from the end of a run to the next. */
+export interface JobName {
+  readonly name: string;
+  readonly everyMs: number;
+}
 
 /** How a run ended. */
 export type JobEnd =
@@ -38,12 +41,12 @@ export class JobRuns {
   }
 
   /** Shows a job with 0 from the start (decisions §37). */
-  expect({ name }: Pick<Job, "name">): void {
+  expect({ name }: JobName): void {
     for (const outcome of ["ok", "failed"] as const) this.counter.inc({ job: name, outcome }, 0);
   }
 
   /** Tells of a run that has ended. */
-  tell({ name, everyMs }: Pick<Job, "name" | "everyMs">, end: JobEnd): void {
+  tell({ name, everyMs }: JobName, end: JobEnd): void {
     const { replica, log } = this.#options;
     const { outcome, durationMs } = end;
     this.counter.inc({ job: name, outcome });

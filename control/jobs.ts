@@ -3,7 +3,7 @@
  * minute; of every run it is told (job-runs.ts). A job of one replica runs where its lease is (job-leases.ts); all end when the service does.
  */
 import type { Leases } from "./job-leases.ts";
-import type { JobRuns } from "./job-runs.ts";
+import type { JobName, JobRuns } from "./job-runs.ts";
 
 /** A job that runs every hour does not wait for one: stores and cells that start beside it are there by then. */
 const FIRST_WITHIN_MS = 5000;
@@ -11,10 +11,7 @@ const AGAIN_WITHIN_MS = 60_000;
 /** How often a replica without the lease looks whether it has it now. */
 const LOOK_EVERY_MS = 500;
 
-export interface Job {
-  readonly name: string;
-  /** From the end of a turn to the next. */
-  readonly everyMs: number;
+export interface Job extends JobName {
   /** `one`: on the replica that holds its lease; `each`: what keeps state of a process. */
   readonly replicas: "one" | "each";
   /** Numbers of what it answers, a number or a record, are told as what was done. */
