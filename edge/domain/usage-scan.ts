@@ -4,7 +4,12 @@
  * in their first event. Bytes arrive split anywhere; nothing is held but head and tail.
  */
 
+import { concat } from "./json-bytes.ts";
+
 export const TAIL_BYTES = 16 * 1024;
+const KEPT_MIN_BYTES = 1024;
+/** Room behind the tail, so that it is not moved for every chunk. */
+const KEPT_MAX_BYTES = 2 * TAIL_BYTES;
 
 const INPUT = /"(?:prompt_tokens|input_tokens)"\s*:\s*(\d+)/g;
 const OUTPUT = /"(?:completion_tokens|output_tokens)"\s*:\s*(\d+)/g;
@@ -15,20 +20,19 @@ export interface ReportedUsage {
 }
 
 export class UsageScan {
-  #head = new Uint8Array(0);
-  #tail = new Uint8Array(0);
+  /** The last bytes, from its start to `#end`: at least the tail. Moved together when there is no room behind them. */
+  #kept = new Uint8Array(KEPT_MIN_BYTES);
+  #end = 0;
+  /** The first bytes, once they are no longer among the kept ones. */
+  #head: Uint8Array | null = null;
   #bytes = 0;
 
   push(chunk: Uint8Array): void {
     this.#bytes += chunk.byteLength;
-    if (this.#head.byteLength < TAIL_BYTES)
-      this.#head = joined(this.#head, chunk.subarray(0, TAIL_BYTES - this.#head.byteLength));
-    if (chunk.byteLength >= TAIL_BYTES) {
-      this.#tail = chunk.slice(chunk.byteLength - TAIL_BYTES);
-      return;
-    }
-    const kept = Math.min(this.#tail.byteLength, TAIL_BYTES - chunk.byteLength);
-    this.#tail = joined(this.#tail.subarray(this.#tail.byteLength - kept), chunk);
+    if (chunk.byteLength > this.#kept.byteLength - this.#end) this.#makeRoom(chunk);
+    const tail = chunk.subarray(Math.max(0, chunk.byteLength - TAIL_BYTES));
+    this.#kept.set(tail, this.#end);
+    this.#end += tail.byteLength;
   }
 
   /** Bytes seen in all. */
@@ -38,19 +42,35 @@ export class UsageScan {
 
   /** What the body reports, or null when it reports nothing. */
   usage(): ReportedUsage | null {
-    const tail = new TextDecoder().decode(this.#tail);
+    const kept = this.#kept.subarray(0, this.#end);
+    const tail = new TextDecoder().decode(kept.subarray(Math.max(0, kept.byteLength - TAIL_BYTES)));
     const inputTokens = lastNumber(tail, INPUT);
     const outputTokens = lastNumber(tail, OUTPUT);
     if (inputTokens === null && outputTokens === null) return null;
-    return { inputTokens: inputTokens ?? lastNumber(new TextDecoder().decode(this.#head), INPUT), outputTokens };
+    const head = this.#head ?? kept.subarray(0, TAIL_BYTES);
+    return { inputTokens: inputTokens ?? lastNumber(new TextDecoder().decode(head), INPUT), outputTokens };
+  }
+
+  /** Room for the end of the chunk: what the tail does not need goes, then the room grows. */
+  #makeRoom(chunk: Uint8Array): void {
+    const coming = Math.min(chunk.byteLength, TAIL_BYTES);
+    if (this.#end + chunk.byteLength > KEPT_MAX_BYTES) {
+      this.#head ??= headOf(this.#kept.subarray(0, this.#end), chunk);
+      const still = Math.min(this.#end, TAIL_BYTES - coming);
+      this.#kept.copyWithin(0, this.#end - still, this.#end);
+      this.#end = still;
+    }
+    const needed = this.#end + coming;
+    if (needed <= this.#kept.byteLength) return;
+    const roomier = new Uint8Array(Math.min(2 * needed, KEPT_MAX_BYTES));
+    roomier.set(this.#kept.subarray(0, this.#end));
+    this.#kept = roomier;
   }
 }
 
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(a.byteLength + b.byteLength);
-  out.set(a);
-  out.set(b, a.byteLength);
-  return out;
+/** The first 16 KiB of what has come. */
+function headOf(first: Uint8Array, next: Uint8Array): Uint8Array {
+  return concat([first.subarray(0, TAIL_BYTES), next.subarray(0, Math.max(0, TAIL_BYTES - first.byteLength))]);
 }
 
 function lastNumber(text: string, pattern: RegExp): number | null {

@@ -2,12 +2,13 @@
 import { describe, expect, it, vi } from "vitest";
 import type { UpstreamCall } from "../ports.ts";
 import { run } from "./run.ts";
+import { IdentityTransform } from "./testing/identity-transform.ts";
 import { modelOf } from "./testing/records.ts";
-import { endpoint, hangs, hosts, refuses, type Script, status, worldOf } from "./testing/upstreams.ts";
+import { bodyOf, endpoint, hangs, hosts, refuses, type Script, status, worldOf } from "./testing/upstreams.ts";
 import type { World } from "./testing/world.ts";
 
 // The runtime's own class; without arguments the standard one passes everything through as well.
-vi.stubGlobal("IdentityTransformStream", TransformStream);
+vi.stubGlobal("IdentityTransformStream", IdentityTransform);
 
 const body = JSON.stringify({ model: "tiny", stream: true, messages: [{ role: "user", content: "hello" }] });
 
@@ -100,13 +101,11 @@ describe("what operators are told", () => {
 
   it("of a stream that breaks is how far it came", async () => {
     const broken = async (): Promise<Response> => {
-      const pieces = ["data: {}\n\n", "data: {"].map((text) => new TextEncoder().encode(text));
-      const body = new ReadableStream<Uint8Array>({
-        pull: (controller) => {
-          const next = pieces.shift();
-          if (next === undefined) controller.error(new Error("reset"));
-          else controller.enqueue(next);
-        },
+      const pieces = ["data: {}\n\n", "data: {"].map((text) => Uint8Array.from(Buffer.from(text)));
+      const body = bodyOf(() => {
+        const next = pieces.shift();
+        if (next === undefined) throw new Error("reset");
+        return next;
       });
       return new Response(body, { headers: { "content-type": "text/event-stream" } });
     };

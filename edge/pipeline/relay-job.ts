@@ -10,6 +10,8 @@ export type BodyEnd = "complete" | "broken" | "gone";
 export interface RelayJob {
   readonly body: ReadableStream<Uint8Array>;
   readonly stop: Stop;
+  /** Epoch ms. */
+  readonly clock: () => number;
   /** The client reads server-sent events: a break can be told in-band. */
   readonly events: boolean;
   /** The usage event is the gateway's own and is kept from the client. */

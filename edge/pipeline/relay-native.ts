@@ -1,14 +1,18 @@
 /**
  * The relay whose bytes never pass through JavaScript on their way to the client: a tee, one branch piped natively, the
- * other drained a few times a second for the usage report (design §3 law 5 a). The pipe's rejection tells that the client
- * is gone; then the other branch is cancelled, or the upstream would run on.
+ * other drained now and then for the usage report (design §3 law 5 a). The pipe's rejection tells that the client is gone;
+ * then the other branch is cancelled, or the upstream would run on.
  */
 
 import type { BodyEnd, Relay, RelayJob } from "./relay-job.ts";
-import { tellBreak } from "./relay-pump.ts";
+import { Outlet, tellBreak } from "./relay-outlet.ts";
 
-const DRAIN_EVERY_MS = 200;
-const DRAIN_MIN_BYTES = 64 * 1024;
+/** How long a branch that fills slowly is left alone, and one that fills fast: what it holds is memory. */
+const DRAIN_SLOW_MS = 1000;
+const DRAIN_FAST_MS = 200;
+/** A drain that gives this much is a fast one. */
+const FAST_BYTES = 16 * 1024;
+const DRAIN_MIN_BYTES = 4 * 1024;
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /** Starts the pipe and the drain. */
@@ -33,26 +37,39 @@ async function carry(
   const whole = await piped;
   if (!whole) await reader.cancel().catch(() => undefined);
   const sourceEnded = await drained;
-  const writer = writable.getWriter();
-  writer.closed.catch(() => undefined);
-  if (whole && sourceEnded) {
-    await writer.close().catch(() => undefined);
-    return job.stop.clientGone ? "gone" : "complete";
+  const outlet = new Outlet(job, writable.getWriter());
+  try {
+    if (whole && sourceEnded) {
+      await outlet.close().catch(() => undefined);
+      return job.stop.clientGone ? "gone" : "complete";
+    }
+    // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
+    if (!job.stop.clientGone && (await tellBreak(job, outlet, "\n\n"))) return "broken";
+    job.stop.abort();
+    await outlet.abort();
+    return "gone";
+  } finally {
+    outlet.release();
   }
-  // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
-  if (!job.stop.clientGone && (await tellBreak(job, writer, "\n\n"))) return "broken";
-  job.stop.abort();
-  await writer.abort(new Error("relay ended")).catch(() => undefined);
-  return "gone";
 }
 
 /** Reads the scan branch until it ends. True when it ended as a whole body does. */
 async function drain(job: RelayJob, reader: ReadableStreamBYOBReader, piped: Promise<boolean>): Promise<boolean> {
   let size = DRAIN_MIN_BYTES;
   let over = false;
+  let wake: (() => void) | null = null;
   void piped.then(() => {
     over = true;
+    wake?.();
   });
+  /** A while, or until the pipe has ended. */
+  const pause = async (ms: number): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    wake = resolve;
+    const timer = setTimeout(resolve, ms);
+    await promise;
+    clearTimeout(timer);
+  };
   try {
     for (;;) {
       const { done, value } = await reader.read(new Uint8Array(size));
@@ -62,7 +79,7 @@ async function drain(job: RelayJob, reader: ReadableStreamBYOBReader, piped: Pro
       }
       if (done) return true;
       if (value.byteLength === size) size = Math.min(size * 2, DRAIN_MAX_BYTES);
-      else if (!over) await Promise.race([piped, scheduler.wait(DRAIN_EVERY_MS)]);
+      else if (!over) await pause(value.byteLength < FAST_BYTES ? DRAIN_SLOW_MS : DRAIN_FAST_MS);
     }
   } catch {
     return false;

@@ -79,6 +79,7 @@ export function relay(call: Call, relayed: Relayed): Response {
   const job: RelayJob = {
     body: response.body,
     stop,
+    clock: call.ports.clock,
     events,
     withholdUsage: forwarded.usageAdded && events,
     onUpstream: (chunk) => {

@@ -34,6 +34,22 @@ export const status =
     new Response(code === 204 ? null : `body of ${code}`, { status: code, headers });
 /** Nobody listens. */
 export const refuses = async (): Promise<Response> => await Promise.reject(new TypeError("refused"));
+/** A body as the runtime's are: bytes. `next` gives a piece each time it is asked, null at the end; what it throws breaks the body. */
+export function bodyOf(next: () => Uint8Array<ArrayBuffer> | null, cancel = (): void => undefined): ReadableStream {
+  return new ReadableStream(
+    {
+      type: "bytes",
+      pull: (controller) => {
+        const piece = next();
+        if (piece !== null) return controller.enqueue(piece);
+        controller.close();
+        controller.byobRequest?.respond(0);
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  );
+}
 /** Answers nothing until it is told to stop. */
 export const hangs = async ({ signal }: UpstreamCall): Promise<Response> =>
   await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
