@@ -18,8 +18,21 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
+/** No zone's midnight lies within a quarter of an hour of UTC: what holds at one instant holds for all of it. */
+const QUARTER_MS = 15 * 60_000;
+const last = new Map<string, { readonly quarter: number; readonly month: string }>();
+
 /** The local month of an instant, `YYYY-MM`. */
 export const monthOf: MonthOf = (epochMs, zone) => {
+  const quarter = Math.floor(epochMs / QUARTER_MS);
+  const known = last.get(zone);
+  if (known?.quarter === quarter) return known.month;
+  const month = monthIn(epochMs, zone);
+  last.set(zone, { quarter, month });
+  return month;
+};
+
+const monthIn: MonthOf = (epochMs, zone) => {
   const parts = formatOf(zone).formatToParts(epochMs);
   const part = (type: string): string => parts.find((each) => each.type === type)?.value ?? "";
   return `${part("year").padStart(4, "0")}-${part("month")}`;
@@ -35,7 +48,7 @@ function startOf(year: number, month: number, zone: string): number {
   let within = midnight + HALF_DAY_MS;
   while (within - before > 1) {
     const middle = Math.floor((before + within) / 2);
-    if (monthOf(middle, zone) < name) before = middle;
+    if (monthIn(middle, zone) < name) before = middle;
     else within = middle;
   }
   return within;

@@ -74,8 +74,11 @@ export interface Settlement {
 export interface PermitHandle extends Disposable {
   /** Resolves when the request is granted or refused (at once when `admit` said so already). */
   decision(): Promise<Decision>;
-  /** Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. */
-  upstreamCalled(): Promise<void>;
+  /**
+   * Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant that came
+   * with the answer to the ask is taken to be in use without it.
+   */
+  inUse(): Promise<void>;
   /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
   lost(): Promise<never>;
   /** Ends the permit. Resolves when the row is durable in the Ledger. Only the first call counts. */

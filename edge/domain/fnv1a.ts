@@ -14,11 +14,11 @@ export function fnv1a64(parts: readonly Uint8Array[]): string {
   let high = OFFSET_HIGH;
   let low = OFFSET_LOW;
   for (const part of parts) {
-    for (const byte of part) {
-      low = (low ^ byte) >>> 0;
-      const product = low * PRIME_LOW;
-      high = (high * PRIME_LOW + Math.floor(product / TWO_32) + low * 256) % TWO_32;
-      low = product % TWO_32;
+    for (let at = 0; at < part.length; at += 1) {
+      const mixed = (low ^ (part[at] ?? 0)) >>> 0;
+      const product = mixed * PRIME_LOW;
+      high = (Math.imul(high, PRIME_LOW) + Math.floor(product / TWO_32) + (mixed << 8)) >>> 0;
+      low = product >>> 0;
     }
   }
   return high.toString(16).padStart(8, "0") + low.toString(16).padStart(8, "0");

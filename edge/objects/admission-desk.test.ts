@@ -203,6 +203,21 @@ describe("the Cell's front desk", () => {
     expect(new Set(told)).toEqual(new Set(["refused"]));
     expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
   });
+
+  it("bills a holder that is gone when its grant was used at once, or when it had said so", () => {
+    const { desk, rows } = deskOf("weighted", 1);
+    const [atOnce, waited, said] = [1, 2, 3].map((number) => desk.arrive(askOf(number, 0)));
+    if (atOnce === undefined || waited === undefined || said === undefined) throw new Error("three arrive");
+    desk.abandon(atOnce);
+    desk.abandon(waited);
+    desk.inUse(said);
+    desk.abandon(said);
+    expect(rows.map((row) => [row.request_id, row.total_tokens])).toEqual([
+      ["r1", 10],
+      ["r2", 0],
+      ["r3", 10],
+    ]);
+  });
 });
 
 /** Lets every wallet tell what it has to tell. */

@@ -22,7 +22,8 @@ export interface Seat {
   /** Null while the scheduler has not granted one. */
   slot: SlotTaken | null;
   decision: Decision | null;
-  upstreamCalled: boolean;
+  /** Its holder calls the upstream: a grant in the answer to the ask is used at once, a later one when the holder says so. */
+  inUse: boolean;
   readonly waiters: { resolve(decision: Decision): void; reject(error: Error): void }[];
 }
 
@@ -73,6 +74,7 @@ export class AdmissionDesk implements PermitDesk<Seat> {
     const seat = this.#take(ask, null);
     this.apply({ type: "arrive", arrival: arrivalOf(ask) });
     if (seat.slot === null) this.#options.budget.expect(ask);
+    if (seat.decision?.verdict === "granted") seat.inUse = true;
     return seat;
   }
 
@@ -84,7 +86,7 @@ export class AdmissionDesk implements PermitDesk<Seat> {
     const slot = { admission, queueWaitMs: ask.row.queue_wait_ms } as const;
     const seat = this.#take(ask, slot);
     seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
-    seat.upstreamCalled = true;
+    seat.inUse = true;
     this.#options.budget.adopt(ask);
     this.apply({ type: "adopt", arrival: arrivalOf(ask) });
     return seat;
@@ -141,8 +143,8 @@ export class AdmissionDesk implements PermitDesk<Seat> {
     return await new Promise<Decision>((resolve, reject) => seat.waiters.push({ resolve, reject }));
   }
 
-  upstreamCalled(seat: Seat): void {
-    seat.upstreamCalled = true;
+  inUse(seat: Seat): void {
+    seat.inUse = true;
   }
 
   async settle(seat: Seat, settlement: Settlement): Promise<void> {
@@ -155,7 +157,7 @@ export class AdmissionDesk implements PermitDesk<Seat> {
   abandon(seat: Seat): void {
     const nowMs = this.#options.now();
     const granted = seat.decision?.verdict === "granted";
-    const state = { granted, upstreamCalled: seat.upstreamCalled, arrivedMs: seat.arrivedMs };
+    const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
     if (!this.#leave(seat, usedBy(settlement))) return;
     const row = settledRow(settlement, seat.slot, this.#options.cell, Math.max(0, Math.round(nowMs - seat.arrivedMs)));
@@ -181,7 +183,7 @@ export class AdmissionDesk implements PermitDesk<Seat> {
       arrivedMs: this.#options.now(),
       slot,
       decision: null,
-      upstreamCalled: false,
+      inUse: false,
       waiters: [],
     };
     this.#seats.set(ask.requestId, seat);
@@ -190,7 +192,7 @@ export class AdmissionDesk implements PermitDesk<Seat> {
 
   /** A slot that was never lost goes on under a new permit; the earlier one means nothing any more. */
   #reseat(held: Seat): Seat {
-    const seat: Seat = { ...held, upstreamCalled: true, waiters: [] };
+    const seat: Seat = { ...held, inUse: true, waiters: [] };
     this.#seats.set(seat.ask.requestId, seat);
     return seat;
   }

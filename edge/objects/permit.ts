@@ -9,7 +9,7 @@ import type { Decision, PermitHandle, Settlement } from "../domain/ask.ts";
 /** What a permit asks of its Cell. `Seat` is the desk's own record of one arrival; nobody else looks inside. */
 export interface PermitDesk<Seat> {
   decision(seat: Seat): Promise<Decision>;
-  upstreamCalled(seat: Seat): void;
+  inUse(seat: Seat): void;
   settle(seat: Seat, settlement: Settlement): Promise<void>;
   /** The holder is gone. A no-op for a permit that was settled or replaced. */
   abandon(seat: Seat): void;
@@ -31,8 +31,8 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
     return await this.#desk.decision(this.#seat);
   }
 
-  async upstreamCalled(): Promise<void> {
-    this.#desk.upstreamCalled(this.#seat);
+  async inUse(): Promise<void> {
+    this.#desk.inUse(this.#seat);
   }
 
   async lost(): Promise<never> {

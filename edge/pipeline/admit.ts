@@ -31,6 +31,8 @@ export interface Slot extends Subject {
   readonly ask: Ask;
   readonly permit: PermitHandle;
   readonly grant: Grant;
+  /** The grant came with the Cell's answer to the ask; the Cell takes it to be in use. */
+  readonly atOnce: boolean;
 }
 
 /**
@@ -70,7 +72,8 @@ async function seekSlot(
     }
     if (admitted.verdict === "stale") throw new GatewayError("key_store_unavailable");
     const decided = await decisionOf(call, admitted);
-    if (decided !== null) return slotOf(call, current, ask, decided);
+    const atOnce = admitted.verdict !== "waiting";
+    if (decided !== null) return { ...slotOf(call, current, ask, decided), atOnce };
     // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew.
     call.facts.placeUnknown = true;
   }
@@ -80,7 +83,7 @@ async function seekSlot(
 }
 
 /** What was decided, as a slot. Throws Settled with the budgets' refusal. */
-function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Slot {
+function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Omit<Slot, "atOnce"> {
   const { permit } = decided;
   if (decided.verdict === "refused") {
     const { refusal } = decided;

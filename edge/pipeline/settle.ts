@@ -13,6 +13,8 @@ import { rowOf, withEnergy } from "./usage-record.ts";
 /** A slot is claimed again at once, and then a few times: its cap should hold again within a second (design §4). */
 const ADOPT_ATTEMPTS = 5;
 const ADOPT_EVERY_MS = 200;
+/** A request that is over by then is not worth a watch; one that is not adopts its slot well before a new Cell grants. */
+const WATCH_AFTER_MS = 200;
 
 /** How a request ended. */
 export interface Ending {
@@ -28,6 +30,7 @@ export class Settler {
   readonly #finished = Promise.withResolvers<void>();
   #permit: PermitHandle;
   #ended = false;
+  #watchTimer: ReturnType<typeof setTimeout> | null = null;
   /** An adoption under way: until it is over nobody knows which permit to settle. */
   #adoption: Promise<void> = Promise.resolve();
 
@@ -36,18 +39,19 @@ export class Settler {
     this.#slot = slot;
     this.#permit = slot.permit;
     call.waitUntil(this.#finished.promise);
-    void this.#watch();
   }
 
-  /** Tells the Cell that from now on a lost permit is billed; not waited for. */
+  /** Tells the Cell that from now on a lost permit is billed, where it does not know; not waited for. */
   upstreamCalled(): void {
-    this.#permit.upstreamCalled().catch(() => undefined);
+    if (this.#ended) return;
+    this.#watchTimer = setTimeout(() => void this.#watch(), WATCH_AFTER_MS);
+    if (!this.#slot.atOnce) this.#permit.inUse().catch(() => undefined);
   }
 
   /** Ends the request; every call but the first is ignored. */
   end(ending: Ending): void {
     if (this.#ended) return;
-    this.#ended = true;
+    this.#over();
     void this.#deliver(ending).finally(() => this.#finished.resolve());
   }
 
@@ -58,6 +62,11 @@ export class Settler {
     tellEnd(this.#call, rowOf(this.#call, { statusCode: 500, admission: this.#slot.grant.admission }));
     this.#permit[Symbol.dispose]();
     this.#finished.resolve();
+  }
+
+  #over(): void {
+    this.#ended = true;
+    clearTimeout(this.#watchTimer);
   }
 
   async #deliver(ending: Ending): Promise<void> {

@@ -72,26 +72,32 @@ describe("Cell", () => {
   });
 
   it("gives back the slot of a permit that is let go, and bills it as far as it came", async () => {
-    const { name, stub } = await cellOf(2);
-    const [idle, called] = [id(), id()];
-    const one = await admit(stub, askFor(idle));
-    const two = await admit(stub, askFor(called));
-    await two.permit.upstreamCalled();
+    const { name, stub } = await cellOf(1);
+    const [called, idle, said] = [id(), id(), id()];
+    const one = await admit(stub, askFor(called));
+    const two = await admit(stub, askFor(idle));
+    expect([one.verdict, two.verdict]).toEqual(["granted", "waiting"]);
     one.permit[Symbol.dispose]();
+    expect(await two.permit.decision()).toMatchObject({ verdict: "granted" });
+    const three = await admit(stub, askFor(said));
     two.permit[Symbol.dispose]();
+    expect(await three.permit.decision()).toMatchObject({ verdict: "granted" });
+    await three.permit.inUse();
+    three.permit[Symbol.dispose]();
     await waitFor(
       () => stub.stats(),
       (stats) => stats.in_flight === 0,
     );
     const rows = await waitFor(
       () => rowsOf(name),
-      (found) => found.length === 2,
+      (found) => found.length === 3,
     );
     const told = rows.map((row) => [row["request_id"], row["status_code"], row["total_tokens"], row["cost_usd"]]);
     expect(new Set(told)).toEqual(
       new Set([
         [idle, 499, 0, 0],
         [called, 499, 10, 0.5],
+        [said, 499, 10, 0.5],
       ]),
     );
   });
@@ -129,7 +135,6 @@ describe("Cell", () => {
     const { name, stub } = await cellOf(1);
     const request = id();
     const { permit } = await admit(stub, askFor(request));
-    await permit.upstreamCalled();
     await stub.settleOrphan(settlementFor(request, 5).row);
     expect(await stub.stats()).toMatchObject({ in_flight: 0 });
     permit[Symbol.dispose]();

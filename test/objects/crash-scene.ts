@@ -62,8 +62,8 @@ class FaultyPermit implements PermitHandle {
     throw new Error("the call broke");
   }
 
-  async upstreamCalled(): Promise<void> {
-    await this.#real.upstreamCalled();
+  async inUse(): Promise<void> {
+    await this.#real.inUse();
   }
 
   /** Pending calls end with their request; here no request ends, so that this one must not begin. */

@@ -40,11 +40,16 @@ export class TestPermit implements PermitHandle {
   disposed = false;
   settleFails = false;
 
+  constructor() {
+    // A request may end before it looks whether its Cell is still there.
+    this.reset.promise.catch(() => undefined);
+  }
+
   async decision(): Promise<Decision> {
     return await this.decided.promise;
   }
 
-  async upstreamCalled(): Promise<void> {}
+  async inUse(): Promise<void> {}
 
   async lost(): Promise<never> {
     return await this.reset.promise;
