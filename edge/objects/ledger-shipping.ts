@@ -60,10 +60,11 @@ export class LedgerShipping {
     const rows: readonly Row[] = store
       .commitsOf(segment)
       .flatMap(({ lines, orphan }) => lines.map((line) => ({ line, orphan })));
-    let plan = aside.plan?.segment === segment ? aside.plan : planOf(segment, rows.length);
+    let plan = aside.plan?.segment === segment ? aside.plan : await this.#begun(segment, rows);
     for (let range = plan.left[0]; range !== undefined; range = plan.left[0]) {
-      plan = (await this.#taken(plan, range, rows)) ? planTaken(plan) : planRefused(plan);
-      if (plan.halved) aside.plan = plan;
+      const taken = await this.#taken(plan, range, rows);
+      plan = taken ? planTaken(plan) : planRefused(plan);
+      if (!taken || aside.plan !== null) aside.plan = plan;
     }
     const refused = plan.refused.map((at) => refusedRow(rows[at]?.line ?? ""));
     const sizes = refused.map((row) => row.bytes);
@@ -84,22 +85,36 @@ export class LedgerShipping {
     }
   }
 
-  /** Whether the store has the rows of a range now. Throws StoreFailure. */
+  /** The plan of a segment that was never sent; on disk when some of its rows are skipped or might have been. */
+  async #begun(segment: number, rows: readonly Row[]): Promise<SendPlan> {
+    const { aside, clickhouse } = this.#options;
+    const orphans = rows.flatMap(({ line, orphan }) => (orphan ? [requestIdOf(line)] : []));
+    if (orphans.length === 0) return planOf(segment, rows.length);
+    const known = await findRequests(clickhouse, orphans);
+    const skip = rows.flatMap(({ line, orphan }, at) => (orphan && known.has(requestIdOf(line)) ? [at] : []));
+    aside.plan = planOf(segment, rows.length, skip);
+    return aside.plan;
+  }
+
+  /**
+   * Whether the store has the rows of a range now. Rows that it refuses although it has them were taken by an attempt
+   * whose answer was lost. Throws StoreFailure.
+   */
   async #taken(plan: SendPlan, range: RowRange, rows: readonly Row[]): Promise<boolean> {
     const { clickhouse, ledger, log } = this.#options;
-    const asked = rows.slice(range.from, range.to);
-    const doubtful = asked.filter((row) => row.orphan || plan.halved).map((row) => requestIdOf(row.line));
-    const known = await findRequests(clickhouse, doubtful);
-    const lines = asked.map((row) => row.line).filter((line) => known.size === 0 || !known.has(requestIdOf(line)));
+    const skip = new Set(plan.skip);
+    const lines = rows.flatMap(({ line }, at) => (at >= range.from && at < range.to && !skip.has(at) ? [line] : []));
     if (lines.length === 0) return true;
     try {
       await insertLines(clickhouse, "usage_raw", lines, this.#token(rangeName(plan, range)));
       return true;
     } catch (error) {
       if (!(error instanceof RowsRefused)) throw error;
-      const [line] = lines;
-      if (lines.length === 1 && line !== undefined)
-        log.event("usage_row_refused", { ledger, request_id: requestIdOf(line), code: error.code });
+      const requests = lines.map(requestIdOf);
+      const known = await findRequests(clickhouse, requests);
+      if (requests.every((id) => known.has(id))) return true;
+      if (requests.length === 1)
+        log.event("usage_row_refused", { ledger, request_id: requests[0] ?? "", code: error.code });
       return false;
     }
   }

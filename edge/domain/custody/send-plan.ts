@@ -18,23 +18,26 @@ export interface RowRange {
   readonly to: number;
 }
 
-/** Kept on disk from the first refusal on, so that no restart sends a range under another token than before. */
+/** Kept on disk once something of it cannot be worked out anew: what is skipped, what was halved, what was refused. */
 export interface SendPlan {
   readonly segment: number;
   readonly rows: number;
+  /**
+   * Positions of rows that came to the store by another way. Decided once, before the first send: a row that the store has
+   * from a send that it did not finish must be sent again, or the rollup would miss it.
+   */
+  readonly skip: readonly number[];
   /** Still to be sent, ascending. */
   readonly left: readonly RowRange[];
   /** Positions of the rows that were refused alone, ascending. */
   readonly refused: readonly number[];
   /** The store took at least one row: it works, and what it refuses is refused for itself. */
   readonly taken: boolean;
-  /** Something was refused: rows may be in the store already and are looked up before each send. */
-  readonly halved: boolean;
 }
 
 /** A segment of `rows` rows, none of them sent. */
-export function planOf(segment: number, rows: number): SendPlan {
-  return { segment, rows, left: partsOf(rows), refused: [], taken: false, halved: false };
+export function planOf(segment: number, rows: number, skip: readonly number[] = []): SendPlan {
+  return { segment, rows, skip, left: partsOf(rows), refused: [], taken: false };
 }
 
 /** The store has the first range that was left. */
@@ -46,18 +49,18 @@ export function planTaken(plan: SendPlan): SendPlan {
 export function planRefused(plan: SendPlan): SendPlan {
   const [first, ...rest] = plan.left;
   if (first === undefined) return plan;
-  if (first.to - first.from === 1) return { ...plan, left: rest, refused: [...plan.refused, first.from], halved: true };
+  if (first.to - first.from === 1) return { ...plan, left: rest, refused: [...plan.refused, first.from] };
   const middle = Math.ceil((first.from + first.to) / 2);
   const halves = [
     { from: first.from, to: middle },
     { from: middle, to: first.to },
   ];
-  return { ...plan, left: [...halves, ...rest], halved: true };
+  return { ...plan, left: [...halves, ...rest] };
 }
 
-/** Everything once more from the start; what the store has is looked up. */
-export function planAgain(plan: SendPlan): SendPlan {
-  return { ...planOf(plan.segment, plan.rows), halved: true };
+/** Everything once more from the start, for a store that took nothing. */
+export function planAgain({ segment, rows, skip }: SendPlan): SendPlan {
+  return planOf(segment, rows, skip);
 }
 
 /** What tells a range from every other of its ledger: the same rows under the same name at every attempt. */
