@@ -59,6 +59,7 @@ export default defineConfig({
           name: "faults",
           environment: "node",
           include: ["test/faults/**/*.test.ts"],
+          globalSetup: ["./test/harness/fault-table.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
           hookTimeout: 60_000,

@@ -1,135 +1,158 @@
 /**
- * The table of custody: whatever the analytics store does under load, every completed request has its row once, in the raw
- * ledger and in the rollup, and rows are shipped in order (design §6, decisions §23.5).
+ * Custody under a store that fails: whatever the analytics store does under load, every completed request has its row once,
+ * in the raw ledger and in the rollup, and rows are shipped in order (design §6, decisions §23.5). Each fault has a cell of
+ * its own, so that they run side by side.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
-import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
+import { account, startLoad } from "../harness/custody-load.ts";
+import { readExposition } from "../harness/exposition.ts";
 import { type FaultyStore, type InsertFault, startFaultyStore } from "../harness/faulty-store.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { alertsIn } from "../harness/object-faults.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-interface Line {
-  readonly fault: string;
-  readonly clients: number;
-  readonly requests: number;
-  readonly failedInserts: number;
-  readonly rowsExpected: number;
-  readonly rowsFound: number;
-  readonly doubled: number;
-  readonly inRollup: number;
-}
+const CLIENTS = 4;
+/** Answers of each fault at least. */
+const ENOUGH = 150;
+/** A session whose rows the store refuses. */
+const REFUSED_SESSION = "refused-by-the-store";
 
-const CLIENTS = 8;
-const REQUESTS = 160;
-const table: Line[] = [];
+/** What inserts meet, and how often before it ends: the pauses between attempts grow from 1 s on. */
+const FAULTS: Readonly<Record<string, readonly [fault: InsertFault, times: number, name: string]>> = {
+  sound: ["none", 0, "none"],
+  slow: ["slow", 1, "store: each insert takes 5 s"],
+  errors: ["errors", 2, "store: answers errors"],
+  cut: ["cut after commit", 2, "store: connection cut after the commit"],
+  silent: ["no answer", 1, "store: never answers"],
+  away: ["away", 4, "store: away"],
+};
+
 let folder: string;
 let upstream: TestUpstream;
 let store: FaultyStore;
 let stack: Stack;
-let gateway: Gateway;
+const lines: string[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "gateway-custody-"));
   upstream = await startTestUpstream();
   store = await startFaultyStore(join(folder, "clickhouse"));
   const env = { GATEWAY_CLICKHOUSE_URL: store.url, GATEWAY_CLICKHOUSE_PASSWORD: store.password };
-  stack = await startStack({ env: stackEnv(join(folder, "data"), env) });
-  gateway = new Gateway(stack);
+  stack = await startStack({
+    env: stackEnv(join(folder, "data"), env),
+    moreCells: [...Object.keys(FAULTS), "refusing"],
+    log: (line) => lines.push(line),
+  });
+  await store.run(`ALTER TABLE gateway.usage_raw ADD CONSTRAINT c CHECK session_id != '${REFUSED_SESSION}'`);
 });
 afterAll(async () => {
   await stack.stop();
   await store.close();
   await upstream.close();
   rmSync(folder, { recursive: true, force: true });
-  process.stdout.write(`\n${tableText(table)}\n`);
 });
 
-function tableText(lines: readonly Line[]): string {
-  const names = Object.keys(lines[0] ?? {}) as (keyof Line)[];
-  const rows = [names, ...lines.map((line) => names.map((name) => String(line[name])))];
-  const widths = names.map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
-  return rows.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  ")).join("\n");
+const gatewayOf = (cell: string): Gateway => new Gateway({ ...stack, proxyUrl: stack.cellUrls.get(cell) ?? "" });
+
+const asideOf = async (cell: string): Promise<number> => {
+  const exposition = await readExposition(await (await fetch(`${stack.metricsUrl}/metrics`)).text());
+  return exposition.value("gateway_telemetry_aside", { cell }) ?? 0;
+};
+
+async function underFault(cell: string): Promise<void> {
+  const [fault, times, name] = FAULTS[cell] ?? ["none", 0, cell];
+  const gateway = gatewayOf(cell);
+  const minted = await gateway.mint(upstream.url, "delay=20");
+  store.set(cell, fault);
+  const load = startLoad(gateway, minted, CLIENTS);
+  await load.more(ENOUGH);
+  await waitFor(
+    () => store.faults(cell),
+    (met) => met >= times,
+    60_000,
+  );
+  store.set(cell, "none");
+  await load.stop();
+  expect(load.others).toEqual(new Set());
+  await account({ fault: name, gateway, minted, load });
 }
 
-/** Load under a fault that ends with the load; then everything has to arrive. */
-async function underFault(name: string, begin: () => Promise<void>, end: () => Promise<void>): Promise<void> {
-  const minted = await gateway.mint(upstream.url);
-  const failedBefore = store.faults;
-  await begin();
-  let left = REQUESTS;
-  const client = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      const response = await gateway.chat(minted, { stream: left % 2 === 0 });
-      await response.text();
-      expect(response.status).toBe(200);
-    }
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
-  if (name !== "none")
-    await waitFor(
-      () => store.faults,
-      (met) => met > failedBefore,
-      60_000,
-    );
-  await end();
-  const counted = await waitFor(
-    async () => await gateway.countRows(minted.tenant.id),
-    ({ rows }) => rows >= REQUESTS,
-    90_000,
+/** Every tenth row of this load is one that the store refuses. */
+async function refusedRows(): Promise<void> {
+  const cell = "refusing";
+  const gateway = gatewayOf(cell);
+  const minted = await gateway.mint(upstream.url, "delay=20");
+  const isRefused = (place: number): boolean => place % 10 === 0;
+  const load = startLoad(gateway, minted, CLIENTS, (place) =>
+    isRefused(place) ? { "x-gateway-session-id": REFUSED_SESSION } : {},
   );
-  // The store shows the rows of an insert before it has carried them into the rollup.
-  const inRollup = await waitFor(
-    async () => {
-      const path = `/usage/daily?tenant_id=${minted.tenant.id}&group_by=tenant`;
-      return (await gateway.must<DailyUsage[]>("GET", path))[0]?.requests ?? 0;
-    },
-    (requests) => requests >= REQUESTS,
-    30_000,
+  await load.more(ENOUGH);
+  await load.stop();
+  const refused = load.ended.filter(({ place }) => isRefused(place)).length;
+  const aside = await waitFor(
+    async () => await asideOf(cell),
+    (count) => count >= refused,
+    60_000,
   );
-  table.push({
-    fault: name,
-    clients: CLIENTS,
-    requests: REQUESTS,
-    failedInserts: store.faults - failedBefore,
-    rowsExpected: REQUESTS,
-    rowsFound: counted.requests,
-    doubled: counted.rows - counted.requests,
-    inRollup,
+  await account({
+    fault: "store: refuses a tenth of the rows",
+    gateway,
+    minted,
+    load,
+    expected: ({ place }) => !isRefused(place),
+    aside,
   });
-  expect(table.at(-1)).toMatchObject({ rowsFound: REQUESTS, doubled: 0, inRollup: REQUESTS });
+  expect(aside).toBe(refused);
+  const told = await waitFor(
+    () => alertsIn(lines).filter((alert) => alert["key"] === "usage_rows_refused"),
+    (found) => found.length > 0,
+  );
+  expect(told[0]).toMatchObject({ title: "Usage records refused", cell });
 }
 
-describe("every completed request has its row once, while the analytics store", () => {
-  it.each(["none", "slow", "refused", "cut after commit", "no answer"] as const)("has the fault: %s", async (fault) => {
-    const set = (value: InsertFault) => async (): Promise<void> => {
-      store.fault = value;
-    };
-    await underFault(fault, set(fault), set("none"));
-  });
+/** A table whose disk has no room. */
+async function diskFull(table: "usage_raw" | "usage_daily", name: string): Promise<void> {
+  const free = async (bytes: number): Promise<void> =>
+    await store.run(`ALTER TABLE gateway.${table} MODIFY SETTING min_free_disk_bytes_to_perform_insert = ${bytes}`);
+  const gateway = gatewayOf("local");
+  const minted = await gateway.mint(upstream.url, "delay=20");
+  const before = store.faults("local");
+  await free(Number.MAX_SAFE_INTEGER);
+  const load = startLoad(gateway, minted, CLIENTS);
+  await load.more(ENOUGH);
+  await waitFor(
+    () => store.faults("local"),
+    (met) => met > before,
+    60_000,
+  );
+  await free(0);
+  await load.stop();
+  expect(load.others).toEqual(new Set());
+  await account({ fault: name, gateway, minted, load });
+}
 
-  it("has no room on its disk", async () => {
-    const free = (bytes: number) => async (): Promise<void> =>
-      await store.run(`ALTER TABLE gateway.usage_raw MODIFY SETTING min_free_disk_bytes_to_perform_insert = ${bytes}`);
-    await underFault("disk full", free(Number.MAX_SAFE_INTEGER), free(0));
-  });
+it("every completed request has its row once, while the store is slow, away, failing, cut off or refuses rows", async () => {
+  await Promise.all([...Object.keys(FAULTS).map(underFault), refusedRows()]);
+});
 
-  it("and ships in order", () => {
-    const numbers = store.tokens.map((token) => token.split(/\D+/).filter(Boolean).map(Number));
-    const sorted = [...numbers].sort((a, b) => {
-      for (let at = 0; at < Math.max(a.length, b.length); at += 1) {
-        const difference = (a[at] ?? 0) - (b[at] ?? 0);
-        if (difference !== 0) return difference;
-      }
-      return 0;
-    });
-    expect(numbers.length).toBeGreaterThan(5);
+it("every completed request has its row once, while the disk of the ledger or of its rollup is full", async () => {
+  await diskFull("usage_raw", "store: disk full");
+  await diskFull("usage_daily", "store: disk full for the rollup only");
+});
+
+it("rows were shipped in order", () => {
+  for (const cell of [...Object.keys(FAULTS), "local"]) {
+    const numbers = store.tokens
+      .filter((token) => token.startsWith(`${cell}:`))
+      .map((token) => /-(\d+)-(\d+)$/.exec(token)?.slice(1).map(Number) ?? []);
+    const sorted = numbers.toSorted(([a = 0, b = 0], [c = 0, d = 0]) => a - c || b - d);
+    expect(numbers.length).toBeGreaterThan(0);
     expect(numbers).toEqual(sorted);
-  });
+  }
 });

@@ -1,13 +1,14 @@
 /**
- * The analytics store behind a wire that fails as told: the real engine and the real bridge, with a proxy before it whose
- * inserts are slow, refused, or cut off after the store has committed them. Reads always pass.
+ * The analytics store behind a wire that fails as told, for each cell by itself: the real engine and the real bridge, with
+ * a proxy before it whose inserts are slow, answered with errors, cut off after the store has committed them, never
+ * answered, or not let through at all. Reads always pass.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
 import { openEngine } from "../../infra/local/clickhouse/engine.ts";
 
-export type InsertFault = "none" | "slow" | "refused" | "cut after commit" | "no answer";
+export type InsertFault = "none" | "slow" | "errors" | "cut after commit" | "no answer" | "away";
 
 const PASSWORD = "secret";
 const SLOW_MS = 5_000;
@@ -15,9 +16,10 @@ const SLOW_MS = 5_000;
 export interface FaultyStore {
   readonly url: string;
   readonly password: string;
-  fault: InsertFault;
-  /** Inserts that met a fault, or that the engine refused. */
-  readonly faults: number;
+  /** What the inserts of a cell meet from now on; those that wait for an answer get none. */
+  set(cell: string, fault: InsertFault): void;
+  /** Inserts of a cell that met a fault, or that the engine refused. */
+  faults(cell: string): number;
   /** Deduplication tokens in the order in which they were first seen. */
   readonly tokens: readonly string[];
   /** Runs a statement in the engine, past the wire. */
@@ -30,8 +32,10 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
   const engine = openEngine(folder, 3);
   const bridge = await startClickhouseBridge({ engine, user: "default", password: PASSWORD });
   const tokens: string[] = [];
-  const state = { fault: "none" as InsertFault, faults: 0 };
-  const silent = new Set<ServerResponse>();
+  const faultOf = new Map<string, InsertFault>();
+  const met = new Map<string, number>();
+  const silent = new Map<ServerResponse, string>();
+  const count = (cell: string): void => void met.set(cell, (met.get(cell) ?? 0) + 1);
   const server = createServer((request, response) => void pass(request, response));
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -39,10 +43,12 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const token = new URL(request.url ?? "/", "http://store").searchParams.get("insert_deduplication_token");
     if (token !== null && !tokens.includes(token)) tokens.push(token);
-    const fault = token === null ? "none" : state.fault;
-    if (fault !== "none") state.faults += 1;
-    if (fault === "refused") return void response.writeHead(500).end("Code: 999. DB::Exception: told to fail");
-    if (fault === "no answer") return void silent.add(response);
+    const cell = token?.slice(0, token.indexOf(":")) ?? "";
+    const fault = faultOf.get(cell) ?? "none";
+    if (fault !== "none") count(cell);
+    if (fault === "away") return void response.destroy();
+    if (fault === "errors") return void response.writeHead(500).end("Code: 999. DB::Exception: told to fail");
+    if (fault === "no answer") return void silent.set(response, cell);
     if (fault === "slow") await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
     try {
       const answer = await fetch(`${bridge.url}${request.url ?? "/"}`, {
@@ -53,7 +59,7 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
         body: chunks.length === 0 ? null : Buffer.concat(chunks),
       });
       const body = Buffer.from(await answer.arrayBuffer());
-      if (token !== null && !answer.ok && fault === "none") state.faults += 1;
+      if (token !== null && !answer.ok && fault === "none") count(cell);
       if (fault === "cut after commit") return void response.destroy();
       const headers = [...answer.headers].filter(
         ([name]) => !/^(content-encoding|content-length|transfer-|conn)/.test(name),
@@ -68,17 +74,15 @@ export async function startFaultyStore(folder: string): Promise<FaultyStore> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     password: PASSWORD,
-    get fault() {
-      return state.fault;
+    set: (cell, fault) => {
+      faultOf.set(cell, fault);
+      for (const [response, whose] of silent) {
+        if (whose !== cell) continue;
+        silent.delete(response);
+        response.destroy();
+      }
     },
-    set fault(fault) {
-      state.fault = fault;
-      for (const response of silent) response.destroy();
-      silent.clear();
-    },
-    get faults() {
-      return state.faults;
-    },
+    faults: (cell) => met.get(cell) ?? 0,
     tokens,
     run: async (statement) => {
       const answer = await fetch(bridge.url, {

@@ -1,0 +1,119 @@
+/**
+ * Load whose rows are accounted for: clients that send one request after another, the requests that were answered in full,
+ * and the wait until every one of them has its row, in the raw ledger and in the rollup.
+ */
+import { expect } from "vitest";
+import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
+import { tellFault } from "./fault-table.ts";
+import type { Gateway, Minted } from "./gateway.ts";
+import { waitFor } from "./wait-for.ts";
+
+/** A request that a client got the whole answer of. */
+export interface Ended {
+  readonly requestId: string;
+  readonly atMs: number;
+  /** How many requests were sent before it. */
+  readonly place: number;
+}
+
+export interface Load {
+  readonly clients: number;
+  readonly ended: readonly Ended[];
+  /** Statuses other than 200 that were seen, and 0 for a request that got no whole answer. */
+  readonly others: ReadonlySet<number>;
+  /** Resolves when so many more requests have ended. */
+  more(count: number): Promise<void>;
+  /** Ends the clients; resolves when the last answer is there. */
+  stop(): Promise<readonly Ended[]>;
+}
+
+/** Starts it. `headers` are those of the request of a place. */
+export function startLoad(
+  gateway: Gateway,
+  minted: Minted,
+  clients: number,
+  headers: (place: number) => Readonly<Record<string, string>> = () => ({}),
+): Load {
+  const ended: Ended[] = [];
+  const others = new Set<number>();
+  let [sent, stopped] = [0, false];
+  const client = async (): Promise<void> => {
+    while (!stopped) {
+      const place = sent;
+      sent += 1;
+      try {
+        const response = await gateway.chat(minted, { stream: place % 2 === 0, headers: headers(place) });
+        await response.text();
+        const requestId = response.headers.get("x-gateway-request-id") ?? "";
+        if (response.status === 200) ended.push({ requestId, atMs: Date.now(), place });
+        else others.add(response.status);
+      } catch {
+        // The gateway was killed under this request: it promised nothing.
+        others.add(0);
+      }
+    }
+  };
+  const running = Array.from({ length: clients }, client);
+  return {
+    clients,
+    ended,
+    others,
+    more: async (count) => {
+      const enough = ended.length + count;
+      await waitFor(
+        () => ended.length,
+        (length) => length >= enough,
+        60_000,
+      );
+    },
+    stop: async () => {
+      stopped = true;
+      await Promise.all(running);
+      return ended;
+    },
+  };
+}
+
+export interface Accounting {
+  readonly fault: string;
+  readonly gateway: Gateway;
+  readonly minted: Minted;
+  readonly load: Load;
+  /** Whether a request has to have its row; every one unless told otherwise. */
+  readonly expected?: (ended: Ended) => boolean;
+  readonly dropped?: number;
+  readonly aside?: number;
+}
+
+/** Waits until every expected row is in the store and the rollup agrees; adds the line to the table and checks it. */
+export async function account(given: Accounting): Promise<void> {
+  const { fault, gateway, minted, load, expected = () => true, dropped = 0, aside = 0 } = given;
+  const ids = load.ended.filter(expected).map((each) => each.requestId);
+  const rows = await waitFor(
+    async () => await gateway.requestIds(minted.tenant.id),
+    (found) => {
+      const known = new Set(found);
+      return ids.every((id) => known.has(id));
+    },
+    90_000,
+  ).catch(async () => await gateway.requestIds(minted.tenant.id));
+  const known = new Set(rows);
+  const path = `/usage/daily?tenant_id=${minted.tenant.id}&group_by=tenant`;
+  const countOff = async (): Promise<number> =>
+    ((await gateway.must<DailyUsage[]>("GET", path))[0]?.requests ?? 0) - known.size;
+  // the store shows the rows of an insert before it has carried them into the rollup
+  const rollupOff = await waitFor(countOff, (off) => off === 0, 10_000).catch(countOff);
+  const line = {
+    fault,
+    clients: load.clients,
+    requests: load.ended.length,
+    rowsExpected: ids.length,
+    rowsFound: ids.filter((id) => known.has(id)).length,
+    doubled: rows.length - known.size,
+    rollupOff,
+    dropped,
+    aside,
+  };
+  tellFault(line);
+  expect(line).toMatchObject({ rowsFound: ids.length, doubled: 0, rollupOff: 0 });
+}

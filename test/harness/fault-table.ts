@@ -1,0 +1,65 @@
+/**
+ * The table that the fault suite prints at its end: for each fault the load under it, the rows that had to be in the ledger
+ * and those that were. Test files run one after another in processes of their own: lines pass through a file.
+ */
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    readonly faultTable: string;
+  }
+}
+
+/** What became of the rows of one fault. */
+export interface FaultLine {
+  readonly fault: string;
+  readonly clients: number;
+  readonly requests: number;
+  /** Requests whose row has to be there: answered in full, not within the second before a kill, not refused or dropped. */
+  readonly rowsExpected: number;
+  readonly rowsFound: number;
+  /** Rows of a request that has one already. */
+  readonly doubled: number;
+  /** Requests that the rollup counts, less those that the raw ledger has. */
+  readonly rollupOff: number;
+  /** Rows for which there was no room, as the gateway counts them. */
+  readonly dropped: number;
+  /** Rows that the store refuses and the gateway keeps. */
+  readonly aside: number;
+}
+
+/** Adds a line to the table. */
+export function tellFault(line: FaultLine): void {
+  appendFileSync(inject("faultTable"), `${JSON.stringify(line)}\n`);
+}
+
+/** Makes room for the table; the answer prints it. */
+export function setup(project: TestProject): () => void {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-fault-table-"));
+  const path = join(folder, "lines");
+  writeFileSync(path, "");
+  project.provide("faultTable", path);
+  return () => {
+    const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
+    rmSync(folder, { recursive: true, force: true });
+    if (lines.length > 0) process.stdout.write(`\n${tableText(lines.map((line) => JSON.parse(line) as FaultLine))}\n`);
+  };
+}
+
+function tableText(lines: readonly FaultLine[]): string {
+  const heads = ["fault", "clients", "requests", "rows expected", "rows found", "doubled", "rollup off", "dropped"];
+  const rows = lines.map((line) => [
+    line.fault,
+    ...[line.clients, line.requests, line.rowsExpected, line.rowsFound, line.doubled, line.rollupOff, line.dropped],
+    line.aside,
+  ]);
+  const all = [[...heads, "kept aside"], ...rows.map((row) => row.map(String))];
+  const widths = all[0]?.map((_, at) => Math.max(...all.map((row) => (row[at] ?? "").length))) ?? [];
+  const text = (row: readonly string[]): string =>
+    row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  ");
+  return all.map(text).join("\n");
+}
