@@ -24,6 +24,8 @@ export interface Postgres {
   readonly port: number;
   /** The URL of one of its databases. */
   url(database: string): string;
+  /** Kills the server with SIGKILL and starts it again where it was. */
+  crash(): Promise<void>;
   /** Ends the server and removes its folder. */
   stop(): Promise<void>;
 }
@@ -45,14 +47,21 @@ export async function startPostgres(): Promise<Postgres> {
   );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
   const guard = startGuard();
+  const program = join(programs, "postgres");
+  const options = { ...identity, env, cwd: folder };
   try {
-    const { port, end } = await startServer(join(programs, "postgres"), data, { ...identity, env, cwd: folder }, guard);
+    let server = await startServer(program, data, options, guard);
+    const { port } = server;
     return {
       host: "127.0.0.1",
       port,
       url: (database) => `postgres://${USER}@127.0.0.1:${port}/${database}`,
+      crash: async () => {
+        await server.end("SIGKILL");
+        server = await startServer(program, data, options, guard, port);
+      },
       stop: async () => {
-        await end();
+        await server.end("SIGQUIT");
         guard.close();
         rmSync(folder, { recursive: true, force: true });
       },
@@ -91,9 +100,10 @@ async function startServer(
   data: string,
   options: Options,
   guard: ReturnType<typeof startGuard>,
-): Promise<{ port: number; end: () => Promise<void> }> {
+  wantedPort = 0,
+): Promise<{ port: number; end: (signal: NodeJS.Signals) => Promise<void> }> {
   for (let attempt = 1; ; attempt += 1) {
-    const probe = await listen(createServer(), "127.0.0.1", 0);
+    const probe = await listen(createServer(), "127.0.0.1", wantedPort);
     const { port } = probe;
     await probe.close();
     const flags = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=64MB"];
@@ -118,8 +128,8 @@ async function startServer(
     if (await ready) {
       return {
         port,
-        end: async () => {
-          child.kill("SIGQUIT");
+        end: async (signal) => {
+          child.kill(signal);
           await closed;
           guard.forget(pid);
         },

@@ -1,0 +1,45 @@
+/** A key-value store in a process of its own that a test kills and starts again, empty, at the same address. */
+import { join } from "node:path";
+import { type Child, jsonLine, startChild, startGuard } from "../../infra/local/child.ts";
+
+export const STORE_TOKEN = "token";
+
+export interface KillableStore {
+  readonly url: string;
+  /** Kills it with SIGKILL; resolves when it is there again, with nothing in it. */
+  crash(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts it. */
+export async function startKillableStore(): Promise<KillableStore> {
+  const guard = startGuard();
+  const start = async (port: string): Promise<{ child: Child; url: string }> => {
+    const child = await startChild(
+      {
+        name: "redis",
+        command: process.execPath,
+        args: [join(import.meta.dirname, "redis-process.ts"), STORE_TOKEN, port],
+        env: { PATH: process.env["PATH"] },
+        readyFrom: "stdout",
+        readReady: jsonLine,
+        log: () => undefined,
+      },
+      guard,
+    );
+    return { child, url: String((await child.ready)["url"]) };
+  };
+  let { child, url } = await start("0");
+  return {
+    url,
+    crash: async () => {
+      process.kill(child.pid, "SIGKILL");
+      await child.exited;
+      ({ child, url } = await start(new URL(url).port));
+    },
+    stop: async () => {
+      await child.stop(1000);
+      guard.close();
+    },
+  };
+}
