@@ -58,10 +58,11 @@ export class Ledger extends DurableObject<Bindings> {
   #spansRestUntilMs = 0;
   #shipping = false;
 
-  constructor(state: DurableObjectState, bindings: Bindings) {
+  /** `limits`: what it may keep; its share of the cell's unless told otherwise. */
+  constructor(state: DurableObjectState, bindings: Bindings, limits?: LogLimits) {
     super(state, bindings);
     this.#config = parseEnv(bindings);
-    this.#limits = limitsPerShard(this.#config.ledgerShards);
+    this.#limits = limits ?? limitsPerShard(this.#config.ledgerShards);
     this.#store = new LedgerStore(state.storage);
     this.#alertStore = new AlertStore(state.storage);
     this.#alerts = this.#alertStore.load();

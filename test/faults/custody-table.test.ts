@@ -8,12 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
-import { account, startLoad } from "../harness/custody-load.ts";
-import { readExposition } from "../harness/exposition.ts";
+import { account, type Ended, startLoad } from "../harness/custody-load.ts";
 import { type FaultyStore, type InsertFault, startFaultyStore } from "../harness/faulty-store.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { alertsIn } from "../harness/object-faults.ts";
+import { FULL_CELL } from "../harness/small-ledger.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -25,7 +25,6 @@ const REFUSED_SESSION = "refused-by-the-store";
 
 /** What inserts meet, and how often before it ends: the pauses between attempts grow from 1 s on. */
 const FAULTS: Readonly<Record<string, readonly [fault: InsertFault, times: number, name: string]>> = {
-  sound: ["none", 0, "none"],
   slow: ["slow", 1, "store: each insert takes 5 s"],
   errors: ["errors", 2, "store: answers errors"],
   cut: ["cut after commit", 2, "store: connection cut after the commit"],
@@ -46,7 +45,8 @@ beforeAll(async () => {
   const env = { GATEWAY_CLICKHOUSE_URL: store.url, GATEWAY_CLICKHOUSE_PASSWORD: store.password };
   stack = await startStack({
     env: stackEnv(join(folder, "data"), env),
-    moreCells: [...Object.keys(FAULTS), "refusing"],
+    moreCells: [...Object.keys(FAULTS), "refusing", FULL_CELL],
+    workerEntry: "test/objects/small-ledger-worker.ts",
     log: (line) => lines.push(line),
   });
   await store.run(`ALTER TABLE gateway.usage_raw ADD CONSTRAINT c CHECK session_id != '${REFUSED_SESSION}'`);
@@ -60,10 +60,10 @@ afterAll(async () => {
 
 const gatewayOf = (cell: string): Gateway => new Gateway({ ...stack, proxyUrl: stack.cellUrls.get(cell) ?? "" });
 
-const asideOf = async (cell: string): Promise<number> => {
-  const exposition = await readExposition(await (await fetch(`${stack.metricsUrl}/metrics`)).text());
-  return exposition.value("gateway_telemetry_aside", { cell }) ?? 0;
-};
+async function metricOf(name: string, cell: string): Promise<number> {
+  const text = await (await fetch(`${stack.metricsUrl}/metrics`)).text();
+  return Number(new RegExp(`^${name}\\{cell="${cell}"\\} (\\d+)$`, "m").exec(text)?.[1]);
+}
 
 async function underFault(cell: string): Promise<void> {
   const [fault, times, name] = FAULTS[cell] ?? ["none", 0, cell];
@@ -96,7 +96,7 @@ async function refusedRows(): Promise<void> {
   await load.stop();
   const refused = load.ended.filter(({ place }) => isRefused(place)).length;
   const aside = await waitFor(
-    async () => await asideOf(cell),
+    async () => await metricOf("gateway_telemetry_aside", cell),
     (count) => count >= refused,
     60_000,
   );
@@ -109,11 +109,40 @@ async function refusedRows(): Promise<void> {
     aside,
   });
   expect(aside).toBe(refused);
+  expect(await alertOf(cell, "usage_rows_refused")).toMatchObject({ title: "Usage records refused" });
+}
+
+/** The store is away for longer than the ledger has room: what was taken arrives once, what was dropped is counted. */
+async function noRoom(): Promise<void> {
+  const gateway = gatewayOf(FULL_CELL);
+  const minted = await gateway.mint(upstream.url, "delay=20");
+  store.set(FULL_CELL, "away");
+  const load = startLoad(gateway, minted, CLIENTS);
+  await load.more(ENOUGH);
+  await load.stop();
+  expect(load.others).toEqual(new Set());
+  const dropped = await metricOf("gateway_telemetry_dropped", FULL_CELL);
+  const kept = load.ended.length - dropped;
+  expect([dropped > 0, kept > 0]).toEqual([true, true]);
+  store.set(FULL_CELL, "none");
+  const rows = await waitFor(
+    async () => new Set(await gateway.requestIds(minted.tenant.id)),
+    (found) => found.size >= kept,
+    60_000,
+  );
+  const expected = ({ requestId }: Ended): boolean => rows.has(requestId);
+  await account({ fault: "store: away, no room left", gateway, minted, load, expected, dropped });
+  expect([rows.size, await metricOf("gateway_telemetry_dropped", FULL_CELL)]).toEqual([kept, dropped]);
+  expect(await alertOf(FULL_CELL, "usage_spill_refused")).toMatchObject({ title: "Usage records are being lost" });
+}
+
+/** The first alert of a key that a cell raised, once the control service has told it. */
+async function alertOf(cell: string, key: string): Promise<unknown> {
   const told = await waitFor(
-    () => alertsIn(lines).filter((alert) => alert["key"] === "usage_rows_refused"),
+    () => alertsIn(lines).filter((alert) => alert["key"] === key && alert["cell"] === cell),
     (found) => found.length > 0,
   );
-  expect(told[0]).toMatchObject({ title: "Usage records refused", cell });
+  return told[0];
 }
 
 /** A table whose disk has no room. */
@@ -137,8 +166,8 @@ async function diskFull(table: "usage_raw" | "usage_daily", name: string): Promi
   await account({ fault: name, gateway, minted, load });
 }
 
-it("every completed request has its row once, while the store is slow, away, failing, cut off or refuses rows", async () => {
-  await Promise.all([...Object.keys(FAULTS).map(underFault), refusedRows()]);
+it("every completed request has its row once, while the store is slow, away, failing, cut off or refuses rows; what there is no room for is counted", async () => {
+  await Promise.all([...Object.keys(FAULTS).map(underFault), refusedRows(), noRoom()]);
 });
 
 it("every completed request has its row once, while the disk of the ledger or of its rollup is full", async () => {

@@ -3,8 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
-import { openEngine } from "../../infra/local/clickhouse/engine.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
@@ -38,39 +36,6 @@ async function started(name: string, env: Readonly<Record<string, string>>): Pro
   const stack = await startStack({ env: stackEnv(join(folder, name), env) });
   return [stack, new Gateway(stack)];
 }
-
-describe("the analytics store", () => {
-  it("that is away is owed every row, and gets each once when it is back", async () => {
-    const engine = openEngine(join(folder, "clickhouse"), 2);
-    const options = { engine, user: "default", password: "secret" };
-    let bridge = await startClickhouseBridge(options);
-    const port = Number(new URL(bridge.url).port);
-    const [stack, gateway] = await started("analytics", {
-      GATEWAY_CLICKHOUSE_URL: bridge.url,
-      GATEWAY_CLICKHOUSE_PASSWORD: "secret",
-    });
-    try {
-      const minted = await gateway.mint(upstream.url);
-      await serve(gateway, minted, 10);
-      await bridge.close();
-      await serve(gateway, minted, 60);
-      const away = await gateway.admin("GET", `/usage/logs?tenant_id=${minted.tenant.id}`);
-      expect([away.status, await away.json()]).toMatchObject([503, { error: { code: "analytics_unavailable" } }]);
-      bridge = await startClickhouseBridge({ ...options, port });
-      await serve(gateway, minted, 10);
-      const counted = await waitFor(
-        async () => await gateway.countRows(minted.tenant.id),
-        ({ rows }) => rows >= 80,
-        60_000,
-      );
-      expect(counted).toEqual({ rows: 80, requests: 80 });
-    } finally {
-      await stack.stop();
-      await bridge.close();
-      engine.close();
-    }
-  });
-});
 
 describe("the key-value store", () => {
   it("that is away refuses who is not known yet with 503, and serves them when it is back", async () => {
