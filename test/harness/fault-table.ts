@@ -54,7 +54,13 @@ function tableText(lines: readonly FaultLine[]): string {
   const heads = ["fault", "clients", "requests", "rows expected", "rows found", "doubled", "rollup off", "dropped"];
   const rows = lines.map((line) => [
     line.fault,
-    ...[line.clients, line.requests, line.rowsExpected, line.rowsFound, line.doubled, line.rollupOff, line.dropped],
+    line.clients,
+    line.requests,
+    line.rowsExpected,
+    line.rowsFound,
+    line.doubled,
+    line.rollupOff,
+    line.dropped,
     line.aside,
   ]);
   const all = [[...heads, "kept aside"], ...rows.map((row) => row.map(String))];
