@@ -46,7 +46,7 @@ beforeAll(async () => {
   stack = await startStack({
     env: stackEnv(join(folder, "data"), env),
     moreCells: [...Object.keys(FAULTS), "refusing", FULL_CELL],
-    workerEntry: "test/objects/small-ledger-worker.ts",
+    workerEntry: "test/objects/small-ledger/worker.ts",
     log: (line) => lines.push(line),
   });
   await store.run(`ALTER TABLE gateway.usage_raw ADD CONSTRAINT c CHECK session_id != '${REFUSED_SESSION}'`);
