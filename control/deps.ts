@@ -190,6 +190,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     resync,
     prober: health.prober,
     cell: env.cell,
+    upstreamBaseUrl: env.upstreamBaseUrl,
     usageRetentionDays: env.usageRetentionDays,
     compressor: env.compressor,
     version: readVersion(),

@@ -3,9 +3,8 @@
  * works behind a connection pooler. The own clock counts from before that statement was sent: this replica stops starting
  * a job before any other may begin. A turn that outlasts its lease may overlap with another's: jobs bear being run twice.
  */
-import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "./db/connect.ts";
-import { jobs } from "./db/schema/jobs.ts";
+import { endLeases, takeLeases } from "./db/leases.ts";
 import type { Logger } from "./log.ts";
 
 /** How long the jobs of a replica that was killed stand still at most. */
@@ -45,17 +44,7 @@ export class JobLeases implements Leases {
   async renew(): Promise<void> {
     const { holder, names, nowMs, log } = this.#options;
     const fromMs = nowMs();
-    const until = sql`now() + ${LEASE_MS} * interval '1 millisecond'`;
-    const taken = await this.#db
-      .insert(jobs)
-      .values([...names].sort().map((name) => ({ name, holder, until })))
-      .onConflictDoUpdate({
-        target: jobs.name,
-        set: { holder, until },
-        setWhere: sql`${jobs.holder} = ${holder} OR ${jobs.until} <= now()`,
-      })
-      .returning({ name: jobs.name });
-    const held = new Set(taken.map(({ name }) => name));
+    const held = new Set(await takeLeases(this.#db, { holder, names }, LEASE_MS));
     const news = [...held].filter((name) => !this.#held.has(name));
     if (news.length > 0) log.info({ event: "jobs_taken", jobs: news });
     this.#held = held;
@@ -80,16 +69,8 @@ export class JobLeases implements Leases {
       stopped = true;
       clearTimeout(timer);
       await running;
-      await this.#release().catch(() => undefined);
+      this.#held = new Set();
+      await endLeases(this.#db, this.#options).catch(() => undefined);
     };
-  }
-
-  async #release(): Promise<void> {
-    const { holder, names } = this.#options;
-    this.#held = new Set();
-    await this.#db
-      .update(jobs)
-      .set({ until: sql`now()` })
-      .where(and(eq(jobs.holder, holder), inArray(jobs.name, [...names])));
   }
 }

@@ -56,6 +56,7 @@ const ROUTES: readonly (readonly [method: string, path: string, body: object | n
   ["PUT", `/api/v1/models/${ABSENT}/weight`, { admission_weight: 50 }],
   ["PUT", `/api/v1/models/${ABSENT}/cache`, { cache_enabled: true }],
   ["PUT", `/api/v1/models/${ABSENT}/reliability`, {}],
+  ["POST", `/api/v1/models/${ABSENT}/autotune`, {}],
   ["POST", `/api/v1/models/${ABSENT}/autotune/apply`, { max_in_flight: 4 }],
   ["GET", "/api/v1/models/health", null],
   ["POST", "/api/v1/models/health", null],

@@ -5,6 +5,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
 import { auditRoutes } from "./audit.ts";
+import { autotuneRoutes } from "./autotune.ts";
 import { backupRoutes } from "./backup.ts";
 import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
@@ -37,6 +38,7 @@ export function createApp(deps: ApiDeps): Api {
   keyRoutes(app);
   modelHealthRoutes(app, deps);
   modelRoutes(app);
+  autotuneRoutes(app, deps);
   modelEndpointRoutes(app);
   mcpServerRoutes(app);
   fairshareRoutes(app);

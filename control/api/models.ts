@@ -3,7 +3,6 @@
  */
 import { z } from "zod";
 import {
-  applyAutotuneSchema,
   createModelSchema,
   modelCacheSchema,
   modelCapacityModeSchema,
@@ -15,7 +14,6 @@ import {
   updateModelSchema,
   validateModelSchema,
 } from "../../shared/schema/model.ts";
-import { applyAutotune } from "../services/models/apply-autotune.ts";
 import { createModel } from "../services/models/create-model.ts";
 import { deleteModel } from "../services/models/delete-model.ts";
 import { getModel } from "../services/models/get-model.ts";
@@ -107,15 +105,6 @@ export function modelRoutes(app: Api): void {
     body: modelCapacityModeSchema,
     answer: modelSchema,
     handler: async (c) => written(c, await setModelCapacityMode(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "post",
-    path: `${one}/autotune/apply`,
-    summary: "Set the capacity of a model to what auto-tune recommended",
-    tag,
-    body: applyAutotuneSchema,
-    answer: modelSchema,
-    handler: async (c) => written(c, await applyAutotune(c.var.ctx, pathId(c), await jsonBody(c))),
   });
   endpoint(app, {
     method: "put",

@@ -23,6 +23,8 @@ export interface ApiDeps {
   readonly prober: Pick<Prober, "check">;
   /** The control service's own cell. */
   readonly cell: string;
+  /** Upstream of models without an address. */
+  readonly upstreamBaseUrl: string;
   /** Retention of raw usage rows while none was saved. */
   readonly usageRetentionDays: number;
   /** The compression sidecar; blank url: none is configured. */

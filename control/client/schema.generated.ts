@@ -438,6 +438,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/{id}/autotune": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find the capacity of a model by real load on its upstream; changes nothing
+         * @description Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds straight at the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves. One at a time per model: another is 409 `autotune_running`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         */
+        post: operations["postModelsIdAutotune"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{id}/autotune/apply": {
         parameters: {
             query?: never;
@@ -1733,6 +1753,35 @@ export interface components {
             classifier_enabled: boolean;
             classifier_model: string | null;
             classifier_timeout_ms: number;
+        };
+        Autotune: {
+            /** @default 64 */
+            max_concurrency?: number;
+            /** @default 2000 */
+            target_p99_ms?: number;
+        };
+        AutotuneReport: {
+            duration_ms: number;
+            /** @enum {string} */
+            knee_reason: "slo_breach" | "plateau" | "max_concurrency" | "no_data";
+            max_concurrency: number;
+            /** @enum {string} */
+            modality: "chat" | "embedding";
+            model_id: string;
+            model_name: string;
+            recommended_max_in_flight: number;
+            recommended_throughput_rps: number;
+            steps: {
+                concurrency: number;
+                /** @description Anything but a 2xx answer in time */
+                errors: number;
+                /** @description null when no request of the step was answered */
+                p50_ms: number | null;
+                p99_ms: number | null;
+                requests: number;
+                throughput_rps: number;
+            }[];
+            target_p99_ms: number;
         };
         Backup: {
             data: {
@@ -4017,6 +4066,43 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postModelsIdAutotune: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Who the audit log names for this change, default `admin`. */
+                "x-gateway-audit-actor"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Autotune"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description `pending` when a store or cell has not confirmed within a second; it is tried on until it has. */
+                    "x-gateway-sync"?: "pending";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutotuneReport"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict2"];
+            413: components["responses"]["TooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -133,6 +133,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     resync,
     prober,
     cell: "local",
+    upstreamBaseUrl: "http://127.0.0.1:9",
     usageRetentionDays: 180,
     compressor: { url: "", timeoutMs: 800 },
     version: { version: "0.0.0", git_sha: null, built_at: null },

@@ -1,0 +1,39 @@
+/**
+ * Routes of capacity auto-tune: a probe that recommends, and taking up what it recommended.
+ */
+import { autotuneReportSchema, autotuneSchema } from "../../shared/schema/autotune.ts";
+import { applyAutotuneSchema, modelSchema } from "../../shared/schema/model.ts";
+import { applyAutotune } from "../services/models/apply-autotune.ts";
+import { autotuneModel } from "../services/models/autotune-model.ts";
+import { endpoint, jsonBody, optionalBody, written } from "./endpoint.ts";
+import { pathId } from "./tenants.ts";
+import type { Api, ApiDeps } from "./types.ts";
+
+const tag = "Models";
+const at = "/api/v1/models/{id}/autotune";
+
+export function autotuneRoutes(app: Api, { upstreamBaseUrl }: ApiDeps): void {
+  endpoint(app, {
+    method: "post",
+    path: at,
+    summary: "Find the capacity of a model by real load on its upstream; changes nothing",
+    description:
+      "Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds straight at the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves. One at a time per model: another is 409 `autotune_running`.",
+    tag,
+    body: autotuneSchema,
+    answer: autotuneReportSchema,
+    handler: async (c) => {
+      const options = { upstreamBaseUrl, caller: c.req.raw.signal };
+      return written(c, await autotuneModel(c.var.ctx, pathId(c), await optionalBody(c), options));
+    },
+  });
+  endpoint(app, {
+    method: "post",
+    path: `${at}/apply`,
+    summary: "Set the capacity of a model to what auto-tune recommended",
+    tag,
+    body: applyAutotuneSchema,
+    answer: modelSchema,
+    handler: async (c) => written(c, await applyAutotune(c.var.ctx, pathId(c), await jsonBody(c))),
+  });
+}

@@ -1,0 +1,137 @@
+/**
+ * The search for the knee against upstreams in simulated time whose capacity is known. The true knee is what the same rules
+ * say of each concurrency's long run.
+ */
+import { describe, expect, it } from "vitest";
+import { type Random, seededRandom } from "../../test/simulate/random.ts";
+import { ladderOf, recommend } from "./knee.ts";
+import { type Found, searchKnee } from "./search.ts";
+import type { Outcome, Step } from "./step.ts";
+import { inSimulatedTime, SimulatedUpstream, type UpstreamModel } from "./testing/simulated-upstream.ts";
+
+const SEEDS = 100;
+const LONG_RUN = 1200;
+
+interface Case {
+  readonly model: UpstreamModel;
+  readonly meanMs: number;
+  readonly targetP99Ms: number;
+  readonly maxConcurrency: number;
+}
+
+/** Anything from a small card to a cluster, with answers of a fixed, a spread or an exponential duration. */
+function caseOf(random: Random): Case {
+  const meanMs = 20 * 20 ** random.next();
+  const capacity = Math.ceil(64 ** random.next());
+  const durations = [() => meanMs, () => meanMs * (0.7 + 0.6 * random.next()), () => random.gap(meanMs)];
+  const serviceMs = durations[random.between(0, 2)] as () => number;
+  return {
+    model: { kind: random.between(0, 1) === 0 ? "servers" : "shared", capacity, serviceMs },
+    meanMs,
+    targetP99Ms: meanMs * (1.5 + 12 * random.next()),
+    maxConcurrency: [16, 64, 100, 256][random.between(0, 3)] as number,
+  };
+}
+
+async function found(upstream: SimulatedUpstream, { targetP99Ms, maxConcurrency }: Case): Promise<Found> {
+  const { signal } = new AbortController();
+  const search = { targetP99Ms, maxConcurrency, send: upstream.send, nowMs: () => upstream.nowMs, signal };
+  return await inSimulatedTime(upstream, searchKnee(search));
+}
+
+/** What a concurrency comes to when it runs for long. */
+async function longRun({ model, meanMs }: Case, concurrency: number): Promise<Step> {
+  const upstream = new SimulatedUpstream(model, Number.POSITIVE_INFINITY);
+  const { signal } = new AbortController();
+  const latencies: number[] = [];
+  let sent = 0;
+  const worker = async (): Promise<void> => {
+    while (sent < LONG_RUN + concurrency) {
+      sent += 1;
+      const fromMs = upstream.nowMs;
+      await upstream.send(signal);
+      latencies.push(upstream.nowMs - fromMs);
+    }
+  };
+  await inSimulatedTime(upstream, Promise.all(Array.from({ length: concurrency }, worker)));
+  const settled = latencies.slice(concurrency).sort((a, b) => a - b);
+  return {
+    concurrency,
+    throughputRps: (1000 * Math.min(concurrency, model.capacity)) / meanMs,
+    p50Ms: null,
+    p99Ms: settled[Math.ceil(settled.length * 0.99) - 1] ?? null,
+    requests: settled.length,
+    errors: 0,
+  };
+}
+
+/** The true knee: steps beyond the first that does not pay are never tried. */
+async function trueKnee(tried: Case): Promise<number> {
+  const steps: Step[] = [];
+  for (const concurrency of ladderOf(tried.maxConcurrency)) {
+    steps.push(await longRun(tried, concurrency));
+    if (recommend(steps, tried.targetP99Ms).maxInFlight !== concurrency && concurrency > 1) break;
+  }
+  return recommend(steps, tried.targetP99Ms).maxInFlight;
+}
+
+describe("the search", () => {
+  it(`recommends within one step of the true knee in at least 95 of ${SEEDS} seeds`, async () => {
+    const missed: object[] = [];
+    let exact = 0;
+    for (let seed = 1; seed <= SEEDS; seed += 1) {
+      const tried = caseOf(seededRandom(seed));
+      const knee = await trueKnee(tried);
+      const { maxInFlight, steps } = await found(
+        new SimulatedUpstream(tried.model, Math.min(30_000, 4 * tried.targetP99Ms)),
+        tried,
+      );
+      const ladder = ladderOf(tried.maxConcurrency);
+      const away = Math.abs(ladder.indexOf(maxInFlight) - ladder.indexOf(knee));
+      if (away === 0) exact += 1;
+      if (away > 1) missed.push({ seed, ...tried, knee, maxInFlight, steps });
+    }
+    expect(missed.length, JSON.stringify(missed)).toBeLessThanOrEqual(SEEDS * 0.05);
+    expect(exact).toBeGreaterThanOrEqual(SEEDS * 0.8);
+  });
+
+  it("stays within 20,000 requests, also at an upstream that answers at once, and tries the whole ladder there", async () => {
+    const fast = { model: { kind: "servers", capacity: 1000, serviceMs: () => 0.5 }, meanMs: 0.5 } as const;
+    const upstream = new SimulatedUpstream(fast.model, 1000);
+    const { maxInFlight, reason, requests, steps } = await found(upstream, {
+      ...fast,
+      targetP99Ms: 250,
+      maxConcurrency: 256,
+    });
+    expect([maxInFlight, reason, steps.length]).toEqual([256, "max_concurrency", 9]);
+    expect([upstream.requests, upstream.inFlightMax]).toEqual([requests, 256]);
+    expect(requests).toBeLessThanOrEqual(20_000);
+  });
+
+  it("gives an upstream that fails up after a few requests", async () => {
+    let sent = 0;
+    const send = async (): Promise<Outcome> => {
+      sent += 1;
+      return "error";
+    };
+    const { signal } = new AbortController();
+    const down = await searchKnee({ targetP99Ms: 100, maxConcurrency: 8, send, nowMs: () => sent, signal });
+    expect(down).toMatchObject({ reason: "no_data", maxInFlight: 1, throughputRps: 0, requests: 20 });
+  });
+
+  it("goes by the complete steps when it is cut off, and sends nothing more", async () => {
+    const upstream = new SimulatedUpstream({ kind: "servers", capacity: 64, serviceMs: () => 100 }, 10_000);
+    const ending = new AbortController();
+    const send = async (signal: AbortSignal): Promise<Outcome> => {
+      if (upstream.nowMs > 6000) ending.abort();
+      return signal.aborted ? "error" : await upstream.send(signal);
+    };
+    const search = { targetP99Ms: 2500, maxConcurrency: 64, send, nowMs: () => upstream.nowMs, signal: ending.signal };
+    const cut = await inSimulatedTime(upstream, searchKnee(search));
+    expect(cut).toMatchObject({ reason: "max_concurrency", maxInFlight: 2 });
+    expect(cut.steps.map(({ concurrency }) => concurrency)).toEqual([1, 2]);
+    const before = new AbortController();
+    before.abort();
+    expect(await searchKnee({ ...search, signal: before.signal })).toMatchObject({ reason: "no_data", requests: 0 });
+  });
+});

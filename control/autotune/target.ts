@@ -1,0 +1,43 @@
+/**
+ * Which upstream of a model is probed (decisions §11.1, §22.3): the one that a request without a session would be sent to
+ * first, in failover order. Pure.
+ */
+
+/** An upstream as the model or its endpoint has it. */
+export interface TargetSource {
+  readonly api_base: string;
+  readonly api_key: string | null;
+}
+
+export interface EndpointSource extends TargetSource {
+  readonly name: string;
+  readonly priority: number;
+  readonly enabled: boolean;
+  readonly health_status: string;
+}
+
+export interface ProbeTarget {
+  readonly apiBase: string;
+  /** As stored; null: none. */
+  readonly credential: string | null;
+  /** The operator's own default upstream, not an address that an admin registered. */
+  readonly isDefault: boolean;
+}
+
+/** Always one: models without any address go to the default upstream. */
+export function probeTarget(
+  model: TargetSource,
+  endpoints: readonly EndpointSource[],
+  defaultBase: string,
+): ProbeTarget {
+  const enabled = endpoints
+    .filter((endpoint) => endpoint.enabled)
+    .sort((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));
+  const own = model.api_base === "" ? undefined : model;
+  const chosen = enabled.find(({ health_status }) => health_status !== "unhealthy") ?? own ?? enabled[0];
+  return {
+    apiBase: chosen?.api_base ?? defaultBase,
+    credential: chosen?.api_key || model.api_key || null,
+    isDefault: chosen === undefined,
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * An upstream in simulated time, whose capacity is known: so many servers and one queue before them, or one machine that
+ * all requests share. What it is asked takes no time of the test's.
+ */
+import type { Outcome } from "../step.ts";
+
+export interface UpstreamModel {
+  /**
+   * `servers`: each serves one at a time, the rest queue. `shared`: all are served at once, each at full speed until there
+   * are as many as `capacity`, from then on in proportion slower.
+   */
+  readonly kind: "servers" | "shared";
+  readonly capacity: number;
+  /** How long the next request takes when nobody disturbs it, ms. */
+  readonly serviceMs: () => number;
+}
+
+interface Running {
+  /** Work left, ms at full speed. */
+  leftMs: number;
+  readonly end: (outcome: Outcome) => void;
+}
+
+export class SimulatedUpstream {
+  nowMs = 0;
+  readonly #model: UpstreamModel;
+  readonly #timeoutMs: number;
+  readonly #running: Running[] = [];
+  readonly #ends = new WeakMap<Running, number>();
+  requests = 0;
+  inFlightMax = 0;
+
+  constructor(model: UpstreamModel, timeoutMs: number) {
+    this.#model = model;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  send = async (signal: AbortSignal): Promise<Outcome> => {
+    if (signal.aborted) return "error";
+    this.requests += 1;
+    return await new Promise((resolve) => {
+      const running = { leftMs: this.#model.serviceMs(), end: resolve };
+      this.#ends.set(running, this.nowMs + this.#timeoutMs);
+      this.#running.push(running);
+      this.inFlightMax = Math.max(this.inFlightMax, this.#running.length);
+    });
+  };
+
+  /** Goes on to the next request that ends. False: there is none. */
+  advance(): boolean {
+    const served = this.#model.kind === "servers" ? this.#running.slice(0, this.#model.capacity) : this.#running;
+    const speed = this.#model.kind === "servers" ? 1 : Math.min(1, this.#model.capacity / this.#running.length);
+    let next: Running | null = null;
+    let inMs = Number.POSITIVE_INFINITY;
+    let outcome: Outcome = "ok";
+    for (const running of served) {
+      if (running.leftMs / speed >= inMs) continue;
+      [next, inMs, outcome] = [running, running.leftMs / speed, "ok"];
+    }
+    const [oldest] = this.#running;
+    if (oldest === undefined) return false;
+    const timesOutInMs = (this.#ends.get(oldest) ?? 0) - this.nowMs;
+    if (timesOutInMs < inMs) [next, inMs, outcome] = [oldest, timesOutInMs, "timeout"];
+    for (const running of served) running.leftMs -= inMs * speed;
+    this.nowMs += inMs;
+    if (next === null) return false;
+    this.#running.splice(this.#running.indexOf(next), 1);
+    next.end(outcome);
+    return true;
+  }
+}
+
+/** Runs what depends on the upstream to its end, in simulated time. */
+export async function inSimulatedTime<T>(upstream: SimulatedUpstream, work: Promise<T>): Promise<T> {
+  let over = false;
+  const watched = work.finally(() => {
+    over = true;
+  });
+  for (;;) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (over) return await watched;
+    if (!upstream.advance()) throw new Error("the work waits for nothing that the upstream does");
+  }
+}
