@@ -72,7 +72,7 @@ export class AnalyticsStore {
       await this.#client.insert({
         table: `${this.db}.usage_raw`,
         format: "JSONEachRow",
-        values: rows.map(({ ts_ms, ...rest }) => ({ ...rest, ts: ts_ms / 1000 })),
+        values: rows.map(({ ts_ms, ...rest }) => ({ ...rest, ts: timeText(ts_ms) })),
         clickhouse_settings: { insert_deduplication_token: token },
       });
     } catch (error) {
@@ -98,4 +98,9 @@ export class AnalyticsStore {
   async close(): Promise<void> {
     await this.#client.close();
   }
+}
+
+/** As a DateTime64 column reads it. */
+function timeText(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace("T", " ").slice(0, -1);
 }

@@ -42,6 +42,7 @@ export class Prober {
   /** Takes what is due and there is room for; what is not done by the end goes on. Rejects when the database is away. */
   async run(): Promise<void> {
     this.#wanted = true;
+    void this.#options.ledger.flush();
     this.#taking ??= this.#take().finally(() => {
       this.#taking = undefined;
     });

@@ -22,6 +22,8 @@ export interface ClickhouseBridgeOptions {
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const COMPRESS_FROM_BYTES = 1024;
+/** How long an unused connection stays open. */
+const KEPT_MS = 120_000;
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   JSON: "application/json; charset=UTF-8",
   JSONEachRow: "application/x-ndjson; charset=UTF-8",
@@ -134,7 +136,8 @@ function refuse(response: http.ServerResponse, error: unknown): void {
 
 /** Starts the bridge on 127.0.0.1. The engine stays the caller's. */
 export async function startClickhouseBridge(options: ClickhouseBridgeOptions): Promise<Listening> {
-  const server = http.createServer((request, response) => {
+  // a query may hold up this process for longer than the usual 5 s: a client must not reuse what is being closed meanwhile
+  const server = http.createServer({ keepAliveTimeout: KEPT_MS }, (request, response) => {
     handle(options, request, response).catch((error: unknown) => refuse(response, error));
   });
   return listen(server, "127.0.0.1", options.port ?? 0);

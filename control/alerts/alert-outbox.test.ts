@@ -1,0 +1,74 @@
+/** Alerts that a transaction raises: they leave with its commit, and none is lost on the way to the sink. */
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { issues } from "../../shared/alerts.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { alertOutbox } from "../db/schema/journal.ts";
+import { AlertOutbox, raiseIn } from "./alert-outbox.ts";
+import type { RaisedAlert } from "./alert-sink.ts";
+
+let control: TestControl;
+let nowMs = 0;
+let taken: RaisedAlert[] = [];
+let failing = false;
+let outbox: AlertOutbox;
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => {
+  await control.close();
+});
+beforeEach(async () => {
+  await control.connection.db.delete(alertOutbox);
+  nowMs = 1_700_000_000_000;
+  taken = [];
+  failing = false;
+  const take = async (alert: RaisedAlert): Promise<void> => {
+    if (failing) throw new Error("away");
+    taken.push(alert);
+  };
+  outbox = new AlertOutbox(control.connection.db, { take }, "local", () => new Date(nowMs));
+});
+
+async function raise(models: readonly string[], fail = false): Promise<void> {
+  await control.connection.db.transaction(async (tx) => {
+    for (const model of models) await raiseIn(tx, issues.modelHealthDown(model, 2, "http 500"), new Date(nowMs));
+    if (fail) throw new Error("undone");
+  });
+}
+
+const told = (): readonly string[] => taken.map(({ issueKey }) => issueKey.split(":")[1] ?? "");
+
+it("hands over what was committed, once and in its order", async () => {
+  const models = Array.from({ length: 25 }, (_, at) => `m${at}`);
+  await raise(models);
+  await expect(raise(["undone"], true)).rejects.toThrow("undone");
+  await outbox.deliver();
+  await outbox.deliver();
+  expect(told()).toEqual(models);
+  expect(taken[0]).toMatchObject({
+    cell: "local",
+    title: "Model down",
+    detail: "m0: 2 consecutive failures, last: http 500",
+    atMs: nowMs,
+  });
+});
+
+it("hands over again what the sink did not take", async () => {
+  await raise(["a", "b"]);
+  failing = true;
+  await expect(outbox.deliver()).rejects.toThrow("away");
+  failing = false;
+  await outbox.deliver();
+  expect(told()).toEqual(["a", "b"]);
+});
+
+it("leaves alone what another replica has taken, unless that one is gone", async () => {
+  await raise(["a"]);
+  await control.connection.db.update(alertOutbox).set({ claimed_until: new Date(nowMs + 60_000) });
+  await outbox.deliver();
+  expect(told()).toEqual([]);
+  nowMs += 60_001;
+  await outbox.deliver();
+  expect(told()).toEqual(["a"]);
+});

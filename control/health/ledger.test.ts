@@ -1,0 +1,146 @@
+/** Health and the ledger: traffic that was served spares a probe, and a probe leaves what it used (decisions §10.4). */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Model } from "../../shared/schema/model.ts";
+import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
+import type { UsageLog } from "../../shared/schema/usage.ts";
+import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
+import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
+import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
+import { ProbeLedger } from "./probe-ledger.ts";
+
+const INTERVAL_MS = 900_000;
+
+const ledger = new TestLedger();
+ledger.use();
+let scene: HealthScene;
+
+beforeAll(async () => {
+  scene = await startHealthScene({ analytics: ledger.store });
+});
+afterEach(async () => {
+  await scene.clear();
+});
+afterAll(async () => {
+  await scene.close();
+});
+
+/** A request of a model that ended `agoMs` ago and took a second. */
+async function served(model: Model, agoMs: number, change: Partial<UsageRow> = {}): Promise<void> {
+  const row = { model: model.model_name, upstream_status: 200, total_ms: 1000, ...change };
+  await ledger.insert([ledgerRow(scene.nowMs() - agoMs, row)]);
+}
+
+async function checked(model: Model): Promise<ModelHealthDetail["checks"][number] | undefined> {
+  return (await scene.send<ModelHealthDetail>("POST", `/models/${model.id}/health/check`)).checks[0];
+}
+
+const probes = (): number => scene.upstream.asked.length;
+
+describe("a request that was served", () => {
+  it("within the interval settles every kind of check, without a call", async () => {
+    const model = await scene.model();
+    await served(model, INTERVAL_MS - 5000);
+    const at = new Date(scene.nowMs() - INTERVAL_MS + 5000).toISOString();
+    const proof = { status: "healthy", message: `served a request at ${at}`, latency_ms: 1000, http_status: 200 };
+    expect(await checked(model)).toMatchObject(proof);
+    await scene.tick();
+    await scene.send("POST", "/models/health");
+    const { checks } = await scene.send<ModelHealthDetail>("GET", `/models/${model.id}/health`);
+    expect(new Set(checks.map(({ trigger }) => trigger))).toEqual(new Set(["manual", "bulk"]));
+    expect(checks).toMatchObject([proof, proof]);
+    expect(probes()).toBe(0);
+  });
+
+  it.each<[string, number, Partial<UsageRow>]>([
+    ["is older than the interval", INTERVAL_MS + 1000, {}],
+    ["is another model's", 1000, { model: "another" }],
+    ["failed", 1000, { status_code: 502 }],
+    ["came from the cache", 1000, { cache_status: "hit" }],
+    ["was a probe", 1000, { request_type: "health_probe" }],
+    ["was a benchmark", 1000, { request_type: "benchmark" }],
+  ])("proves nothing when it %s", async (_what, agoMs, change) => {
+    const model = await scene.model();
+    await served(model, agoMs, change);
+    expect(await checked(model)).toMatchObject({ message: "http 200" });
+    expect(probes()).toBe(1);
+  });
+
+  it("proves nothing when it began before the model was last found unwell, or was another upstream's", async () => {
+    const model = await scene.model();
+    scene.answers = { completions: { status: 500 } };
+    expect(await checked(model)).toMatchObject({ status: "degraded" });
+    await scene.pass(500);
+    await served(model, 0);
+    expect(await checked(model)).toMatchObject({ status: "degraded" });
+    await scene.pass(5000);
+    await served(model, 0);
+    expect(await checked(model)).toMatchObject({ status: "healthy", message: expect.stringMatching(/^served/) });
+    await scene.pass(5000);
+    await scene.send("PUT", `/models/${model.id}`, { upstream_model: "other", api_base: model.api_base });
+    expect(await checked(model)).toMatchObject({ status: "degraded" });
+  });
+
+  it("says nothing of endpoints, which are called all the same", async () => {
+    const model = await scene.model({ api_base: "" });
+    await scene.endpoint(model, "a", `${scene.upstream.url}/v1`);
+    await served(model, 1000);
+    expect(await checked(model)).toMatchObject({ message: expect.stringMatching(/^served/) });
+    expect(probes()).toBe(1);
+  });
+});
+
+describe("a probe", () => {
+  it("leaves a row of what it used, which reads show when they are asked to", async () => {
+    const model = await scene.model();
+    const usage = { prompt_tokens: 8, completion_tokens: 1, total_tokens: 9 };
+    scene.answers = { completions: { body: JSON.stringify({ usage }) } };
+    await checked(model);
+    const query = `since_ms=0&model=${model.model_name}`;
+    const rows = await waitFor(
+      async () => {
+        await scene.tick();
+        return await scene.send<UsageLog[]>("GET", `/usage/logs?${query}&include_internal=true`);
+      },
+      (found) => found.length > 0,
+    );
+    expect(rows.at(-1)).toMatchObject({
+      tenant_id: NIL_UUID,
+      key_id: NIL_UUID,
+      model: model.model_name,
+      request_type: "health_probe",
+      admission: "fast",
+      cell: "local",
+      status_code: 200,
+      upstream_status: 200,
+      input_tokens: 8,
+      output_tokens: 1,
+      total_tokens: 9,
+      cost_usd: 0,
+    });
+    expect(await scene.send("GET", `/usage/logs?${query}`)).toEqual([]);
+    expect(await scene.send("GET", `/usage/models?${query}`)).toEqual([]);
+  });
+
+  it("keeps its rows until the analytics store takes them, and hands each over under one token", async () => {
+    const taken: [string, number][] = [];
+    let away = true;
+    const waiting = new ProbeLedger(
+      {
+        insertUsage: async (rows, token) => {
+          taken.push([token, rows.length]);
+          if (away) throw new Error("away");
+        },
+      },
+      "local",
+    );
+    const usage = { status: 200, inputTokens: 1, outputTokens: 1, latencyMs: 1 };
+    waiting.add("m", [usage, usage], 1);
+    await waiting.flush();
+    away = false;
+    await waiting.flush();
+    await waiting.flush();
+    expect(taken.map(([, rows]) => rows)).toEqual([2, 2]);
+    expect(taken[0]?.[0]).toBe(taken[1]?.[0]);
+  });
+});
