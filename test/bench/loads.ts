@@ -53,12 +53,12 @@ const QUEUE_SLOTS = 64;
 
 const SAME_RUNTIME: readonly TargetName[] = ["direct", "floor", "governed"];
 
-const whole = (concurrency: number): Load => ({
+const whole = (concurrency: number, core = false): Load => ({
   ...BASE,
   name: `c${concurrency}`,
   title: `1 KB, ${concurrency} at once`,
   concurrency,
-  core: concurrency <= 64,
+  core,
 });
 
 const stream = (name: string, title: string, more: Partial<Load>): Load => ({
@@ -83,15 +83,19 @@ export const LOADS: readonly Load[] = [
     onceMs: 5000,
     targets: ["floor", "governed"],
   }),
-  whole(1),
-  whole(16),
-  whole(32),
-  whole(64),
+  whole(1, true),
+  whole(16, true),
+  whole(32, true),
+  whole(64, true),
   stream("stream-asked", "64 chunks unpaced, usage asked for", { ...unpaced, asksUsage: true, core: true }),
+  stream("stream-withheld", "64 chunks unpaced, usage withheld", unpaced),
   whole(4),
   whole(256),
   { ...whole(32), name: "front", title: "1 KB, 32 at once, through the TCP front", targets: ["governed", "front"] },
-  stream("stream-withheld", "64 chunks unpaced, usage withheld", unpaced),
+  stream("body-100k", "100 KB bodies, 16 at once", { bodyBytes: 100 * 1024, concurrency: 16 }),
+  stream("body-4m", "4 MB bodies, 4 at once", { bodyBytes: 4 * 1024 * 1024, concurrency: 4 }),
+  stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),
+  stream("tenants", "many tenants, 32 at once", { tenants: "many" }),
   stream("paced-asked", "20 streams, 20 ms pace, usage asked for", { ...paced, concurrency: 20, asksUsage: true }),
   stream("paced-withheld", "20 streams, 20 ms pace, usage withheld", { ...paced, concurrency: 20 }),
   stream("streams-1000", "1,000 streams at once, 20 ms pace", {
@@ -100,8 +104,4 @@ export const LOADS: readonly Load[] = [
     asksUsage: true,
     onceMs: 4000,
   }),
-  stream("body-100k", "100 KB bodies, 16 at once", { bodyBytes: 100 * 1024, concurrency: 16 }),
-  stream("body-4m", "4 MB bodies, 4 at once", { bodyBytes: 4 * 1024 * 1024, concurrency: 4 }),
-  stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),
-  stream("tenants", "many tenants, 32 at once", { tenants: "many" }),
 ];

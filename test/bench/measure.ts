@@ -6,7 +6,7 @@ import type { Load, TargetName } from "./loads.ts";
 import type { Generator } from "./places.ts";
 import { cpuMsOf, forgetPeak, memoryMbOf, peakMbOf } from "./process-usage.ts";
 import type { SliceResult } from "./slice.ts";
-import { sliceOf, type Target } from "./targets.ts";
+import { sliceOf, type Target, warmUpOf } from "./targets.ts";
 
 /** One target in one round. */
 export interface Sample {
@@ -26,7 +26,7 @@ async function turn(generator: Generator, load: Load, target: Target, round: num
   if (pid !== null) forgetPeak(pid);
   const memoryMb = pid === null ? null : memoryMbOf(pid);
   const before = pid === null ? null : cpuMsOf(pid);
-  const result = await generator.ask(sliceOf(load, target, ms, round < 0));
+  const result = await generator.ask(round < 0 ? warmUpOf(load, target, ms) : sliceOf(load, target, ms));
   const after = pid === null ? null : cpuMsOf(pid);
   const cpuMs = before === null || after === null ? null : after - before;
   return { load, target: target.name, round, result, cpuMs, memoryMb, peakMb: pid === null ? null : peakMbOf(pid) };
@@ -40,7 +40,9 @@ export async function runLoad(
   plan: { readonly rounds: number; readonly sliceMs: number; readonly warmMs: number; readonly untilMs: number },
 ): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
-  if (!load.once) for (const target of targets) samples.push(await turn(generator, load, target, -1, plan.warmMs));
+  // streams of a second or more warm nothing that an earlier load has not
+  if (load.reading !== "timed-stream")
+    for (const target of targets) samples.push(await turn(generator, load, target, -1, plan.warmMs));
   for (let round = 0; round < plan.rounds; round += 1) {
     const roundMs = targets.length * plan.sliceMs;
     if (round > 0 && performance.now() + roundMs > plan.untilMs) break;

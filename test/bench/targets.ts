@@ -27,17 +27,26 @@ export function bodyOf(load: Load): string {
   return body("x".repeat(Math.max(0, load.bodyBytes - body("").length)));
 }
 
-/** What the load generator is told; a turn that warms up meets every tenant. */
-export function sliceOf(load: Load, target: Target, durationMs: number, warmsUp: boolean): Slice {
-  const headers = target.headers(load).map((more) => ({ "content-type": "application/json", ...more }));
+/** What the load generator is told. */
+export function sliceOf(load: Load, target: Target, durationMs: number): Slice {
   return {
     url: `${target.base(load)}/chat/completions`,
-    headers,
+    headers: target.headers(load).map((more) => ({ "content-type": "application/json", ...more })),
     body: bodyOf(load),
     freshShare: load.freshShare ?? 0,
     reading: load.reading,
     concurrency: load.concurrency,
     durationMs: load.once ? 0 : durationMs,
-    leastRequests: warmsUp ? headers.length : 0,
+    leastRequests: 0,
   };
+}
+
+/** So few at once when nobody has been met yet: a crowd of strangers is not what a load is about. */
+const FIRST_MET_AT_ONCE = 4;
+
+/** The same as a turn that warms up: every tenant is met. */
+export function warmUpOf(load: Load, target: Target, durationMs: number): Slice {
+  const slice = sliceOf(load, target, durationMs);
+  const concurrency = load.once ? 1 : load.tenants === "many" ? FIRST_MET_AT_ONCE : load.concurrency;
+  return { ...slice, concurrency, leastRequests: slice.headers.length };
 }

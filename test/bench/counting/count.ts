@@ -33,7 +33,7 @@ export async function countOperations(places: Places): Promise<readonly Counted[
     const target: Target = { name: "governed", pid: null, base: () => `${base}/v1`, headers: () => headers };
     let sent = 0;
     const send = async (load: Load, leastRequests: number): Promise<void> => {
-      const result = await generator.ask({ ...sliceOf(load, target, 1, false), leastRequests });
+      const result = await generator.ask({ ...sliceOf(load, target, 1), leastRequests });
       const [failure] = Object.keys(result.failures);
       if (failure !== undefined) throw new Error(`a request failed while operations were counted: ${failure}`);
       sent += result.sent;
