@@ -1,5 +1,6 @@
 /** A run as its reader gets it: the last lines on the terminal, and the whole as JSON. */
 import { type Cost, costOfMillion, type PerRequest, PRICES, perRequest } from "./counting/cost.ts";
+import { type Goal, goalsOf, isReached } from "./goals.ts";
 import type { Machine } from "./machine.ts";
 import type { Run } from "./run.ts";
 import { ratesWithin, summaryOf } from "./summary.ts";
@@ -44,6 +45,17 @@ function costLines(all: readonly Priced[]): readonly string[] {
   ];
 }
 
+/** The goals, by the operations of the load with the most requests at once. */
+const goalsOfRun = (run: Run): readonly Goal[] => goalsOf(run.all, priced(run).at(-1)?.perRequest ?? null);
+
+function goalLine(goal: Goal): string {
+  const { what, value, atLeast, atMost } = goal;
+  const bound = atLeast === undefined ? `<= ${atMost}` : `>= ${atLeast}`;
+  const reached = isReached(goal);
+  const verdict = reached === null ? "not measured" : reached ? "reached" : "missed";
+  return `  ${what.padEnd(48)}${shown(value ?? Number.NaN, 2).padStart(9)}  ${bound.padEnd(9)}${verdict}`;
+}
+
 /** The lines that follow the tables. */
 export function closingLines(run: Run): readonly string[] {
   const rates = Object.entries(ratesWithin(run.all)).map(([target, within]) => {
@@ -61,6 +73,9 @@ export function closingLines(run: Run): readonly string[] {
     "",
     ...costLines(priced(run)),
     ...(run.notes.length === 0 ? [] : [...run.notes.map((note) => `note: ${note}`), ""]),
+    "goals",
+    ...goalsOfRun(run).map(goalLine),
+    "",
     "summary",
     ...summary,
   ];
@@ -71,6 +86,17 @@ export function jsonOf(run: Run, machine: Machine, mode: string): string {
   const { all, notes, problems } = run;
   const loads = all.map(({ load, figures }) => ({ ...load, figures }));
   const cost = { prices: PRICES, rps: COST_RPS, counted: priced(run) };
-  const report = { summary: summaryOf(all), machine, mode, notes, problems, rates: ratesWithin(all), cost, loads };
+  const goals = goalsOfRun(run).map((goal) => ({ ...goal, reached: isReached(goal) }));
+  const report = {
+    summary: summaryOf(all),
+    machine,
+    mode,
+    notes,
+    problems,
+    goals,
+    rates: ratesWithin(all),
+    cost,
+    loads,
+  };
   return `${JSON.stringify(report, null, 2)}\n`;
 }
