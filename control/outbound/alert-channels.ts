@@ -95,9 +95,15 @@ const SMTP_REASONS: Readonly<Record<string, string>> = {
   EENVELOPE: "the server refused the sender or a recipient",
 };
 
+/** How Node names a certificate that it does not accept. */
+const UNTRUSTED = /CERT|VERIFY_LEAF/;
+
 function reasonOf(error: unknown): string {
   if (error instanceof AskError) return error.message;
-  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
+  const { code, originalCode, responseCode } = error as Readonly<Record<string, unknown>>;
+  // the mail library's own code is that of any connection that fails
+  if (typeof originalCode === "string" && UNTRUSTED.test(originalCode))
+    return "the server's certificate is not trusted";
   const known = typeof code === "string" ? SMTP_REASONS[code] : undefined;
   if (known !== undefined) return known;
   return typeof responseCode === "number" ? `the server answered ${responseCode}` : "connect failed";

@@ -2,6 +2,7 @@
  * The alerts of term budgets as decisions §35 words them. An alert's id carries its period, so that it is told once per
  * period and level however often it is handed over.
  */
+import { issueOf } from "../../../shared/alerts.ts";
 import { usdOf } from "./amounts.ts";
 import type { BudgetLimits, TermLimits } from "./limits.ts";
 import { type AlertLevel, type TermAccount, usedRatio } from "./term-budget.ts";
@@ -45,8 +46,10 @@ export function budgetAlert(
   const term = tenant ? limits.tenant.term : limits.key.term;
   return {
     id: `${issueKey}@${account.tag}`,
-    issueKey,
-    title: `${tenant ? "Tenant budget" : "API key budget"} ${STATE[level]}`,
-    detail: `${who}: ${amount(account, term)}`.slice(0, 500),
+    ...issueOf(
+      issueKey,
+      `${tenant ? "Tenant budget" : "API key budget"} ${STATE[level]}`,
+      `${who}: ${amount(account, term)}`,
+    ),
   };
 }
