@@ -42,7 +42,7 @@ it("is quiet about a job that looks often and finds nothing to do, and counts it
   runs.tell({ name: "hourly", everyMs: 3_600_000 }, { outcome: "ok", durationMs: 1, result: undefined });
   expect(lines().map((line) => line["job"])).toEqual(["hourly"]);
   const { values } = await runs.counter.get();
-  expect(values.map(({ labels, value }) => [labels.job, labels.outcome, value])).toEqual([
+  expect(values.map(({ labels, value }) => [labels.name, labels.outcome, value])).toEqual([
     ["outbox", "ok", 3],
     ["outbox", "failed", 0],
     ["hourly", "ok", 1],

@@ -28,11 +28,11 @@ export interface JobRunsOptions {
 
 export class JobRuns {
   readonly #options: JobRunsOptions;
-  /** Runs by job and outcome; belongs to no registry until it is put into one. */
+  /** Runs by name of the job (`job` is a label of Prometheus' own) and outcome; belongs to no registry until it is put into one. */
   readonly counter = new Counter({
     name: "gateway_job_runs_total",
     help: "Runs of background jobs on this replica, by how they ended.",
-    labelNames: ["job", "outcome"] as const,
+    labelNames: ["name", "outcome"] as const,
     registers: [],
   });
 
@@ -42,14 +42,14 @@ export class JobRuns {
 
   /** Shows a job with 0 from the start (decisions §37). */
   expect({ name }: JobName): void {
-    for (const outcome of ["ok", "failed"] as const) this.counter.inc({ job: name, outcome }, 0);
+    for (const outcome of ["ok", "failed"] as const) this.counter.inc({ name, outcome }, 0);
   }
 
   /** Tells of a run that has ended. */
   tell({ name, everyMs }: JobName, end: JobEnd): void {
     const { replica, log } = this.#options;
     const { outcome, durationMs } = end;
-    this.counter.inc({ job: name, outcome });
+    this.counter.inc({ name, outcome });
     const line = { event: "job_run", job: name, replica, outcome, duration_ms: Math.round(durationMs) };
     if (end.outcome === "failed") {
       log.warn({ ...line, error: end.error instanceof Error ? end.error.name : "unknown" });

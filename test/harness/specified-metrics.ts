@@ -52,7 +52,7 @@ export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
   metric("cell", "counter", "gateway_jwks_refresh_total", ["issuer_index", "result"], 0),
   metric("cell", "counter", "gateway_otel_spans_dropped_total", ["reason"], 2),
   metric("control", "gauge", "gateway_cell_up"),
-  metric("control", "counter", "gateway_job_runs_total", ["job", "outcome"]),
+  metric("control", "counter", "gateway_job_runs_total", ["name", "outcome"]),
   metric("control", "gauge", "gateway_outbox_pending"),
 ];
 

@@ -1,0 +1,181 @@
+/**
+ * The dashboard and the alert rules say what Grafana and Prometheus can read, and name only what the gateway shows; what it
+ * shows, they use. What is shown is held to the same table by a scrape (test/faults/two-cells.test.ts).
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { TALLY_METRICS } from "../../edge/domain/cell/tallies.ts";
+import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream-outcomes.ts";
+import { ADMISSION_CLASSES } from "../../shared/usage-row.ts";
+import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
+import { dashboardSchema, type Panel } from "./dashboard-schema.ts";
+import { type Named, readPromql } from "./promql.ts";
+import { ruleFileSchema, scrapeFileSchema } from "./rules-schema.ts";
+
+const text = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
+const rules = ruleFileSchema.parse(parse(text("alerts.yml"))).groups.flatMap((group) => group.rules);
+const dashboard = dashboardSchema.parse(JSON.parse(text("dashboard.json")));
+const panels = dashboard.panels.filter((panel) => panel.type !== "row");
+
+/** Grafana puts these in before it asks. */
+const asked = (expression: string): string =>
+  expression.replaceAll("$__rate_interval", "5m").replaceAll("$cell", "local|other");
+
+const expressions = [
+  ...rules.map(({ alert, expr }) => ({ where: `alert ${alert}`, expr })),
+  ...panels.flatMap(({ title, targets }) =>
+    targets.map(({ expr }) => ({ where: `panel ${title}`, expr: asked(expr) })),
+  ),
+];
+const named = expressions.map(({ where, expr }) => ({ where, expr, ...readPromql(expr) }));
+
+const registry = new Registry();
+collectDefaultMetrics({ register: registry });
+const ofProcess = new Set(registry.getMetricsAsArray().map(({ name }) => name));
+registry.clear();
+
+/** The metric of a series: a histogram's has suffixes. */
+function metricOf(series: string): SpecifiedMetric | undefined {
+  return SPECIFIED_METRICS.find(({ name, type }) =>
+    type === "histogram" ? ["_bucket", "_sum", "_count"].some((suffix) => series === name + suffix) : series === name,
+  );
+}
+
+function labelsOf(series: string): readonly string[] {
+  const metric = metricOf(series);
+  const own = [...(metric?.labels ?? []), ...(series.endsWith("_bucket") ? ["le"] : [])];
+  return [...own, ...(metric?.of === "cell" || series === "gateway_cell_up" ? ["cell"] : []), "job", "instance"];
+}
+
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  admission: ADMISSION_CLASSES,
+  status: ["2xx", "3xx", "4xx", "5xx"],
+  outcome: [...UPSTREAM_OUTCOMES, "ok", "failed"],
+  result: ["hit", "miss", "error", ...TALLY_METRICS.gateway_jwt_verify_total.shown.flat()],
+  reason: TALLY_METRICS.gateway_otel_spans_dropped_total.shown.flat(),
+  job: ["gateway"],
+};
+
+describe("what the dashboard and the alerts name", () => {
+  it("exists: metrics, and labels of theirs", () => {
+    const faults = named.flatMap(({ where, selected, grouped }) => [
+      ...selected
+        .filter(({ metric }) => metric !== "up" && metricOf(metric) === undefined && !ofProcess.has(metric))
+        .map(({ metric }) => `${where}: no metric ${metric}`),
+      ...selected.flatMap(({ metric, matchers }) =>
+        matchers
+          .filter(({ label }) => !labelsOf(metric).includes(label))
+          .map(({ label }) => `${where}: ${metric} has no label ${label}`),
+      ),
+      ...grouped
+        .filter((label) => !selected.some(({ metric }) => labelsOf(metric).includes(label)))
+        .map((label) => `${where}: nothing has a label ${label}`),
+    ]);
+    expect(faults).toEqual([]);
+  });
+
+  it("is matched with values that occur", () => {
+    const faults = named.flatMap(({ where, selected }) =>
+      selected.flatMap(({ matchers }) =>
+        matchers.flatMap(({ label, value }) =>
+          value
+            .split("|")
+            .filter((one) => VALUES[label]?.includes(one) === false)
+            .map((one) => `${where}: ${label} is never ${one}`),
+        ),
+      ),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  it("is every metric that the gateway shows", () => {
+    const used = new Set(named.flatMap(({ selected }) => selected.map(({ metric }) => metricOf(metric)?.name)));
+    expect(SPECIFIED_METRICS.map(({ name }) => name).filter((name) => !used.has(name))).toEqual([]);
+  });
+
+  it("counts a cell once, however many control services show it", () => {
+    const twice = named.filter(({ expr, selected }: Named & { expr: string }) => {
+      const ofCells = selected.some(({ metric }) => metricOf(metric)?.of === "cell");
+      return ofCells && !/max by \([^)]*\bcell\b[^)]*\) \(/.test(expr);
+    });
+    expect(twice.map(({ where }) => where)).toEqual([]);
+  });
+
+  it("is asked of counters by their rate, and of gauges by their value", () => {
+    const faults = named.flatMap(({ where, expr, selected }) =>
+      selected
+        .filter(({ metric }) => ["counter", "histogram"].includes(metricOf(metric)?.type ?? "gauge"))
+        .filter(({ metric }) => !new RegExp(`(rate|increase)\\(${metric}(\\{[^}]*\\})?\\[`).test(expr))
+        .map(({ metric }) => `${where}: ${metric} is a counter`),
+    );
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the alert rules", () => {
+  it("have names of their own, and say what to do when somebody has to come at once", () => {
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    const silent = rules.filter(
+      ({ labels, annotations }) => labels.severity === "critical" && !annotations.description,
+    );
+    expect(silent).toEqual([]);
+  });
+
+  it("put into their texts only labels that are left in the result", () => {
+    const faults = rules.flatMap(({ alert, expr, annotations }) =>
+      [...JSON.stringify(annotations).matchAll(/\$labels\.(\w+)/g)]
+        .map(([, label = ""]) => label)
+        .filter((label) => !expr.includes(`(${label}`) && !expr.includes(`, ${label}`) && / by \(/.test(expr))
+        .map((label) => `${alert}: ${label}`),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  it("are loaded by the scrape configuration that comes with them, under the job they name", () => {
+    const { scrape_configs: jobs, rule_files: files } = scrapeFileSchema.parse(parse(text("prometheus.yml")));
+    expect([jobs.map(({ job_name: name }) => name), files]).toEqual([["gateway"], ["alerts.yml"]]);
+  });
+
+  const promtool = (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "promtool"))
+    .find((path) => existsSync(path));
+  it("pass Prometheus' own checker, on a machine that has it", () => {
+    const check = (): unknown =>
+      promtool === undefined
+        ? null
+        : execFileSync(promtool, ["check", "rules", join(import.meta.dirname, "alerts.yml")], { stdio: "pipe" });
+    expect(check).not.toThrow();
+  });
+});
+
+describe("the dashboard", () => {
+  it("has panels that do not overlap, with ids and titles of their own", () => {
+    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }: Panel) =>
+      Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(dashboard.panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+  });
+
+  it("uses only variables that it has", () => {
+    const known = new Set(["__rate_interval", ...dashboard.templating.list.map(({ name }) => name)]);
+    const used = [...JSON.stringify(dashboard.panels).matchAll(/\$\{?(\w+)/g)].map(([, name = ""]) => name);
+    expect(used.filter((name) => !known.has(name))).toEqual([]);
+  });
+});
+
+describe("an expression that is none", () => {
+  it.each(["sum by (cell (x)", "rate(x[5m)", "x{a=b}", "histogram_quantile(0.9, )) "])(
+    "is refused: %s",
+    (expression) => {
+      expect(() => readPromql(expression)).toThrow(/no PromQL/);
+    },
+  );
+});
