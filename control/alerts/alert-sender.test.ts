@@ -76,6 +76,14 @@ describe("an alert", () => {
     ).toEqual(["again (3 repeats suppressed)", "and again"]);
   });
 
+  it("whose sender died before it was told is sent when it is handed over again, and then is a repeat", async () => {
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
+    const cut = alert("cut_off");
+    await new Cooldown(control.store, Date.now).enter(cut.issueKey, cut.id, 300);
+    for (const event of [alert("cut_off", "another"), cut, cut]) await senderOf().sender.take(event);
+    expect(texts("cut_off").map((text) => text.split("\n").at(-1))).toEqual(["what happened (1 repeats suppressed)"]);
+  });
+
   it("keeps its end within the bound of a detail", async () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     const { sender } = senderOf();

@@ -31,11 +31,12 @@ export class AlertSender implements AlertSink {
     const { channels, minIntervalSecs } = await read();
     await log.take(alert);
     if (channels.length === 0) return;
-    const entered = await cooldown.enter(alert.issueKey, minIntervalSecs);
+    const entered = await cooldown.enter(alert.issueKey, alert.id, minIntervalSecs);
     if (entered === null) return;
     const { issueKey, title } = alert;
     const message = { issueKey, title, detail: withRepeats(alert.detail, entered.suppressed) };
     const results = await Promise.all(channels.map(async (send) => await send(message)));
+    await cooldown.told(issueKey, minIntervalSecs);
     for (const { channel, ok, detail } of results) {
       if (!ok) logger.warn({ event: "alert_not_sent", channel, key: issueKey, reason: detail });
     }
