@@ -1,10 +1,9 @@
-import type { AddressInfo } from "node:net";
-import { SMTPServer } from "smtp-server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { Alerts, AlertsTest } from "../../shared/schema/settings/alerts.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
+import { startMailServer } from "../../test/harness/mail-server.ts";
 import { appSettings } from "../db/schema/settings.ts";
 
 let control: TestControl;
@@ -36,39 +35,6 @@ async function stored(): Promise<string> {
 }
 
 const EMAIL = { smtp_host: "127.0.0.1", from_address: "gateway@localhost", recipients: ["ops@example.org"] };
-
-/** A mail server that takes one account; what it received, and a way to end it. */
-async function startMailServer(): Promise<{ port: number; mails: string[]; users: string[]; close(): Promise<void> }> {
-  const mails: string[] = [];
-  const users: string[] = [];
-  const server = new SMTPServer({
-    disabledCommands: ["STARTTLS"],
-    authOptional: true,
-    allowInsecureAuth: true,
-    onAuth: (auth, _session, done) => {
-      users.push(`${auth.username}:${auth.password}`);
-      if (auth.password === "right") done(null, { user: auth.username });
-      else done(new Error("no"));
-    },
-    onData: (stream, _session, done) => {
-      let text = "";
-      stream.on("data", (chunk: Buffer) => {
-        text += chunk.toString();
-      });
-      stream.on("end", () => {
-        mails.push(text);
-        done();
-      });
-    },
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
-  return {
-    port: (server.server.address() as AddressInfo).port,
-    mails,
-    users,
-    close: async () => await new Promise((resolve) => server.close(() => resolve())),
-  };
-}
 
 describe("alert settings", () => {
   it("keep their secrets sealed, never show them, and keep what is omitted", async () => {

@@ -6,43 +6,70 @@ import { expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { startStack } from "../../infra/local/stack.ts";
-import { Gateway } from "../harness/gateway.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
+import { startHttpSink } from "../harness/http-sink.ts";
+import { startMailServer } from "../harness/mail-server.ts";
 import { alertsIn } from "../harness/object-faults.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-it("budgets that come to their end are told once each, at four fifths and when they are exhausted", async () => {
+it("budgets that come to their end while the control service is away are told when it is back: all, once each, in order", async () => {
   const upstream = await startTestUpstream();
   const folder = mkdtempSync(join(tmpdir(), "gateway-alerts-"));
+  const [hook, mail] = [await startHttpSink(), await startMailServer()];
   const lines: string[] = [];
   const stack = await startStack({ env: stackEnv(folder), log: (line) => lines.push(line) });
   try {
     const gateway = new Gateway(stack);
-    // 33 tokens a request
-    const minted = await gateway.mint(upstream.url);
-    await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 120 });
-    const statuses: number[] = [];
-    for (let count = 0; count < 6; count += 1) {
-      const response = await gateway.chat(minted, { body: { max_tokens: 10 } });
-      await response.text();
-      statuses.push(response.status);
+    const email = { smtp_host: "127.0.0.1", smtp_port: mail.port, starttls: false };
+    await gateway.must("PUT", "/settings/alerts", {
+      slack_webhook_url: hook.url,
+      email: { ...email, from_address: "gateway@localhost", recipients: ["ops@example.org"] },
+    });
+    const tenants: Minted[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      const minted = await gateway.mint(upstream.url);
+      await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 120 });
+      tenants.push(minted);
     }
-    expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
-    expect(statuses.at(-1)).toBe(403);
-    const keys = [`term_budget_warn:${minted.tenant.id}`, `term_budget_exhausted:${minted.tenant.id}`];
-    const told = await waitFor(
-      () => alertsIn(lines),
-      (found) => keys.every((key) => found.some((alert) => alert["key"] === key)),
-    );
-    expect(told.map((alert) => [alert["key"], alert["title"], alert["cell"]])).toEqual([
-      [keys[0], "Tenant budget at 80 percent", "local"],
-      [keys[1], "Tenant budget exhausted", "local"],
+    const control = stack.parts.get("control")?.pid ?? 0;
+    process.kill(control, "SIGSTOP");
+    for (const minted of tenants) {
+      const statuses: number[] = [];
+      // 33 tokens a request
+      for (let count = 0; count < 6; count += 1) {
+        const response = await gateway.chat(minted, { body: { max_tokens: 10 } });
+        await response.text();
+        statuses.push(response.status);
+      }
+      expect([statuses.slice(0, 3), statuses.at(-1)]).toEqual([[200, 200, 200], 403]);
+    }
+    expect(hook.asked).toEqual([]);
+    process.kill(control, "SIGKILL");
+    const keys = tenants.flatMap(({ tenant }) => [
+      `term_budget_warn:${tenant.id}`,
+      `term_budget_exhausted:${tenant.id}`,
     ]);
-    expect(told[1]?.["detail"]).toBe(`${minted.tenant.name}: 132 of 120 tokens (lifetime)`);
+    await waitFor(
+      () => [hook.asked.length, mail.mails.length],
+      (counts) => counts.every((count) => count >= keys.length),
+      60_000,
+    );
+    const keyOf = (text: string): string =>
+      /term_budget_\w+:[0-9a-f-]{36}/.exec(text.replaceAll("=\r\n", ""))?.[0] ?? text;
+    expect(hook.asked.map(({ body }) => keyOf(body))).toEqual(keys);
+    expect(mail.mails.map(keyOf)).toEqual(keys);
+    const told = alertsIn(lines);
+    expect(told.map((alert) => [alert["key"], alert["cell"]])).toEqual(keys.map((key) => [key, "local"]));
+    expect(told.slice(0, 2).map((alert) => alert["title"])).toEqual([
+      "Tenant budget at 80 percent",
+      "Tenant budget exhausted",
+    ]);
+    expect(told[1]?.["detail"]).toBe(`${tenants[0]?.tenant.name}: 132 of 120 tokens (lifetime)`);
   } finally {
     await stack.stop();
-    await upstream.close();
+    await Promise.all([upstream.close(), hook.close(), mail.close()]);
     rmSync(folder, { recursive: true, force: true });
   }
 });

@@ -1,0 +1,45 @@
+/** A mail server of a test's own, without TLS: it takes anybody, and who logs in with the password `right`. */
+import type { AddressInfo } from "node:net";
+import { SMTPServer } from "smtp-server";
+
+export interface MailServer {
+  readonly port: number;
+  /** The mails as they came, oldest first. */
+  readonly mails: string[];
+  /** `name:password` of every login that was tried. */
+  readonly users: string[];
+  close(): Promise<void>;
+}
+
+/** Starts it on a free port. */
+export async function startMailServer(): Promise<MailServer> {
+  const mails: string[] = [];
+  const users: string[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ["STARTTLS"],
+    authOptional: true,
+    allowInsecureAuth: true,
+    onAuth: (auth, _session, done) => {
+      users.push(`${auth.username}:${auth.password}`);
+      if (auth.password === "right") done(null, { user: auth.username });
+      else done(new Error("no"));
+    },
+    onData: (stream, _session, done) => {
+      let text = "";
+      stream.on("data", (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      stream.on("end", () => {
+        mails.push(text);
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    mails,
+    users,
+    close: async () => await new Promise((resolve) => server.close(() => resolve())),
+  };
+}
