@@ -21,7 +21,10 @@ const NOTHING = {
 };
 const NOTHING_LAST = { last_used_ms: 0, last_model: "", last_status_code: 0 };
 
-/** Keys with activity in the window, busiest first; the window bounds everything. Throws 503. */
+/**
+ * Keys with activity in the window, busiest first; the window bounds everything. A key whose requests retention has dropped
+ * keeps its sums and has no last request. Throws 503.
+ */
 export async function readKeySummaries(
   store: AnalyticsStore,
   query: KeySummariesQuery,
@@ -40,7 +43,7 @@ export async function readKeySummaries(
        WHERE u.key_id != toUUID('${NIL_UUID}')
        GROUP BY u.key_id, u.tenant_id ORDER BY total_tokens DESC, key_id LIMIT {limit:UInt32}
      ) AS s
-     INNER JOIN (${last}) AS l ON l.id = s.key_id
+     LEFT JOIN (${last}) AS l ON l.id = s.key_id
      ORDER BY total_tokens DESC, key_id`,
     { ...within.params, ...params, since_day: dayOf(within.sinceMs), limit: query.limit },
   );

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
-import type { UsageTotals } from "../../shared/schema/usage-reads.ts";
+import type { KeySummary, UsageTotals } from "../../shared/schema/usage-reads.ts";
 import { type FilledControl, startFilledControl } from "../../test/harness/filled-control.ts";
 import { type Fill, filledTenant } from "../../test/harness/ledger-fill.ts";
 import { pageAt } from "../../test/harness/ledger-pages.ts";
@@ -85,6 +85,35 @@ describe("sums of whole days from the rollup", () => {
         );
       }),
       { numRuns: 25 },
+    );
+  });
+
+  it("come with the last request of each key, whatever the period", async () => {
+    const instant = fc.integer({ min: FILL.endMs - (FILL.days + 2) * DAY_MS, max: FILL.endMs });
+    await fc.assert(
+      fc.asyncProperty(instant, fc.boolean(), async (since, internal) => {
+        const { body } = await control.ask(
+          `/usage/keys/summary?since_ms=${since}&limit=10000&include_internal=${internal}`,
+        );
+        const expected = await control.rows<KeySummary>(
+          `SELECT toString(r.key_id) AS key_id, toUnixTimestamp64Milli(max(ts)) AS last_used_ms,
+             argMax(r.model, (r.ts, r.request_id)) AS last_model, argMax(r.status_code, (r.ts, r.request_id)) AS last_status_code,
+             count() AS requests, sum(r.output_tokens) AS output_tokens
+           FROM gateway.usage_raw AS r
+           WHERE tenant_id != toUUID('00000000-0000-0000-0000-000000000000')
+             AND (${internal} OR request_type NOT IN ('health_probe', 'benchmark'))
+             AND ts >= fromUnixTimestamp64Milli(toInt64(${since})) GROUP BY r.key_id`,
+        );
+        const shown = (rows: readonly KeySummary[]) =>
+          new Map(
+            rows.map((row) => [
+              row.key_id,
+              [row.last_used_ms, row.last_model, row.last_status_code, row.requests, row.output_tokens],
+            ]),
+          );
+        expect(shown(body as readonly KeySummary[])).toEqual(shown(expected));
+      }),
+      { numRuns: 10 },
     );
   });
 });

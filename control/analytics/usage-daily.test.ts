@@ -1,12 +1,18 @@
 /** The permanent rollup and the retention of what it is made of, against the real engine (decisions §9.1, §34.2). */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { usageDailyQuerySchema } from "../../shared/schema/usage-reads.ts";
+import {
+  keySummariesQuerySchema,
+  usageDailyQuerySchema,
+  usageTotalsQuerySchema,
+} from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { KEY, ledgerRow, TENANT, TestLedger } from "../../test/harness/ledger.ts";
 import { DAY_MS, OTHER_KEY, OTHER_TENANT, someTraffic, used } from "../../test/harness/ledger-traffic.ts";
+import { readKeySummaries } from "./key-summaries.ts";
 import { dropExpired } from "./retention.ts";
 import { readDaily } from "./usage-daily.ts";
+import { readTotals } from "./usage-totals.ts";
 
 const NOW = Date.UTC(2026, 0, 9, 12);
 const ledger = new TestLedger();
@@ -61,6 +67,13 @@ describe("the daily rollup", () => {
     await ledger.insert(someTraffic(NOW));
     await ledger.run(`TRUNCATE TABLE ${ledger.db}.usage_raw`);
     expect(await daily()).toHaveLength(2);
+    const since = { since_ms: String(NOW - 3 * DAY_MS) };
+    expect(await readTotals(ledger.store, usageTotalsQuerySchema.parse(since), NOW)).toMatchObject([
+      { tenant_id: TENANT, requests: 1, total_tokens: 1000 },
+    ]);
+    expect(await readKeySummaries(ledger.store, keySummariesQuerySchema.parse(since), NOW)).toMatchObject([
+      { key_id: KEY, total_tokens: 1000, last_used_ms: 0, last_model: "", last_status_code: 0 },
+    ]);
   });
 
   it.each([
