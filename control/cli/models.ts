@@ -4,6 +4,7 @@
 import type { Command } from "commander";
 import type { Schemas } from "../client/client.ts";
 import { findModel, page, toNumber } from "./arguments.ts";
+import { autotuneCommand } from "./autotune.ts";
 import { sessionOf } from "./session.ts";
 
 interface ModelOptions {
@@ -76,6 +77,7 @@ export function modelCommands(program: Command): void {
         );
       });
   }
+  autotuneCommand(models);
   models
     .command("delete <model>")
     .description("remove a model")

@@ -65,6 +65,12 @@ export class Session {
     else printTable(rows as readonly Readonly<Record<string, unknown>>[], columns);
   }
 
+  /** Shows the rows of a record with these columns, or the whole record as JSON. */
+  listIn<T extends object>(record: object, rows: readonly T[], columns: readonly (keyof T & string)[]): void {
+    if (this.#json) printJson(record);
+    else this.list(rows, columns);
+  }
+
   /** Shows one record. */
   record(value: object): void {
     if (this.#json) printJson(value);

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { gatewayClient } from "../../control/client/client.ts";
+import { startNarrowUpstream } from "../harness/narrow-upstream.ts";
 
 const MAIN = join(import.meta.dirname, "../../control/cli/main.ts");
 
@@ -77,6 +78,22 @@ describe("the command line", () => {
       out: "",
       err: `there is no tenant '${name}'\n`,
     });
+  });
+
+  it("tunes a model's capacity, and takes up what it found only when it is told to and there is something", async () => {
+    const name = unique("model");
+    const upstream = await startNarrowUpstream(1, 20);
+    try {
+      await json("models", "create", name, "--base", upstream.url);
+      const applied = await gateway(["models", "autotune", name, "--max-concurrency", "1", "--apply"]);
+      expect(applied.out).toMatch(/^concurrency +throughput_rps +p50_ms +p99_ms +requests +errors\n1 /);
+      expect(applied.out).toContain(`model '${name}' takes 1 at once from now on\n`);
+      expect(await json("models", "show", name)).toMatchObject({ max_in_flight: 1, capacity_mode: "tuned" });
+    } finally {
+      await upstream.close();
+    }
+    const words = ["models", "autotune", name, "--target-p99", "50", "--apply"];
+    expect(await gateway(words)).toMatchObject({ code: 1, err: "nothing is set: the upstream answered no request\n" });
   });
 
   it("manages models, and shows tables to people", async () => {

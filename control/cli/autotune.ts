@@ -1,0 +1,42 @@
+/**
+ * `gateway models autotune`
+ */
+import type { Command } from "commander";
+import { findModel, toNumber } from "./arguments.ts";
+import { CliError, sessionOf } from "./session.ts";
+
+interface AutotuneOptions {
+  readonly targetP99?: number;
+  readonly maxConcurrency?: number;
+  readonly apply?: true;
+}
+
+const COLUMNS = ["concurrency", "throughput_rps", "p50_ms", "p99_ms", "requests", "errors"] as const;
+
+export function autotuneCommand(models: Command): void {
+  models
+    .command("autotune <model>")
+    .description("find a model's capacity by real load on its upstream, for up to 60 seconds")
+    .option("--target-p99 <ms>", "the slowest that requests may become, default 2000", toNumber)
+    .option("--max-concurrency <count>", "the most that is tried, default 64, at most 256", toNumber)
+    .option("--apply", "set the capacity to what is recommended")
+    .action(async (model: string, options: AutotuneOptions, command: Command) => {
+      const session = sessionOf(command);
+      const { id, model_name } = await findModel(session, model);
+      const { targetP99, maxConcurrency, apply } = options;
+      const params = { path: { id } };
+      const body = {
+        ...(targetP99 === undefined ? {} : { target_p99_ms: targetP99 }),
+        ...(maxConcurrency === undefined ? {} : { max_concurrency: maxConcurrency }),
+      };
+      const report = await session.ask(session.client.POST("/api/v1/models/{id}/autotune", { params, body }));
+      const { recommended_max_in_flight: most, knee_reason } = report;
+      session.listIn(report, report.steps, COLUMNS);
+      session.say(`recommended: ${most} at once (${knee_reason})`);
+      if (apply === undefined) return;
+      if (knee_reason === "no_data") throw new CliError("nothing is set: the upstream answered no request");
+      const applied = { max_in_flight: most };
+      await session.ask(session.client.POST("/api/v1/models/{id}/autotune/apply", { params, body: applied }));
+      session.say(`model '${model_name}' takes ${most} at once from now on`);
+    });
+}

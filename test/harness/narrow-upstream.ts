@@ -1,0 +1,57 @@
+/**
+ * A chat upstream of known capacity: so many requests at once, each for a fixed time; the rest wait in line.
+ */
+import { createServer } from "node:http";
+import { listen } from "../../infra/local/listen.ts";
+
+export interface NarrowUpstream {
+  readonly url: string;
+  /** Requests that have come so far. */
+  readonly asked: number;
+  /** Requests that wait or are served. */
+  readonly inFlight: number;
+  close(): Promise<void>;
+}
+
+/** Starts it on a free port. */
+export async function startNarrowUpstream(capacity: number, serviceMs: number): Promise<NarrowUpstream> {
+  let asked = 0;
+  let inFlight = 0;
+  let serving = 0;
+  const line: (() => void)[] = [];
+  const next = (): void => {
+    const serve = serving < capacity ? line.shift() : undefined;
+    if (serve === undefined) return;
+    serving += 1;
+    serve();
+    next();
+  };
+  const server = createServer((request, response) => {
+    asked += 1;
+    inFlight += 1;
+    response.on("close", () => {
+      inFlight -= 1;
+    });
+    request.resume().on("end", () => {
+      line.push(() =>
+        setTimeout(() => {
+          serving -= 1;
+          response.end(JSON.stringify({ choices: [{ message: { role: "assistant", content: "pong" } }] }));
+          next();
+        }, serviceMs),
+      );
+      next();
+    });
+  });
+  const bound = await listen(server, "127.0.0.1", 0);
+  return {
+    url: bound.url,
+    get asked() {
+      return asked;
+    },
+    get inFlight() {
+      return inFlight;
+    },
+    close: async () => await bound.close(),
+  };
+}
