@@ -15,6 +15,7 @@ import type { Transaction } from "../../db/connect.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { models } from "../../db/schema/models.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { forgettingMoved } from "../health/moved-models.ts";
 import { type Journal, write } from "../write.ts";
 
 const PEPPER_WARNING =
@@ -32,6 +33,7 @@ export async function restoreBackup(ctx: VerbContext, input: unknown): Promise<W
     const counts = {} as Record<BackupEntity, { created: number; updated: number }>;
     for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
     await touchModelsOfEndpoints(tx, journal);
+    journal.checkIsDue = true;
     journal.everything(
       data.fairshare_groups.map((group) => group.name),
       data.tenants.map((tenant) => tenant.id),
@@ -59,7 +61,10 @@ async function restoreEntity(
     entity === "app_settings" ? await sealSetting(row, ctx.sealKey) : await sealRow(row, secrets, ctx.sealKey);
   const given = data[entity] as readonly BackupRow[];
   const rows = secrets.length === 0 && entity !== "app_settings" ? given : await Promise.all(given.map(seal));
-  const { created, updated, renamed } = await mergeRows(tx, entity, rows, journal.rev, ctx.now());
+  const merge = async (): ReturnType<typeof mergeRows> => await mergeRows(tx, entity, rows, journal.rev, ctx.now());
+  const ids = rows.map((row) => String(row["id"]));
+  const { created, updated, renamed } =
+    entity === "models" ? await forgettingMoved(tx, ids, ctx.now(), merge) : await merge();
   outdate(
     journal,
     outdates.kind,
