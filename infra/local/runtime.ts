@@ -8,7 +8,7 @@ import type { Endpoint, StackContext } from "./context.ts";
 import { StackEnvError } from "./env.ts";
 import type { RunningClickhouse } from "./stores.ts";
 import { type Supervised, supervise } from "./supervisor.ts";
-import { prepareWorkerd, type RunningWorkerd } from "./workerd/start.ts";
+import { prepareWorkerd, type RunningWorkerd, type WorkerdOptions } from "./workerd/start.ts";
 import { prepareWrangler } from "./wrangler.ts";
 
 /** Variables that are handed to the Worker as they are. */
@@ -41,6 +41,7 @@ export interface Runtime {
   readonly part: Supervised;
   /** That of the stack's own cell, or of one of its further cells. */
   port(cell?: string): number | undefined;
+  inspectorPort(): number | null;
 }
 
 /** The Worker's text bindings. */
@@ -94,7 +95,7 @@ export async function startRuntime(
   kind: RuntimeKind,
   bindings: Readonly<Record<string, string>>,
   objectsLock: Pick<StackContext["lock"], "addHolder" | "removeHolder">,
-  { moreCells, entry }: { readonly moreCells: readonly string[]; readonly entry?: string | undefined },
+  how: Pick<WorkerdOptions, "moreCells" | "entry" | "inspect">,
 ): Promise<Runtime> {
   const { config, guard, log } = context;
   let now: RunningWorkerd | undefined;
@@ -103,8 +104,7 @@ export async function startRuntime(
     folder: join(config.dataDir, "worker"),
     objectsFolder: config.objectsDir,
     bindings,
-    moreCells,
-    entry,
+    ...how,
     guard,
     log: (line) => log("workerd", line),
   });
@@ -123,5 +123,9 @@ export async function startRuntime(
       return running.child;
     },
   });
-  return { part, port: (cell) => (cell === undefined ? now?.port : now?.cellPorts.get(cell)) };
+  return {
+    part,
+    port: (cell) => (cell === undefined ? now?.port : now?.cellPorts.get(cell)),
+    inspectorPort: () => now?.inspectorPort ?? null,
+  };
 }

@@ -30,6 +30,8 @@ export interface StackOptions {
   readonly moreCells?: readonly string[];
   /** The Worker's entry, from the root of the project, when it is not the product's own; not with `wrangler`. */
   readonly workerEntry?: string;
+  /** Whether the Worker's runtime can be looked into while it runs; it is slower then. Not with `wrangler`. */
+  readonly inspect?: boolean;
 }
 
 /** Why a stack came down by itself. */
@@ -43,6 +45,8 @@ export interface Stack {
   readonly proxyUrl: string;
   /** The Worker's own socket, past the front; null while the runtime restarts. For measurements: see front.ts. */
   readonly runtimeUrl: () => string | null;
+  /** Where V8's inspector of the runtime answers; null when nobody asked for it. */
+  readonly inspectorUrl: () => string | null;
   /** Where each cell answers, by name. */
   readonly cellUrls: ReadonlyMap<string, string>;
   readonly adminUrl: string;
@@ -180,6 +184,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock, {
       moreCells: options.moreCells ?? [],
       entry: options.workerEntry,
+      inspect: options.inspect,
     }),
   ]);
   runtimePort = (cell) => (ran.status === "fulfilled" ? ran.value.port(cell) : undefined);
@@ -220,6 +225,10 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     runtimeUrl: () => {
       const port = runtimePort();
       return port === undefined ? null : `http://127.0.0.1:${port}`;
+    },
+    inspectorUrl: () => {
+      const port = ran.value.inspectorPort();
+      return port === null ? null : `http://127.0.0.1:${port}`;
     },
     cellUrls: new Map([...fronts].map(([cell, { url }]) => [cell, url])),
     adminUrl,

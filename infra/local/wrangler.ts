@@ -43,6 +43,6 @@ export async function prepareWrangler(options: WorkerdOptions): Promise<() => Pr
       },
       options.guard,
     );
-    return { child, port: Number((await child.ready)["port"]), cellPorts: new Map() };
+    return { child, port: Number((await child.ready)["port"]), cellPorts: new Map(), inspectorPort: null };
   };
 }

@@ -4,7 +4,7 @@
  * that they refuse nothing; they are checked and accounted for with every request.
  */
 import { join } from "node:path";
-import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { type Stack, type StackOptions, startStack } from "../../infra/local/stack.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { Gateway } from "../harness/gateway.ts";
@@ -43,10 +43,14 @@ async function mint(gateway: Gateway, name: string): Promise<string> {
   return (await gateway.must<CreatedKey>("POST", `${one}/keys`, { name, ...budget })).secret;
 }
 
-/** Starts the stack in `folder` and registers a model for every load, each at its behaviour of the upstream at `origin`. `entry`: see StackOptions. */
-export async function startGoverned(folder: string, origin: string, entry?: string): Promise<Governed> {
+/** Starts the stack in `folder` and registers a model for every load, each at its behaviour of the upstream at `origin`. */
+export async function startGoverned(
+  folder: string,
+  origin: string,
+  how: Pick<StackOptions, "workerEntry" | "inspect"> = {},
+): Promise<Governed> {
   const env = stackEnv(join(folder, "stack"), { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS) });
-  const stack = await startStack({ env, ...(entry === undefined ? {} : { workerEntry: entry }) });
+  const stack = await startStack({ env, ...how });
   const gateway = new Gateway(stack);
   const byModel = new Map(LOADS.map((load) => [modelOf(load), load]));
   for (const [model_name, load] of byModel)

@@ -18,7 +18,7 @@ export interface Options {
 
 const QUICK = {
   pace: { coreRounds: 3, otherRounds: 1, sliceMs: 600, warmMs: 250 },
-  withinMs: 108_000,
+  withinMs: 102_000,
   tenants: 100,
 };
 const FULL = {

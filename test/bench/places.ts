@@ -45,8 +45,17 @@ function governedTargets(governed: Governed, many: readonly string[]): readonly 
   ];
 }
 
-/** Starts what `wanted` needs; `tenants` are those of the loads with many. */
-export async function startPlaces(wanted: ReadonlySet<TargetName>, tenants: number): Promise<Places> {
+/** What a session is to have. */
+export interface Wanted {
+  readonly targets: ReadonlySet<TargetName>;
+  /** Those of the loads with many. */
+  readonly tenants: number;
+  /** Whether the gateway's runtime can be looked into. */
+  readonly inspect?: boolean;
+}
+
+/** Starts what is wanted. Rejects when a part cannot be started, everything ended again. */
+export async function startPlaces({ targets: wanted, tenants, inspect = false }: Wanted): Promise<Places> {
   const undo: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
@@ -84,7 +93,7 @@ export async function startPlaces(wanted: ReadonlySet<TargetName>, tenants: numb
     });
     let governed: Governed | null = null;
     if (wanted.has("governed") || wanted.has("front")) {
-      governed = await startGoverned(folder, origin);
+      governed = await startGoverned(folder, origin, { inspect });
       const { stack } = governed;
       undo.push(() => stack.stop());
       const many = tenants === 0 ? [] : await governed.mintMany(tenants);

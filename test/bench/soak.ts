@@ -88,4 +88,4 @@ async function soak({ generator, governed, targets }: Places): Promise<readonly 
   return problems;
 }
 
-await inSession(new Set(["governed"]), 0, soak);
+await inSession({ targets: new Set(["governed"]), tenants: 0 }, soak);

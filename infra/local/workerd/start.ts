@@ -24,6 +24,8 @@ export interface WorkerdOptions {
   readonly moreCells: readonly string[];
   /** See {@link bundleWorker}. */
   readonly entry?: string | undefined;
+  /** Whether the runtime can be looked into while it runs; it is slower then. */
+  readonly inspect?: boolean | undefined;
   readonly guard: Guard;
   readonly log: (line: string) => void;
 }
@@ -34,6 +36,8 @@ export interface RunningWorkerd {
   readonly port: number;
   /** Those of more cells, by name. */
   readonly cellPorts: ReadonlyMap<string, number>;
+  /** Where V8's inspector answers; null when nobody asked for it. */
+  readonly inspectorPort: number | null;
 }
 
 /** Bundles and configures once; the answer starts a process each time it is called. Throws esbuild's BuildFailure. */
@@ -56,15 +60,22 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Pro
 
   return async () => {
     const ports = new Map<unknown, number>();
+    let inspectorPort: number | null = null;
     const child = await startChild(
       {
         name: "workerd",
         command: binary,
-        args: ["serve", config, "--control-fd=3"],
+        args: [
+          "serve",
+          config,
+          "--control-fd=3",
+          ...(options.inspect === true ? ["--inspector-addr=127.0.0.1:0"] : []),
+        ],
         env: { TZ, LANG, SSL_CERT_FILE, ...bindings },
         readyFrom: "control",
         readReady: (line) => {
           const message = jsonLine(line);
+          if (message?.["event"] === "listen-inspector") inspectorPort = Number(message["port"]);
           if (message?.["event"] !== "listen") return undefined;
           ports.set(message["socket"], Number(message["port"]));
           return ports.size > moreCells.length ? message : undefined;
@@ -75,6 +86,6 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Pro
     );
     await child.ready;
     const cellPorts = moreCells.map((cell) => [cell, ports.get(cellSocket(cell)) ?? 0] as const);
-    return { child, port: ports.get("http") ?? 0, cellPorts: new Map(cellPorts) };
+    return { child, port: ports.get("http") ?? 0, cellPorts: new Map(cellPorts), inspectorPort };
   };
 }

@@ -25,7 +25,7 @@ const COUNTED: readonly (readonly [load: string, requests: number])[] = [
 export async function countOperations(places: Places): Promise<readonly Counted[]> {
   const { generator } = places;
   const folder = join(places.folder, "counting");
-  const governed = await startGoverned(folder, places.origin, "test/bench/counting/worker.ts");
+  const governed = await startGoverned(folder, places.origin, { workerEntry: "test/bench/counting/worker.ts" });
   places.beforeClosing(async () => await governed.stack.stop());
   try {
     const base = governed.stack.runtimeUrl() ?? governed.stack.proxyUrl;

@@ -1,0 +1,50 @@
+/**
+ * `npm run bench:profile -- c32 [--seconds 5] [--out FILE.cpuprofile]`: what the Worker and its objects do with their time
+ * under one load of the bench. Prints the functions in which most of it went, by request; the file opens in browsers' tools.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { LOADS } from "../loads.ts";
+import { inSession } from "../session.ts";
+import { sliceOf, warmUpOf } from "../targets.ts";
+import { profileDuring } from "./inspector.ts";
+import { functionTimes } from "./self-time.ts";
+
+const SHOWN = 45;
+const WARM_MS = 3000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { seconds: { type: "string", default: "5" }, out: { type: "string" } },
+});
+const [name = "c32"] = positionals;
+const load = LOADS.find((each) => each.name === name);
+const seconds = Number(values.seconds);
+if (load === undefined || !(seconds > 0)) {
+  console.error(`usage: npm run bench:profile -- LOAD [--seconds 5] [--out FILE.cpuprofile]`);
+  console.error(`loads: ${LOADS.map((each) => each.name).join(", ")}`);
+  process.exit(2);
+}
+
+const wanted = { targets: new Set(["governed"] as const), tenants: load.tenants === "many" ? 100 : 0, inspect: true };
+await inSession(wanted, async ({ generator, governed, targets }) => {
+  const target = targets.get("governed");
+  const inspector = governed?.stack.inspectorUrl() ?? null;
+  if (target === undefined || inspector === null) throw new Error("the gateway cannot be looked into");
+  await generator.ask(warmUpOf(load, target, WARM_MS));
+  let requests = 0;
+  const problems: string[] = [];
+  const profile = await profileDuring(inspector, "gateway", async () => {
+    const { sent, failures } = await generator.ask(sliceOf(load, target, 1000 * seconds));
+    requests = sent;
+    problems.push(...Object.entries(failures).map(([what, count]) => `${count} x ${what}`));
+  });
+  const times = functionTimes(profile);
+  console.log(
+    `${requests} requests; microseconds of the JavaScript thread for each\n    self    total  function:line of the bundle`,
+  );
+  const each = (ms: number): string => ((1000 * ms) / requests).toFixed(1).padStart(8);
+  for (const time of times.slice(0, SHOWN)) console.log(`${each(time.selfMs)} ${each(time.totalMs)}  ${time.name}`);
+  if (values.out !== undefined) writeFileSync(values.out, JSON.stringify(profile));
+  return problems;
+});
