@@ -3318,7 +3318,7 @@ export interface operations {
     getCosts: {
         parameters: {
             query?: {
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 since_ms?: string;
@@ -3727,7 +3727,7 @@ export interface operations {
     getKeysIdUsage: {
         parameters: {
             query?: {
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 since_ms?: string;
             };
             header?: never;
@@ -4673,7 +4673,7 @@ export interface operations {
     getOverviewSummary: {
         parameters: {
             query?: {
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 since_ms?: string;
             };
             header?: never;
@@ -5950,7 +5950,7 @@ export interface operations {
         parameters: {
             query?: {
                 group_by?: "tenant" | "key" | "model";
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
                 model?: string;
@@ -5981,7 +5981,7 @@ export interface operations {
     getUsageBreakdown: {
         parameters: {
             query?: {
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
                 model?: string;
@@ -6012,7 +6012,7 @@ export interface operations {
     getUsageCache: {
         parameters: {
             query?: {
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 since_ms?: string;
@@ -6072,7 +6072,7 @@ export interface operations {
             query?: {
                 end_day?: string;
                 group_by?: "day" | "tenant" | "key" | "model" | "key_model";
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 start_day?: string;
@@ -6101,7 +6101,7 @@ export interface operations {
     getUsageKeys: {
         parameters: {
             query?: {
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
                 model?: string;
@@ -6132,7 +6132,7 @@ export interface operations {
     getUsageKeysSummary: {
         parameters: {
             query?: {
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 limit?: string;
                 since_ms?: string;
                 tenant_id?: string;
@@ -6162,7 +6162,7 @@ export interface operations {
             query?: {
                 before_ms?: string;
                 before_request_id?: string;
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 limit?: string;
                 model?: string;
@@ -6223,7 +6223,7 @@ export interface operations {
     getUsageModels: {
         parameters: {
             query?: {
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 since_ms?: string;
@@ -6254,7 +6254,7 @@ export interface operations {
         parameters: {
             query?: {
                 bucket_ms?: string;
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 since_ms?: string;
@@ -6285,7 +6285,7 @@ export interface operations {
         parameters: {
             query?: {
                 bucket_ms?: string;
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 since_ms?: string;
@@ -6316,7 +6316,7 @@ export interface operations {
         parameters: {
             query?: {
                 bucket_ms?: string;
-                include_internal?: string;
+                include_internal?: "true" | "false";
                 key_id?: string;
                 model?: string;
                 since_ms?: string;

@@ -12,8 +12,7 @@ export const usageFilterFields = {
   tenant_id: uuid.optional(),
   key_id: uuid.optional(),
   model: z.string().optional(),
-  include_internal: z
-    .string()
+  include_internal: oneOf(["true", "false"])
     .optional()
     .transform((value) => value === "true"),
 };

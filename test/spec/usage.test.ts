@@ -170,6 +170,7 @@ describe("the other reads", () => {
     for (const [path, field] of [
       ["/usage?group_by=week", "group_by"],
       ["/usage/keys?limit=0", "limit"],
+      ["/usage/models?include_internal=yes", "include_internal"],
       ["/usage/series?bucket_ms=abc", "bucket_ms"],
       ["/usage/daily?key_id=a,b", "key_id"],
       ["/costs?since_ms=yesterday", "since_ms"],
