@@ -4,8 +4,12 @@
  * far ahead of the client.
  */
 
-/** Least time between two reads of a stream that is faster than that. */
-const GATHER_MS = 4;
+/** A stream is fast while its pieces come at shorter intervals. */
+const FAST_MS = 4;
+/** So many fast pieces in a row are gathered. */
+const FAST_PIECES = 3;
+/** How long is gathered. */
+const GATHER_MS = 8;
 const READ_MIN_BYTES = 4 * 1024;
 const READ_MAX_BYTES = 64 * 1024;
 
@@ -37,69 +41,102 @@ export class PlainIntake implements Intake {
   async cancel(): Promise<void> {
     await this.#reader.cancel().catch(() => undefined);
   }
+
+  /** Leaves the rest of the body to another reader. */
+  release(): void {
+    this.#reader.releaseLock();
+  }
 }
 
 /**
- * Gathers small pieces: one read of a body gives no more than one piece of it, however many have come. A copy of the body
- * is pumped natively into a store that is never looked at; that keeps the body coming, and a read of the other copy then
- * gives all that is there. The store's bound is how far the upstream is ahead of the client.
+ * Gathers the pieces of a stream that comes fast, or whose client takes it slowly: one read of a body gives no more than one
+ * piece of it, however many have come. A copy of the body is pumped natively into a store that is never looked at; that
+ * keeps the body coming, and a read of the other copy then gives all that is there. The store's bound is how far the
+ * upstream is ahead of the client.
  */
 export class GatheringIntake implements Intake {
-  readonly #plain: PlainIntake;
-  readonly #ahead: ReadableStreamBYOBReader;
+  readonly #body: ReadableStream<Uint8Array>;
   readonly #clock: () => number;
-  #storeBytes = READ_MIN_BYTES;
-  #filling = false;
-  #ended = false;
+  #plain: PlainIntake;
+  #store: Store | null = null;
   #cameMs = 0;
-  #hurried = false;
-  #wake: (() => void) | null = null;
+  #fast = 0;
 
   constructor(body: ReadableStream<Uint8Array>, clock: () => number) {
-    const [toRead, toStore] = body.tee();
-    const { readable, writable } = new IdentityTransformStream();
+    this.#body = body;
     this.#clock = clock;
-    this.#plain = new PlainIntake(toRead);
-    this.#ahead = readable.getReader({ mode: "byob" });
-    const ended = (): void => {
-      this.#ended = true;
-      this.#wake?.();
-    };
-    toStore.pipeTo(writable).then(ended, ended);
+    this.#plain = new PlainIntake(body);
   }
 
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
-    if (this.#hurried) await this.#gather();
-    if (!this.#filling && !this.#ended) void this.#fill();
+    const slowClient = this.#cameMs > 0 && this.#clock() - this.#cameMs >= FAST_MS;
+    if (this.#fast >= FAST_PIECES || slowClient) this.#gather();
+    if (this.#fast > 0) await this.#store?.filled(GATHER_MS);
+    this.#store?.fill();
+    const askedMs = this.#clock();
     const bytes = await this.#plain.next();
-    const nowMs = this.#clock();
-    this.#hurried = nowMs - this.#cameMs < GATHER_MS;
-    this.#cameMs = nowMs;
+    this.#cameMs = this.#clock();
+    this.#fast = this.#cameMs - askedMs < FAST_MS ? this.#fast + 1 : 0;
     return bytes;
   }
 
   async cancel(): Promise<void> {
-    await Promise.all([this.#plain.cancel(), this.#ahead.cancel().catch(() => undefined)]);
+    await Promise.all([this.#plain.cancel(), this.#store?.cancel()]);
   }
 
-  /** Until enough time has passed, the store is full, or no more will come. */
-  async #gather(): Promise<void> {
+  #gather(): void {
+    if (this.#store !== null) return;
+    this.#plain.release();
+    const [toRead, toStore] = this.#body.tee();
+    this.#plain = new PlainIntake(toRead);
+    this.#store = new Store(toStore);
+  }
+}
+
+/** Takes a body natively, as much as it has been asked to, and forgets it. */
+class Store {
+  readonly #reader: ReadableStreamBYOBReader;
+  #bytes = READ_MIN_BYTES;
+  #filling = false;
+  #ended = false;
+  #wake: (() => void) | null = null;
+
+  constructor(body: ReadableStream<Uint8Array>) {
+    const { readable, writable } = new IdentityTransformStream();
+    this.#reader = readable.getReader({ mode: "byob" });
+    const ended = (): void => {
+      this.#ended = true;
+      this.#wake?.();
+    };
+    body.pipeTo(writable).then(ended, ended);
+  }
+
+  /** Lets one store full of bytes come, unless one is coming. */
+  fill(): void {
+    if (!this.#filling && !this.#ended) void this.#fill();
+  }
+
+  /** Until the store is full, no more will come, or the time has passed. */
+  async filled(ms: number): Promise<void> {
     if (this.#ended || !this.#filling) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    const timer = setTimeout(resolve, GATHER_MS);
+    const timer = setTimeout(resolve, ms);
     await promise;
     clearTimeout(timer);
     this.#wake = null;
   }
 
-  /** Lets one store full of bytes come. */
+  async cancel(): Promise<void> {
+    await this.#reader.cancel().catch(() => undefined);
+  }
+
   async #fill(): Promise<void> {
     this.#filling = true;
     try {
-      const { done } = await this.#ahead.readAtLeast(this.#storeBytes, new Uint8Array(this.#storeBytes));
+      const { done } = await this.#reader.readAtLeast(this.#bytes, new Uint8Array(this.#bytes));
       if (done) this.#ended = true;
-      else this.#storeBytes = Math.min(this.#storeBytes * 2, READ_MAX_BYTES);
+      else this.#bytes = Math.min(this.#bytes * 2, READ_MAX_BYTES);
     } catch {
       this.#ended = true;
     }

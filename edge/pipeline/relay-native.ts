@@ -13,6 +13,7 @@ const DRAIN_FAST_MS = 200;
 /** A drain that gives this much is a fast one. */
 const FAST_BYTES = 16 * 1024;
 const DRAIN_MIN_BYTES = 4 * 1024;
+const REST_BYTES = 32 * 1024;
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /** Starts the pipe and the drain. */
@@ -24,22 +25,23 @@ export function relayNative(job: RelayJob): Relay {
     () => true,
     () => false,
   );
-  return { readable, ended: carry(job, toScan.getReader({ mode: "byob" }), piped, writable) };
+  return { readable, ended: carry(job, toScan, piped, writable) };
 }
 
 async function carry(
   job: RelayJob,
-  reader: ReadableStreamBYOBReader,
+  toScan: ReadableStream<Uint8Array>,
   piped: Promise<boolean>,
   writable: WritableStream<Uint8Array>,
 ): Promise<BodyEnd> {
+  const reader = toScan.getReader({ mode: "byob" });
   const drained = drain(job, reader, piped);
   const whole = await piped;
   if (!whole) await reader.cancel().catch(() => undefined);
-  const sourceEnded = await drained;
+  await drained;
   const outlet = new Outlet(job, writable.getWriter());
   try {
-    if (whole && sourceEnded) {
+    if (whole && (await takeRest(job, reader))) {
       await outlet.close().catch(() => undefined);
       return job.stop.clientGone ? "gone" : "complete";
     }
@@ -53,8 +55,8 @@ async function carry(
   }
 }
 
-/** Reads the scan branch until it ends. True when it ended as a whole body does. */
-async function drain(job: RelayJob, reader: ReadableStreamBYOBReader, piped: Promise<boolean>): Promise<boolean> {
+/** Reads the scan branch now and then until the pipe has ended. Never rejects. */
+async function drain(job: RelayJob, reader: ReadableStreamBYOBReader, piped: Promise<boolean>): Promise<void> {
   let size = DRAIN_MIN_BYTES;
   let over = false;
   let wake: (() => void) | null = null;
@@ -71,17 +73,34 @@ async function drain(job: RelayJob, reader: ReadableStreamBYOBReader, piped: Pro
     clearTimeout(timer);
   };
   try {
-    for (;;) {
+    while (!over) {
       const { done, value } = await reader.read(new Uint8Array(size));
-      if (value !== undefined && value.byteLength > 0) {
-        job.onUpstream(value);
-        job.onClient(value);
-      }
-      if (done) return true;
+      if (done) return;
+      tell(job, value);
       if (value.byteLength === size) size = Math.min(size * 2, DRAIN_MAX_BYTES);
       else if (!over) await pause(value.byteLength < FAST_BYTES ? DRAIN_SLOW_MS : DRAIN_FAST_MS);
     }
   } catch {
+    // It broke off; the pipe tells.
+  }
+}
+
+/** What came since the last drain, all of it. False when the branch broke off. */
+async function takeRest(job: RelayJob, reader: ReadableStreamBYOBReader): Promise<boolean> {
+  try {
+    for (let size = REST_BYTES; ; size = Math.min(size * 2, DRAIN_MAX_BYTES)) {
+      const { value } = await reader.readAtLeast(size, new Uint8Array(size));
+      if (value !== undefined) tell(job, value);
+      // Nothing more will come: less than was asked for is the end.
+      if (value === undefined || value.byteLength < size) return true;
+    }
+  } catch {
     return false;
   }
+}
+
+function tell(job: RelayJob, bytes: Uint8Array): void {
+  if (bytes.byteLength === 0) return;
+  job.onUpstream(bytes);
+  job.onClient(bytes);
 }
