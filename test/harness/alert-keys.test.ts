@@ -1,0 +1,81 @@
+/** Holds the table of alerts to the sources: what they raise, and that its tests wait for it. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { issues } from "../../shared/alerts.ts";
+import { ALERT_KEYS, ALERTS_SPEC, NOT_YET } from "./alert-keys.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** Every issue of the shared list, made once for each key that it can have. */
+const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueKey: string }[] } = {
+  schedulerUnavailable: [issues.schedulerUnavailable("c", "r")],
+  lookupFailed: (["key", "model", "mcp"] as const).map((kind) => issues.lookupFailed(kind, "r")),
+  responseCacheFailed: (["lookup", "store"] as const).map((work) => issues.responseCacheFailed(work, "r")),
+  budgetCheckFailed: (["tenant", "key"] as const).flatMap((owner) =>
+    [true, false].map((open) => issues.budgetCheckFailed(owner, open, "r")),
+  ),
+  budgetSettlementFailed: (["bucket", "tenant", "key"] as const).map((part) =>
+    issues.budgetSettlementFailed(part, "r"),
+  ),
+  upstreamRequestFailed: [issues.upstreamRequestFailed("m", "r", 1, 1)],
+  upstream5xxResponse: [issues.upstream5xxResponse("m", 500)],
+  upstreamStreamError: [issues.upstreamStreamError("m", "r", 1)],
+  mcpServerFailed: (["mcp_upstream_request_failed", "mcp_upstream_5xx_response"] as const).map((key) =>
+    issues.mcpServerFailed(key, "s", "r"),
+  ),
+  jwksFetchFailed: [issues.jwksFetchFailed(0, "i", "r")],
+  identityTenantCreated: [issues.identityTenantCreated("t", "i")],
+  usageRowsRefused: [issues.usageRowsRefused(1)],
+  modelHealthDown: [issues.modelHealthDown("m", 1, "l")],
+  modelHealthRecovery: [issues.modelHealthRecovery("m", "d")],
+  usageSpillRefused: [issues.usageSpillRefused(1)],
+};
+
+/** Keys that are made where they are raised. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  "control/alerts/expiry-watch.ts": ["tenant_expiry"],
+  "control/energy/power-poll.ts": ["energy_power_poll_failed"],
+  "control/publish/outbox-watch.ts": ["redis_sync_failed"],
+  "edge/domain/budget/alerts.ts": [
+    "key_term_budget_exhausted",
+    "key_term_budget_warn",
+    "term_budget_exhausted",
+    "term_budget_warn",
+  ],
+};
+
+/** Sent to the channels alone, on request. */
+const SENT = ["test_alert"];
+
+const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+
+describe("the table of alerts", () => {
+  it("has every key that the sources make, and no other", () => {
+    const shared = Object.values(MADE).flatMap((made) => made.map(({ issueKey }) => issueKey.replace(/:.*$/, "")));
+    const made = [...shared, ...Object.values(ELSEWHERE).flat(), ...SENT];
+    expect(made.toSorted()).toEqual(Object.keys(ALERT_KEYS).toSorted());
+    expect(made.filter((key) => NOT_YET.includes(key))).toEqual([]);
+  });
+
+  it("knows every source that makes an issue of its own", () => {
+    const sources = globSync("{edge,control}/**/*.ts", { cwd: ROOT }).filter(
+      (file) => !/\.test(-helper)?\.ts$/.test(file),
+    );
+    const making = sources.filter((file) => /\bissueOf\(/.test(read(file)));
+    expect(making.toSorted()).toEqual(Object.keys(ELSEWHERE).toSorted());
+  });
+
+  it("knows every issue of the shared list as one that somebody raises", () => {
+    const sources = globSync("{edge,control}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
+    const text = sources.map(read).join("\n");
+    expect(Object.keys(issues).filter((name) => !text.includes(`issues.${name}(`))).toEqual([]);
+  });
+
+  it.each(Object.entries(ALERT_KEYS).filter(([, file]) => file !== ALERTS_SPEC))(
+    "has a test that waits for %s in %s",
+    (key, file) => {
+      expect(read(file)).toMatch(new RegExp(`["'\`]${key}["'\`:]`));
+    },
+  );
+});

@@ -1,0 +1,48 @@
+/**
+ * Every issue that is told so far (decisions §35), and the test that causes its real condition and waits for it. A key that
+ * is raised by nothing here, or is here and raised by nothing, fails alert-keys.test.ts.
+ */
+
+/** Where most of them are caused, on a stack of their own. */
+export const ALERTS_SPEC = "test/spec/alert-keys.test.ts";
+
+/** Issue keys without what follows their colon, and the test of each. */
+export const ALERT_KEYS = {
+  upstream_request_failed: ALERTS_SPEC,
+  upstream_5xx_response: ALERTS_SPEC,
+  upstream_stream_error: ALERTS_SPEC,
+  key_term_budget_warn: ALERTS_SPEC,
+  key_term_budget_exhausted: ALERTS_SPEC,
+  term_budget_warn: ALERTS_SPEC,
+  term_budget_exhausted: ALERTS_SPEC,
+  tenant_expiry: ALERTS_SPEC,
+  model_health_down: ALERTS_SPEC,
+  model_health_recovery: ALERTS_SPEC,
+  energy_power_poll_failed: ALERTS_SPEC,
+  mcp_upstream_request_failed: ALERTS_SPEC,
+  mcp_upstream_5xx_response: ALERTS_SPEC,
+  redis_key_lookup_failed: ALERTS_SPEC,
+  redis_model_lookup_failed: ALERTS_SPEC,
+  redis_mcp_lookup_failed: ALERTS_SPEC,
+  redis_cache_lookup_failed: ALERTS_SPEC,
+  redis_cache_store_failed: ALERTS_SPEC,
+  redis_budget_reconcile_failed: ALERTS_SPEC,
+  redis_term_usage_failed: ALERTS_SPEC,
+  redis_key_term_usage_failed: ALERTS_SPEC,
+  test_alert: ALERTS_SPEC,
+  redis_budget_reserve_failed_open: "test/faults/objects-away.test.ts",
+  redis_budget_reserve_failed_closed: "test/faults/objects-away.test.ts",
+  redis_key_budget_reserve_failed_open: "test/faults/objects-away.test.ts",
+  redis_key_budget_reserve_failed_closed: "test/faults/objects-away.test.ts",
+  scheduler_unavailable: "test/faults/objects-away.test.ts",
+  redis_sync_failed: "control/publish/outbox-watch.test.ts",
+  jwks_fetch_failed: "test/faults/identity.test.ts",
+  identity_tenant_created: "test/faults/identity.test.ts",
+  usage_spill_refused: "test/faults/custody-table.test.ts",
+  usage_rows_refused: "test/faults/custody-table.test.ts",
+} as const;
+
+export type AlertKey = keyof typeof ALERT_KEYS;
+
+/** The keys of the decisions that nothing raises yet, because what raises them is not there. */
+export const NOT_YET = ["guardrails", "mcp_tool_discovery_failed", "slurm_reconcile_held", "slurm_reconcile_recovered"];

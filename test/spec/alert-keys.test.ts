@@ -1,0 +1,231 @@
+/**
+ * Every alert of the gateway (decisions §35, test/harness/alert-keys.ts) from its real condition to the operators' channel, on
+ * a stack of its own, because some of them take the whole key-value store away. All conditions are caused at once; each
+ * test then waits for one alert.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { McpServer } from "../../shared/schema/mcp-server.ts";
+import { ALERT_KEYS, ALERTS_SPEC, type AlertKey } from "../harness/alert-keys.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
+import { blockObject } from "../harness/object-faults.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+/** Nobody listens there. */
+const NOWHERE = "http://127.0.0.1:9";
+
+interface Message {
+  readonly title: string;
+  readonly issue: string;
+  readonly detail: string;
+}
+
+let folder: string;
+let stack: Stack;
+let upstream: TestUpstream;
+/** The operators' chat. */
+let chat: HttpSink;
+let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
+let gateway: Gateway;
+const log: string[] = [];
+/** Who the alerts of budgets and models are about. */
+const about = new Map<AlertKey, string>();
+
+/** What the operators were told so far. */
+function messages(): readonly Message[] {
+  return chat.asked.map(({ body }) => {
+    const { text } = JSON.parse(body) as { text: string };
+    const [, title = "", issue = "", detail = ""] =
+      /^\*Gateway alert: (.*)\*\n\*Issue:\* `(.*)`\n(.*)$/.exec(text) ?? [];
+    return { title, issue, detail };
+  });
+}
+
+async function read(work: Promise<Response>): Promise<Response> {
+  const response = await work;
+  await response.text().catch(() => undefined);
+  return response;
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-alert-keys-"));
+  upstream = await startTestUpstream();
+  chat = await startHttpSink();
+  bridge = await startRedisBridge({ backend: memoryBackend(), token: "token" });
+  stack = await startStack({
+    env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
+    log: (line) => log.push(line),
+  });
+  gateway = new Gateway(stack);
+  await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: chat.url });
+  await unsettled();
+  await endingTenant();
+  await Promise.all([failingUpstreams(), failingServers(), spentBudgets(), downModel(), powerNowhere()]);
+  await gateway.must("POST", "/settings/alerts/test");
+  await waitFor(messages, (told) => told.some(({ issue }) => issue.startsWith("tenant_expiry:")));
+  await storeAway();
+});
+afterAll(async () => {
+  await stack?.stop();
+  await Promise.all([upstream.close(), chat.close(), bridge.close()]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A request that is served while nobody can be told what it used; alerts after 30 s. */
+async function unsettled(): Promise<void> {
+  const minted = await gateway.mint(upstream.url);
+  await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1_000_000 });
+  await gateway.must("PATCH", `/tenants/${minted.tenant.id}/budget`, { budget_tokens: 1_000_000 });
+  await gateway.must("PUT", `/keys/${minted.key.id}`, { budget_tokens: 1_000_000 });
+  blockObject(folder, "TenantBudget", minted.tenant.id);
+  expect((await read(gateway.chat(minted))).status).toBe(200);
+}
+
+async function failingUpstreams(): Promise<void> {
+  const away = await gateway.mint(`${NOWHERE}/v1`);
+  expect((await read(gateway.chat(away))).status).toBe(502);
+  const failing = await gateway.mint(upstream.url, "status=503");
+  expect((await read(gateway.chat(failing))).status).toBe(502);
+  const breaking = await gateway.mint(upstream.url, "cut,chunks=9,pace=5");
+  expect((await read(gateway.chat(breaking, { stream: true }))).status).toBe(200);
+}
+
+async function callServer(name: string, { secret }: Minted): Promise<number> {
+  const init = { method: "POST", headers: { authorization: `Bearer ${secret}` }, body: "{}" };
+  return (await read(fetch(`${gateway.proxyUrl}/mcp/${name}`, init))).status;
+}
+
+async function failingServers(): Promise<void> {
+  const minted = await gateway.mint(upstream.url);
+  const server = await startHttpSink();
+  server.answer = () => ({ status: 500 });
+  for (const [name, upstream_url, status] of [
+    ["away", NOWHERE, 502],
+    ["failing", server.url, 500],
+  ] as const) {
+    await gateway.must<McpServer>("POST", "/mcp-servers", { name, upstream_url });
+    expect(await callServer(name, minted)).toBe(status);
+  }
+  await server.close();
+}
+
+/** 33 tokens a request: the first of 40 is beyond four fifths, the second beyond all. */
+async function spentBudgets(): Promise<void> {
+  const tenant = await gateway.mint(upstream.url);
+  await gateway.must("PATCH", `/tenants/${tenant.tenant.id}/budget`, { budget_tokens: 40 });
+  const key = await gateway.mint(upstream.url);
+  await gateway.must("PUT", `/keys/${key.key.id}`, { budget_tokens: 40 });
+  about.set("term_budget_warn", tenant.tenant.id).set("term_budget_exhausted", tenant.tenant.id);
+  about.set("key_term_budget_warn", key.key.id).set("key_term_budget_exhausted", key.key.id);
+  for (const minted of [tenant, key])
+    await waitFor(
+      async () => (await read(gateway.chat(minted, { body: { max_tokens: 1 } }))).status,
+      (status) => status === 403,
+    );
+}
+
+async function downModel(): Promise<void> {
+  const server = await startHttpSink();
+  server.answer = () => ({ status: 401 });
+  const health = { failure_threshold: 1 };
+  const { model } = await gateway.mint(server.url, "checked", { health });
+  about.set("model_health_down", model.model_name).set("model_health_recovery", model.model_name);
+  await gateway.must("POST", `/models/${model.id}/health/check`);
+  const answer = { choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }] };
+  server.answer = () => ({ body: JSON.stringify(answer), headers: { "content-type": "application/json" } });
+  await gateway.must("POST", `/models/${model.id}/health/check`);
+  await server.close();
+}
+
+async function powerNowhere(): Promise<void> {
+  await gateway.must("PUT", "/settings/energy", { enabled: true, prometheus_url: NOWHERE, power_query: "watts" });
+}
+
+/** Looked for every hour, and soon after a start; each replica asks the store who tells of it. */
+async function endingTenant(): Promise<void> {
+  const { tenant } = await gateway.mint(upstream.url);
+  about.set("tenant_expiry", tenant.id);
+  const active_until = new Date(Date.now() + 3_600_000).toISOString();
+  await gateway.must("PATCH", `/tenants/${tenant.id}/schedule`, { active_until });
+  const control = stack.parts.get("control");
+  const killed = control?.pid ?? 0;
+  process.kill(killed, "SIGKILL");
+  await waitFor(
+    () => control?.pid,
+    (pid) => typeof pid === "number" && pid !== killed,
+  );
+  await control?.ready();
+}
+
+/** Asks for what the Worker has in memory, and for what it has not. */
+async function storeAway(): Promise<void> {
+  const minted = await gateway.mint(upstream.url, "plain", { cache_enabled: true });
+  expect((await read(gateway.chat(minted))).status).toBe(200);
+  await bridge.close();
+  const stranger = { ...minted, secret: `sk_${randomUUID().replaceAll("-", "").repeat(2).slice(0, 48)}` };
+  expect((await read(gateway.chat(minted))).status).toBe(200);
+  expect((await read(gateway.chat(stranger))).status).toBe(503);
+  expect((await read(gateway.chat(minted, { body: { model: "another" } }))).status).toBe(503);
+  expect(await callServer("another", minted)).toBe(503);
+}
+
+const BUDGET = "the budget object does not answer; request was already served";
+const LOOKUP = "served from memory where possible, else rejected";
+
+/** Title and detail of each, as decisions §35 words them. */
+const EXPECTED = {
+  upstream_request_failed: ["Upstream request failed", /^model-mark-\S+: .+ after \d+ attempts on 1 endpoints$/],
+  upstream_5xx_response: ["Upstream error response", /^model-mark-\S+: upstream answered 503$/],
+  upstream_stream_error: ["Upstream stream interrupted", /^model-mark-\S+: connection broke after \d+ bytes$/],
+  term_budget_warn: ["Tenant budget at 80 percent", /^mark-\S+: 33 of 40 tokens \(lifetime\)$/],
+  term_budget_exhausted: ["Tenant budget exhausted", /^mark-\S+: 66 of 40 tokens \(lifetime\)$/],
+  key_term_budget_warn: ["API key budget at 80 percent", /^key of (mark-\S+) of \1: 33 of 40 tokens \(lifetime\)$/],
+  key_term_budget_exhausted: ["API key budget exhausted", /^key of (mark-\S+) of \1: 66 of 40 tokens \(lifetime\)$/],
+  tenant_expiry: ["Tenant access ends soon", /^mark-\S+: access ends at \S+Z$/],
+  model_health_down: ["Model down", /^model-mark-\S+: 1 consecutive failures, last: .+$/],
+  model_health_recovery: ["Model recovered", /^model-mark-\S+ is healthy again after .+$/],
+  energy_power_poll_failed: ["Power query failed", /^connect failed; /],
+  mcp_upstream_request_failed: ["MCP server failed", /^away: connection failed$/],
+  mcp_upstream_5xx_response: ["MCP server failed", /^failing: answered 500$/],
+  redis_key_lookup_failed: ["Key-value store lookup failed", new RegExp(`^api key: .+; ${LOOKUP}$`)],
+  redis_model_lookup_failed: ["Key-value store lookup failed", new RegExp(`^model: .+; ${LOOKUP}$`)],
+  redis_mcp_lookup_failed: ["Key-value store lookup failed", new RegExp(`^mcp server: .+; ${LOOKUP}$`)],
+  redis_cache_lookup_failed: ["Response cache failed", /; request admitted \(fail-open\)$/],
+  redis_cache_store_failed: ["Response cache failed", /; request admitted \(fail-open\)$/],
+  redis_budget_reconcile_failed: ["Budget settlement failed", BUDGET],
+  redis_term_usage_failed: ["Budget settlement failed", BUDGET],
+  redis_key_term_usage_failed: ["Budget settlement failed", BUDGET],
+  test_alert: ["Test alert", "This is a test alert from the gateway."],
+} satisfies Partial<Record<AlertKey, readonly [title: string, detail: string | RegExp]>>;
+
+describe("the operators are told of", () => {
+  it.each(Object.entries(EXPECTED))("%s", async (key, [title, detail]) => {
+    const whom = about.get(key as AlertKey);
+    const issue = whom === undefined ? key : `${key}:${whom}`;
+    const told = await waitFor(
+      () => messages().filter((message) => message.issue === issue),
+      (found) => found.length > 0,
+      50_000,
+    );
+    expect(told).toEqual([{ title, issue, detail: expect.stringMatching(detail) }]);
+    expect(told[0]?.detail.length).toBeLessThanOrEqual(500);
+  });
+});
+
+it("every alert of the table is caused here that says so", () => {
+  const here = Object.entries(ALERT_KEYS).filter(([, file]) => file === ALERTS_SPEC);
+  expect(Object.keys(EXPECTED).toSorted()).toEqual(here.map(([key]) => key).toSorted());
+});
+
+it("no log holds the address of the channel, which is a secret", () => {
+  expect(log.join("\n")).not.toContain(chat.url);
+});
