@@ -7,7 +7,7 @@ import type { Database } from "./db/connect.ts";
 import { endLeases, takeLeases } from "./db/leases.ts";
 import type { Logger } from "./log.ts";
 
-/** How long the jobs of a replica that was killed stand still at most. */
+/** The jobs of a replica that was killed stand still for this long at most, and until another one looks. */
 const LEASE_MS = 6000;
 const RENEW_EVERY_MS = 2000;
 

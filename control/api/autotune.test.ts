@@ -30,7 +30,7 @@ async function model(more: Readonly<Record<string, unknown>> = {}): Promise<Mode
   return (await (await control.request("POST", "/api/v1/models", body)).json()) as Model;
 }
 
-const autotune = async ({ id }: { readonly id: string }, body?: unknown): Promise<Response> =>
+const autotune = async ({ id }: { readonly id: string }, body: object = {}): Promise<Response> =>
   await control.request("POST", `/api/v1/models/${id}/autotune`, body);
 
 /** What the audit log says of a model's runs, newest first. */
@@ -143,6 +143,7 @@ describe("auto-tune", () => {
     const running = control.app.request(`/api/v1/models/${probed.id}/autotune`, {
       method: "POST",
       headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      body: "{}",
       signal: leaving.signal,
     });
     await waitFor(

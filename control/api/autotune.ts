@@ -5,7 +5,7 @@ import { autotuneReportSchema, autotuneSchema } from "../../shared/schema/autotu
 import { applyAutotuneSchema, modelSchema } from "../../shared/schema/model.ts";
 import { applyAutotune } from "../services/models/apply-autotune.ts";
 import { autotuneModel } from "../services/models/autotune-model.ts";
-import { endpoint, jsonBody, optionalBody, written } from "./endpoint.ts";
+import { endpoint, jsonBody, written } from "./endpoint.ts";
 import { pathId } from "./tenants.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
@@ -24,7 +24,7 @@ export function autotuneRoutes(app: Api, { upstreamBaseUrl }: ApiDeps): void {
     answer: autotuneReportSchema,
     handler: async (c) => {
       const options = { upstreamBaseUrl, caller: c.req.raw.signal };
-      return written(c, await autotuneModel(c.var.ctx, pathId(c), await optionalBody(c), options));
+      return written(c, await autotuneModel(c.var.ctx, pathId(c), await jsonBody(c), options));
     },
   });
   endpoint(app, {

@@ -64,7 +64,7 @@ it("ends when its caller hangs up, and leaves the model free for the next run", 
       method: "POST",
       headers: { authorization: `Bearer ${inject("adminToken")}` },
     });
-    leaving.on("error", () => undefined).end();
+    leaving.on("error", () => undefined).end("{}");
     await waitFor(
       () => upstream.inFlight,
       (inFlight) => inFlight === 1,
