@@ -24,9 +24,11 @@ export interface Intake {
 /** Takes what each read gives. */
 export class PlainIntake implements Intake {
   readonly #reader: ReadableStreamBYOBReader;
-  #size = READ_MIN_BYTES;
+  #size: number;
 
-  constructor(body: ReadableStream<Uint8Array>) {
+  /** `size` is that of the first read, in bytes. */
+  constructor(body: ReadableStream<Uint8Array>, size = READ_MIN_BYTES) {
+    this.#size = size;
     this.#reader = body.getReader({ mode: "byob" });
   }
 

@@ -9,11 +9,11 @@ import { GatheringIntake, type Intake, PlainIntake } from "./relay-intake.ts";
 import type { BodyEnd, Relay, RelayJob } from "./relay-job.ts";
 import { Outlet, tellBreak } from "./relay-outlet.ts";
 
-/** Starts pumping. */
-export function relayPump(job: RelayJob): Relay {
+/** Starts pumping; `begun` is the body when it has been read from before. */
+export function relayPump(job: RelayJob, begun: Intake | null = null): Relay {
   const { readable, writable } = new IdentityTransformStream();
   const outlet = new Outlet(job, writable.getWriter());
-  const intake = job.withholdUsage ? new GatheringIntake(job.body, job.clock) : new PlainIntake(job.body);
+  const intake = begun ?? (job.withholdUsage ? new GatheringIntake(job.body, job.clock) : new PlainIntake(job.body));
   return { readable, ended: pump(job, intake, outlet).finally(() => outlet.release()) };
 }
 

@@ -14,6 +14,7 @@ import type { Call } from "./context.ts";
 import type { BodyEnd, RelayJob } from "./relay-job.ts";
 import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
+import { smallSize, takeWhole } from "./relay-whole.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "./response-cache.ts";
 import { gatewayHeaders, isEventStream, streamHeaders } from "./response-headers.ts";
 import type { Settler } from "./settle.ts";
@@ -31,7 +32,7 @@ export interface Relayed {
 }
 
 /** The response of a request whose upstream has answered. Its end settles the request. */
-export function relay(call: Call, relayed: Relayed): Response {
+export async function relay(call: Call, relayed: Relayed): Promise<Response> {
   const { model, forwarded, settler, miss } = relayed;
   const { response, stop, sentMs } = forwarded;
   const status = clientStatus(response.status);
@@ -76,20 +77,29 @@ export function relay(call: Call, relayed: Relayed): Response {
     finish("complete");
     return new Response(null, { status, headers });
   }
+  const onUpstream = (chunk: Uint8Array): void => {
+    firstByteMs ??= call.ports.clock();
+    scan.push(chunk);
+  };
+  const size = events ? null : smallSize(response);
+  const taken = size === null ? null : await takeWhole(response.body, size);
+  if (taken instanceof Uint8Array) {
+    onUpstream(taken);
+    capture?.push(taken);
+    finish("complete");
+    return new Response(taken, { status, headers });
+  }
   const job: RelayJob = {
     body: response.body,
     stop,
     clock: call.ports.clock,
     events,
     withholdUsage: forwarded.usageAdded && events,
-    onUpstream: (chunk) => {
-      firstByteMs ??= call.ports.clock();
-      scan.push(chunk);
-    },
+    onUpstream,
     onClient: (chunk) => capture?.push(chunk),
   };
   const native = response.ok && events && !forwarded.usageAdded;
-  const { readable, ended } = native ? relayNative(job) : relayPump(job);
+  const { readable, ended } = native ? relayNative(job) : relayPump(job, taken);
   call.waitUntil(ended.then(finish).catch(() => settler.abandon()));
   return new Response(readable, { status, headers });
 }

@@ -82,7 +82,7 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
   let forwarded: Forwarded | null = null;
   try {
     forwarded = await forward(call, slot.model, parsed, () => settler.upstreamCalled());
-    const response = relay(call, {
+    const response = await relay(call, {
       model: slot.model,
       forwarded,
       bill: (reported) => billed(slot.model, prepared, reported),

@@ -80,7 +80,7 @@ async function forwardProbe(call: Call, probe: ParsedCall): Promise<Response> {
   try {
     const forwarded = await forward(call, model, probe, () => undefined);
     const settler = { end, abandon: () => end({ statusCode: 500 }) };
-    return relay(call, { model, forwarded, bill: () => NOTHING_BILLED, settler, miss: null });
+    return await relay(call, { model, forwarded, bill: () => NOTHING_BILLED, settler, miss: null });
   } catch (error) {
     call.facts.failure = error;
     if (error instanceof ClientGone) end({ statusCode: 499 });

@@ -19,7 +19,6 @@ export async function bundleWorker(minify: boolean, entry = "edge/worker.ts"): P
     bundle: true,
     write: false,
     minify,
-    keepNames: true,
     metafile: true,
     outfile: "worker.mjs",
     format: "esm",

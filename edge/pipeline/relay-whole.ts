@@ -1,0 +1,45 @@
+/**
+ * Small answers that say their size: read at once when all of it is there, and handed on in one piece; a stream of their own
+ * would cost more than the rest of the request. What comes in several pieces is given back to the pump, piece and all, so
+ * that nothing is held back. Event streams and everything whose size is not known never come here.
+ */
+import { type Intake, PlainIntake } from "./relay-intake.ts";
+
+const WHOLE_MAX_BYTES = 64 * 1024;
+
+/** The size of an answer that {@link takeWhole} is for, in bytes; null for every other. */
+export function smallSize({ headers }: Response): number | null {
+  const declared = Number(headers.get("content-length") ?? Number.NaN);
+  return declared > 0 && declared <= WHOLE_MAX_BYTES && !headers.has("content-encoding") ? declared : null;
+}
+
+/** The body of so many bytes, or what the pump goes on with. Never rejects. */
+export async function takeWhole(
+  body: ReadableStream<Uint8Array>,
+  size: number,
+): Promise<Uint8Array<ArrayBuffer> | Intake> {
+  const intake = new PlainIntake(body, size);
+  // a body that has broken off breaks off for the pump as well
+  const first = await intake.next().catch(() => null);
+  return first?.byteLength === size ? first : new GivenBack(first, intake);
+}
+
+class GivenBack implements Intake {
+  #first: Uint8Array<ArrayBuffer> | null;
+  readonly #rest: Intake;
+
+  constructor(first: Uint8Array<ArrayBuffer> | null, rest: Intake) {
+    this.#first = first;
+    this.#rest = rest;
+  }
+
+  async next(): Promise<Uint8Array<ArrayBuffer> | null> {
+    const first = this.#first;
+    this.#first = null;
+    return first ?? (await this.#rest.next());
+  }
+
+  async cancel(): Promise<void> {
+    await this.#rest.cancel();
+  }
+}
