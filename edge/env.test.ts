@@ -46,6 +46,7 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "1.5"],
     ["GATEWAY_MAX_BODY_BYTES", "big"],
     ["GATEWAY_LEDGER_SHARDS", "-1"],
+    ["GATEWAY_LEDGER_SHARDS", "1025"],
     ["GATEWAY_SESSION_ID_DERIVATION", "perhaps"],
     ["GATEWAY_FAIRSHARE_ALGORITHM", "fifo"],
     ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "2"],

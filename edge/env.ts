@@ -19,6 +19,7 @@ import {
 } from "../shared/env-fields.ts";
 import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
+import { SPILL_MAX_SEGMENTS } from "./domain/custody/ledger-log.ts";
 
 /** What the platform hands to the Worker and its objects: text variables and object namespaces. */
 export interface Bindings {
@@ -65,7 +66,11 @@ const schema = z.object({
   GATEWAY_UPSTREAM_TIMEOUT_SECS: envWhole(300),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
-  GATEWAY_LEDGER_SHARDS: envWhole(1),
+  // a ledger without a single segment to itself could keep nothing
+  GATEWAY_LEDGER_SHARDS: envWhole(1).refine(
+    (shards) => shards <= SPILL_MAX_SEGMENTS,
+    `must be at most ${SPILL_MAX_SEGMENTS}`,
+  ),
   GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),

@@ -38,6 +38,14 @@ export async function order(given: SinkOrder): Promise<void> {
 export const seen = async (): Promise<{ readonly rows: readonly string[]; readonly tokens: readonly string[] }> =>
   (await fetch(SINK_CONTROL)).json();
 
+/** The tokens of a ledger's inserts as they came, without what all of them begin with. */
+export async function tokensOf(ledger: string): Promise<string[]> {
+  const { tokens } = await seen();
+  return tokens
+    .filter((token) => token.startsWith(`${ledger}-`))
+    .map((token) => token.replace(/^.*-[0-9a-f-]{36}-/, ""));
+}
+
 /** Each of these requests as often as it is in the store, in the order of arrival. */
 export async function stored(requestIds: readonly string[]): Promise<string[]> {
   const wanted = new Set(requestIds);

@@ -2,7 +2,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { rowFor } from "./asks.ts";
-import { batchOf, drain, freshLedger, ids, order, seen, stored } from "./ledger-world.ts";
+import { batchOf, drain, freshLedger, ids, order, seen, stored, tokensOf } from "./ledger-world.ts";
 
 describe("Ledger", () => {
   it("ships rows in order, each with its columns, and forgets them when the store has them", async () => {
@@ -91,6 +91,18 @@ describe("Ledger", () => {
     await other.appendOrphan(rowFor(early));
     await drain(other);
     expect(await stored([early])).toEqual([early]);
+  });
+
+  it("sends an orphan whose acknowledgement was lost once more under its token, for the rollup may lack it", async () => {
+    const { name, stub } = freshLedger();
+    const [row] = ids(1) as [string];
+    await order({ ledger: name, fault: "lose_ack", times: 2 });
+    await stub.appendOrphan(rowFor(row));
+    await runDurableObjectAlarm(stub);
+    await evictDurableObject(stub);
+    await drain(stub);
+    expect(await stored([row])).toEqual([row]);
+    expect(await tokensOf(name)).toEqual(["1-0", "1-0", "1-0"]);
   });
 
   it("drops a row of its cell that came before as an orphan, also after a restart", async () => {

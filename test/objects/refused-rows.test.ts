@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { ASIDE_MAX_ROWS, ASIDE_RETRY_MS } from "../../edge/domain/custody/send-plan.ts";
 import type { SpanRecord } from "../../edge/domain/trace.ts";
 import type { Ledger } from "../../edge/objects/ledger.ts";
-import { batchOf, drain, freshLedger, ids, order, seen, stored } from "./ledger-world.ts";
+import { batchOf, drain, freshLedger, ids, order, seen, stored, tokensOf } from "./ledger-world.ts";
 import { UNREADABLE } from "./store-sink.ts";
 
 /** A batch in which the rows at some places are unreadable to the store. */
@@ -103,6 +103,17 @@ describe("a row that the store refuses for its content", () => {
     await drain(stub);
     expect(await stored(requests)).toEqual([requests[1]]);
     expect(await stub.status()).toMatchObject({ segments: 0, dropped: 2, aside: ASIDE_MAX_ROWS });
+  });
+
+  it("is not told from a row that only the rollup refuses: that insert is sent again whole, under its token", async () => {
+    const { name, stub } = freshLedger("refusing");
+    const requests = ids(4);
+    await order({ ledger: name, fault: "view_refuses", times: 2 });
+    await stub.append(batchOf(requests, 1));
+    await drain(stub);
+    expect(await stub.status()).toEqual({ segments: 0, bytes: 0, dropped: 0, aside: 0 });
+    expect(await stored(requests)).toEqual(requests);
+    expect(await tokensOf(name)).toEqual(["1-0", "1-0", "1-0"]);
   });
 
   it("does not stop spans that follow one that the store refuses", async () => {

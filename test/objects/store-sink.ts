@@ -6,10 +6,10 @@
 import { RESOLVER_HOST, resolve } from "./resolver-sink.ts";
 
 /**
- * `refuse`: take nothing. `lose_ack`: take it, then fail the answer. `repair`: from now on take what is marked as
- * unreadable ({@link UNREADABLE}) too.
+ * `refuse`: take nothing. `lose_ack`: take it, then fail the answer. `view_refuses`: take it, and say that the rollup did
+ * not. `repair`: from now on take what is marked as unreadable ({@link UNREADABLE}) too.
  */
-export type SinkFault = "refuse" | "lose_ack" | "repair";
+export type SinkFault = "refuse" | "lose_ack" | "view_refuses" | "repair";
 
 /** Rows and spans with this text in them are refused for their content. */
 export const UNREADABLE = "unreadable-to-the-store";
@@ -54,6 +54,11 @@ function take(url: URL, body: string): Response {
   if (order?.fault === "refuse") return new Response("refused", { status: 503 });
   if (!tokens.includes(token)) rows.push(...body.split("\n"));
   tokens.push(token);
+  if (order?.fault === "view_refuses")
+    return new Response("Code: 469. DB::Exception: violated: while pushing to view gateway.usage_daily_mv.", {
+      status: 400,
+      headers: { "x-clickhouse-exception-code": "469" },
+    });
   return order === undefined ? new Response("") : new Response("lost", { status: 500 });
 }
 

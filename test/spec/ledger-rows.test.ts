@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
+import type { DailyUsage, ModelCost } from "../../shared/schema/usage-reads.ts";
 import { useGateway } from "../harness/fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -33,10 +34,18 @@ describe("a row of the request log", () => {
     await response.text();
     const requestId = response.headers.get("x-gateway-request-id");
     const { cost_usd } = await fixture.gateway.row(minted.tenant.id, requestId);
+    const costs = async (): Promise<readonly unknown[]> => {
+      const of = `tenant_id=${minted.tenant.id}`;
+      const daily = await fixture.gateway.must<DailyUsage[]>("GET", `/usage/daily?${of}&group_by=tenant`);
+      const models = await fixture.gateway.must<ModelCost[]>("GET", `/costs?${of}`);
+      return [daily[0]?.cost_usd, models[0]?.total_cost];
+    };
+    expect(await waitFor(costs, ([inRollup]) => inRollup !== undefined)).toEqual([cost_usd, cost_usd]);
     const { upstream_model, api_base } = minted.model;
     const path = `/models/${minted.model.id}`;
     await fixture.gateway.must("PUT", path, { upstream_model, api_base, input_cost_per_token: 99 });
     expect(await fixture.gateway.row(minted.tenant.id, requestId)).toMatchObject({ cost_usd, total_tokens: 33 });
+    expect(await costs()).toEqual([cost_usd, cost_usd]);
   });
 });
 
