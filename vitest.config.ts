@@ -1,5 +1,6 @@
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { withRuntimeMemory } from "./test/harness/runtime-memory.ts";
 import { storeSink } from "./test/objects/store-sink.ts";
 
 /** The control service's suite once more, on a real PostgreSQL: directly, and through the driver for Neon. */
@@ -40,7 +41,10 @@ export default defineConfig({
       onRealDatabase("neon", "{conflicts,connections}"),
       {
         plugins: [
-          cloudflareTest({ wrangler: { configPath: "./wrangler.toml" }, miniflare: { outboundService: storeSink } }),
+          cloudflareTest({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: { outboundService: withRuntimeMemory(storeSink) },
+          }),
         ],
         test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000 },
       },

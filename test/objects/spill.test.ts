@@ -3,12 +3,12 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { limitsPerShard, SEGMENT_MAX_BYTES } from "../../edge/domain/custody/ledger-log.ts";
 import { batchOf, freshLedger, ids, order } from "./ledger-world.ts";
-import { SINK_CONTROL } from "./store-sink.ts";
+import { MEMORY } from "./store-sink.ts";
 
 /** A row nearly as large as a segment. */
 const LARGE = "x".repeat(SEGMENT_MAX_BYTES - 2048);
 
-const residentBytes = async (): Promise<number> => (await fetch(`${SINK_CONTROL}memory`)).json();
+const residentBytes = async (): Promise<number> => (await fetch(MEMORY)).json();
 
 it("an outage fills segments up to 256 MiB; what comes then is refused, counted for good and told", async () => {
   const { name, stub } = freshLedger("spilling");

@@ -3,7 +3,6 @@
  * keeps inserted rows, honours deduplication tokens as the store does, and fails as told, per ledger.
  */
 
-import { execFileSync } from "node:child_process";
 import { RESOLVER_HOST, resolve } from "./resolver-sink.ts";
 
 /**
@@ -17,6 +16,8 @@ export const UNREADABLE = "unreadable-to-the-store";
 
 /** Where tests tell the sink what to do, and read what it has. */
 export const SINK_CONTROL = "http://sink.test/";
+/** Where tests read how many bytes of memory the runtime has (test/harness/runtime-memory.ts answers). */
+export const MEMORY = "http://memory.test/";
 
 export interface SinkOrder {
   readonly ledger: string;
@@ -34,7 +35,6 @@ export async function storeSink(request: Request): Promise<Response> {
   if (url.hostname === RESOLVER_HOST) return resolve(url);
   const body = await request.text();
   if (url.hostname === "sink.test") {
-    if (url.pathname === "/memory") return Response.json(residentBytes());
     if (request.method === "GET") return Response.json({ rows, tokens });
     orders.push(JSON.parse(body));
     return new Response("ok");
@@ -44,16 +44,6 @@ export async function storeSink(request: Request): Promise<Response> {
     return take(url, body);
   if (body.startsWith("SELECT toString(request_id)")) return new Response(known(body).join("\n"));
   return new Response("unknown", { status: 500 });
-}
-
-/** Of the runtimes that this process started. */
-function residentBytes(): number {
-  const listing = execFileSync("ps", ["-eo", "ppid=,rss=,args="], { encoding: "utf8" });
-  return listing
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([parent, , program]) => Number(parent) === process.pid && program?.includes("workerd"))
-    .reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
 }
 
 function take(url: URL, body: string): Response {
