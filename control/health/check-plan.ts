@@ -11,6 +11,8 @@ import { type Finding, findingOf } from "./finding.ts";
 export type Trigger = "manual" | "bulk" | "scheduled";
 
 export interface CheckPlan {
+  /** When the check began. */
+  readonly at: Date;
   readonly model: ModelRow;
   /** Null: nobody has looked at the model yet, nor said when to. */
   readonly health: HealthRow | null;
@@ -18,8 +20,8 @@ export interface CheckPlan {
   readonly endpoints: readonly EndpointRow[];
 }
 
-/** The plan of a model; null when there is no such model. */
-export async function planCheck(db: Database, modelId: string): Promise<CheckPlan | null> {
+/** The plan of a check that begins now; null when there is no such model. */
+export async function planCheck(db: Database, modelId: string, at: Date): Promise<CheckPlan | null> {
   const [found] = await db
     .select({ model: models, health: modelHealth })
     .from(models)
@@ -31,7 +33,7 @@ export async function planCheck(db: Database, modelId: string): Promise<CheckPla
     .from(modelEndpoints)
     .where(eq(modelEndpoints.model_id, modelId))
     .orderBy(asc(modelEndpoints.name));
-  return { ...found, endpoints: endpoints.filter((endpoint) => endpoint.enabled) };
+  return { at, ...found, endpoints: endpoints.filter((endpoint) => endpoint.enabled) };
 }
 
 /** Why nothing is asked; null: the check takes place. A manual one does unless the model is disabled. */

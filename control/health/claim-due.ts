@@ -2,8 +2,8 @@
  * Takes models whose check is due, so that no other replica takes them (decisions §10.4): chosen under row locks that
  * nobody waits for, and put off for longer than a check can take. A replica that dies gives them back by that.
  */
-import { inArray, sql } from "drizzle-orm";
-import type { Database } from "../db/connect.ts";
+import { and, eq, exists, inArray, lte, or, sql } from "drizzle-orm";
+import type { Database, Transaction } from "../db/connect.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { modelHealth } from "../db/schema/models.ts";
 
@@ -14,23 +14,55 @@ export async function claimDue(
   limit: number,
   claimedForMs: number,
 ): Promise<readonly string[]> {
-  const at = sql`${now.toISOString()}::timestamptz`;
   return await db.transaction(async (tx) => {
-    // a restored model has no health yet
-    await tx.execute(sql`INSERT INTO model_health (model_id, next_check_at)
-      SELECT id, ${at} FROM models m WHERE NOT EXISTS (SELECT 1 FROM model_health h WHERE h.model_id = m.id)
-      ON CONFLICT DO NOTHING`);
-    const { rows } = (await tx.execute(sql`SELECT h.model_id FROM model_health h JOIN models m ON m.id = h.model_id
-      WHERE m.health_checks_enabled AND (h.next_check_at <= ${at} OR EXISTS (
-        SELECT 1 FROM model_endpoints e WHERE e.model_id = h.model_id AND e.enabled AND e.next_check_at <= ${at}))
-      ORDER BY h.next_check_at, h.model_id LIMIT ${limit} FOR UPDATE OF h SKIP LOCKED`)) as unknown as {
-      rows: { model_id: string }[];
-    };
-    const ids = rows.map((row) => row.model_id);
+    const ids = await stillDue(tx, await lockDue(tx, now, limit), now);
     if (ids.length === 0) return ids;
     const until = { next_check_at: new Date(now.getTime() + claimedForMs) };
     await tx.update(modelHealth).set(until).where(inArray(modelHealth.model_id, ids));
     await tx.update(modelEndpoints).set(until).where(inArray(modelEndpoints.model_id, ids));
     return ids;
   });
+}
+
+/** Models that came with a backup before restores knew of health: they are due as new ones are. */
+export async function adoptUnknown(db: Database, now: Date): Promise<void> {
+  await db.execute(sql`INSERT INTO model_health (model_id, next_check_at)
+    SELECT id, ${now.toISOString()}::timestamptz FROM models m
+    WHERE NOT EXISTS (SELECT 1 FROM model_health h WHERE h.model_id = m.id)
+    ON CONFLICT DO NOTHING`);
+}
+
+async function lockDue(tx: Transaction, now: Date, limit: number): Promise<string[]> {
+  const at = sql`${now.toISOString()}::timestamptz`;
+  const { rows } = (await tx.execute(sql`SELECT h.model_id FROM model_health h JOIN models m ON m.id = h.model_id
+    WHERE m.health_checks_enabled AND h.model_id IN (
+      SELECT model_id FROM model_health WHERE next_check_at <= ${at}
+      UNION SELECT model_id FROM model_endpoints WHERE enabled AND next_check_at <= ${at})
+    ORDER BY h.next_check_at, h.model_id LIMIT ${limit} FOR UPDATE OF h SKIP LOCKED`)) as unknown as {
+    rows: { model_id: string }[];
+  };
+  return rows.map((row) => row.model_id);
+}
+
+/** A lock may have been got right after another replica had put the model off: only what is due now is anybody's. */
+async function stillDue(tx: Transaction, ids: readonly string[], now: Date): Promise<readonly string[]> {
+  if (ids.length === 0) return ids;
+  const endpointIsDue = tx
+    .select({ id: modelEndpoints.id })
+    .from(modelEndpoints)
+    .where(
+      and(
+        eq(modelEndpoints.model_id, modelHealth.model_id),
+        eq(modelEndpoints.enabled, true),
+        lte(modelEndpoints.next_check_at, now),
+      ),
+    );
+  const rows = await tx
+    .select({ id: modelHealth.model_id })
+    .from(modelHealth)
+    .where(
+      and(inArray(modelHealth.model_id, [...ids]), or(lte(modelHealth.next_check_at, now), exists(endpointIsDue))),
+    );
+  const due = new Set(rows.map((row) => row.id));
+  return ids.filter((id) => due.has(id));
 }

@@ -101,8 +101,9 @@ describe("a model that is checked", () => {
 
   it("that flaps below its threshold alerts nobody", async () => {
     const model = await scene.model();
+    await scene.tick();
     for (let turn = 0; turn < 4; turn += 1) {
-      await scene.pass(1);
+      scene.skip(1000);
       scene.answers = turn % 2 === 0 ? { completions: REFUSED } : {};
       const { checks } = await scene.send<ModelHealthDetail>("POST", `/models/${model.id}/health/check`);
       expect(checks[0]?.status).toBe(turn % 2 === 0 ? "unhealthy" : "healthy");
@@ -212,6 +213,23 @@ describe("endpoints", () => {
 });
 
 describe("checks that are asked for", () => {
+  it("while another is under way count as one with it", async () => {
+    const model = await scene.model();
+    const check = async (): Promise<ModelHealthDetail> => await scene.send("POST", `/models/${model.id}/health/check`);
+    scene.answers = { completions: null };
+    const slow = check();
+    await waitFor(
+      () => scene.upstream.asked.length,
+      (asked) => asked > 0,
+    );
+    scene.skip(1000);
+    scene.answers = { completions: REFUSED };
+    expect((await check()).summary.consecutive_failures).toBe(1);
+    const late = await slow;
+    expect(late.summary).toMatchObject({ consecutive_failures: 1, last_message: expect.stringMatching(/401/) });
+    expect(late.checks).toHaveLength(1);
+  });
+
   it("cover every eligible model at once", async () => {
     const [up, down] = [await scene.model(), await scene.model({ api_base: "http://127.0.0.1:9/v1" })];
     await scene.model({ enabled: false });

@@ -6,7 +6,7 @@
 import type { AlertOutbox } from "../alerts/alert-outbox.ts";
 import type { Logger } from "../log.ts";
 import { type CheckPlan, planCheck, refusalOf, type Trigger } from "./check-plan.ts";
-import { claimDue } from "./claim-due.ts";
+import { adoptUnknown, claimDue } from "./claim-due.ts";
 import { type CheckFindings, type CheckTools, checkModel } from "./model-check.ts";
 import { ProbeCancelled } from "./probe.ts";
 import type { ProbeLedger } from "./probe-ledger.ts";
@@ -32,6 +32,7 @@ export class Prober {
   readonly #ending = new AbortController();
   readonly #running = new Set<Promise<void>>();
   #taking: Promise<void> | undefined;
+  #adopted = false;
   /** Something may be due that was not due when it was looked last. */
   #wanted = false;
 
@@ -65,12 +66,13 @@ export class Prober {
    */
   async check(modelId: string, trigger: Trigger, signal?: AbortSignal): Promise<"done" | "pending" | null> {
     const { tools, ledger, alerts, fraction } = this.#options;
-    const plan = await planCheck(tools.ctx.db, modelId);
+    const plan = await planCheck(tools.ctx.db, modelId, tools.ctx.now());
     if (plan === null) return null;
     const found = await this.#findings(plan, trigger, signal);
     ledger.add(plan.model.model_name, found.usages, tools.ctx.now().getTime());
     void ledger.flush();
-    const sync = await saveCheck(tools.ctx, plan, found, trigger, fraction());
+    const { sync, changes } = await saveCheck(tools.ctx, plan, found, trigger, fraction());
+    for (const change of changes) this.#options.log.info({ event: "model_health_changed", ...change });
     void alerts.deliver().catch((error: unknown) => this.#failed(error));
     return sync;
   }
@@ -86,6 +88,8 @@ export class Prober {
   async #take(): Promise<void> {
     const { tools } = this.#options;
     const claimedForMs = CLAIM_TIMEOUTS * tools.timeoutMs + CLAIM_MORE_MS;
+    if (!this.#adopted) await adoptUnknown(tools.ctx.db, tools.ctx.now());
+    this.#adopted = true;
     while (this.#wanted && !this.#ending.signal.aborted) {
       const room = AT_ONCE - this.#running.size;
       if (room === 0) return; // the next that is done looks again

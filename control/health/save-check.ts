@@ -30,20 +30,29 @@ interface Saving {
   readonly rules: HealthRules;
 }
 
+/** A status that the data plane sees has become another one. */
+export interface HealthChange {
+  readonly model: string;
+  /** Null: the model's own. */
+  readonly endpoint: string | null;
+  readonly from: string;
+  readonly to: string;
+}
+
 /** A change of these makes another upstream of it. */
 const SUBJECT = ["api_base", "upstream_model", "model_type", "api_key", "enabled"] as const;
 
-/** Says whether the cells have heard of it. `fraction`: uniform in [0, 1). */
+/** What has changed by it, and whether the cells have heard of that. `fraction`: uniform in [0, 1). */
 export async function saveCheck(
   ctx: VerbContext,
   plan: CheckPlan,
   result: CheckResult,
   trigger: Trigger,
   fraction: number,
-): Promise<"done" | "pending"> {
-  const { sync } = await write(ctx, async (tx, journal) => {
+): Promise<{ readonly changes: readonly HealthChange[]; readonly sync: "done" | "pending" }> {
+  const { record, sync } = await write(ctx, async (tx, journal): Promise<readonly HealthChange[]> => {
     const [model] = await tx.select().from(models).where(eq(models.id, plan.model.id)).for("update");
-    if (model === undefined) return null;
+    if (model === undefined) return [];
     const now = ctx.now();
     const saving: Saving = {
       tx,
@@ -56,21 +65,32 @@ export async function saveCheck(
         inMaintenance: model.health_maintenance_until !== null && model.health_maintenance_until > now,
       },
     };
-    if (SUBJECT.some((field) => model[field] !== plan.model[field])) return null;
-    const shown = [
-      await saveModel(saving, model, plan.health, result.model),
+    if (SUBJECT.some((field) => model[field] !== plan.model[field])) return [];
+    const [before] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, model.id)).for("update");
+    if (isOvertaken(plan, before)) return [];
+    const changes = [
+      ...(await saveModel(saving, model, plan.health, before, result.model)),
       ...(await saveEndpoints(saving, plan, result.endpoints)),
     ];
-    if (shown.includes(true)) await publish(tx, journal, model);
-    return null;
+    if (changes.length > 0) await publish(tx, journal, model);
+    return changes;
   });
-  return sync;
+  return { changes: record, sync };
 }
 
-/** True when the status that the data plane sees has changed. */
-async function saveModel(saving: Saving, model: ModelRow, seen: HealthRow | null, found: Finding): Promise<boolean> {
+/** Another check that ended while this one was under way knows better; and failures at the same time are one failure. */
+function isOvertaken({ at }: CheckPlan, before: HealthRow | undefined): boolean {
+  return before !== undefined && before.last_checked_at !== null && before.last_checked_at > at;
+}
+
+async function saveModel(
+  saving: Saving,
+  model: ModelRow,
+  seen: HealthRow | null,
+  before: HealthRow | undefined,
+  found: Finding,
+): Promise<readonly HealthChange[]> {
   const { tx, now, rules } = saving;
-  const [before] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, model.id)).for("update");
   const { state, alert } = step(before, before?.status, found.outcome, rules, now);
   const fields = {
     ...columnsOf(state),
@@ -91,18 +111,17 @@ async function saveModel(saving: Saving, model: ModelRow, seen: HealthRow | null
     const since = before?.failing_since?.getTime() ?? now.getTime();
     await raiseIn(tx, issues.modelHealthRecovery(name, durationText(now.getTime() - since)), now);
   }
-  return state.status !== (before?.status ?? "unknown");
+  return changesOf(name, null, before?.status ?? "unknown", state.status);
 }
 
-/** For each endpoint of the plan whether the status that the data plane sees has changed. */
 async function saveEndpoints(
   saving: Saving,
   plan: CheckPlan,
   found: ReadonlyMap<string, Finding>,
-): Promise<readonly boolean[]> {
+): Promise<readonly HealthChange[]> {
   const { tx, rules, now } = saving;
   const rows = await tx.select().from(modelEndpoints).where(eq(modelEndpoints.model_id, plan.model.id)).for("update");
-  const changed: boolean[] = [];
+  const changes: HealthChange[] = [];
   for (const seen of plan.endpoints) {
     const before = rows.find((row) => row.id === seen.id);
     if (before === undefined || isAnother(before, seen)) continue;
@@ -118,9 +137,13 @@ async function saveEndpoints(
       .set({ ...columnsOf(state), ...seenColumns(finding, now), ...next, health_status: state.status })
       .where(eq(modelEndpoints.id, seen.id));
     await remember(saving, plan.model.id, seen.id, finding);
-    changed.push(state.status !== before.health_status);
+    changes.push(...changesOf(plan.model.model_name, seen.name, before.health_status, state.status));
   }
-  return changed;
+  return changes;
+}
+
+function changesOf(model: string, endpoint: string | null, from: string, to: string): readonly HealthChange[] {
+  return from === to ? [] : [{ model, endpoint, from, to }];
 }
 
 function isAnother(now: EndpointRow, seen: EndpointRow): boolean {

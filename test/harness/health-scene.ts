@@ -21,6 +21,8 @@ export interface HealthScene {
   /** Answers of the upstream by the last word of the path (`completions`, `models`, ...); null hangs, absent is 200 `{}`. */
   answers: Readonly<Record<string, SinkAnswer | null>>;
   nowMs(): number;
+  /** Lets time pass in which the worker does not look. */
+  skip(ms: number): void;
   /** Lets time pass in the worker's ticks, each of which ends before the next. */
   pass(ms: number, tickMs?: number): Promise<void>;
   /** Looks at what is due now. */
@@ -64,6 +66,9 @@ export async function startHealthScene(options: ControlOptions = {}): Promise<He
     upstream,
     answers: {},
     nowMs: () => nowMs,
+    skip: (ms) => {
+      nowMs += ms;
+    },
     tick,
     pass: async (ms, tickMs = TICK_MS) => {
       for (let left = ms; left > 0; left -= tickMs) {
