@@ -1,6 +1,7 @@
 /**
- * The least that any gateway on this runtime costs: a Worker that hands every request to one upstream and its answer back,
- * natively, and does nothing else.
+ * The least that a gateway on this runtime costs: a Worker that hands every request to one upstream and its answer back,
+ * natively, and does nothing else. A second one asks an object first, which does nothing either: the least that a gateway
+ * costs whose limits are one place's to say.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,21 +17,49 @@ export interface Floor {
   close(): Promise<void>;
 }
 
-const WORKER = `export default {
+const KINDS = {
+  bare: {
+    code: `export default {
   fetch: (request, env) => fetch(env.UPSTREAM + new URL(request.url).pathname, request),
-};`;
+};`,
+    bindings: "",
+    objects: "",
+  },
+  "one call": {
+    code: `import { DurableObject } from "cloudflare:workers";
+export class Gate extends DurableObject {
+  admit() { return { granted: true }; }
+}
+export default {
+  async fetch(request, env) {
+    await env.GATE.getByName("gate").admit();
+    return fetch(env.UPSTREAM + new URL(request.url).pathname, request);
+  },
+};`,
+    bindings: ', (name = "GATE", durableObjectNamespace = "Gate")',
+    objects: `,
+      durableObjectNamespaces = [(className = "Gate", uniqueKey = "gate")],
+      durableObjectStorage = (inMemory = void)`,
+  },
+} as const;
 
-/** Starts it before `upstream`, an origin. */
-export async function startFloor(folder: string, upstream: string, guard: Guard): Promise<Floor> {
+/** Starts one of the two before `upstream`, an origin. */
+export async function startFloor(
+  kind: keyof typeof KINDS,
+  folder: string,
+  upstream: string,
+  guard: Guard,
+): Promise<Floor> {
+  const { code, bindings, objects } = KINDS[kind];
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "floor.mjs"), WORKER);
+  writeFileSync(join(folder, "floor.mjs"), code);
   const config = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "floor", worker = (
       modules = [(name = "floor.mjs", esModule = embed "floor.mjs")],
       compatibilityDate = "2026-11-17",
-      bindings = [(name = "UPSTREAM", text = ${textLiteral(upstream)})])),
+      bindings = [(name = "UPSTREAM", text = ${textLiteral(upstream)})${bindings}]${objects})),
     (name = "internet", network = (allow = ["public", "private"])),
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "floor")],

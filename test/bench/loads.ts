@@ -4,9 +4,15 @@
  */
 import type { Reading } from "./slice.ts";
 
-/** Whom a load is run against: the upstream itself, a bare Worker, the gateway past and through its TCP front, a peer. */
-export const TARGETS = ["direct", "floor", "governed", "front", "peer"] as const;
+/**
+ * Whom a load is run against: the upstream itself, a bare Worker, one that asks an object first, the gateway past and through
+ * its TCP front, a peer.
+ */
+export const TARGETS = ["direct", "floor", "one-call", "governed", "front", "peer"] as const;
 export type TargetName = (typeof TARGETS)[number];
+
+/** Those that a quick run is for. */
+export const QUICK_TARGETS: readonly TargetName[] = TARGETS.filter((name) => name !== "one-call");
 
 export interface Load {
   readonly name: string;
@@ -44,7 +50,7 @@ const BASE: Omit<Load, "name" | "title"> = {
   slots: null,
   core: false,
   onceMs: 1500,
-  targets: ["direct", "floor", "governed", "peer"],
+  targets: ["direct", "floor", "one-call", "governed", "peer"],
 };
 
 /** Of the load that waits: so many at first, behind so many that are served. */

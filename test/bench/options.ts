@@ -1,6 +1,6 @@
 /** The bench's command line. A name that is not there ends it with the names that are. */
 import { parseArgs } from "node:util";
-import { LOADS, type Load, TARGETS, type TargetName } from "./loads.ts";
+import { LOADS, type Load, QUICK_TARGETS, TARGETS, type TargetName } from "./loads.ts";
 import type { Pace } from "./plan.ts";
 
 export interface Options {
@@ -20,11 +20,13 @@ const QUICK = {
   pace: { coreRounds: 3, otherRounds: 1, sliceMs: 600, warmMs: 250 },
   withinMs: 102_000,
   tenants: 100,
+  targets: QUICK_TARGETS,
 };
 const FULL = {
   pace: { coreRounds: 7, otherRounds: 5, sliceMs: 1500, warmMs: 1000 },
   withinMs: 3_600_000,
   tenants: 1000,
+  targets: TARGETS,
 };
 
 /** In the place of a load: what a request costs in operations that are billed. */
@@ -78,7 +80,7 @@ export function readOptions(args: readonly string[]): Options {
   return {
     mode: parsed.quick ? "quick" : "full",
     loads: chosen(loads, LOADS, ({ name }) => name),
-    targets: new Set(chosen(parsed.targets?.split(","), TARGETS, (name) => name)),
+    targets: new Set(parsed.targets === undefined ? mode.targets : chosen(parsed.targets.split(","), TARGETS, String)),
     counts: only === undefined || only.includes(OPERATIONS),
     tenants: mode.tenants,
     json: parsed.json,

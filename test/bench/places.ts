@@ -79,11 +79,15 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
     };
     const plain = () => [{ authorization: "Bearer none" }];
     keep({ name: "direct", pid: null, base: ({ behaviour }) => `${origin}/${behaviour}/v1`, headers: plain });
-    if (wanted.has("floor")) {
-      const floor = await startFloor(join(folder, "floor"), origin, guard);
+    for (const [name, kind] of [
+      ["floor", "bare"],
+      ["one-call", "one call"],
+    ] as const) {
+      if (!wanted.has(name)) continue;
+      const floor = await startFloor(kind, join(folder, name), origin, guard);
       undo.push(() => floor.close());
       const base = ({ behaviour }: Load): string => `${floor.origin}/${behaviour}/v1`;
-      keep({ name: "floor", pid: floor.pid, base, headers: plain });
+      keep({ name, pid: floor.pid, base, headers: plain });
     }
     // fetching and starting it takes the network's time, the stack takes the machine's
     const peerStarts = Promise.allSettled(wanted.has("peer") ? [startPeer(guard)] : []);
