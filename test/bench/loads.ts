@@ -78,7 +78,7 @@ const stream = (name: string, title: string, more: Partial<Load>): Load => ({
 const unpaced = { behaviour: "unpaced", reading: "stream", concurrency: 16 } as const;
 const paced = { behaviour: "paced", reading: "timed-stream", once: true } as const;
 
-/** All of them, in the order in which they run. */
+/** All of them, in the order in which they run unless they are named. */
 export const LOADS: readonly Load[] = [
   // first: what a waiting request holds cannot be seen in memory that an earlier load left behind
   stream("queue", `${WAITERS} requests wait for ${QUEUE_SLOTS} slots, 100 ms each`, {

@@ -51,8 +51,7 @@ const goalsOfRun = (run: Run): readonly Goal[] => goalsOf(run.all, priced(run).a
 function goalLine(goal: Goal): string {
   const { what, value, atLeast, atMost } = goal;
   const bound = atLeast === undefined ? `<= ${atMost}` : `>= ${atLeast}`;
-  const reached = isReached(goal);
-  const verdict = reached === null ? "not measured" : reached ? "reached" : "missed";
+  const verdict = isReached(goal) === true ? "reached" : "missed";
   return `  ${what.padEnd(48)}${shown(value ?? Number.NaN, 2).padStart(9)}  ${bound.padEnd(9)}${verdict}`;
 }
 
@@ -62,6 +61,7 @@ export function closingLines(run: Run): readonly string[] {
     const cells = Object.values(within).map((rps) => (rps === null ? "-" : rps.toFixed(0)).padStart(8));
     return `  ${target.padEnd(9)}${cells.join("")}`;
   });
+  const goals = goalsOfRun(run).filter((goal) => isReached(goal) !== null);
   const summary = Object.entries(summaryOf(run.all)).map(
     ([name, value]) => `  ${name.padEnd(26)}${value === null ? "-" : (value as number).toFixed(3)}`,
   );
@@ -73,9 +73,7 @@ export function closingLines(run: Run): readonly string[] {
     "",
     ...costLines(priced(run)),
     ...(run.notes.length === 0 ? [] : [...run.notes.map((note) => `note: ${note}`), ""]),
-    "goals",
-    ...goalsOfRun(run).map(goalLine),
-    "",
+    ...(goals.length === 0 ? [] : ["goals", ...goals.map(goalLine), ""]),
     "summary",
     ...summary,
   ];

@@ -11,6 +11,7 @@ import type { Places } from "./places.ts";
 import { planFor } from "./plan.ts";
 import type { Measured } from "./summary.ts";
 import { tableOf } from "./table.ts";
+import { sentToGateway, voidReasons } from "./void.ts";
 
 /** Kept of the time for the ledger to take the last rows, and for everything to end. */
 const ENDING_MS = 8_000;
@@ -47,28 +48,16 @@ async function measureAll(options: Options, places: Places, untilMs: number, not
   return all;
 }
 
-/** Requests that failed, and rows that are missing or there twice. */
-async function problemsOf(all: readonly Measured[], governed: Places["governed"]): Promise<string[]> {
-  const failed = all.flatMap(({ load, figures }) =>
-    figures.flatMap(({ target, failures }) =>
-      Object.entries(failures).map(([what, count]) => `${load.name}, ${target}: ${count} x ${what}`),
-    ),
-  );
-  if (governed === null) return failed;
-  const own = all.flatMap(({ figures }) => figures.filter(({ target }) => target === "governed" || target === "front"));
-  const sent = own.reduce((sum, figures) => sum + figures.sent, 0);
-  const rows = await governed.rows(sent);
-  console.log(`the gateway was sent ${sent} requests; the ledger has ${rows} rows\n`);
-  return rows === sent ? failed : [...failed, `${sent} requests of the gateway, ${rows} rows in the ledger`];
-}
-
 /** Runs what the options want and prints each load's table as it is there. */
 export async function run(options: Options, places: Places): Promise<Run> {
   const counts = options.counts && places.governed !== null;
   const untilMs = options.withinMs - ENDING_MS - (counts ? COUNTING_MS : 0);
   const notes = [...places.notes];
   const all = await measureAll(options, places, untilMs, notes);
-  const problems = await problemsOf(all, places.governed);
+  const sent = sentToGateway(all);
+  const rows = (await places.governed?.rows(sent)) ?? null;
+  if (rows !== null) console.log(`the gateway was sent ${sent} requests; the ledger has ${rows} rows\n`);
+  const problems = voidReasons(all, rows);
   if (!counts) return { all, counted: [], notes, problems };
   await places.governed?.stack.stop();
   const counted = await countOperations(places);
