@@ -75,9 +75,12 @@ async function inTime(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Drops what was not measured, which the library writes as `Nan`: some readers take the whole text for broken. */
+/**
+ * Drops what the library has not measured yet and writes as `Nan`, for which some readers take the whole text for broken.
+ * Only the outbox says `NaN`, as the format spells it: the database does not answer.
+ */
 function withoutUnknown(text: string): string {
-  return text.replace(/^.* Nan\n/gm, "");
+  return text.replace(/^gateway_outbox_pending Nan$/m, "gateway_outbox_pending NaN").replace(/^.* Nan\n/gm, "");
 }
 
 /** Families of several cells in one text, each family once. */
