@@ -3,8 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
-import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { startStack } from "../../infra/local/stack.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
@@ -70,47 +68,6 @@ it("budgets that come to their end while the control service is away are told wh
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close(), mail.close()]);
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
-
-it("a store that fails is told once while it fails, also when the control service was away", async () => {
-  const upstream = await startTestUpstream();
-  const folder = mkdtempSync(join(tmpdir(), "gateway-alerts-"));
-  const bridge = await startRedisBridge({ backend: memoryBackend(), token: "token" });
-  const lines: string[] = [];
-  const stack = await startStack({
-    env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
-    log: (line) => lines.push(line),
-  });
-  try {
-    const gateway = new Gateway(stack);
-    const minted = await gateway.mint(upstream.url);
-    await bridge.close();
-    const control = stack.parts.get("control")?.pid ?? 0;
-    process.kill(control, "SIGKILL");
-    for (let count = 0; count < 20; count += 1) {
-      const refused = await gateway.chat(minted);
-      await refused.text();
-      expect(refused.status).toBe(503);
-    }
-    const alerts = await waitFor(
-      () => alertsIn(lines),
-      (found) => found.length > 0,
-    );
-    expect(stack.parts.get("control")?.pid).not.toBe(control);
-    expect(alerts[0]).toMatchObject({
-      event: "alert",
-      key: "redis_key_lookup_failed",
-      title: "Key-value store lookup failed",
-      detail: "api key: the store did not answer; served from memory where possible, else rejected",
-      cell: "local",
-    });
-    expect(alerts.length).toBeLessThan(20);
-  } finally {
-    await stack.stop();
-    await bridge.close();
-    await upstream.close();
     rmSync(folder, { recursive: true, force: true });
   }
 });
