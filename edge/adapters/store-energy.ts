@@ -4,7 +4,7 @@
  * down what was known stays in use.
  */
 import { energyReadingSchema, energyValueSchema } from "../../shared/energy.ts";
-import { storeKeys } from "../../shared/records.ts";
+import { type SettingsRecord, storeKeys } from "../../shared/records.ts";
 import type { PowerReading } from "../domain/energy.ts";
 import type { Clock, Directory, Energy, KnownTerms } from "../ports.ts";
 import type { RedisClient } from "./redis-client.ts";
@@ -15,6 +15,8 @@ export class StoreEnergy implements Energy {
   readonly #directory: Pick<Directory, "settings">;
   readonly #client: Pick<RedisClient, "run">;
   readonly #clock: Clock;
+  /** What the record came to that was read last: every request of a model that takes part asks for it. */
+  #parsed: { readonly record: SettingsRecord; readonly known: KnownTerms | null } | null = null;
   #known: PowerReading | null = null;
   /** Until then what is known needs no look, epoch ms. */
   #freshUntilMs = 0;
@@ -27,11 +29,10 @@ export class StoreEnergy implements Energy {
 
   async terms(): Promise<KnownTerms | null> {
     const found = await this.#directory.settings("energy").catch(() => null);
-    const value = energyValueSchema.safeParse(found?.record.value);
-    if (found === null || !value.success) return null;
-    const { enabled, energy_cost_per_kwh, carbon_g_per_kwh, pue } = value.data;
-    const terms = { enabled, usdPerKwh: energy_cost_per_kwh, co2GramsPerKwh: carbon_g_per_kwh, pue };
-    return { terms, rev: found.record.rev };
+    if (found === null) return null;
+    const { record } = found;
+    if (record !== this.#parsed?.record) this.#parsed = { record, known: termsOf(record) };
+    return this.#parsed.known;
   }
 
   /** One caller looks; the others meanwhile get what was known, if anything was. */
@@ -49,4 +50,12 @@ export class StoreEnergy implements Energy {
     }
     return this.#known;
   }
+}
+
+/** Null when the value is malformed. */
+function termsOf({ value, rev }: SettingsRecord): KnownTerms | null {
+  const parsed = energyValueSchema.safeParse(value);
+  if (!parsed.success) return null;
+  const { enabled, energy_cost_per_kwh, carbon_g_per_kwh, pue } = parsed.data;
+  return { terms: { enabled, usdPerKwh: energy_cost_per_kwh, co2GramsPerKwh: carbon_g_per_kwh, pue }, rev };
 }
