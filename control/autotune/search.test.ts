@@ -7,8 +7,9 @@ import { type Random, seededRandom } from "../../test/simulate/random.ts";
 import { ladderOf, recommend } from "./knee.ts";
 import { type Found, searchKnee } from "./search.ts";
 import type { Outcome, Step } from "./step.ts";
-import { inSimulatedTime, SimulatedUpstream, type UpstreamModel } from "./testing/simulated-upstream.ts";
+import { inSimulatedTime, SimulatedUpstream, speedOf, type UpstreamModel } from "./testing/simulated-upstream.ts";
 
+const KINDS = ["servers", "shared", "batching"] as const;
 const SEEDS = 100;
 const LONG_RUN = 1200;
 
@@ -26,7 +27,7 @@ function caseOf(random: Random): Case {
   const durations = [() => meanMs, () => meanMs * (0.7 + 0.6 * random.next()), () => random.gap(meanMs)];
   const serviceMs = durations[random.between(0, 2)] as () => number;
   return {
-    model: { kind: random.between(0, 1) === 0 ? "servers" : "shared", capacity, serviceMs },
+    model: { kind: KINDS[random.between(0, 2)] as UpstreamModel["kind"], capacity, serviceMs },
     meanMs,
     targetP99Ms: meanMs * (1.5 + 12 * random.next()),
     maxConcurrency: [16, 64, 100, 256][random.between(0, 3)] as number,
@@ -54,10 +55,11 @@ async function longRun({ model, meanMs }: Case, concurrency: number): Promise<St
     }
   };
   await inSimulatedTime(upstream, Promise.all(Array.from({ length: concurrency }, worker)));
+  const served = model.kind === "servers" ? model.capacity : concurrency;
   const settled = latencies.slice(concurrency).sort((a, b) => a - b);
   return {
     concurrency,
-    throughputRps: (1000 * Math.min(concurrency, model.capacity)) / meanMs,
+    throughputRps: (1000 / meanMs) * Math.min(concurrency, served) * speedOf(model, concurrency),
     p50Ms: null,
     p99Ms: settled[Math.ceil(settled.length * 0.99) - 1] ?? null,
     requests: settled.length,

@@ -1,15 +1,16 @@
 /**
  * An upstream in simulated time, whose capacity is known: so many servers and one queue before them, or one machine that
- * all requests share. What it is asked takes no time of the test's.
+ * all requests share, with or without an edge to what it can do. What it is asked takes no time of the test's.
  */
 import type { Outcome } from "../step.ts";
 
 export interface UpstreamModel {
   /**
    * `servers`: each serves one at a time, the rest queue. `shared`: all are served at once, each at full speed until there
-   * are as many as `capacity`, from then on in proportion slower.
+   * are as many as `capacity`, from then on in proportion slower. `batching`: each further request slows all down a little,
+   * and `capacity` of them to half their speed.
    */
-  readonly kind: "servers" | "shared";
+  readonly kind: "servers" | "shared" | "batching";
   readonly capacity: number;
   /** How long the next request takes when nobody disturbs it, ms. */
   readonly serviceMs: () => number;
@@ -49,7 +50,7 @@ export class SimulatedUpstream {
   /** Goes on to the next request that ends. False: there is none. */
   advance(): boolean {
     const served = this.#model.kind === "servers" ? this.#running.slice(0, this.#model.capacity) : this.#running;
-    const speed = this.#model.kind === "servers" ? 1 : Math.min(1, this.#model.capacity / this.#running.length);
+    const speed = speedOf(this.#model, this.#running.length);
     let next: Running | null = null;
     let inMs = Number.POSITIVE_INFINITY;
     let outcome: Outcome = "ok";
@@ -67,6 +68,20 @@ export class SimulatedUpstream {
     this.#running.splice(this.#running.indexOf(next), 1);
     next.end(outcome);
     return true;
+  }
+}
+
+/** How fast each request is served while so many are, 1 being alone on a large machine. */
+export function speedOf({ kind, capacity }: UpstreamModel, served: number): number {
+  switch (kind) {
+    case "servers":
+      return 1;
+    case "shared":
+      return Math.min(1, capacity / served);
+    case "batching":
+      return 1 / (1 + served / capacity);
+    default:
+      return kind satisfies never;
   }
 }
 
