@@ -84,7 +84,7 @@ describe("sums of whole days from the rollup", () => {
           new Map(expected.map((row) => [row.id, [row.requests, row.tokens]])),
         );
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   });
 
@@ -113,7 +113,7 @@ describe("sums of whole days from the rollup", () => {
           );
         expect(shown(body as readonly KeySummary[])).toEqual(shown(expected));
       }),
-      { numRuns: 10 },
+      { numRuns: 5 },
     );
   });
 });
