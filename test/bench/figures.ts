@@ -22,9 +22,12 @@ export interface Figures {
   /** The added p50 by rounds. */
   readonly addedP50Ms: Spread | null;
   readonly firstMs: Percentiles | null;
+  readonly addedFirstMs: Percentiles | null;
   readonly gapMs: Percentiles | null;
   readonly longestGapMs: number | null;
   readonly cpuMsPerRequest: Spread | null;
+  /** Of the processes beside it: control service and stores. */
+  readonly besideCpuMsPerRequest: Spread | null;
   readonly peakMb: number | null;
   /** What the peak lies above the memory before the first turn, per request at once; KiB. */
   readonly heldKb: number | null;
@@ -79,8 +82,10 @@ export function figuresOf(samples: readonly Sample[], target: TargetName): Figur
   const direct = measured(samples, "direct");
   const { seen, corrected } = latencies(own.map(({ result }) => result.latencyMs));
   const alone = latencies(direct.map(({ result }) => result.latencyMs)).seen;
+  const [first, firstAlone] = [percentilesOf(own, "firstMs"), percentilesOf(direct, "firstMs")];
   const ownRates = rates(samples, target);
-  const cpu = own.flatMap(({ cpuMs, result }) => (cpuMs === null || result.sent === 0 ? [] : [cpuMs / result.sent]));
+  const cpu = (of: "cpuMs" | "besideCpuMs"): Spread | null =>
+    spreadOf(own.flatMap(({ [of]: ms, result }) => (ms === null || result.sent === 0 ? [] : [ms / result.sent])));
   const peaks = own.flatMap(({ peakMb }) => (peakMb === null ? [] : [peakMb]));
   const timed = own.filter(({ load }) => load.reading === "timed-stream");
   const everything = samples.filter((sample) => sample.target === target);
@@ -96,10 +101,12 @@ export function figuresOf(samples: readonly Sample[], target: TargetName): Figur
     correctedMs: corrected,
     addedMs: target === "direct" || direct.length === 0 ? null : less(seen, alone),
     addedP50Ms: target === "direct" ? null : above(medians(own), medians(direct)),
-    firstMs: percentilesOf(own, "firstMs"),
+    firstMs: first,
+    addedFirstMs: target === "direct" || first === null || firstAlone === null ? null : less(first, firstAlone),
     gapMs: percentilesOf(own, "addedGapMs"),
     longestGapMs: timed.length === 0 ? null : Math.max(...timed.map(({ result }) => result.longestGapMs)),
-    cpuMsPerRequest: spreadOf(cpu),
+    cpuMsPerRequest: cpu("cpuMs"),
+    besideCpuMsPerRequest: cpu("besideCpuMs"),
     peakMb: peaks.length === 0 ? null : Math.max(...peaks),
     heldKb: heldKb(own),
   };

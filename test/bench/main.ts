@@ -15,6 +15,6 @@ const many = options.loads.some(({ tenants }) => tenants === "many") && options.
 await inSession({ targets: options.targets, tenants: many ? options.tenants : 0 }, async (places) => {
   const done = await run(options, places);
   for (const line of closingLines(done)) console.log(line);
-  if (options.json !== undefined) writeFileSync(options.json, jsonOf(done, machine, options.mode));
+  if (options.json !== undefined) writeFileSync(options.json, jsonOf(done, machine, options));
   return done.problems;
 });

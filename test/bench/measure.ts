@@ -16,20 +16,40 @@ export interface Sample {
   readonly result: SliceResult;
   /** CPU time of the target's process in this turn; null where it is not known. */
   readonly cpuMs: number | null;
+  /** The same of the processes beside it. */
+  readonly besideCpuMs: number | null;
   /** Its resident memory at the start of the turn, and the most of it within. */
   readonly memoryMb: number | null;
   readonly peakMb: number | null;
 }
 
+/** CPU time that processes have used so far, together; null when that of one is not known. */
+function cpuMsOfAll(pids: readonly number[]): number | null {
+  const each = pids.map(cpuMsOf).filter((ms) => ms !== null);
+  return each.length === pids.length ? each.reduce((sum, ms) => sum + ms, 0) : null;
+}
+
 async function turn(generator: Generator, load: Load, target: Target, round: number, ms: number): Promise<Sample> {
-  const { pid } = target;
-  if (pid !== null) forgetPeak(pid);
+  const { pid, beside } = target;
+  const own = pid === null ? [] : [pid];
+  for (const each of own) forgetPeak(each);
   const memoryMb = pid === null ? null : memoryMbOf(pid);
-  const before = pid === null ? null : cpuMsOf(pid);
+  const before = [cpuMsOfAll(own), cpuMsOfAll(beside)] as const;
   const result = await generator.ask(round < 0 ? warmUpOf(load, target, ms) : sliceOf(load, target, ms));
-  const after = pid === null ? null : cpuMsOf(pid);
-  const cpuMs = before === null || after === null ? null : after - before;
-  return { load, target: target.name, round, result, cpuMs, memoryMb, peakMb: pid === null ? null : peakMbOf(pid) };
+  const after = [cpuMsOfAll(own), cpuMsOfAll(beside)] as const;
+  const used = (at: 0 | 1, pids: readonly number[]): number | null =>
+    pids.length === 0 || before[at] === null || after[at] === null ? null : after[at] - before[at];
+  const peakMb = pid === null ? null : peakMbOf(pid);
+  return {
+    load,
+    target: target.name,
+    round,
+    result,
+    cpuMs: used(0, own),
+    besideCpuMs: used(1, beside),
+    memoryMb,
+    peakMb,
+  };
 }
 
 /** Runs one load; round -1 is the one that warms up, which counts for nothing but rows and failures. */

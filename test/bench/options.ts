@@ -23,7 +23,7 @@ const QUICK = {
   targets: QUICK_TARGETS,
 };
 const FULL = {
-  pace: { coreRounds: 7, otherRounds: 5, sliceMs: 1500, warmMs: 1000 },
+  pace: { coreRounds: 5, otherRounds: 3, sliceMs: 1500, warmMs: 1000 },
   withinMs: 3_600_000,
   tenants: 1000,
   targets: TARGETS,

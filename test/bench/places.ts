@@ -39,9 +39,10 @@ function governedTargets(governed: Governed, many: readonly string[]): readonly 
   const { stack, secret } = governed;
   const headers = ({ tenants }: Load) => (tenants === "many" ? many : [secret]).map(bearer);
   const pid = stack.parts.get("workerd")?.pid ?? null;
+  const beside = [...stack.parts.values()].flatMap((part) => (part.pid === null || part.pid === pid ? [] : [part.pid]));
   return [
-    { name: "governed", pid, base: () => `${stack.runtimeUrl() ?? stack.proxyUrl}/v1`, headers },
-    { name: "front", pid, base: () => `${stack.proxyUrl}/v1`, headers },
+    { name: "governed", pid, beside, base: () => `${stack.runtimeUrl() ?? stack.proxyUrl}/v1`, headers },
+    { name: "front", pid, beside, base: () => `${stack.proxyUrl}/v1`, headers },
   ];
 }
 
@@ -78,7 +79,13 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       if (wanted.has(target.name)) targets.set(target.name, target);
     };
     const plain = () => [{ authorization: "Bearer none" }];
-    keep({ name: "direct", pid: null, base: ({ behaviour }) => `${origin}/${behaviour}/v1`, headers: plain });
+    keep({
+      name: "direct",
+      pid: null,
+      beside: [],
+      base: ({ behaviour }) => `${origin}/${behaviour}/v1`,
+      headers: plain,
+    });
     for (const [name, kind] of [
       ["floor", "bare"],
       ["one-call", "one call"],
@@ -87,7 +94,7 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       const floor = await startFloor(kind, join(folder, name), origin, guard);
       undo.push(() => floor.close());
       const base = ({ behaviour }: Load): string => `${floor.origin}/${behaviour}/v1`;
-      keep({ name, pid: floor.pid, base, headers: plain });
+      keep({ name, pid: floor.pid, beside: [], base, headers: plain });
     }
     // fetching and starting it takes the network's time, the stack takes the machine's
     const peerStarts = Promise.allSettled(wanted.has("peer") ? [startPeer(guard)] : []);
@@ -108,7 +115,7 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
     if (peer?.status === "fulfilled") {
       const { pid, origin: base } = peer.value;
       const headers = ({ behaviour }: Load) => [peerHeaders(`${origin}/${behaviour}/v1`)];
-      keep({ name: "peer", pid, base: () => `${base}/v1`, headers });
+      keep({ name: "peer", pid, beside: [], base: () => `${base}/v1`, headers });
     }
     return {
       generator,

@@ -2,6 +2,7 @@
 import { type Cost, costOfMillion, type PerRequest, PRICES, perRequest } from "./counting/cost.ts";
 import { type Goal, goalsOf, isReached } from "./goals.ts";
 import type { Machine } from "./machine.ts";
+import type { Options } from "./options.ts";
 import type { Run } from "./run.ts";
 import { ratesWithin, summaryOf } from "./summary.ts";
 
@@ -80,7 +81,7 @@ export function closingLines(run: Run): readonly string[] {
 }
 
 /** The whole run as JSON. */
-export function jsonOf(run: Run, machine: Machine, mode: string): string {
+export function jsonOf(run: Run, machine: Machine, { mode, tenants }: Pick<Options, "mode" | "tenants">): string {
   const { all, notes, problems } = run;
   const loads = all.map(({ load, figures }) => ({ ...load, figures }));
   const cost = { prices: PRICES, rps: COST_RPS, counted: priced(run) };
@@ -89,6 +90,7 @@ export function jsonOf(run: Run, machine: Machine, mode: string): string {
     summary: summaryOf(all),
     machine,
     mode,
+    tenants,
     notes,
     problems,
     goals,

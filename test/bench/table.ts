@@ -22,12 +22,14 @@ const ALWAYS: readonly Column[] = [
   ["p99", ({ addedMs }) => number(addedMs?.p99, 2)],
   ["p99.9", ({ addedMs }) => number(addedMs?.p999, 2)],
   ["CPU ms/req", ({ cpuMsPerRequest }) => number(cpuMsPerRequest?.median, 3)],
+  ["beside", ({ besideCpuMsPerRequest }) => number(besideCpuMsPerRequest?.median, 3)],
   ["peak MB", ({ peakMb }) => number(peakMb, 0)],
 ];
 
 const OF_STREAMS: readonly Column[] = [
   ["first p50", ({ firstMs }) => number(firstMs?.p50, 2)],
   ["p99", ({ firstMs }) => number(firstMs?.p99, 2)],
+  ["added p50", ({ addedFirstMs }) => number(addedFirstMs?.p50, 2)],
   ["gap p50", ({ gapMs }) => number(gapMs?.p50, 2)],
   ["p99", ({ gapMs }) => number(gapMs?.p99, 2)],
   ["longest", ({ longestGapMs }) => number(longestGapMs, 0)],

@@ -6,6 +6,8 @@ export interface Target {
   readonly name: TargetName;
   /** The process whose CPU time and memory its requests cost; null: none of ours. */
   readonly pid: number | null;
+  /** More processes that work for its requests, such as the one that keeps the ledger. */
+  readonly beside: readonly number[];
   /** Scheme, host and port, for the behaviour of a load. */
   readonly base: (load: Load) => string;
   readonly headers: (load: Load) => readonly Readonly<Record<string, string>>[];

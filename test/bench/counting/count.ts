@@ -30,7 +30,13 @@ export async function countOperations(places: Places): Promise<readonly Counted[
   try {
     const base = governed.stack.runtimeUrl() ?? governed.stack.proxyUrl;
     const headers = [{ authorization: `Bearer ${governed.secret}` }];
-    const target: Target = { name: "governed", pid: null, base: () => `${base}/v1`, headers: () => headers };
+    const target: Target = {
+      name: "governed",
+      pid: null,
+      beside: [],
+      base: () => `${base}/v1`,
+      headers: () => headers,
+    };
     let sent = 0;
     const send = async (load: Load, leastRequests: number): Promise<void> => {
       const result = await generator.ask({ ...sliceOf(load, target, 1), leastRequests });
