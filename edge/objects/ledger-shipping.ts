@@ -76,10 +76,12 @@ export class LedgerShipping {
     return { rows: refused, displaced: room.displaced };
   }
 
-  /** Sends every span that waits. Throws StoreFailure. */
-  async spans(): Promise<void> {
+  /** Sends the spans that wait, in so many parts at most. Throws StoreFailure. */
+  async spans(parts: number): Promise<void> {
     const { spans } = this.#options;
-    for (let part = spans.seal(); part !== null; part = spans.seal()) {
+    for (let left = parts; left > 0; left -= 1) {
+      const part = spans.seal();
+      if (part === null) return;
       await this.#someSpans(part.lines, this.#token(`spans-${part.name}`));
       spans.sent(part);
     }

@@ -38,6 +38,9 @@ import { SpanStore } from "./span-store.ts";
 
 /** Rows wait at most this long for company before they are sent. */
 const LINGER_MS = 250;
+/** Inserts of one alarm at most: should each take until its deadline, the alarm still ends before the platform ends it. */
+const SEGMENTS_PER_RUN = 24;
+const SPAN_PARTS_PER_RUN = 4;
 
 export class Ledger extends DurableObject<Bindings> {
   readonly #config: Env;
@@ -164,7 +167,7 @@ export class Ledger extends DurableObject<Bindings> {
 
   async #ship(): Promise<void> {
     if (this.#store.prune(Date.now() - SHIPPED_KEEP_MS)) this.#orphans = this.#orphanIds();
-    for (;;) {
+    for (let left = SEGMENTS_PER_RUN; left > 0; left -= 1) {
       this.#take(sealForSending(this.#index));
       const segment = this.#index.pending[0]?.segment;
       if (segment !== undefined) this.#shipped(segment, await this.#shipper.segment(segment));
@@ -199,9 +202,9 @@ export class Ledger extends DurableObject<Bindings> {
 
   /** Spans that cannot be sent wait for themselves: rows do not wait for them. */
   async #shipSpans(): Promise<void> {
-    if (Date.now() < this.#spansRestUntilMs) return;
+    if (this.#index.pending.length > 0 || Date.now() < this.#spansRestUntilMs) return;
     try {
-      await this.#shipper.spans();
+      await this.#shipper.spans(SPAN_PARTS_PER_RUN);
       this.#spanFailures = 0;
     } catch (error) {
       this.#spanFailures += 1;

@@ -75,6 +75,23 @@ describe("Ledger", () => {
     expect(new Set(tokens).size).toBe(tokens.length);
   });
 
+  it("sends a backlog a part at a time, each run of its alarm calling the next", async () => {
+    const { stub } = freshLedger();
+    await stub.status();
+    await runInDurableObject(stub, (_ledger, state) => {
+      state.storage.sql.exec(
+        "WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 40) INSERT INTO commits (segment, bytes, orphan, lines) SELECT at, 1, 0, '{}' FROM n",
+      );
+      state.storage.sql.exec("INSERT INTO meta (name, value) VALUES ('open_segment', '41')");
+    });
+    await evictDurableObject(stub);
+    await stub.status();
+    await runDurableObjectAlarm(stub);
+    expect((await stub.status()).segments).toBe(16);
+    expect(await runInDurableObject(stub, (_ledger, state) => state.storage.getAlarm())).not.toBeNull();
+    await drain(stub);
+  });
+
   it("recognises an orphan in the log, in the store, and twice in one batch", async () => {
     const { stub } = freshLedger();
     const [early, twice, stray] = ids(3) as [string, string, string];
