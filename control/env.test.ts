@@ -15,7 +15,20 @@ describe("the control service's configuration", () => {
       drainMs: 30_000,
       cell: "local",
       cells: [{ cell: "local", url: "http://127.0.0.1:8080" }],
+      upstreamBaseUrl: "http://127.0.0.1:8081",
+      modelHealth: { enabled: true, intervalSecs: 900, timeoutMs: 30_000, retentionDays: 30 },
     });
+  });
+
+  it("checks the health of models as it is told, and no more often than every minute", () => {
+    const variables = {
+      GATEWAY_MODEL_HEALTH_ENABLED: "off",
+      GATEWAY_MODEL_HEALTH_INTERVAL_SECS: "5",
+      GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: "2",
+      GATEWAY_MODEL_HEALTH_RETENTION_DAYS: "7",
+    };
+    const { modelHealth } = parseEnv({ ...token, ...variables });
+    expect(modelHealth).toEqual({ enabled: false, intervalSecs: 60, timeoutMs: 2000, retentionDays: 7 });
   });
 
   it("refuses to start without an admin token", () => {
@@ -56,6 +69,10 @@ describe("the control service's configuration", () => {
     ["GATEWAY_BLOCK_PRIVATE_NETWORKS", "2"],
     ["GATEWAY_ALLOWED_PRIVATE_CIDRS", "10.0.0.0"],
     ["GATEWAY_UPSTREAM_POOL_IDLE_SECS", "0"],
+    ["GATEWAY_MODEL_HEALTH_ENABLED", "maybe"],
+    ["GATEWAY_MODEL_HEALTH_INTERVAL_SECS", "0"],
+    ["GATEWAY_MODEL_HEALTH_TIMEOUT_SECS", "1.5"],
+    ["GATEWAY_MODEL_HEALTH_RETENTION_DAYS", "-1"],
     ["GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS", "soon"],
     ["GATEWAY_CELL", "UPPER"],
     ["GATEWAY_CELLS", "[]"],

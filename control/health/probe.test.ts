@@ -1,9 +1,11 @@
 /** What the health worker asks an upstream, and what it makes of the answer (decisions §10.3, §10.4). */
+import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
+import { models } from "../db/schema/models.ts";
 
 let scene: HealthScene;
 
@@ -78,6 +80,24 @@ describe("a model", () => {
     const [check] = (await detail(model)).checks;
     expect(check?.response_excerpt).toMatch(/^wrong key \[credential\] x+$/);
     expect(check?.response_excerpt).toHaveLength(500);
+  });
+
+  it("without an address or endpoints is asked for at the default upstream", async () => {
+    const model = await scene.model({ api_base: "" });
+    await scene.tick();
+    expect((await detail(model)).summary).toMatchObject({ status: "healthy" });
+    expect(scene.upstream.asked).toMatchObject([{ url: "/v1/chat/completions" }]);
+  });
+
+  it.each([
+    [{ api_key: "enc:v1:AAAA" }, "the stored credential cannot be read"],
+    [{ api_base: "http://169.254.169.254/v1" }, "no answer: address blocked"],
+  ])("with %j in its row is unhealthy, and nobody is called", async (columns, message) => {
+    const model = await scene.model();
+    await scene.control.connection.db.update(models).set(columns).where(eq(models.id, model.id));
+    await scene.tick();
+    expect((await detail(model)).checks).toMatchObject([{ status: "unhealthy", message }]);
+    expect(scene.upstream.asked).toEqual([]);
   });
 
   it("is asked in the way of its type", async () => {

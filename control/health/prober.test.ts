@@ -1,8 +1,6 @@
 /** The health worker over time: what it finds, says and keeps (decisions §10). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Model } from "../../shared/schema/model.ts";
-import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { ModelHealthDetail, ModelHealthSummary } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
@@ -36,16 +34,6 @@ async function alertsOf(model: Model, count: number): Promise<readonly string[]>
     () => scene.alerts(model),
     (keys) => keys.length >= count,
   );
-}
-
-/** The model as the cells have it. */
-async function hotCopy(model: Model) {
-  const [text] = await scene.control.store.get([storeKeys.model(model.model_name)]);
-  return modelRecordSchema.parse(JSON.parse(text ?? ""));
-}
-
-async function endpoints(model: Model): Promise<readonly ModelEndpoint[]> {
-  return await scene.send("GET", `/models/${model.id}/endpoints`);
 }
 
 describe("a model that is checked", () => {
@@ -113,102 +101,24 @@ describe("a model that is checked", () => {
   });
 });
 
-describe("configuration", () => {
-  it("that names another upstream begins anew, also while the old one is being asked", async () => {
-    const model = await scene.model({ health: { failure_threshold: 1 } });
-    scene.answers = { completions: REFUSED };
-    await scene.tick();
-    expect(await alertsOf(model, 1)).toEqual(["model_health_down"]);
-    scene.answers = { completions: null };
-    await scene.pass(ROUND_MS);
-    scene.answers = { completions: null };
-    const checking = scene.send<ModelHealthDetail>("POST", `/models/${model.id}/health/check`);
-    await waitFor(
-      () => scene.upstream.asked.length,
-      (asked) => asked > 4,
-    );
-    await scene.send("PUT", `/models/${model.id}`, { upstream_model: "other", api_base: model.api_base });
-    const fresh = { status: "unknown", consecutive_failures: 0, alert_state: "ok", last_checked_at: null };
-    expect((await checking).summary).toMatchObject(fresh);
-    scene.answers = {};
-    await scene.tick();
-    expect(await scene.summary(model)).toMatchObject({ status: "healthy" });
-    expect(scene.alerts(model)).toEqual(["model_health_down"]);
-  });
-
-  it("of maintenance silences: nothing is asked, nothing told, but what a person asks for is found", async () => {
-    const model = await scene.model({ health: { failure_threshold: 1 } });
-    scene.answers = { completions: REFUSED };
-    const until = new Date(scene.nowMs() + 2 * HOUR_MS).toISOString();
-    await scene.send("PUT", `/models/${model.id}/health/config`, { maintenance_until: until });
-    await scene.pass(HOUR_MS);
-    expect(scene.upstream.asked).toEqual([]);
-    expect((await detail(model)).checks[0]).toMatchObject({
-      status: "skipped",
-      message: `in maintenance until ${until}`,
-    });
-    await scene.send("POST", `/models/${model.id}/health/check`);
-    expect(await scene.summary(model)).toMatchObject({ status: "unhealthy", alert_state: "ok" });
-    await scene.pass(HOUR_MS + ROUND_MS);
-    expect(await alertsOf(model, 1)).toEqual(["model_health_down"]);
-  });
-
-  it("that turns checks off or the model off is followed", async () => {
-    const unchecked = await scene.model({ health: { checks_enabled: false } });
-    const disabled = await scene.model({ enabled: false });
-    await scene.pass(HOUR_MS);
-    expect(scene.upstream.asked).toEqual([]);
-    expect(await scene.summary(unchecked)).toMatchObject({ status: "unknown", last_checked_at: null });
-    expect(await scene.summary(disabled)).toMatchObject({ status: "disabled", consecutive_failures: 0 });
-    const on = { upstream_model: "m", api_base: disabled.api_base, enabled: true };
-    await scene.send("PUT", `/models/${disabled.id}`, on);
-    await scene.tick();
-    expect(await scene.summary(disabled)).toMatchObject({ status: "healthy" });
-    await scene.send("POST", `/models/${unchecked.id}/health/check`);
-    expect(await scene.summary(unchecked)).toMatchObject({ status: "healthy" });
-  });
-});
-
-describe("endpoints", () => {
-  it("are checked each, leave with the publication of what was found, and come back", async () => {
-    const model = await scene.model({ api_base: "", api_key: "of-model" });
-    const [good, bad] = [
-      await scene.endpoint(model, "good", `${scene.upstream.url}/v1`),
-      await scene.endpoint(model, "bad"),
-    ];
-    await scene.tick();
-    expect(await endpoints(model)).toMatchObject([
-      { name: "bad", health_status: "unknown", consecutive_failures: 1, last_message: "no answer: connect failed" },
-      { name: "good", health_status: "healthy", last_http_status: 200 },
-    ]);
-    expect(await scene.summary(model)).toMatchObject({ status: "degraded", last_message: "1 of 2 endpoints healthy" });
-    await scene.pass(ROUND_MS);
-    const statuses = async () => (await hotCopy(model)).endpoints.map(({ id, health_status }) => [id, health_status]);
-    expect(await statuses()).toEqual([
-      [bad.id, "unhealthy"],
-      [good.id, "healthy"],
-    ]);
-    const { rev } = await hotCopy(model);
-    expect(scene.control.cell.items).toContainEqual({ kind: "model", id: model.model_name, rev });
-    const moved = { api_base: `${scene.upstream.url}/v1` };
-    await scene.send("PUT", `/models/${model.id}/endpoints/${bad.id}`, moved);
-    await scene.tick();
-    expect((await statuses()).map(([, status]) => status)).toEqual(["healthy", "healthy"]);
-    expect(await scene.summary(model)).toMatchObject({ status: "healthy" });
-    expect(new Set(scene.upstream.asked.map(({ headers }) => headers["authorization"]))).toEqual(
-      new Set(["Bearer of-model"]),
-    );
-    expect(scene.alerts(model)).toEqual([]);
-  });
-
-  it("that are all gone take their model with them", async () => {
-    const model = await scene.model({ api_base: "" });
-    await scene.endpoint(model, "a");
-    await scene.endpoint(model, "b");
-    await scene.tick();
-    await scene.pass(ROUND_MS);
-    expect(await scene.summary(model)).toMatchObject({ status: "unhealthy", last_message: "0 of 2 endpoints healthy" });
-    expect(await alertsOf(model, 1)).toEqual(["model_health_down"]);
+describe("the worker", () => {
+  it("ends at once, with what it was at undone", async () => {
+    const ending = await startHealthScene();
+    try {
+      const model = await ending.model();
+      ending.answers = { completions: null };
+      const running = ending.control.prober.run();
+      await waitFor(
+        () => ending.upstream.asked.length,
+        (asked) => asked > 0,
+      );
+      await ending.control.prober.stop();
+      await running;
+      expect(ending.upstream.asked).toHaveLength(1);
+      expect(await ending.summary(model)).toMatchObject({ status: "unknown", last_checked_at: null });
+    } finally {
+      await ending.close();
+    }
   });
 });
 

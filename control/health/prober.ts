@@ -71,9 +71,9 @@ export class Prober {
     const found = await this.#findings(plan, trigger, signal);
     ledger.add(plan.model.model_name, found.usages, tools.ctx.now().getTime());
     void ledger.flush();
-    const { sync, changes } = await saveCheck(tools.ctx, plan, found, trigger, fraction());
+    const { sync, changes, raised } = await saveCheck(tools.ctx, plan, found, trigger, fraction());
     for (const change of changes) this.#options.log.info({ event: "model_health_changed", ...change });
-    void alerts.deliver().catch((error: unknown) => this.#failed(error));
+    if (raised) void alerts.deliver().catch((error: unknown) => this.#failed(error));
     return sync;
   }
 

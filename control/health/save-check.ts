@@ -39,20 +39,31 @@ export interface HealthChange {
   readonly to: string;
 }
 
+const NOTHING = { changes: [], raised: false };
+
 /** A change of these makes another upstream of it. */
 const SUBJECT = ["api_base", "upstream_model", "model_type", "api_key", "enabled"] as const;
 
-/** What has changed by it, and whether the cells have heard of that. `fraction`: uniform in [0, 1). */
+/** What a check has done. */
+export interface SavedCheck {
+  readonly changes: readonly HealthChange[];
+  /** An alert waits in the outbox. */
+  readonly raised: boolean;
+  /** Whether the cells have heard of the changes. */
+  readonly sync: "done" | "pending";
+}
+
+/** Writes it down. `fraction`: uniform in [0, 1). */
 export async function saveCheck(
   ctx: VerbContext,
   plan: CheckPlan,
   result: CheckResult,
   trigger: Trigger,
   fraction: number,
-): Promise<{ readonly changes: readonly HealthChange[]; readonly sync: "done" | "pending" }> {
-  const { record, sync } = await write(ctx, async (tx, journal): Promise<readonly HealthChange[]> => {
+): Promise<SavedCheck> {
+  const { record, sync } = await write(ctx, async (tx, journal): Promise<Omit<SavedCheck, "sync">> => {
     const [model] = await tx.select().from(models).where(eq(models.id, plan.model.id)).for("update");
-    if (model === undefined) return [];
+    if (model === undefined) return NOTHING;
     const now = ctx.now();
     const saving: Saving = {
       tx,
@@ -65,17 +76,15 @@ export async function saveCheck(
         inMaintenance: model.health_maintenance_until !== null && model.health_maintenance_until > now,
       },
     };
-    if (SUBJECT.some((field) => model[field] !== plan.model[field])) return [];
+    if (SUBJECT.some((field) => model[field] !== plan.model[field])) return NOTHING;
     const [before] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, model.id)).for("update");
-    if (isOvertaken(plan, before)) return [];
-    const changes = [
-      ...(await saveModel(saving, model, plan.health, before, result.model)),
-      ...(await saveEndpoints(saving, plan, result.endpoints)),
-    ];
+    if (isOvertaken(plan, before)) return NOTHING;
+    const own = await saveModel(saving, model, plan.health, before, result.model);
+    const changes = [...own.changes, ...(await saveEndpoints(saving, plan, result.endpoints))];
     if (changes.length > 0) await publish(tx, journal, model);
-    return changes;
+    return { changes, raised: own.raised };
   });
-  return { changes: record, sync };
+  return { ...record, sync };
 }
 
 /** Another check that ended while this one was under way knows better; and failures at the same time are one failure. */
@@ -89,7 +98,7 @@ async function saveModel(
   seen: HealthRow | null,
   before: HealthRow | undefined,
   found: Finding,
-): Promise<readonly HealthChange[]> {
+): Promise<Omit<SavedCheck, "sync">> {
   const { tx, now, rules } = saving;
   const { state, alert } = step(before, before?.status, found.outcome, rules, now);
   const fields = {
@@ -111,7 +120,7 @@ async function saveModel(
     const since = before?.failing_since?.getTime() ?? now.getTime();
     await raiseIn(tx, issues.modelHealthRecovery(name, durationText(now.getTime() - since)), now);
   }
-  return changesOf(name, null, before?.status ?? "unknown", state.status);
+  return { changes: changesOf(name, null, before?.status ?? "unknown", state.status), raised: alert !== null };
 }
 
 async function saveEndpoints(

@@ -82,6 +82,8 @@ export interface ControlOptions {
   /** Nowhere when it is not said. */
   readonly analytics?: AnalyticsStore;
   readonly probeTimeoutMs?: number;
+  /** Nowhere when it is not said. */
+  readonly upstreamBaseUrl?: string;
 }
 
 /** Starts everything on free ports. */
@@ -119,7 +121,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     sink: { take: async (alert) => void alerts.push(alert) },
     cell: "local",
     timeoutMs: options.probeTimeoutMs ?? 5000,
-    defaultBase: "http://127.0.0.1:9",
+    defaultBase: options.upstreamBaseUrl ?? "http://127.0.0.1:9",
     log,
   });
   const resync = new Resync(connection.db, store, publisher, log);

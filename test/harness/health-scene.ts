@@ -44,7 +44,12 @@ export async function startHealthScene(options: ControlOptions = {}): Promise<He
   let nowMs = Date.UTC(2026, 0, 1);
   let count = 0;
   const upstream = await startHttpSink();
-  const control = await startControl({ probeTimeoutMs: 500, ...options, now: () => new Date(nowMs) });
+  const control = await startControl({
+    probeTimeoutMs: 500,
+    upstreamBaseUrl: upstream.url,
+    ...options,
+    now: () => new Date(nowMs),
+  });
   const send = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const response = await control.request(method, `/api/v1${path}`, body);
     const text = await response.text();

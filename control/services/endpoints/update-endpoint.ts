@@ -1,6 +1,6 @@
 /**
- * Updates an endpoint; what is omitted keeps its value. Another address has no health yet: it is unknown, and a check of
- * it is due at once (decisions §6).
+ * Updates an endpoint; what is omitted keeps its value. Another address has no health yet: it is unknown (decisions §6). A
+ * check is due at once of that, of another credential, and of an endpoint that is switched on or off.
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -8,22 +8,12 @@ import { type ModelEndpoint, updateModelEndpointSchema } from "../../../shared/s
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { ENDPOINT_UNKNOWN } from "../health/health-state.ts";
 import { dropUndefined, parse, parseId } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
 import { isUniqueViolation, write } from "../write.ts";
 import { endpointRecord, lockEndpoint, touchModel } from "./endpoint-record.ts";
-
-const NO_HEALTH_YET = {
-  health_status: "unknown",
-  consecutive_failures: 0,
-  alert_state: "ok",
-  last_checked_at: null,
-  last_latency_ms: null,
-  last_http_status: null,
-  last_message: null,
-  failing_since: null,
-};
 
 /** The endpoint. Throws 400, 404, 409. */
 export async function updateEndpoint(
@@ -40,12 +30,14 @@ export async function updateEndpoint(
     const wanted = { ...dropUndefined(body), api_key: await sealedSecret(ctx, api_key, before.api_key) };
     const now = ctx.now();
     const moved = wanted.api_base !== undefined && wanted.api_base !== before.api_base;
+    const isDue = moved || wanted.api_key !== before.api_key || wanted.enabled === !before.enabled;
     try {
       const [row] = await tx
         .update(modelEndpoints)
         .set({
           ...wanted,
-          ...(moved ? { ...NO_HEALTH_YET, next_check_at: now } : {}),
+          ...(moved ? ENDPOINT_UNKNOWN : {}),
+          ...(isDue ? { next_check_at: now } : {}),
           rev: journal.rev,
           updated_at: now,
         })
@@ -59,7 +51,7 @@ export async function updateEndpoint(
         detail: { model_id: modelId, ...changedFields(before, wanted, ["api_key"]) },
       });
       await touchModel(tx, journal, modelId);
-      journal.checkIsDue = moved;
+      journal.checkIsDue = isDue;
       return endpointRecord(row);
     } catch (error) {
       if (isUniqueViolation(error))

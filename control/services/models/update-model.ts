@@ -19,6 +19,11 @@ function isMoved(before: ModelRow, after: ModelRow): boolean {
   return (["api_base", "upstream_model", "model_type"] as const).some((field) => before[field] !== after[field]);
 }
 
+/** The same upstream may answer otherwise: its health is kept, and a check is due. */
+function isAskedAnew(before: ModelRow, after: ModelRow): boolean {
+  return before.enabled !== after.enabled || before.api_key !== after.api_key;
+}
+
 /** The model. Throws 400, 404. */
 export async function updateModel(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
   const modelId = parseId(id);
@@ -46,8 +51,9 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
     journal.model(row.model_name);
     const moved = isMoved(before.row, row);
     if (moved) await forgetHealth(tx, modelId, now);
-    if (body.health !== undefined || row.enabled !== before.row.enabled) await followHealthConfig(tx, row, now);
-    journal.checkIsDue = moved || body.health !== undefined || row.enabled !== before.row.enabled;
+    const isConcerned = body.health !== undefined || isAskedAnew(before.row, row);
+    if (isConcerned) await followHealthConfig(tx, row, now);
+    journal.checkIsDue = moved || isConcerned;
     return modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus });
   });
 }
