@@ -1,8 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import type { CellMetrics } from "../../shared/internal.ts";
+import { readExposition } from "../../test/harness/exposition.ts";
 import { JobRuns } from "../job-runs.ts";
 import { type CellAddress, Cells } from "../publish/cells.ts";
 import { createMetricsApp, renderCells } from "./listener.ts";
@@ -85,20 +86,24 @@ it("answers although the database does not", async () => {
 });
 
 it("is ready while the database answers, whatever else does not", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const cells = [{ cell: "gone", url: "http://127.0.0.1:9" }];
   const pendings = [
     async () => await Promise.resolve(7),
     async () => await Promise.reject(new Error("no database")),
     async () => await new Promise<number>(() => undefined),
   ];
-  const answers = await Promise.all(
-    pendings.map(async (pending) => {
+  try {
+    const asking = pendings.map(async (pending) => {
       const response = await (await metricsOf(cells, pending)).request("/ready");
       return [response.status, await response.text()];
-    }),
-  );
-  const away = [503, "the database does not answer"];
-  expect(answers).toEqual([[200, "ready"], away, away]);
+    });
+    await vi.advanceTimersByTimeAsync(1000);
+    const away = [503, "the database does not answer"];
+    expect(await Promise.all(asking)).toEqual([[200, "ready"], away, away]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it("serves nothing else", async () => {
@@ -125,4 +130,20 @@ it("writes histograms and labels as scrapers read them", () => {
       "",
     ].join("\n"),
   );
+});
+
+it("is read by an independent reader as it was meant, whatever is in a label", async () => {
+  const server = 'a "quoted" \\ name,}\nand {more="of it"}';
+  const family = {
+    name: "gateway_mcp_requests_total",
+    help: "Calls of MCP servers.",
+    type: "counter" as const,
+    samples: [
+      { suffix: "" as const, labels: { server, status: "2xx" }, value: 3 },
+      { suffix: "" as const, labels: { server: "plain", status: "2xx" }, value: 1 },
+    ],
+  };
+  const read = await readExposition(renderCells(["a", "b"].map((name) => ({ cell: name, families: [family] }))));
+  expect(read.faults).toEqual([]);
+  expect(read.value(family.name, { server, status: "2xx", cell: "b" })).toBe(3);
 });

@@ -31,15 +31,23 @@ export class StackLog {
     return this.#chunks.join("");
   }
 
-  /** The one line of the Worker's log that tells of a request's end, once it is there. */
-  async request(requestId: string | null): Promise<LogLine> {
-    const mentions = (line: string): boolean =>
-      line.startsWith('workerd | {"level"') && line.includes('"event":"request"') && line.includes(String(requestId));
+  /** Lines of the Worker's log that tell of a request's end and mention an id. */
+  requests(id: string): readonly LogLine[] {
+    const isOne = (line: string): boolean =>
+      line.startsWith('workerd | {"level"') && line.includes('"event":"request"');
+    const lines = this.text().split("\n").slice(0, -1);
+    return lines
+      .filter((line) => isOne(line) && line.includes(id))
+      .map((line) => JSON.parse(line.slice("workerd | ".length)) as LogLine);
+  }
+
+  /** The only one, once it is there. */
+  async request(id: string | null): Promise<LogLine> {
     const found = await waitFor(
-      () => this.text().split("\n").slice(0, -1).filter(mentions),
+      () => this.requests(String(id)),
       (lines) => lines.length > 0,
     );
-    if (found.length > 1) throw new Error(`request ${requestId} has ${found.length} lines`);
-    return JSON.parse((found[0] as string).slice("workerd | ".length)) as LogLine;
+    if (found.length > 1) throw new Error(`${id} has ${found.length} lines`);
+    return found[0] as LogLine;
   }
 }

@@ -116,6 +116,35 @@ describe("the line of a request", () => {
   });
 });
 
+describe("the line of a request whose client never heard an answer", () => {
+  it("is there when it left the queue, and when it left the upstream", async () => {
+    const { gateway, upstream } = fixture;
+    const held = await gateway.mint(upstream.url, "hang", { max_in_flight: 1 });
+    const clients = [new AbortController(), new AbortController()];
+    const [first, second] = clients.map(async ({ signal }, at) => {
+      await waitFor(
+        async () => (await gateway.loadOf(held.model.model_name)).inFlight,
+        (inFlight) => inFlight === at,
+      );
+      return await gateway.chat(held, { signal }).catch(() => null);
+    });
+    await waitFor(
+      async () => await gateway.loadOf(held.model.model_name),
+      ({ inFlight, queued }) => inFlight === 1 && queued === 1,
+    );
+    clients[1]?.abort();
+    const queued = { status: 499, error: "client_gone", admission: "queued", attempts: 0, cost_usd: 0 };
+    expect(await log.request(held.tenant.id)).toMatchObject(queued);
+    clients[0]?.abort();
+    await Promise.all([first, second]);
+    const called = await waitFor(
+      () => log.requests(held.tenant.id),
+      (lines) => lines.length === 2,
+    );
+    expect(called[1]).toMatchObject({ status: 499, error: "client_gone", admission: "fast", attempts: 1 });
+  });
+});
+
 describe("no log", () => {
   it("holds a secret of a client or an upstream, wherever it is put, nor a prompt", async () => {
     const { gateway, upstream } = fixture;
