@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
-import { account, type Ended, startLoad } from "../harness/custody-load.ts";
+import { account, type Ended, isPromised, startLoad } from "../harness/custody-load.ts";
 import { type FaultyStore, type InsertFault, startFaultyStore } from "../harness/faulty-store.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
@@ -29,7 +29,7 @@ const FAULTS: Readonly<Record<string, readonly [fault: InsertFault, times: numbe
   errors: ["errors", 2, "store: answers errors"],
   cut: ["cut after commit", 2, "store: connection cut after the commit"],
   silent: ["no answer", 1, "store: never answers"],
-  away: ["away", 4, "store: away"],
+  away: ["away", 3, "store: away"],
 };
 
 let folder: string;
@@ -173,6 +173,32 @@ it("every completed request has its row once, while the store is slow, away, fai
 it("every completed request has its row once, while the disk of the ledger or of its rollup is full", async () => {
   await diskFull("usage_raw", "store: disk full");
   await diskFull("usage_daily", "store: disk full for the rollup only");
+});
+
+it("every promised row is there once, when the runtime is killed while the store is away", async () => {
+  const gateway = gatewayOf("local");
+  const minted = await gateway.mint(upstream.url, "delay=20");
+  store.set("local", "away");
+  const load = startLoad(gateway, minted, CLIENTS);
+  await load.more(ENOUGH);
+  const before = { pid: stack.parts.get("workerd")?.pid ?? 0, killedAt: Date.now() };
+  process.kill(before.pid, "SIGKILL");
+  await waitFor(
+    () => stack.parts.get("workerd")?.pid ?? null,
+    (pid) => pid !== null && pid !== before.pid,
+  );
+  await stack.parts.get("workerd")?.ready();
+  const backAt = Date.now();
+  const met = store.faults("local");
+  await waitFor(
+    () => store.faults("local"),
+    (now) => now > met,
+  );
+  store.set("local", "none");
+  await load.more(ENOUGH);
+  await load.stop();
+  const expected = ({ atMs }: Ended): boolean => isPromised(atMs, before.killedAt, backAt);
+  await account({ fault: "store: away, and kill -9 of the runtime", gateway, minted, load, expected });
 });
 
 it("rows were shipped in order", () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
-import { account, type Ended, startLoad } from "../harness/custody-load.ts";
+import { account, type Ended, isPromised, startLoad } from "../harness/custody-load.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { type KillableStore, STORE_TOKEN, startKillableStore } from "../harness/killable-store.ts";
@@ -16,8 +16,6 @@ import { waitFor } from "../harness/wait-for.ts";
 const CLIENTS = 8;
 /** Answers before and after each kill. */
 const ENOUGH = 100;
-/** Who dies with a row in its hands owes only what it has had for longer (decisions §23.5). */
-const PROMISED_AFTER_MS = 1000;
 
 let upstream: TestUpstream;
 let folder: string;
@@ -89,7 +87,7 @@ describe("a part of the stack that is killed under load loses no row and doubles
     const backAt = Date.now();
     await load.more(ENOUGH);
     await load.stop();
-    const expected = ({ atMs }: Ended): boolean => atMs < killedAt - PROMISED_AFTER_MS || atMs > backAt;
+    const expected = ({ atMs }: Ended): boolean => isPromised(atMs, killedAt, backAt);
     await account({ fault: "kill -9: runtime", gateway, minted, load, expected });
     await waitFor(
       async () => await gateway.stats(),
@@ -119,7 +117,7 @@ describe("the whole stack", () => {
     const last = await after.chat(minted);
     await last.text();
     await after.row(minted.tenant.id, last.headers.get("x-gateway-request-id"));
-    const expected = ({ atMs }: Ended): boolean => atMs < killedAt - PROMISED_AFTER_MS;
+    const expected = ({ atMs }: Ended): boolean => isPromised(atMs, killedAt);
     await account({ fault: "kill -9: launcher and all its parts", gateway: after, minted, load, expected });
     expect(await second.end("SIGTERM")).toBe(0);
   });

@@ -85,6 +85,14 @@ export interface Accounting {
   readonly aside?: number;
 }
 
+/** Who dies with a row in its hands owes only what it has had for longer (decisions §23.5). */
+const PROMISED_AFTER_MS = 1000;
+
+/** Whether an answer that ended at a time must have its row, although what served it was killed and came back. */
+export function isPromised(atMs: number, killedAtMs: number, backAtMs = Number.POSITIVE_INFINITY): boolean {
+  return atMs < killedAtMs - PROMISED_AFTER_MS || atMs > backAtMs;
+}
+
 /** Waits until every expected row is in the store and the rollup agrees; adds the line to the table and checks it. */
 export async function account(given: Accounting): Promise<void> {
   const { fault, gateway, minted, load, expected = () => true, dropped = 0, aside = 0 } = given;
