@@ -13,7 +13,8 @@ import type { VerbContext } from "../services/context.ts";
 import { type Journal, write } from "../services/write.ts";
 import type { CheckPlan, Trigger } from "./check-plan.ts";
 import type { Finding } from "./finding.ts";
-import { type HealthRules, type HealthStep, type Outcome, stepHealth } from "./health-state.ts";
+import { columnsOf, provesNothingBefore, seenColumns, step } from "./health-columns.ts";
+import type { HealthRules } from "./health-state.ts";
 import { durationText, nextCheckMs } from "./schedule.ts";
 
 export interface CheckResult {
@@ -162,46 +163,6 @@ function isAnother(now: EndpointRow, seen: EndpointRow): boolean {
 /** A check that was made due meanwhile stays due. */
 function nextOf({ next }: Saving, seen: Date | null | undefined, now: Date | null | undefined): Date | null {
   return (seen?.getTime() ?? null) === (now?.getTime() ?? null) ? next : (now ?? null);
-}
-
-function step(
-  before: Pick<HealthRow, "consecutive_failures" | "alert_state" | "failing_since"> | undefined,
-  status: string | undefined,
-  outcome: Outcome,
-  rules: HealthRules,
-  now: Date,
-): HealthStep {
-  const state = {
-    status: status ?? "unknown",
-    failures: before?.consecutive_failures ?? 0,
-    firing: before?.alert_state === "firing",
-    failingSinceMs: before?.failing_since?.getTime() ?? null,
-  };
-  return stepHealth(state, outcome, rules, now.getTime());
-}
-
-function columnsOf({ failures, firing, failingSinceMs }: HealthStep["state"]) {
-  return {
-    consecutive_failures: failures,
-    alert_state: firing ? "firing" : "ok",
-    failing_since: failingSinceMs === null ? null : new Date(failingSinceMs),
-  };
-}
-
-/** What was seen last; a check that did not take place has seen nothing. */
-function seenColumns({ outcome, latencyMs, httpStatus, message }: Finding, now: Date) {
-  if (outcome === "skipped") return {};
-  return {
-    last_checked_at: now,
-    last_latency_ms: latencyMs,
-    last_http_status: httpStatus,
-    last_message: message,
-  };
-}
-
-/** The model was found unwell: that it served somebody earlier proves nothing of now. */
-function provesNothingBefore(outcome: Outcome): boolean {
-  return outcome === "unhealthy" || outcome === "degraded" || outcome === "unknown";
 }
 
 async function remember(saving: Saving, modelId: string, endpointId: string | null, found: Finding): Promise<void> {
