@@ -10,6 +10,10 @@ const FAST_MS = 4;
 const FAST_PIECES = 3;
 /** How long is gathered. */
 const GATHER_MS = 8;
+/** A client, or an isolate, that takes longer for a piece is behind; twice in a row, and it gets fewer and larger ones. */
+const BEHIND_MS = 8;
+const BEHIND_PIECES = 2;
+const GATHER_BEHIND_MAX_MS = 100;
 const READ_MIN_BYTES = 4 * 1024;
 const READ_MAX_BYTES = 64 * 1024;
 
@@ -62,7 +66,9 @@ export class GatheringIntake implements Intake {
   #plain: PlainIntake;
   #store: Store | null = null;
   #cameMs = 0;
+  /** Pieces in a row that came fast, and that were taken slowly. */
   #fast = 0;
+  #behind = 0;
 
   constructor(body: ReadableStream<Uint8Array>, clock: () => number) {
     this.#body = body;
@@ -71,9 +77,12 @@ export class GatheringIntake implements Intake {
   }
 
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
-    const slowClient = this.#cameMs > 0 && this.#clock() - this.#cameMs >= FAST_MS;
-    if (this.#fast >= FAST_PIECES || slowClient) this.#gather();
-    if (this.#fast > 0) await this.#store?.filled(GATHER_MS);
+    const takenMs = this.#cameMs === 0 ? 0 : this.#clock() - this.#cameMs;
+    this.#behind = takenMs < BEHIND_MS ? 0 : this.#behind + 1;
+    const behind = this.#behind >= BEHIND_PIECES;
+    if (behind || this.#fast >= FAST_PIECES) this.#gather();
+    if (behind) await this.#store?.filled(Math.min(2 * takenMs, GATHER_BEHIND_MAX_MS));
+    else if (this.#fast > 0) await this.#store?.filled(GATHER_MS);
     this.#store?.fill();
     const askedMs = this.#clock();
     const bytes = await this.#plain.next();

@@ -7,11 +7,12 @@
 import type { BodyEnd, Relay, RelayJob } from "./relay-job.ts";
 import { Outlet, tellBreak } from "./relay-outlet.ts";
 
-/** How long a branch that fills slowly is left alone, and one that fills fast: what it holds is memory. */
-const DRAIN_SLOW_MS = 1000;
-const DRAIN_FAST_MS = 200;
-/** A drain that gives this much is a fast one. */
-const FAST_BYTES = 16 * 1024;
+/** How long the branch is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
+const DRAIN_FIRST_MS = 500;
+const DRAIN_EVERY_MIN_MS = 200;
+const DRAIN_EVERY_MAX_MS = 2000;
+/** What a drain should find. */
+const DRAIN_BYTES = 16 * 1024;
 const DRAIN_MIN_BYTES = 4 * 1024;
 const REST_BYTES = 32 * 1024;
 const DRAIN_MAX_BYTES = 1024 * 1024;
@@ -58,6 +59,9 @@ async function carry(
 /** Reads the scan branch now and then until the pipe has ended. Never rejects. */
 async function drain(job: RelayJob, reader: ReadableStreamBYOBReader, piped: Promise<boolean>): Promise<void> {
   let size = DRAIN_MIN_BYTES;
+  let everyMs = DRAIN_FIRST_MS;
+  let paused = false;
+  let found = 0;
   let over = false;
   let wake: (() => void) | null = null;
   void piped.then(() => {
@@ -77,12 +81,24 @@ async function drain(job: RelayJob, reader: ReadableStreamBYOBReader, piped: Pro
       const { done, value } = await reader.read(new Uint8Array(size));
       if (done) return;
       tell(job, value);
-      if (value.byteLength === size) size = Math.min(size * 2, DRAIN_MAX_BYTES);
-      else if (!over) await pause(value.byteLength < FAST_BYTES ? DRAIN_SLOW_MS : DRAIN_FAST_MS);
+      found += value.byteLength;
+      if (value.byteLength === size) {
+        size = Math.min(size * 2, DRAIN_MAX_BYTES);
+        continue;
+      }
+      if (paused) everyMs = everyMsFor(found, everyMs);
+      found = 0;
+      paused = true;
+      if (!over) await pause(everyMs);
     }
   } catch {
     // It broke off; the pipe tells.
   }
+}
+
+/** When the branch will hold what a drain should find, as it has filled within the last `everyMs`. */
+function everyMsFor(bytes: number, everyMs: number): number {
+  return Math.min(Math.max((everyMs * DRAIN_BYTES) / Math.max(bytes, 1), DRAIN_EVERY_MIN_MS), DRAIN_EVERY_MAX_MS);
 }
 
 /** What came since the last drain, all of it. False when the branch broke off. */
