@@ -3,27 +3,24 @@
  */
 import type { HealthRow } from "../db/schema/models.ts";
 import type { Finding } from "./finding.ts";
-import { type HealthRules, type HealthStep, type Outcome, stepHealth } from "./health-state.ts";
+import { type HealthState, NOTHING_KNOWN, type Outcome } from "./health-state.ts";
 
-/** The step from a row that has this status; a row that is not there yet is unknown. */
-export function step(
-  before: Pick<HealthRow, "consecutive_failures" | "alert_state" | "failing_since"> | undefined,
+/** A row's state; `status` by the name that its table has for it. A row that is not there yet: nothing is known. */
+export function stateOf(
+  row: Pick<HealthRow, "consecutive_failures" | "alert_state" | "failing_since"> | undefined,
   status: string | undefined,
-  outcome: Outcome,
-  rules: HealthRules,
-  now: Date,
-): HealthStep {
-  const state = {
-    status: status ?? "unknown",
-    failures: before?.consecutive_failures ?? 0,
-    firing: before?.alert_state === "firing",
-    failingSinceMs: before?.failing_since?.getTime() ?? null,
+): HealthState {
+  if (row === undefined) return NOTHING_KNOWN;
+  return {
+    status: status ?? NOTHING_KNOWN.status,
+    failures: row.consecutive_failures,
+    firing: row.alert_state === "firing",
+    failingSinceMs: row.failing_since?.getTime() ?? null,
   };
-  return stepHealth(state, outcome, rules, now.getTime());
 }
 
 /** A state's columns but its status, which models and endpoints call differently. */
-export function columnsOf({ failures, firing, failingSinceMs }: HealthStep["state"]) {
+export function columnsOf({ failures, firing, failingSinceMs }: HealthState) {
   return {
     consecutive_failures: failures,
     alert_state: firing ? "firing" : "ok",

@@ -1,9 +1,15 @@
 /** The state machine of health as laws over any sequence of outcomes and changes of configuration (decisions §10.2). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type HealthAlert, type HealthState, type Outcome, stepHealth } from "./health-state.ts";
+import {
+  configureHealth,
+  type HealthAlert,
+  type HealthState,
+  NOTHING_KNOWN,
+  type Outcome,
+  stepHealth,
+} from "./health-state.ts";
 
-const FRESH: HealthState = { status: "unknown", failures: 0, firing: false, failingSinceMs: null };
 const RULES = { failureThreshold: 2, alertsEnabled: true, inMaintenance: false };
 
 const outcome = fc.constantFrom<Outcome>("healthy", "degraded", "unhealthy", "unknown", "skipped", "disabled");
@@ -22,7 +28,7 @@ const state = fc.record({
 /** The alerts of a sequence of outcomes under the same rules, each with the number of the outcome that raised it. */
 function alertsOf(outcomes: readonly Outcome[], threshold: number): readonly (readonly [HealthAlert, number])[] {
   const alerts: [HealthAlert, number][] = [];
-  let now = FRESH;
+  let now = NOTHING_KNOWN;
   for (const [at, each] of outcomes.entries()) {
     const { state: next, alert } = stepHealth(now, each, { ...RULES, failureThreshold: threshold }, at);
     if (alert !== null) alerts.push([alert, at]);
@@ -45,7 +51,7 @@ describe("a step of health", () => {
   });
 
   it("keeps the status below the threshold, and the time of the first failure", () => {
-    const once = stepHealth({ ...FRESH, status: "healthy" }, "unhealthy", RULES, 5);
+    const once = stepHealth({ ...NOTHING_KNOWN, status: "healthy" }, "unhealthy", RULES, 5);
     expect(once).toEqual({ state: { status: "healthy", failures: 1, firing: false, failingSinceMs: 5 }, alert: null });
     const twice = stepHealth(once.state, "unhealthy", RULES, 8);
     expect(twice.state).toEqual({ status: "unhealthy", failures: 2, firing: true, failingSinceMs: 5 });
@@ -106,7 +112,7 @@ describe("alerts of health", () => {
         expect(after.firing && !before.firing).toBe(false);
       }),
     );
-    const quiet = stepHealth({ ...FRESH, failures: 4 }, "unhealthy", { ...RULES, inMaintenance: true }, 1);
+    const quiet = stepHealth({ ...NOTHING_KNOWN, failures: 4 }, "unhealthy", { ...RULES, inMaintenance: true }, 1);
     expect([quiet.state.status, quiet.alert]).toEqual(["unhealthy", null]);
     expect(stepHealth(quiet.state, "unhealthy", RULES, 2).alert).toBe("down");
   });
@@ -114,11 +120,62 @@ describe("alerts of health", () => {
   it("leave no state that says unhealthy and counts less failures than the threshold", () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 20 }), rules, (outcomes, each) => {
-        let now = FRESH;
+        let now = NOTHING_KNOWN;
         for (const found of outcomes) {
           now = stepHealth(now, found, each, 1).state;
           if (now.status === "unhealthy") expect(now.failures).toBeGreaterThanOrEqual(each.failureThreshold);
           expect(now.failingSinceMs === null).toBe(now.failures === 0);
+        }
+      }),
+    );
+  });
+});
+
+describe("configuration", () => {
+  const config = fc.record({
+    checksEnabled: fc.boolean(),
+    alertsEnabled: fc.boolean(),
+    inMaintenance: fc.boolean(),
+  });
+  const event = fc.oneof(
+    { weight: 5, arbitrary: outcome.map((found) => ({ found })) },
+    { weight: 1, arbitrary: config.map((saved) => ({ saved })) },
+    { weight: 1, arbitrary: fc.constant({ moved: true as const }) },
+  );
+
+  it("clears what it turns off and nothing else, and says nothing to anybody", () => {
+    fc.assert(
+      fc.property(state, config, (before, saved) => {
+        const after = configureHealth(before, saved);
+        const silenced = !saved.checksEnabled || !saved.alertsEnabled || saved.inMaintenance;
+        const counted = saved.checksEnabled ? {} : { failures: 0, failingSinceMs: null };
+        expect(after).toEqual({ ...before, ...counted, firing: before.firing && !silenced });
+      }),
+    );
+  });
+
+  it("that changes in the midst of it leaves one alert to an outage, and one to a recovery that was told of", () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), (events, failureThreshold) => {
+        let now = NOTHING_KNOWN;
+        let saved = { checksEnabled: true, alertsEnabled: true, inMaintenance: false };
+        let open = false;
+        for (const [at, each] of events.entries()) {
+          if ("moved" in each) now = NOTHING_KNOWN;
+          if ("saved" in each) {
+            saved = each.saved;
+            now = configureHealth(now, saved);
+          }
+          if (!("found" in each)) {
+            open &&= now.firing;
+            continue;
+          }
+          const { state: after, alert } = stepHealth(now, each.found, { ...saved, failureThreshold }, at);
+          if (alert === "down") expect(open).toBe(false);
+          if (alert === "recovery") expect(open).toBe(true);
+          open = alert === "down" || (open && alert === null && each.found !== "disabled");
+          expect(after.firing).toBe(open);
+          now = after;
         }
       }),
     );

@@ -1,7 +1,7 @@
 /**
- * What the outcome of a check does to the health of a model or endpoint (decisions §10.2), as one pure step. It decides
- * when an alert is due, never how it is sent. Invariant: between two `down` alerts there is a `recovery` or a change of
- * configuration, and the other way round.
+ * What the outcome of a check and what configuration do to the health of a model or endpoint (decisions §10.2), as pure
+ * steps. It decides when an alert is due, never how it is sent. Invariant: between two `down` alerts there is a `recovery`
+ * or a change of configuration, and the other way round.
  */
 
 /** What a check found. `unknown`: it could not be told; `skipped`: nothing was asked; `disabled`: the model is. */
@@ -21,6 +21,14 @@ export interface HealthRules {
   readonly alertsEnabled: boolean;
   readonly inMaintenance: boolean;
 }
+
+/** Health as configuration has it. */
+export interface HealthConfig extends Omit<HealthRules, "failureThreshold"> {
+  readonly checksEnabled: boolean;
+}
+
+/** Nothing is known: the state of the beginning, and of another upstream. */
+export const NOTHING_KNOWN: HealthState = { status: "unknown", failures: 0, firing: false, failingSinceMs: null };
 
 export type HealthAlert = "down" | "recovery";
 
@@ -51,6 +59,12 @@ export function stepHealth(state: HealthState, outcome: Outcome, rules: HealthRu
   }
 }
 
+/** The state once this configuration was saved: checks that are off count nothing, silenced alerts do not fire. */
+export function configureHealth(state: HealthState, config: HealthConfig): HealthState {
+  const counted = config.checksEnabled ? state : { ...state, failures: 0, failingSinceMs: null };
+  return { ...counted, firing: counted.firing && config.checksEnabled && mayAlert(config) };
+}
+
 function afterFailure(state: HealthState, rules: HealthRules, nowMs: number): HealthStep {
   const failures = state.failures + 1;
   const failingSinceMs = state.failingSinceMs ?? nowMs;
@@ -62,6 +76,6 @@ function afterFailure(state: HealthState, rules: HealthRules, nowMs: number): He
   };
 }
 
-function mayAlert({ alertsEnabled, inMaintenance }: HealthRules): boolean {
+function mayAlert({ alertsEnabled, inMaintenance }: Omit<HealthRules, "failureThreshold">): boolean {
   return alertsEnabled && !inMaintenance;
 }

@@ -13,8 +13,8 @@ import type { VerbContext } from "../services/context.ts";
 import { type Journal, write } from "../services/write.ts";
 import type { CheckPlan, Trigger } from "./check-plan.ts";
 import type { Finding } from "./finding.ts";
-import { columnsOf, provesNothingBefore, seenColumns, step } from "./health-columns.ts";
-import type { HealthRules } from "./health-state.ts";
+import { columnsOf, provesNothingBefore, seenColumns, stateOf } from "./health-columns.ts";
+import { type HealthRules, stepHealth } from "./health-state.ts";
 import { durationText, nextCheckMs } from "./schedule.ts";
 
 export interface CheckResult {
@@ -101,7 +101,7 @@ async function saveModel(
   found: Finding,
 ): Promise<Omit<SavedCheck, "sync">> {
   const { tx, now, rules } = saving;
-  const { state, alert } = step(before, before?.status, found.outcome, rules, now);
+  const { state, alert } = stepHealth(stateOf(before, before?.status), found.outcome, rules, now.getTime());
   const fields = {
     ...columnsOf(state),
     ...seenColumns(found, now),
@@ -141,7 +141,7 @@ async function saveEndpoints(
       await tx.update(modelEndpoints).set(next).where(eq(modelEndpoints.id, seen.id));
       continue;
     }
-    const { state } = step(before, before.health_status, finding.outcome, rules, now);
+    const { state } = stepHealth(stateOf(before, before.health_status), finding.outcome, rules, now.getTime());
     await tx
       .update(modelEndpoints)
       .set({ ...columnsOf(state), ...seenColumns(finding, now), ...next, health_status: state.status })

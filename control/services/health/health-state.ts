@@ -6,30 +6,28 @@ import { eq } from "drizzle-orm";
 import type { Transaction } from "../../db/connect.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { type ModelRow, modelHealth } from "../../db/schema/models.ts";
+import { columnsOf, stateOf } from "../../health/health-columns.ts";
+import { configureHealth, NOTHING_KNOWN } from "../../health/health-state.ts";
 
 /** Columns of an endpoint of whose health nothing is known. */
 export const ENDPOINT_UNKNOWN = {
-  health_status: "unknown",
-  consecutive_failures: 0,
-  alert_state: "ok",
+  ...columnsOf(NOTHING_KNOWN),
+  health_status: NOTHING_KNOWN.status,
   last_checked_at: null,
   last_latency_ms: null,
   last_http_status: null,
   last_message: null,
-  failing_since: null,
 };
 
 /** The model's upstream is another one: nothing is known of it. */
 export async function forgetHealth(tx: Transaction, modelId: string, now: Date): Promise<void> {
   const nothing = {
-    status: "unknown",
-    consecutive_failures: 0,
-    alert_state: "ok",
+    ...columnsOf(NOTHING_KNOWN),
+    status: NOTHING_KNOWN.status,
     last_checked_at: null,
     last_latency_ms: null,
     last_http_status: null,
     last_message: null,
-    failing_since: null,
     evidence_from: now,
     next_check_at: now,
     updated_at: now,
@@ -45,23 +43,20 @@ export async function forgetHealth(tx: Transaction, modelId: string, now: Date):
  * nobody checks any longer is not left out of rotation for what was found once.
  */
 export async function followHealthConfig(tx: Transaction, model: ModelRow, now: Date): Promise<void> {
-  const silenced =
-    !model.health_checks_enabled ||
-    !model.health_alerts_enabled ||
-    (model.health_maintenance_until !== null && model.health_maintenance_until > now);
+  const config = {
+    checksEnabled: model.health_checks_enabled,
+    alertsEnabled: model.health_alerts_enabled,
+    inMaintenance: model.health_maintenance_until !== null && model.health_maintenance_until > now,
+  };
+  const [before] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, model.id)).for("update");
+  const after = configureHealth(stateOf(before, before?.status), config);
+  const columns = { ...columnsOf(after), next_check_at: now, updated_at: now };
   await tx
     .insert(modelHealth)
-    .values({ model_id: model.id, next_check_at: now, updated_at: now })
-    .onConflictDoUpdate({
-      target: modelHealth.model_id,
-      set: {
-        next_check_at: now,
-        updated_at: now,
-        ...(model.health_checks_enabled ? {} : { consecutive_failures: 0, failing_since: null }),
-        ...(silenced ? { alert_state: "ok" } : {}),
-      },
-    });
+    .values({ model_id: model.id, ...columns })
+    .onConflictDoUpdate({ target: modelHealth.model_id, set: columns });
   const endpoints = tx.update(modelEndpoints);
-  if (!model.health_checks_enabled) await endpoints.set(ENDPOINT_UNKNOWN).where(eq(modelEndpoints.model_id, model.id));
-  else if (silenced) await endpoints.set({ alert_state: "ok" }).where(eq(modelEndpoints.model_id, model.id));
+  if (!config.checksEnabled) await endpoints.set(ENDPOINT_UNKNOWN).where(eq(modelEndpoints.model_id, model.id));
+  else if (!config.alertsEnabled || config.inMaintenance)
+    await endpoints.set({ alert_state: "ok" }).where(eq(modelEndpoints.model_id, model.id));
 }
