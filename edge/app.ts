@@ -1,5 +1,6 @@
 /**
  * The Worker's routes and its last catcher. Everything but `GET /health` and the internal routes is a data-plane call.
+ * The model routes, nearly all of the traffic, are found by a look into a set; the router has the rest.
  */
 import { Hono } from "hono";
 import { GatewayError } from "../shared/errors.ts";
@@ -17,8 +18,19 @@ interface Types {
   Variables: { deps: Deps };
 }
 
+const app = new Hono<Types>({ getPath });
+const modelRoutes: ReadonlySet<string> = new Set(MODEL_ROUTES);
+
 /** The data plane as a fetch handler. */
-export const app = new Hono<Types>({ getPath });
+export async function serve(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
+  const url = request.method === "POST" ? URL.parse(request.url) : null;
+  if (url === null || !modelRoutes.has(url.pathname)) return await app.fetch(request, bindings, context);
+  try {
+    return await modelRoute(depsOf(bindings, request), request, context, url);
+  } catch (error) {
+    return crashed(error, request.method);
+  }
+}
 
 app.use(async (c, next) => {
   if (!URL.canParse(c.req.url)) throw new GatewayError("invalid_path");
@@ -27,8 +39,6 @@ app.use(async (c, next) => {
 });
 app.get("/health", (c) => c.text("ok", 200, requestIds()));
 app.all("/internal/*", async (c) => await internal(c.var.deps, c.req.raw));
-for (const path of MODEL_ROUTES)
-  app.post(path, async (c) => await modelRoute(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
@@ -36,20 +46,23 @@ app.notFound(async (c) => {
   const deps = depsOf(c.env, c.req.raw);
   return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
 });
-app.onError((error, c) => {
+app.onError((error, c) => crashed(error, c.req.method));
+
+/** The answer to what no call could answer: configuration that cannot be read, a URL that is none. */
+function crashed(error: unknown, method: string): Response {
   const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
   const headers = requestIds();
   const { status, code } = known;
   const request = {
     request_id: headers["x-request-id"],
-    method: c.req.method,
+    method,
     status,
     error: code,
-    reason: error.name,
+    reason: error instanceof Error ? error.name : null,
   };
   consoleLog.event("request", request, status >= 500 ? "error" : "info");
   return Response.json(known.body, { status, headers });
-});
+}
 
 /** The path that is forwarded is the path that is routed: as it is written, no letter decoded. */
 function getPath(request: Request): string {

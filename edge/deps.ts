@@ -55,7 +55,7 @@ export function depsOf(bindings: Bindings, request: Request): Deps {
   composed ??= compose(bindings);
   if (composed instanceof EnvError) throw composed;
   const { env, of } = composed;
-  return of(cellFor(request.cf as Arrived | undefined, env.cells, env.cell));
+  return of(env.cells.length === 0 ? env.cell : cellFor(request.cf as Arrived | undefined, env.cells, env.cell));
 }
 
 /** What cells have in common is one for the isolate; its alerts and tallies go to its own cell. */
@@ -120,7 +120,12 @@ function compose(bindings: Bindings): Isolate | EnvError {
       }),
       log: consoleLog,
     };
-    const memory = { usageOptionRefused: new Map(), bodyRoom: new BodyRoom(), endpoints: new EndpointMemory() };
+    const memory = {
+      usageOptionRefused: new Map(),
+      addresses: new Map(),
+      bodyRoom: new BodyRoom(),
+      endpoints: new EndpointMemory(),
+    };
     const budgets = new TenantBudgets(places);
     const known = new Map<string, Deps>();
     const of = (name: string): Deps => {

@@ -47,7 +47,14 @@ function compress(state: Int32Array, block: DataView, start: number): void {
     const mixed = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25);
     const one = (h + mixed + ((e & f) ^ (~e & g)) + word(ROUND, at) + word(schedule, at)) | 0;
     const two = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-    [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0];
+    h = g;
+    g = f;
+    f = e;
+    e = (d + one) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (one + two) | 0;
   }
   [a, b, c, d, e, f, g, h].forEach((value, at) => {
     state[at] = word(state, at) + value;

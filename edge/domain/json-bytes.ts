@@ -4,6 +4,8 @@
  * its own: what is read is parsed by JSON.parse afterwards. Offsets are byte offsets; `end` is exclusive.
  */
 
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -62,7 +64,6 @@ export interface Edit {
 
 /** The bytes with every edit made: what is kept as views, what is new between them. */
 export function splice(bytes: Uint8Array, edits: readonly Edit[]): readonly Uint8Array[] {
-  const encoder = new TextEncoder();
   const pieces: Uint8Array[] = [];
   let from = 0;
   for (const edit of [...edits].sort((a, b) => a.span.start - b.span.start)) {
@@ -96,7 +97,7 @@ export function stringEnd(bytes: Uint8Array, start: number): number | null {
 
 function decodeString(bytes: Uint8Array, span: Span): string | null {
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes.subarray(span.start, span.end)));
+    const value: unknown = JSON.parse(decoder.decode(bytes.subarray(span.start, span.end)));
     return typeof value === "string" ? value : null;
   } catch {
     return null;

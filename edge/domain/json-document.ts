@@ -64,9 +64,12 @@ export function countCodePoints(text: string): number {
   return count;
 }
 
+/** Refuses what is not UTF-8, and a byte order mark with it. */
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 function parseObject(bytes: Uint8Array): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    const value: unknown = JSON.parse(strict.decode(bytes));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
   } catch {
     return null;

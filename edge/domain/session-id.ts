@@ -9,6 +9,7 @@ import type { EstimateRule } from "./route-class.ts";
 
 const MAX_LENGTH = 200;
 const SEED_MAX_BYTES = 8192;
+const encoder = new TextEncoder();
 
 export interface SessionId {
   readonly id: string;
@@ -61,7 +62,7 @@ function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): 
   }
   if (seed.length === 0) return NONE;
   const tenant = Uint8Array.from(tenantId.replaceAll("-", "").match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-  const text = new TextEncoder().encode(seed.join("\u001f")).subarray(0, SEED_MAX_BYTES);
+  const text = encoder.encode(seed.join("\u001f")).subarray(0, SEED_MAX_BYTES);
   return { id: fnv1a64([tenant, text]), source: "derived" };
 }
 

@@ -32,7 +32,7 @@ export class OpenSpan {
   readonly position: number;
   #endMs: number | null = null;
   #failed = false;
-  #attributes: SpanAttributes = {};
+  readonly #attributes: Record<string, SpanAttributes[string]> = {};
 
   constructor(name: SpanName, startMs: number, position = 0) {
     this.name = name;
@@ -41,7 +41,7 @@ export class OpenSpan {
   }
 
   set(attributes: SpanAttributes): void {
-    this.#attributes = { ...this.#attributes, ...attributes };
+    Object.assign(this.#attributes, attributes);
   }
 
   fail(): void {
@@ -65,7 +65,7 @@ export class OpenSpan {
       start_ms: this.startMs,
       duration_ms: this.durationMs(nowMs),
       status: this.#failed || this.#endMs === null ? "error" : "ok",
-      attributes: this.#attributes,
+      attributes: { ...this.#attributes },
     };
   }
 }

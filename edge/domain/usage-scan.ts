@@ -11,6 +11,7 @@ const KEPT_MIN_BYTES = 1024;
 /** Room behind the tail, so that it is not moved for every chunk. */
 const KEPT_MAX_BYTES = 2 * TAIL_BYTES;
 
+const decoder = new TextDecoder();
 const INPUT = /"(?:prompt_tokens|input_tokens)"\s*:\s*(\d+)/g;
 const OUTPUT = /"(?:completion_tokens|output_tokens)"\s*:\s*(\d+)/g;
 
@@ -43,12 +44,12 @@ export class UsageScan {
   /** What the body reports, or null when it reports nothing. */
   usage(): ReportedUsage | null {
     const kept = this.#kept.subarray(0, this.#end);
-    const tail = new TextDecoder().decode(kept.subarray(Math.max(0, kept.byteLength - TAIL_BYTES)));
+    const tail = decoder.decode(kept.subarray(Math.max(0, kept.byteLength - TAIL_BYTES)));
     const inputTokens = lastNumber(tail, INPUT);
     const outputTokens = lastNumber(tail, OUTPUT);
     if (inputTokens === null && outputTokens === null) return null;
     const head = this.#head ?? kept.subarray(0, TAIL_BYTES);
-    return { inputTokens: inputTokens ?? lastNumber(new TextDecoder().decode(head), INPUT), outputTokens };
+    return { inputTokens: inputTokens ?? lastNumber(decoder.decode(head), INPUT), outputTokens };
   }
 
   /** Room for the end of the chunk: what the tail does not need goes, then the room grows. */

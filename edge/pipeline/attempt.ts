@@ -18,6 +18,9 @@ import { Stop } from "./stop.ts";
 /** How long an upstream that refuses the usage option is remembered (decisions §22.5). */
 const OPTION_REFUSED_MS = 10 * 60 * 1000;
 
+/** Verdicts on addresses that are remembered. */
+const ADDRESSES_MAX = 1000;
+
 /** An answer whose body is still to come. */
 export interface Forwarded {
   readonly response: Response;
@@ -49,8 +52,7 @@ export interface Sending {
 /** Makes one attempt. Throws ClientGone, or GatewayError for what the client did wrong. */
 export async function attempt(sending: Sending, target: Target): Promise<Attempted> {
   const { call, model, parsed } = sending;
-  if (!target.isDefault && !isUrlAllowed(target.apiBase, call.config.ssrf))
-    return { kind: "unusable", reason: "address blocked" };
+  if (!target.isDefault && !mayBeCalled(call, target.apiBase)) return { kind: "unusable", reason: "address blocked" };
   const credential = await openCredential(call, model, target);
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
   if (call.request.signal.aborted) throw new ClientGone();
@@ -77,6 +79,16 @@ export async function attempt(sending: Sending, target: Target): Promise<Attempt
       ? { kind: "timed-out", reason: "timed out" }
       : { kind: "unreachable", reason: "connection failed" };
   }
+}
+
+/** Addresses are few and the policy stays as it is: each is looked at once. */
+function mayBeCalled({ memory, config }: Call, apiBase: string): boolean {
+  const known = memory.addresses.get(apiBase);
+  if (known !== undefined) return known;
+  const allowed = isUrlAllowed(apiBase, config.ssrf);
+  if (memory.addresses.size >= ADDRESSES_MAX) memory.addresses.clear();
+  memory.addresses.set(apiBase, allowed);
+  return allowed;
 }
 
 /** Lets go of an answer that nobody will read; its connection would stay open otherwise. Nobody waits for that. */

@@ -34,6 +34,8 @@ export interface PipelineConfig {
 export interface IsolateMemory {
   /** Model id -> until when its upstream is known to refuse `stream_options` (decisions §22.5), epoch ms. */
   readonly usageOptionRefused: Map<string, number>;
+  /** Whether an upstream's address may be called, by the address. */
+  readonly addresses: Map<string, boolean>;
   /** Room for large request bodies (body-room.ts); what it answers gives the room back. */
   readonly bodyRoom: { take(bytes: number, client: AbortSignal): Promise<() => void> };
   /** Endpoints that failed lately. */

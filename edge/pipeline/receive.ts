@@ -12,16 +12,17 @@ export interface Received {
   readonly config: PipelineConfig;
   readonly memory: IsolateMemory;
   readonly request: Request;
+  /** That of the request. */
+  readonly url: URL;
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
 /** Starts the record of a request. */
 export function receive(received: Received): Call {
-  const url = new URL(received.request.url);
+  const { url } = received;
   const arrivedMs = received.ports.clock();
   return {
     ...received,
-    url,
     route: routeClassOf(url.pathname),
     requestId: received.ports.random.uuid(),
     cleanups: [],

@@ -11,9 +11,19 @@ import { gatewayHeaders } from "./response-headers.ts";
 import { logEnd, tellEnd } from "./tell-end.ts";
 import { rowOf } from "./usage-record.ts";
 
-/** Undoes what is on the list; each of it once. */
-export async function cleanUp(call: Call): Promise<void> {
-  for (const undo of call.cleanups.splice(0)) await undo();
+/** Undoes what is on the list, each of it once; null when that is done already. */
+export function cleanUp(call: Call): Promise<void> | null {
+  for (let undo = call.cleanups.shift(); undo !== undefined; undo = call.cleanups.shift()) {
+    const work = undo();
+    if (work instanceof Promise) return work.then(async () => (await cleanUp(call)) ?? undefined);
+  }
+  return null;
+}
+
+/** The same for a call that is over; what takes time outlives it. */
+export function cleanUpAfter(call: Call): void {
+  const work = cleanUp(call);
+  if (work !== null) call.waitUntil(work);
 }
 
 /** Answers an error, once the request has let go of everything. Never throws. */

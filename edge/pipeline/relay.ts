@@ -38,11 +38,11 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
   const status = clientStatus(response.status);
   const contentType = response.headers.get("content-type");
   const events = isEventStream(contentType);
-  const headers = new Headers({
+  const headers = {
     ...clientHeaders(response.headers, response.status),
     ...gatewayHeaders(call),
     ...streamHeaders(contentType),
-  });
+  };
   const scan = new UsageScan();
   const capture = miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES) : null;
   let firstByteMs: number | null = null;

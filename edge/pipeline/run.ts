@@ -15,7 +15,7 @@ import { answerEarly } from "./linger.ts";
 import { parseCall, parseOther } from "./parse-call.ts";
 import { prepare } from "./prepare.ts";
 import { type Received, receive } from "./receive.ts";
-import { cleanUp, refuse } from "./refuse.ts";
+import { cleanUpAfter, refuse } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath, resolveModel } from "./resolve-model.ts";
 import { lookupResponse } from "./response-cache.ts";
@@ -52,7 +52,7 @@ async function answer(received: Received, find: (call: Call) => Promise<Wanted>)
   } catch (error) {
     return await refuse(call, error);
   } finally {
-    call.waitUntil(cleanUp(call));
+    cleanUpAfter(call);
   }
 }
 

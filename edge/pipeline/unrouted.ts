@@ -13,7 +13,7 @@ import { forward } from "./forward.ts";
 import { parseDetail, parseOther } from "./parse-call.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
-import { cleanUp, refuse } from "./refuse.ts";
+import { cleanUpAfter, refuse } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath } from "./resolve-model.ts";
 import { gatewayHeaders } from "./response-headers.ts";
@@ -49,7 +49,7 @@ async function answer(received: Received, work: (call: Call) => Promise<Response
   } catch (error) {
     return await refuse(call, error);
   } finally {
-    call.waitUntil(cleanUp(call));
+    cleanUpAfter(call);
   }
 }
 

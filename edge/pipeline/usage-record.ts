@@ -2,7 +2,7 @@
  * The usage row of a call at any point of its way (decisions §23): what is known so far, and zero values for the rest.
  */
 import type { ModelRecord } from "../../shared/records.ts";
-import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
+import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 import { energyUsed } from "../domain/energy.ts";
 import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
 import type { Call } from "./context.ts";
@@ -23,8 +23,8 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
   const nowMs = call.ports.clock();
   return {
     ...zeroUsageRow(call.requestId, nowMs),
-    tenant_id: principal?.tenant.id ?? zeroUsageRow("", 0).tenant_id,
-    key_id: principal?.key.key_id ?? zeroUsageRow("", 0).key_id,
+    tenant_id: principal?.tenant.id ?? NIL_UUID,
+    key_id: principal?.key.key_id ?? NIL_UUID,
     // A client's text may hold half a character, of itself or where it was cut; the analytics store takes none.
     model: (model?.model_name ?? call.facts.modelText).toWellFormed(),
     request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,

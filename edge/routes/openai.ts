@@ -6,8 +6,13 @@ import type { Deps } from "../deps.ts";
 import type { Received } from "../pipeline/receive.ts";
 import { run, runOther } from "../pipeline/run.ts";
 
-/** What the pipeline starts from. */
-export function received(deps: Deps, request: Request, context: ExecutionContext): Received {
+/** What the pipeline starts from; `url` is the request's, where it has been read already. */
+export function received(
+  deps: Deps,
+  request: Request,
+  context: ExecutionContext,
+  url: URL = new URL(request.url),
+): Received {
   const { env } = deps;
   return {
     ports: deps.ports,
@@ -21,13 +26,14 @@ export function received(deps: Deps, request: Request, context: ExecutionContext
       ssrf: env.ssrf,
     },
     request,
+    url,
     waitUntil: (work) => context.waitUntil(work),
   };
 }
 
 /** A path of MODEL_ROUTES (domain/route-class.ts). */
-export async function modelRoute(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
-  return await run(received(deps, request, context));
+export async function modelRoute(deps: Deps, request: Request, context: ExecutionContext, url: URL): Promise<Response> {
+  return await run(received(deps, request, context, url));
 }
 
 /** Any other path: served when its body names a registered model. */

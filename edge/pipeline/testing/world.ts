@@ -93,6 +93,7 @@ export class World {
   readonly permit = new TestPermit();
   readonly memory = {
     usageOptionRefused: new Map<string, number>(),
+    addresses: new Map<string, boolean>(),
     bodyRoom: new BodyRoom(),
     endpoints: new EndpointMemory(),
   };
@@ -148,6 +149,7 @@ export class World {
         ssrf: this.ssrf,
       },
       request,
+      url: new URL(request.url),
       waitUntil: (work) => this.pending.push(work),
     };
   }
