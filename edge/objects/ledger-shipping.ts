@@ -52,16 +52,19 @@ export class LedgerShipping {
   }
 
   /**
-   * Resolves when every row of a sealed segment is in the store or was refused by it. Throws StoreFailure, also when the
+   * Resolves when every row of a sealed segment is in the store or was refused by it; with null when the turn had no more
+   * inserts, and then goes on from there the next time. Throws StoreFailure, also when the
    * store takes no row of the segment and there is no room to set them all aside.
    */
-  async segment(segment: number): Promise<Refused> {
+  async segment(segment: number, turn: { inserts: number }): Promise<Refused | null> {
     const { store, aside } = this.#options;
     const rows: readonly Row[] = store
       .commitsOf(segment)
       .flatMap(({ lines, orphan }) => lines.map((line) => ({ line, orphan })));
     let plan = aside.plan?.segment === segment ? aside.plan : await this.#begun(segment, rows);
     for (let range = plan.left[0]; range !== undefined; range = plan.left[0]) {
+      if (turn.inserts <= 0) return null;
+      turn.inserts -= 1;
       const taken = await this.#taken(plan, range, rows);
       plan = taken ? planTaken(plan) : planRefused(plan);
       if (!taken || aside.plan !== null) aside.plan = plan;

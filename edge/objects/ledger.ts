@@ -39,7 +39,7 @@ import { SpanStore } from "./span-store.ts";
 /** Rows wait at most this long for company before they are sent. */
 const LINGER_MS = 250;
 /** Inserts of one alarm at most: should each take until its deadline, the alarm still ends before the platform ends it. */
-const SEGMENTS_PER_RUN = 24;
+const INSERTS_PER_RUN = 12;
 const SPAN_PARTS_PER_RUN = 4;
 
 export class Ledger extends DurableObject<Bindings> {
@@ -167,11 +167,16 @@ export class Ledger extends DurableObject<Bindings> {
 
   async #ship(): Promise<void> {
     if (this.#store.prune(Date.now() - SHIPPED_KEEP_MS)) this.#orphans = this.#orphanIds();
-    for (let left = SEGMENTS_PER_RUN; left > 0; left -= 1) {
+    const turn = { inserts: INSERTS_PER_RUN };
+    while (turn.inserts > 0) {
       this.#take(sealForSending(this.#index));
       const segment = this.#index.pending[0]?.segment;
-      if (segment !== undefined) this.#shipped(segment, await this.#shipper.segment(segment));
-      else if (!this.#takeBack()) return;
+      if (segment === undefined) {
+        if (!this.#takeBack()) return;
+        continue;
+      }
+      const refused = await this.#shipper.segment(segment, turn);
+      if (refused !== null) this.#shipped(segment, refused);
     }
   }
 

@@ -87,7 +87,7 @@ describe("Ledger", () => {
     await evictDurableObject(stub);
     await stub.status();
     await runDurableObjectAlarm(stub);
-    expect((await stub.status()).segments).toBe(16);
+    expect((await stub.status()).segments).toBe(28);
     expect(await runInDurableObject(stub, (_ledger, state) => state.storage.getAlarm())).not.toBeNull();
     await drain(stub);
   });
