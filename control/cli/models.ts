@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import type { Schemas } from "../client/client.ts";
 import { findModel, page, toNumber } from "./arguments.ts";
 import { autotuneCommand } from "./autotune.ts";
+import { modelHealthCommands } from "./model-health.ts";
 import { sessionOf } from "./session.ts";
 
 interface ModelOptions {
@@ -78,6 +79,7 @@ export function modelCommands(program: Command): void {
       });
   }
   autotuneCommand(models);
+  modelHealthCommands(models);
   models
     .command("delete <model>")
     .description("remove a model")

@@ -96,6 +96,21 @@ describe("the command line", () => {
     expect(await gateway(words)).toMatchObject({ code: 1, err: "nothing is set: the upstream answered no request\n" });
   });
 
+  it("checks a model, and shows what was found of it and of all", async () => {
+    const name = unique("model");
+    await json("models", "create", name, "--base", "http://127.0.0.1:9/v1");
+    const checked = await gateway(["models", "check", name]);
+    expect(checked).toMatchObject({ code: 1, err: `model '${name}' is not well: no answer: connect failed\n` });
+    expect(checked.out).toMatch(
+      /^checked_at +trigger +status +http_status +latency_ms +message\n\S+ +manual +unhealthy/,
+    );
+    expect(await json("models", "health", name)).toMatchObject({
+      summary: { model_name: name, consecutive_failures: 1 },
+    });
+    const { out } = await gateway(["models", "health"]);
+    expect(out).toMatch(new RegExp(`^${name} +unknown +1 `, "m"));
+  });
+
   it("manages models, and shows tables to people", async () => {
     const name = unique("model");
     await json(

@@ -1,0 +1,39 @@
+/**
+ * `gateway models health` and `gateway models check`
+ */
+import type { Command } from "commander";
+import { findModel } from "./arguments.ts";
+import { CliError, sessionOf } from "./session.ts";
+
+const SUMMARY = ["model_name", "status", "consecutive_failures", "last_checked_at", "last_message"] as const;
+const CHECK = ["checked_at", "trigger", "status", "http_status", "latency_ms", "message"] as const;
+
+export function modelHealthCommands(models: Command): void {
+  models
+    .command("health [model]")
+    .description("show the health of every model, or the recent checks of one")
+    .action(async (model: string | undefined, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      if (model === undefined) {
+        session.list(await session.ask(session.client.GET("/api/v1/models/health")), SUMMARY);
+        return;
+      }
+      const { id } = await findModel(session, model);
+      const params = { path: { id } };
+      const detail = await session.ask(session.client.GET("/api/v1/models/{id}/health", { params }));
+      session.listIn(detail, detail.checks, CHECK);
+    });
+  models
+    .command("check <model>")
+    .description("check a model and its endpoints now; fails when it is not well")
+    .action(async (model: string, _options: object, command: Command) => {
+      const session = sessionOf(command);
+      const { id, model_name } = await findModel(session, model);
+      const params = { path: { id } };
+      const detail = await session.ask(session.client.POST("/api/v1/models/{id}/health/check", { params }));
+      session.listIn(detail, detail.checks.slice(0, 1), CHECK);
+      const [check] = detail.checks;
+      if (check?.status === "unhealthy")
+        throw new CliError(`model '${model_name}' is not well: ${check.message ?? ""}`);
+    });
+}
