@@ -1,6 +1,7 @@
 /**
  * `npm run bench:profile -- c32 [--seconds 5] [--out FILE.cpuprofile]`: what the Worker and its objects do with their time
  * under one load of the bench. Prints the functions in which most of it went, by request; the file opens in browsers' tools.
+ * An inspector makes log lines dear: each is sent to it as well.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
