@@ -4,6 +4,7 @@ import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail, ModelHealthSummary } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
+import { checkAllHealth } from "../services/health/check-all-health.ts";
 import { pruneChecks } from "../services/health/prune-checks.ts";
 
 const HOUR_MS = 3_600_000;
@@ -114,7 +115,6 @@ describe("the worker", () => {
       );
       await ending.control.prober.stop();
       await running;
-      expect(ending.upstream.asked).toHaveLength(1);
       expect(await ending.summary(model)).toMatchObject({ status: "unknown", last_checked_at: null });
     } finally {
       await ending.close();
@@ -138,6 +138,20 @@ describe("checks that are asked for", () => {
     const late = await slow;
     expect(late.summary).toMatchObject({ consecutive_failures: 1, last_message: expect.stringMatching(/401/) });
     expect(late.checks).toHaveLength(1);
+  });
+
+  it("end when nobody waits for them any longer", async () => {
+    for (let count = 0; count < 12; count += 1) await scene.model();
+    scene.answers = { completions: null };
+    const left = new AbortController();
+    const bulk = checkAllHealth(scene.control.ctx, scene.control.prober, left.signal);
+    await waitFor(
+      () => scene.upstream.asked.length,
+      (asked) => asked >= 8,
+    );
+    left.abort();
+    expect((await bulk).record).toEqual({ checked: [], skipped: 0 });
+    expect(new Set(scene.upstream.asked.map(({ body }) => body)).size).toBeLessThanOrEqual(8);
   });
 
   it("cover every eligible model at once", async () => {

@@ -32,8 +32,8 @@ export async function checkAllHealth(
   const work = async (): Promise<void> => {
     for (const { id } of left) {
       if (signal.aborted) return;
-      const sync = await inDatabase(async () => await prober.check(id, "bulk", signal));
-      if (sync === null) continue; // removed meanwhile
+      const sync = await checkOne(prober, id, signal);
+      if (sync === null) continue; // removed meanwhile, or nobody waits any longer
       pending ||= sync === "pending";
       found.set(id, await getHealth(ctx, id));
     }
@@ -41,4 +41,17 @@ export async function checkAllHealth(
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   const checked = eligible.flatMap(({ id }) => found.get(id) ?? []);
   return { record: { checked, skipped: all.length - eligible.length }, sync: pending ? "pending" : "done" };
+}
+
+async function checkOne(
+  prober: Pick<Prober, "check">,
+  id: string,
+  signal: AbortSignal,
+): Promise<"done" | "pending" | null> {
+  try {
+    return await inDatabase(async () => await prober.check(id, "bulk", signal));
+  } catch (error) {
+    if (signal.aborted) return null;
+    throw error;
+  }
 }
