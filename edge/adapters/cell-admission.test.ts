@@ -13,6 +13,7 @@ function admissionOf(...failures: object[]) {
   const stubs: string[] = [];
   const ledgers: string[] = [];
   const events: string[] = [];
+  const away = { ledger: 0 };
   const cell: Pick<CellApi, "record"> = {
     record: async () => {
       const failure = failures.shift();
@@ -21,6 +22,10 @@ function admissionOf(...failures: object[]) {
   };
   const ledger: Pick<LedgerApi, "appendOrphan"> = {
     appendOrphan: async (given) => {
+      if (away.ledger > 0) {
+        away.ledger -= 1;
+        throw new Error("ledger");
+      }
       ledgers.push(given.cell);
     },
   };
@@ -41,7 +46,8 @@ function admissionOf(...failures: object[]) {
   const alerts = { raise: (issue: Issue) => void raised.push(issue) };
   const log = { event: (name: string) => void events.push(name) };
   return {
-    admission: new CellAdmission(new ObjectPlaces(bindings, []), "fra", 1, alerts, log),
+    admission: new CellAdmission(new ObjectPlaces(bindings, []), "fra", 1, alerts, log, [0, 0]),
+    away,
     stubs,
     names,
     ledgers,
@@ -65,6 +71,16 @@ describe("the Cell from afar", () => {
       expect([stubs, names, ledgers]).toEqual([["fra"], ["fra:0"], ["fra"]]);
     },
   );
+
+  it.each([
+    [2, ["fra"], ["scheduler_unavailable"]],
+    [3, [], ["scheduler_unavailable", "usage_row_lost"]],
+  ])("and a Ledger that fails %i times: the row is tried until the pauses are over", async (times, kept, told) => {
+    const { admission, away, ledgers, events } = admissionOf({});
+    away.ledger = times;
+    await admission.record(row);
+    expect([ledgers, events]).toEqual([kept, told]);
+  });
 
   it("is unavailable when it fails twice", async () => {
     const { admission, events, raised } = admissionOf({ retryable: true }, { retryable: true });

@@ -1,6 +1,7 @@
 /**
  * Admission over the Cell object (design §4). A failed call is tried once more on a fresh stub when that can help, then it
- * is 503 `scheduler unavailable` (decisions §20.6). A row that its Cell cannot take goes to the Ledger directly.
+ * is 503 `scheduler unavailable` (decisions §20.6). A row that its Cell cannot take goes to the Ledger directly, again and
+ * again while that is beyond reach too: it knows a row by its request.
  */
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -14,19 +15,35 @@ import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Admission, Alerts, Log } from "../ports.ts";
 import type { ObjectPlaces } from "./object-places.ts";
 
+/** Between attempts at the Ledger; together well within what the platform grants to work that outlives its answer. */
+const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
+/** Rows that may wait so at once; one more is tried once. */
+const HELD_MAX = 1000;
+
 export class CellAdmission implements Admission {
   readonly cell: string;
   readonly #places: ObjectPlaces;
   readonly #shards: number;
   readonly #alerts: Alerts;
   readonly #log: Log;
+  readonly #pausesMs: readonly number[];
+  #held = 0;
 
-  constructor(places: ObjectPlaces, cell: string, shards: number, alerts: Alerts, log: Log) {
+  /** `pausesMs`: between attempts at a Ledger that is beyond reach. */
+  constructor(
+    places: ObjectPlaces,
+    cell: string,
+    shards: number,
+    alerts: Alerts,
+    log: Log,
+    pausesMs: readonly number[] = LEDGER_PAUSES_MS,
+  ) {
     this.#places = places;
     this.cell = cell;
     this.#shards = shards;
     this.#alerts = alerts;
     this.#log = log;
+    this.#pausesMs = pausesMs;
   }
 
   async admit(ask: Ask): Promise<Admitted<PermitHandle>> {
@@ -97,11 +114,27 @@ export class CellAdmission implements Admission {
   }
 
   async #toLedger(row: UsageRow): Promise<void> {
-    const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
+    const pauses = this.#held < HELD_MAX ? this.#pausesMs : [];
+    this.#held += 1;
     try {
+      for (const pauseMs of pauses) {
+        if (await this.#inLedger(row)) return;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+      if (await this.#inLedger(row)) return;
+    } finally {
+      this.#held -= 1;
+    }
+    this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
+  }
+
+  async #inLedger(row: UsageRow): Promise<boolean> {
+    try {
+      const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
       await this.#places.ledger(name).appendOrphan({ ...row, cell: this.cell });
+      return true;
     } catch {
-      this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
+      return false;
     }
   }
 }
