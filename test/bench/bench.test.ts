@@ -62,3 +62,9 @@ test("a name that is not there ends it with the names that are", async () => {
   expect(output).toContain("there is no c5");
   expect(output).toContain("stream-withheld");
 });
+
+test("a file that cannot be written is told before the run", async () => {
+  const { code, output } = await bench("--json", join(import.meta.dirname, "no-such-folder", "report.json"));
+  expect(code).toBe(2);
+  expect(output).toContain("--json: ENOENT");
+});

@@ -1,4 +1,5 @@
 /** The bench's command line. A name that is not there ends it with the names that are. */
+import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { LOADS, type Load, QUICK_TARGETS, TARGETS, type TargetName } from "./loads.ts";
 import type { Pace } from "./plan.ts";
@@ -50,6 +51,17 @@ function chosen<T>(list: readonly string[] | undefined, all: readonly T[], nameO
   });
 }
 
+/** A path that can be written to, said before the run and not after it. */
+function writable(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    closeSync(openSync(path, "a"));
+    return path;
+  } catch (error) {
+    return usage(`--json: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 /** Reads the arguments; ends the process when they cannot be read. */
 export function readOptions(args: readonly string[]): Options {
   const parsed = (() => {
@@ -83,7 +95,7 @@ export function readOptions(args: readonly string[]): Options {
     targets: new Set(parsed.targets === undefined ? mode.targets : chosen(parsed.targets.split(","), TARGETS, String)),
     counts: only === undefined || only.includes(OPERATIONS),
     tenants: mode.tenants,
-    json: parsed.json,
+    json: writable(parsed.json),
     pace: {
       coreRounds: whole("rounds", pace.coreRounds),
       otherRounds: whole("rounds", pace.otherRounds),
