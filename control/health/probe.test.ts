@@ -61,7 +61,6 @@ describe("a model", () => {
       /^http 302$/,
       1,
     ],
-    ["hangs", { completions: null }, "unhealthy", /^no answer: timeout$/, 3],
     ["lies", { completions: { body: "<h1>welcome\u0000</h1>" } }, "healthy", /^http 200$/, 1],
   ])("whose upstream %s is judged", async (_what, answers, status, message, calls) => {
     const model = await scene.model({ upstream_model: "m", health: { failure_threshold: 1 } });
@@ -119,7 +118,6 @@ describe("a model", () => {
     [{ status: 404 }, "unknown"],
     [{ status: 503 }, "degraded"],
     [{ status: 403 }, "unhealthy"],
-    [null, "unhealthy"],
   ])("and draws images is looked up: a catalog that answers %j makes it %s", async (models, status) => {
     const fields = { model_type: "image", upstream_model: "m", health: { failure_threshold: 1 } };
     const model = await scene.model(fields);

@@ -123,23 +123,6 @@ describe("the worker", () => {
 });
 
 describe("checks that are asked for", () => {
-  it("while another is under way count as one with it", async () => {
-    const model = await scene.model();
-    const check = async (): Promise<ModelHealthDetail> => await scene.send("POST", `/models/${model.id}/health/check`);
-    scene.answers = { completions: null };
-    const slow = check();
-    await waitFor(
-      () => scene.upstream.asked.length,
-      (asked) => asked > 0,
-    );
-    scene.skip(1000);
-    scene.answers = { completions: REFUSED };
-    expect((await check()).summary.consecutive_failures).toBe(1);
-    const late = await slow;
-    expect(late.summary).toMatchObject({ consecutive_failures: 1, last_message: expect.stringMatching(/401/) });
-    expect(late.checks).toHaveLength(1);
-  });
-
   it("end when nobody waits for them any longer", async () => {
     for (let count = 0; count < 12; count += 1) await scene.model();
     scene.answers = { completions: null };

@@ -47,28 +47,6 @@ async function endpoints(model: Model): Promise<readonly ModelEndpoint[]> {
 }
 
 describe("configuration", () => {
-  it("that names another upstream begins anew, also while the old one is being asked", async () => {
-    const model = await scene.model({ health: { failure_threshold: 1 } });
-    scene.answers = { completions: REFUSED };
-    await scene.tick();
-    expect(await alertsOf(model, 1)).toEqual(["model_health_down"]);
-    scene.answers = { completions: null };
-    await scene.pass(ROUND_MS);
-    scene.answers = { completions: null };
-    const checking = scene.send<ModelHealthDetail>("POST", `/models/${model.id}/health/check`);
-    await waitFor(
-      () => scene.upstream.asked.length,
-      (asked) => asked > 4,
-    );
-    await scene.send("PUT", `/models/${model.id}`, { upstream_model: "other", api_base: model.api_base });
-    const fresh = { status: "unknown", consecutive_failures: 0, alert_state: "ok", last_checked_at: null };
-    expect((await checking).summary).toMatchObject(fresh);
-    scene.answers = {};
-    await scene.tick();
-    expect(await scene.summary(model)).toMatchObject({ status: "healthy" });
-    expect(scene.alerts(model)).toEqual(["model_health_down"]);
-  });
-
   it("of maintenance silences: nothing is asked, nothing told, but what a person asks for is found", async () => {
     const model = await scene.model({ health: { failure_threshold: 1 } });
     scene.answers = { completions: REFUSED };

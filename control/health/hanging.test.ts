@@ -1,0 +1,75 @@
+/** Upstreams that do not answer, and what happens while nobody knows it yet (decisions §10.2, §10.3). */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Model } from "../../shared/schema/model.ts";
+import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
+import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
+
+const REFUSED = { status: 401 };
+
+let scene: HealthScene;
+
+beforeAll(async () => {
+  scene = await startHealthScene({ probeTimeoutMs: 300 });
+});
+afterEach(async () => {
+  await scene.clear();
+});
+afterAll(async () => {
+  await scene.close();
+});
+
+async function detail(model: Model): Promise<ModelHealthDetail> {
+  return await scene.send("GET", `/models/${model.id}/health`);
+}
+
+describe("an upstream that hangs", () => {
+  it.each([
+    ["chat", "/completions", 3],
+    ["image", "/models", 3],
+  ])("makes its %s model unhealthy, after three attempts", async (model_type, path, calls) => {
+    const model = await scene.model({ model_type, health: { failure_threshold: 1 } });
+    scene.answers = { completions: null, models: null };
+    await scene.tick();
+    expect((await detail(model)).checks).toMatchObject([{ status: "unhealthy", message: "no answer: timeout" }]);
+    expect(scene.upstream.asked.filter(({ url }) => url.endsWith(path))).toHaveLength(calls);
+  });
+});
+
+describe("a check that takes its time", () => {
+  it("counts as one with another that ended meanwhile", async () => {
+    const model = await scene.model();
+    const check = async (): Promise<ModelHealthDetail> => await scene.send("POST", `/models/${model.id}/health/check`);
+    scene.answers = { completions: null };
+    const slow = check();
+    await waitFor(
+      () => scene.upstream.asked.length,
+      (asked) => asked > 0,
+    );
+    scene.skip(1000);
+    scene.answers = { completions: REFUSED };
+    expect((await check()).summary.consecutive_failures).toBe(1);
+    const late = await slow;
+    expect(late.summary).toMatchObject({ consecutive_failures: 1, last_message: expect.stringMatching(/401/) });
+    expect(late.checks).toHaveLength(1);
+  });
+
+  it("is dropped when the model has another upstream by then, which begins anew", async () => {
+    const model = await scene.model({ health: { failure_threshold: 1 } });
+    scene.answers = { completions: REFUSED };
+    await scene.tick();
+    expect(await scene.summary(model)).toMatchObject({ status: "unhealthy", alert_state: "firing" });
+    scene.answers = { completions: null };
+    const checking = scene.send<ModelHealthDetail>("POST", `/models/${model.id}/health/check`);
+    await waitFor(
+      () => scene.upstream.asked.length,
+      (asked) => asked > 1,
+    );
+    await scene.send("PUT", `/models/${model.id}`, { upstream_model: "other", api_base: model.api_base });
+    const fresh = { status: "unknown", consecutive_failures: 0, alert_state: "ok", last_checked_at: null };
+    expect((await checking).summary).toMatchObject(fresh);
+    scene.answers = {};
+    await scene.tick();
+    expect(await scene.summary(model)).toMatchObject({ status: "healthy" });
+  });
+});
