@@ -2,10 +2,17 @@ import { expect, test } from "vitest";
 import { costOfMillion, perRequest } from "./cost.ts";
 import { lessOf, type Operations } from "./operations.ts";
 
-const before: Operations = { requests: 10, objectCalls: { "Cell.admit": 10 }, rowsWritten: 5, objects: 2 };
+const before: Operations = {
+  requests: 10,
+  objectCalls: { "Cell.admit": 10 },
+  permitCalls: { "Permit.settle": 10 },
+  rowsWritten: 5,
+  objects: 2,
+};
 const after: Operations = {
   requests: 110,
   objectCalls: { "Cell.admit": 110, "Ledger.append": 20, "Ledger.alarm": 0 },
+  permitCalls: { "Permit.settle": 110 },
   rowsWritten: 15,
   objects: 3,
 };
@@ -14,6 +21,7 @@ test("operations of a while are those of two counts", () => {
   expect(lessOf(after, before)).toEqual({
     requests: 100,
     objectCalls: { "Cell.admit": 100, "Ledger.append": 20 },
+    permitCalls: { "Permit.settle": 100 },
     rowsWritten: 10,
     objects: 3,
   });

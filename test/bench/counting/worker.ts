@@ -3,6 +3,7 @@
  * what is called on a returned stub belongs to the same session) and rows written (an alarm that is set counts as one). Only
  * the bench bundles it, for a run of its own; the measured gateway is the real one.
  */
+import { Permit } from "../../../edge/objects/permit.ts";
 import worker, { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";
 import type { Operations } from "./operations.ts";
 
@@ -11,6 +12,7 @@ const COUNTS_PATH = "/bench/operations";
 
 let [requests, rowsWritten, objects] = [0, 0, 0];
 const objectCalls: Record<string, number> = {};
+const permitCalls: Record<string, number> = {};
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 const patched = new WeakSet<object>();
@@ -37,11 +39,11 @@ function countStorage(storage: DurableObjectStorage): void {
   });
 }
 
-function countCalls(kind: string, prototype: object): void {
+function countCalls(kind: string, prototype: object, calls = objectCalls): void {
   for (const name of Object.getOwnPropertyNames(prototype)) {
     if (name === "constructor" || typeof Reflect.get(prototype, name) !== "function") continue;
     onCall(prototype, name, () => {
-      objectCalls[`${kind}.${name}`] = (objectCalls[`${kind}.${name}`] ?? 0) + 1;
+      calls[`${kind}.${name}`] = (calls[`${kind}.${name}`] ?? 0) + 1;
     });
   }
 }
@@ -49,6 +51,7 @@ function countCalls(kind: string, prototype: object): void {
 countCalls("Cell", Cell.prototype);
 countCalls("Ledger", Ledger.prototype);
 countCalls("TenantBudget", TenantBudget.prototype);
+countCalls("Permit", Permit.prototype, permitCalls);
 
 /** A class whose objects are counted when they wake. */
 const counted = <Class extends new (state: DurableObjectState, env: never) => object>(Base: Class): Class =>
@@ -67,7 +70,7 @@ export { CountedBudget as TenantBudget, CountedCell as Cell, CountedLedger as Le
 export default {
   fetch: (request: Request, env: never, context: ExecutionContext): Response | Promise<Response> => {
     if (new URL(request.url).pathname === COUNTS_PATH) {
-      const operations: Operations = { requests, objectCalls, rowsWritten, objects };
+      const operations: Operations = { requests, objectCalls, permitCalls, rowsWritten, objects };
       return Response.json(operations);
     }
     requests += 1;

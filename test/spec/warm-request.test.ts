@@ -1,0 +1,86 @@
+/**
+ * What a request costs that the gateway knows everything about, in operations: one call to the Cell on its way, one word to
+ * its permit behind it, no read of the key-value store (design §3 law 8, §4). Counted on a stack of its own.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { storeKeys } from "../../shared/records.ts";
+import { lessOf, type Operations } from "../bench/counting/operations.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+
+const REQUESTS = 60;
+const AT_ONCE = 6;
+/** Where hot copies are kept. */
+const COPIES = [storeKeys.key(""), storeKeys.model(""), "settings:"];
+/** What a request may ask its Cell. */
+const ASKED_OF_CELL = ["admit", "adopt", "record", "settleOrphan", "staleAmong", "level"].map((name) => `Cell.${name}`);
+
+let reads = 0;
+let folder: string;
+let upstream: TestUpstream;
+let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
+let stack: Stack;
+let gateway: Gateway;
+let minted: Minted;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-warm-"));
+  upstream = await startTestUpstream();
+  const memory = memoryBackend();
+  const call: typeof memory.call = async (command) => {
+    const [name, key = ""] = command;
+    if (/^m?get$/i.test(name) && COPIES.some((prefix) => key.startsWith(prefix))) reads += 1;
+    return await memory.call(command);
+  };
+  bridge = await startRedisBridge({ backend: { ...memory, call }, token: "token" });
+  stack = await startStack({
+    env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
+    workerEntry: "test/bench/counting/worker.ts",
+  });
+  gateway = new Gateway(stack);
+  minted = await gateway.mint(upstream.url);
+  const tenant = `/tenants/${minted.tenant.id}`;
+  await gateway.must("PUT", `${tenant}/quota`, { tokens_per_minute: 1e9, max_in_flight: 1000 });
+  await gateway.must("PATCH", `${tenant}/budget`, { budget_tokens: 1e12, budget_period: "monthly" });
+}, 60_000);
+afterAll(async () => {
+  await stack?.stop();
+  await Promise.all([upstream.close(), bridge.close()]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function send(requests: number): Promise<void> {
+  const one = async (): Promise<void> => {
+    const response = await gateway.chat(minted);
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("choices")]);
+  };
+  for (let sent = 0; sent < requests; sent += AT_ONCE) await Promise.all(Array.from({ length: AT_ONCE }, one));
+}
+
+async function operations(): Promise<Operations> {
+  return (await (await fetch(`${gateway.proxyUrl}/bench/operations`)).json()) as Operations;
+}
+
+it("a warm request makes one call to its Cell, says one word to its permit, and reads no store", async () => {
+  await send(AT_ONCE);
+  const readsBefore = reads;
+  expect(readsBefore).toBeGreaterThan(0); // a cold one does read
+  const before = await operations();
+  await send(REQUESTS);
+  const { objectCalls, permitCalls } = lessOf(await operations(), before);
+  const ofCell = Object.entries(objectCalls).filter(([name]) => ASKED_OF_CELL.includes(name));
+  expect(Object.fromEntries(ofCell)).toEqual({ "Cell.admit": REQUESTS });
+  expect(permitCalls["Permit.settle"]).toBe(REQUESTS);
+  // whoever meets an empty purse waits for its lease: so many, of those under way at once, for each lease at most
+  const leases = objectCalls["TenantBudget.lease"] ?? 0;
+  expect(permitCalls["Permit.decision"] ?? 0).toBeLessThanOrEqual(leases * AT_ONCE);
+  expect(permitCalls["Permit.inUse"] ?? 0).toBeLessThanOrEqual(leases * AT_ONCE);
+  expect(reads).toBe(readsBefore);
+});
