@@ -136,7 +136,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
       name: "outbox",
       replicas: "one",
       everyMs: OUTBOX_EVERY_MS,
-      run: async () => await publisher.publishDue(new Date()),
+      run: async () => ({ pending: await publisher.publishDue(new Date()) }),
     },
     {
       name: "analytics_schema",

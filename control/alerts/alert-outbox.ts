@@ -34,7 +34,8 @@ export class AlertOutbox {
   }
 
   /** Hands over everything that waits, oldest first. Rejects when database or sink do not answer; what is left waits on. */
-  async deliver(): Promise<void> {
+  async deliver(): Promise<{ readonly alerts: number }> {
+    let alerts = 0;
     for (;;) {
       const claimed = await this.#claim();
       for (const [at, { seq, event }] of claimed.entries()) {
@@ -45,8 +46,9 @@ export class AlertOutbox {
           throw error;
         }
         await this.#db.delete(alertOutbox).where(eq(alertOutbox.seq, seq));
+        alerts += 1;
       }
-      if (claimed.length < BATCH) return;
+      if (claimed.length < BATCH) return { alerts };
     }
   }
 

@@ -31,23 +31,27 @@ export class AlertPull {
   }
 
   /** Empties every cell that answers. Rejects, after all were tried, when one did not or the sink failed. */
-  async run(): Promise<void> {
+  async run(): Promise<{ readonly alerts: number }> {
     const results = await Promise.allSettled(this.#cells.addresses.map(async (address) => await this.#empty(address)));
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
+    return { alerts: results.reduce((sum, result) => sum + (result.status === "fulfilled" ? result.value : 0), 0) };
   }
 
-  async #empty(address: CellAddress): Promise<void> {
+  /** How many it has taken. */
+  async #empty(address: CellAddress): Promise<number> {
     const { cell } = address;
+    let count = 0;
     for (;;) {
       const { ledger, alerts, dropped, through } = await this.#cells.alerts(address, this.#acks.get(cell) ?? null);
       this.#tellDropped(cell, dropped);
-      if (alerts.length === 0) return;
+      if (alerts.length === 0) return count;
       const taken = this.#taken.get(cell) ?? new Set();
       this.#taken.set(cell, taken);
       for (const alert of alerts) {
         if (!taken.has(alert.id)) await this.#sink.take({ ...alert, cell });
         taken.add(alert.id);
+        count += 1;
       }
       this.#taken.delete(cell);
       this.#acks.set(cell, { ledger, through });

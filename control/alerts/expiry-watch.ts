@@ -28,7 +28,7 @@ export class ExpiryWatch {
   }
 
   /** Looks once. Rejects when database, store or sink do not answer; who was not told of is told of next time. */
-  async run(nowMs: number): Promise<void> {
+  async run(nowMs: number): Promise<{ readonly told: number }> {
     const ending = await this.#db
       .select({ id: tenants.id, name: tenants.name, until: tenants.active_until })
       .from(tenants)
@@ -40,17 +40,21 @@ export class ExpiryWatch {
         ),
       )
       .orderBy(asc(tenants.active_until));
+    let told = 0;
     for (const { id, name, until } of ending) {
       const detail = `${name}: access ends at ${until?.toISOString() ?? ""}`;
-      await this.#tell(issueOf(`tenant_expiry:${id}`, "Tenant access ends soon", detail), nowMs);
+      if (await this.#tell(issueOf(`tenant_expiry:${id}`, "Tenant access ends soon", detail), nowMs)) told += 1;
     }
+    return { told };
   }
 
-  async #tell(issue: ReturnType<typeof issueOf>, nowMs: number): Promise<void> {
+  /** False when it was told today. */
+  async #tell(issue: ReturnType<typeof issueOf>, nowMs: number): Promise<boolean> {
     const claimed = `alert:daily:${createHash("sha256").update(issue.issueKey).digest("hex")}`;
-    if (!(await this.#store.claim(claimed, DAY_SECS))) return;
+    if (!(await this.#store.claim(claimed, DAY_SECS))) return false;
     try {
       await this.#sink.take({ ...issue, id: randomUUID(), atMs: nowMs, cell: this.#cell });
+      return true;
     } catch (error) {
       await this.#store.put([{ hotKey: claimed, text: null }]).catch(() => undefined);
       throw error;

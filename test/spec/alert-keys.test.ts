@@ -239,6 +239,16 @@ it("every alert of the table is caused here that says so", () => {
   expect(Object.keys(EXPECTED).toSorted()).toEqual(here.map(([key]) => key).toSorted());
 });
 
+it("the runs of the jobs that told of them are lines of the log, with what they did", () => {
+  const runs = log
+    .filter((line) => line.startsWith("control | {") && line.includes('"event":"job_run"'))
+    .map((line) => JSON.parse(line.slice("control | ".length)) as Readonly<Record<string, unknown>>);
+  const of = (job: string) => runs.filter((run) => run["job"] === job && run["outcome"] === "ok");
+  expect(of("tenant_expiry").at(-1)).toMatchObject({ replica: "embedded", told: 1, duration_ms: expect.any(Number) });
+  expect(of("alerts").some((run) => Number(run["alerts"]) > 0)).toBe(true);
+  expect(of("alerts").some((run) => run["alerts"] === 0)).toBe(false);
+});
+
 it("no log holds a secret that an operator saved, whatever failed with it", () => {
   const text = log.join("\n");
   expect(text).toContain('"event":"alert_not_sent","channel":"email"');
