@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Guard, jsonLine, startChild } from "../../infra/local/child.ts";
-import { textLiteral } from "../../infra/local/workerd/config.ts";
+import { textLiteral, V8_FLAGS } from "../../infra/local/workerd/config.ts";
 
 const { default: binary } = createRequire(import.meta.url)("workerd") as { default: string };
 
@@ -55,6 +55,7 @@ export async function startFloor(
   writeFileSync(join(folder, "floor.mjs"), code);
   const config = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
+  ${V8_FLAGS}
   services = [
     (name = "floor", worker = (
       modules = [(name = "floor.mjs", esModule = embed "floor.mjs")],

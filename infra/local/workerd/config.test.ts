@@ -31,6 +31,11 @@ it("takes values from the environment and keeps link-local addresses out of reac
   expect(config).toContain('address = "127.0.0.1:0"');
 });
 
+it("runs V8 with a nursery as large as a gateway needs", () => {
+  const options = { exports: ["default"], variables: [], objectsFolder: "/o", reachableUpstreams: null };
+  expect(workerdConfig(options)).toContain('v8Flags = ["--min-semi-space-size=16", "--max-semi-space-size=32"]');
+});
+
 it("gives registered upstreams a network of their own when private ones are blocked", () => {
   const bindings = {
     GATEWAY_BLOCK_PRIVATE_NETWORKS: "1",

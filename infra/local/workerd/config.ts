@@ -10,6 +10,13 @@ const OBJECTS: Readonly<Record<string, string>> = { Cell: "CELL", Ledger: "LEDGE
 /** The compatibility date of wrangler.toml. */
 const COMPATIBILITY_DATE = "2026-11-17";
 
+/**
+ * How V8 runs, as a line of the configuration. A request makes more short-lived objects than V8's first nursery holds: with a
+ * larger one fewer of them are carried along, which takes less of the one JavaScript thread and shorter pauses, for some tens
+ * of megabytes.
+ */
+export const V8_FLAGS = 'v8Flags = ["--min-semi-space-size=16", "--max-semi-space-size=32"],';
+
 const ALWAYS_BLOCKED = [
   "0.0.0.0/8",
   "169.254.0.0/16",
@@ -90,6 +97,7 @@ export function workerdConfig(options: WorkerdConfigOptions): string {
   const storage = classes.length === 0 ? "" : '\n  durableObjectStorage = (localDisk = "objects"),';
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
+  ${V8_FLAGS}
   services = [
     (name = "gateway", worker = .gateway),${moreCells.map((cell, at) => `\n    (name = "gateway-${cell}", worker = .cell${at}),`).join("")}
     ${network("internet", ["public", "private"])},${upstreams === null ? "" : `\n    ${network("upstreams", upstreams)},`}
