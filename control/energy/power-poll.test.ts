@@ -116,3 +116,24 @@ it("asks again at the next turn when the store did not take the reading", async 
   await scene.poll.run(START_MS + 1000);
   expect(scene.reading).toMatchObject({ cluster_watts: 900, read_at_ms: START_MS + 1000 });
 });
+
+it("asks at once when the clock was set back, and goes on by the new time", async () => {
+  const scene = new Scene();
+  answerWatts(900);
+  await scene.poll.run(START_MS);
+  answerWatts(1000);
+  await scene.poll.run(START_MS - 3_600_000);
+  expect(scene.reading).toMatchObject({ cluster_watts: 1000, read_at_ms: START_MS - 3_600_000 });
+  await scene.poll.run(START_MS - 3_600_000 + 29_999);
+  expect(server.asked).toHaveLength(4);
+});
+
+it("takes no reading below 0", async () => {
+  const scene = new Scene();
+  answerWatts(-1);
+  await scene.poll.run(START_MS);
+  expect([scene.reading, scene.alerts[0]?.detail]).toEqual([
+    null,
+    "the result is below 0; there is no reading yet, no energy is recorded",
+  ]);
+});

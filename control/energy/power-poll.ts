@@ -49,7 +49,7 @@ export class PowerPoll {
       return;
     }
     const source = JSON.stringify([prometheus_url, power_query]);
-    if (this.#last?.source === source && nowMs - this.#last.atMs < poll_interval_secs * 1000) return;
+    if (this.#last?.source === source && isWithin(this.#last.atMs, nowMs, poll_interval_secs * 1000)) return;
     await this.#poll(prometheus_url, power_query, nowMs);
     this.#last = { source, atMs: nowMs };
   }
@@ -79,6 +79,11 @@ export class PowerPoll {
   async #keep(reading: EnergyReading): Promise<void> {
     await this.#store.put([{ hotKey: storeKeys.energyReading, text: JSON.stringify(reading) }]);
   }
+}
+
+/** Whether two times of day are closer than that. A clock that was set back is no reason not to ask until it is there again. */
+function isWithin(atMs: number, nowMs: number, ms: number): boolean {
+  return Math.abs(nowMs - atMs) < ms;
 }
 
 function readingOf(text: string | null): EnergyReading | null {

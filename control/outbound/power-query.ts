@@ -15,7 +15,7 @@ const answerSchema = z.object({
   }),
 });
 
-/** Watts of all nodes together, and how many nodes were measured. Throws AskError. */
+/** Watts of all nodes together, and how many nodes were measured, neither below 0. Throws AskError. */
 export async function readPower(prometheusUrl: string, powerQuery: string): Promise<PowerReading> {
   const [watts, nodes] = await Promise.all([
     instant(prometheusUrl, `sum(${powerQuery})`),
@@ -29,6 +29,7 @@ async function instant(prometheusUrl: string, query: string): Promise<number> {
   const answer = answerSchema.safeParse(await askJson({ url, timeoutMs: TIMEOUT_MS }));
   if (!answer.success) throw new AskError("not an answer to an instant query");
   const value = Number(answer.data.data.result[0]?.value[1] ?? Number.NaN);
-  if (Number.isFinite(value)) return value;
-  throw new AskError(answer.data.data.result.length === 0 ? "the query has no result" : "the result is no number");
+  if (value >= 0 && Number.isFinite(value)) return value;
+  if (answer.data.data.result.length === 0) throw new AskError("the query has no result");
+  throw new AskError(value < 0 ? "the result is below 0" : "the result is no number");
 }

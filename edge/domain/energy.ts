@@ -24,7 +24,10 @@ export type EnergyUsed = Pick<UsageRow, "energy_wh" | "energy_cost_usd" | "co2_g
 const NOTHING_USED: EnergyUsed = { energy_wh: 0, energy_cost_usd: 0, co2_g: 0 };
 const MS_PER_HOUR = 3_600_000;
 
-/** The energy of a request that held one of a node's slots for `servedMs`; nothing when any part is unknown or no number. */
+/**
+ * The energy of a request that held one of a node's slots for `servedMs`; nothing when any part is unknown, no number or
+ * below 0.
+ */
 export function energyUsed(
   terms: EnergyTerms | null,
   reading: PowerReading | null,
@@ -39,5 +42,5 @@ export function energyUsed(
     energy_cost_usd: (energyWh / 1000) * terms.usdPerKwh,
     co2_g: (energyWh / 1000) * terms.co2GramsPerKwh,
   };
-  return Object.values(used).every(Number.isFinite) ? used : NOTHING_USED;
+  return Object.values(used).every((figure) => Number.isFinite(figure) && figure >= 0) ? used : NOTHING_USED;
 }
