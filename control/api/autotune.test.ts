@@ -117,6 +117,13 @@ describe("auto-tune", () => {
     expect([upstream.asked, await runs(probed)]).toEqual([[], []]);
   });
 
+  it("says which field to set when the stored credential cannot be read", async () => {
+    const probed = await model({ api_key: "sk-upstream" });
+    await control.connection.db.update(models).set({ api_key: "enc:v1:AAAA" }).where(eq(models.id, probed.id));
+    expect(await refusal(await autotune(probed))).toMatchObject([400, { code: "validation_failed", param: "api_key" }]);
+    expect([upstream.asked, await control.connection.db.select().from(jobs)]).toEqual([[], []]);
+  });
+
   it("tries 256 at once at most", async () => {
     const response = await autotune(await model(), { max_concurrency: 10_000 });
     expect(await response.json()).toMatchObject({ max_concurrency: 256 });

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type AutotuneReport, autotuneSchema } from "../../../shared/schema/autotune.ts";
-import { unseal } from "../../../shared/seal.ts";
+import { SealError, unseal } from "../../../shared/seal.ts";
 import { upstreamUrl } from "../../../shared/upstream-url.ts";
 import { type Found, searchKnee } from "../../autotune/search.ts";
 import type { Outcome } from "../../autotune/step.ts";
@@ -18,7 +18,7 @@ import { type ModelRow, models } from "../../db/schema/models.ts";
 import { loadCall } from "../../outbound/load-call.ts";
 import { authorization } from "../../outbound/model-catalog.ts";
 import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
+import { fieldError, parse, parseId } from "../parse.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
 import { inDatabase, write } from "../write.ts";
 
@@ -101,7 +101,7 @@ async function senderOf(
   model: string,
   timeoutMs: number,
 ): Promise<(signal: AbortSignal) => Promise<Outcome>> {
-  const secret = target.credential === null ? null : await unseal(target.credential, sealKey);
+  const secret = target.credential === null ? null : await opened(target.credential, sealKey);
   const path = modality === "chat" ? "/v1/chat/completions" : "/v1/embeddings";
   const asked =
     modality === "chat"
@@ -115,6 +115,15 @@ async function senderOf(
     policy: target.isDefault ? null : ssrf,
   };
   return async (signal) => await loadCall({ ...call, signal });
+}
+
+async function opened(stored: string, sealKey: VerbContext["sealKey"]): Promise<string> {
+  try {
+    return await unseal(stored, sealKey);
+  } catch (error) {
+    if (error instanceof SealError) throw fieldError("api_key", "is stored, but cannot be read; set it again");
+    throw error;
+  }
 }
 
 function figuresOf({ maxInFlight, throughputRps, reason, steps }: Found) {
