@@ -72,3 +72,20 @@ it("leaves alone what another replica has taken, unless that one is gone", async
   await outbox.deliver();
   expect(told()).toEqual(["a"]);
 });
+
+it("keeps its hold on what it has not come to yet, however slow the sink is", async () => {
+  await raise(["a", "b", "c", "d"]);
+  const other = new AlertOutbox(
+    control.connection.db,
+    { take: async (alert) => void taken.push(alert) },
+    "there",
+    () => new Date(nowMs),
+  );
+  const take = async (alert: RaisedAlert): Promise<void> => {
+    nowMs += 60_000;
+    if (alert.issueKey.endsWith(":d")) await other.deliver();
+    taken.push(alert);
+  };
+  await new AlertOutbox(control.connection.db, { take }, "here", () => new Date(nowMs)).deliver();
+  expect(told()).toEqual(["a", "b", "c", "d"]);
+});

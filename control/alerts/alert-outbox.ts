@@ -1,17 +1,16 @@
 /**
  * Alerts that are raised by a change of the database: they are committed with it, and handed to the sink afterwards, so
- * that a crash between the two loses none. Replicas share the work by row locks; one that was handed over and could not be
- * removed is handed over again, which its cooldown makes a repeat.
+ * that a crash between the two loses none. Replicas share the work by row locks, one alert at a time; one that was handed
+ * over and could not be removed is handed over again, which its cooldown makes a repeat.
  */
 import { randomUUID } from "node:crypto";
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { alertEventSchema, type Issue } from "../../shared/alerts.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { alertOutbox } from "../db/schema/journal.ts";
 import type { AlertSink } from "./alert-sink.ts";
 
-const BATCH = 10;
-/** Longer than a sink needs for a batch. */
+/** Longer than a sink needs for one, with all its attempts. */
 const CLAIMED_FOR_MS = 120_000;
 
 /** Raises an issue with the transaction. */
@@ -36,38 +35,36 @@ export class AlertOutbox {
   /** Hands over everything that waits, oldest first. Rejects when database or sink do not answer; what is left waits on. */
   async deliver(): Promise<{ readonly alerts: number }> {
     let alerts = 0;
-    for (;;) {
-      const claimed = await this.#claim();
-      for (const [at, { seq, event }] of claimed.entries()) {
-        try {
-          await this.#sink.take({ ...alertEventSchema.parse(event), cell: this.#cell });
-        } catch (error) {
-          await this.#giveBack(claimed.slice(at).map((row) => row.seq));
-          throw error;
-        }
-        await this.#db.delete(alertOutbox).where(eq(alertOutbox.seq, seq));
-        alerts += 1;
+    for (let claimed = await this.#claim(); claimed !== null; claimed = await this.#claim()) {
+      const { seq, event } = claimed;
+      try {
+        await this.#sink.take({ ...alertEventSchema.parse(event), cell: this.#cell });
+      } catch (error) {
+        await this.#giveBack(seq);
+        throw error;
       }
-      if (claimed.length < BATCH) return { alerts };
+      await this.#db.delete(alertOutbox).where(eq(alertOutbox.seq, seq));
+      alerts += 1;
     }
+    return { alerts };
   }
 
-  async #claim(): Promise<readonly (typeof alertOutbox.$inferSelect)[]> {
+  async #claim(): Promise<typeof alertOutbox.$inferSelect | null> {
     const now = this.#now();
-    const free = sql`SELECT seq FROM alert_outbox WHERE claimed_until IS NULL OR claimed_until < ${now.toISOString()}::timestamptz ORDER BY seq LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
-    const rows = await this.#db
+    const free = sql`SELECT seq FROM alert_outbox WHERE claimed_until IS NULL OR claimed_until < ${now.toISOString()}::timestamptz ORDER BY seq LIMIT 1 FOR UPDATE SKIP LOCKED`;
+    const [row] = await this.#db
       .update(alertOutbox)
       .set({ claimed_until: new Date(now.getTime() + CLAIMED_FOR_MS) })
       .where(sql`${alertOutbox.seq} = ANY(ARRAY(${free}))`)
       .returning();
-    return rows.toSorted((a, b) => a.seq - b.seq);
+    return row ?? null;
   }
 
-  async #giveBack(seqs: readonly number[]): Promise<void> {
+  async #giveBack(seq: number): Promise<void> {
     await this.#db
       .update(alertOutbox)
       .set({ claimed_until: null })
-      .where(inArray(alertOutbox.seq, [...seqs]))
+      .where(eq(alertOutbox.seq, seq))
       .catch(() => undefined);
   }
 }
