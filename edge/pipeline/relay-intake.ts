@@ -14,6 +14,10 @@ const GATHER_MS = 8;
 const BEHIND_MS = 8;
 const BEHIND_PIECES = 2;
 const GATHER_BEHIND_MAX_MS = 100;
+/** After so many pieces in a row that were neither, gathering is not worth its store. */
+const CALM_PIECES = 16;
+/** A stream that turns fast as often as this is gathered to its end: each time puts a copy upon a copy. */
+const GATHERINGS_MAX = 8;
 const READ_MIN_BYTES = 4 * 1024;
 const READ_MAX_BYTES = 64 * 1024;
 
@@ -61,7 +65,8 @@ export class PlainIntake implements Intake {
  * upstream is ahead of the client.
  */
 export class GatheringIntake implements Intake {
-  readonly #body: ReadableStream<Uint8Array>;
+  /** What is still to be read. */
+  #body: ReadableStream<Uint8Array>;
   readonly #clock: () => number;
   #plain: PlainIntake;
   #store: Store | null = null;
@@ -69,6 +74,9 @@ export class GatheringIntake implements Intake {
   /** Pieces in a row that came fast, and that were taken slowly. */
   #fast = 0;
   #behind = 0;
+  /** Pieces in a row that were neither. */
+  #calm = 0;
+  #gatherings = 0;
 
   constructor(body: ReadableStream<Uint8Array>, clock: () => number) {
     this.#body = body;
@@ -80,7 +88,9 @@ export class GatheringIntake implements Intake {
     const takenMs = this.#cameMs === 0 ? 0 : this.#clock() - this.#cameMs;
     this.#behind = takenMs < BEHIND_MS ? 0 : this.#behind + 1;
     const behind = this.#behind >= BEHIND_PIECES;
+    this.#calm = behind || this.#fast > 0 ? 0 : this.#calm + 1;
     if (behind || this.#fast >= FAST_PIECES) this.#gather();
+    else if (this.#calm >= CALM_PIECES && this.#gatherings < GATHERINGS_MAX) this.#stopGathering();
     if (behind) await this.#store?.filled(Math.min(2 * takenMs, GATHER_BEHIND_MAX_MS));
     else if (this.#fast > 0) await this.#store?.filled(GATHER_MS);
     this.#store?.fill();
@@ -97,10 +107,17 @@ export class GatheringIntake implements Intake {
 
   #gather(): void {
     if (this.#store !== null) return;
+    this.#gatherings += 1;
     this.#plain.release();
     const [toRead, toStore] = this.#body.tee();
+    this.#body = toRead;
     this.#plain = new PlainIntake(toRead);
     this.#store = new Store(toStore);
+  }
+
+  #stopGathering(): void {
+    void this.#store?.cancel();
+    this.#store = null;
   }
 }
 

@@ -49,6 +49,22 @@ describe("a body in small pieces", () => {
     await intake.cancel();
   });
 
+  it("is taken whole when its pace changes again and again", async () => {
+    const { body } = source();
+    let nowMs = 0;
+    let stepMs = 0;
+    const intake = new GatheringIntake(body, () => (nowMs += stepMs));
+    let bytes = 0;
+    let reads = 0;
+    for (let piece = await intake.next(); piece !== null; piece = await intake.next()) {
+      bytes += piece.byteLength;
+      reads += 1;
+      // fast for ten reads, then slow for long enough to stop gathering
+      stepMs = reads % 40 < 10 ? 0 : 5;
+    }
+    expect(bytes).toBe(PIECES * PIECE.byteLength);
+  });
+
   it.each([0, 1, 5, 50])("is let go of when the client leaves after %i reads", async (reads) => {
     const gone = Promise.withResolvers<void>();
     const body = new ReadableStream({
