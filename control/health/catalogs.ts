@@ -35,13 +35,23 @@ export class Catalogs {
   async read(of: CatalogOf): Promise<readonly string[] | null> {
     const name = `${of.apiBase} ${of.credential ?? ""}`;
     const known = this.#known.get(name);
-    if (known !== undefined && this.#now() - known.atMs < REMEMBERED_MS) return await known.ids;
+    if (known !== undefined && Math.abs(this.#now() - known.atMs) < REMEMBERED_MS) return await this.#shared(known, of);
     const asked = { atMs: this.#now(), ids: ask(of) };
     this.#known.set(name, asked);
     try {
       return await asked.ids;
     } catch (error) {
       if (this.#known.peek(name) === asked) this.#known.delete(name);
+      throw error;
+    }
+  }
+
+  /** Whoever asked first may leave before the answer comes: then it is asked for whoever stays. */
+  async #shared(known: Remembered, of: CatalogOf): Promise<readonly string[] | null> {
+    try {
+      return await known.ids;
+    } catch (error) {
+      if (error instanceof AskError && error.message === "cancelled" && !of.signal.aborted) return await this.read(of);
       throw error;
     }
   }

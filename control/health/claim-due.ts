@@ -6,6 +6,7 @@ import { and, eq, exists, inArray, lte, or, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../db/connect.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { modelHealth } from "../db/schema/models.ts";
+import { INTERVAL_MAX_SECS } from "./schedule.ts";
 
 /** Ids of at most `limit` models, longest due first, which are this caller's for `claimedForMs`. */
 export async function claimDue(
@@ -22,6 +23,16 @@ export async function claimDue(
     await tx.update(modelEndpoints).set(until).where(inArray(modelEndpoints.model_id, ids));
     return ids;
   });
+}
+
+/**
+ * Makes models due whose next check is further away than any check puts it: it was put there by a clock that was ahead.
+ * `claimedForMs`: how long a check may hold a model.
+ */
+export async function recallFar(db: Database, now: Date, claimedForMs: number): Promise<void> {
+  await db.execute(sql`UPDATE model_health AS h SET next_check_at = ${now.toISOString()}::timestamptz FROM models m
+    WHERE m.id = h.model_id AND h.next_check_at > ${now.toISOString()}::timestamptz
+      + (2 * LEAST(m.health_check_interval_secs, ${INTERVAL_MAX_SECS}) + ${claimedForMs / 1000}::float8) * interval '1 second'`);
 }
 
 /** Models that came with a backup before restores knew of health: they are due as new ones are. */

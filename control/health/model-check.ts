@@ -56,7 +56,7 @@ export async function checkModel(tools: CheckTools, plan: CheckPlan, signal: Abo
 /** What a request of the model has proven; null: nothing, or the ledger does not answer. */
 async function proofOf({ ctx, analytics }: CheckTools, { model, health }: CheckPlan): Promise<Finding | null> {
   const withinMs = ctx.now().getTime() - model.health_check_interval_secs * 1000;
-  const sinceMs = Math.max(withinMs, health?.evidence_from?.getTime() ?? 0);
+  const sinceMs = Math.max(0, withinMs, health?.evidence_from?.getTime() ?? 0);
   try {
     const success = await recentSuccess(analytics, model.model_name, sinceMs);
     if (success === null) return null;

@@ -6,7 +6,7 @@
 import type { AlertOutbox } from "../alerts/alert-outbox.ts";
 import type { Logger } from "../log.ts";
 import { type CheckPlan, planCheck, refusalOf, type Trigger } from "./check-plan.ts";
-import { adoptUnknown, claimDue } from "./claim-due.ts";
+import { adoptUnknown, claimDue, recallFar } from "./claim-due.ts";
 import { type CheckFindings, type CheckTools, checkModel } from "./model-check.ts";
 import { ProbeCancelled } from "./probe.ts";
 import type { ProbeLedger } from "./probe-ledger.ts";
@@ -90,6 +90,7 @@ export class Prober {
     const claimedForMs = CLAIM_TIMEOUTS * tools.timeoutMs + CLAIM_MORE_MS;
     if (!this.#adopted) await adoptUnknown(tools.ctx.db, tools.ctx.now());
     this.#adopted = true;
+    await recallFar(tools.ctx.db, tools.ctx.now(), claimedForMs);
     while (this.#wanted && !this.#ending.signal.aborted) {
       const room = AT_ONCE - this.#running.size;
       if (room === 0) return; // the next that is done looks again

@@ -45,6 +45,9 @@ const NOTHING = { changes: [], raised: false };
 /** A change of these makes another upstream of it. */
 const SUBJECT = ["api_base", "upstream_model", "model_type", "api_key", "enabled"] as const;
 
+/** What the clocks of two replicas may be apart. */
+const CLOCKS_DIFFER_MS = 60_000;
+
 /** What a check has done. */
 export interface SavedCheck {
   readonly changes: readonly HealthChange[];
@@ -79,7 +82,7 @@ export async function saveCheck(
     };
     if (SUBJECT.some((field) => model[field] !== plan.model[field])) return NOTHING;
     const [before] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, model.id)).for("update");
-    if (isOvertaken(plan, before)) return NOTHING;
+    if (isOvertaken(plan, before, now)) return NOTHING;
     const own = await saveModel(saving, model, plan.health, before, result.model);
     const changes = [...own.changes, ...(await saveEndpoints(saving, plan, result.endpoints))];
     if (changes.length > 0) await publish(tx, journal, model);
@@ -88,9 +91,13 @@ export async function saveCheck(
   return { ...record, sync };
 }
 
-/** Another check that ended while this one was under way knows better; and failures at the same time are one failure. */
-function isOvertaken({ at }: CheckPlan, before: HealthRow | undefined): boolean {
-  return before !== undefined && before.last_checked_at !== null && before.last_checked_at > at;
+/**
+ * Another check that ended while this one was under way knows better; and failures at the same time are one failure. A check
+ * that ends in the future was written down by a clock that was ahead: it says nothing.
+ */
+function isOvertaken({ at }: CheckPlan, before: HealthRow | undefined, now: Date): boolean {
+  const last = before?.last_checked_at ?? null;
+  return last !== null && last > at && last.getTime() <= now.getTime() + CLOCKS_DIFFER_MS;
 }
 
 async function saveModel(

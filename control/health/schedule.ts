@@ -5,11 +5,13 @@
 
 const JITTER_MIN_SECS = 1;
 const JITTER_MAX_SECS = 120;
+/** Ten years. An interval has no upper bound, dates have one. */
+export const INTERVAL_MAX_SECS = 315_360_000;
 
 /** The time of the next check, epoch ms. `fraction`: uniform in [0, 1). */
 export function nextCheckMs(nowMs: number, intervalSecs: number, fraction: number): number {
   const jitterSecs = Math.min(Math.max(intervalSecs / 10, JITTER_MIN_SECS), JITTER_MAX_SECS);
-  return nowMs + Math.round((intervalSecs + fraction * jitterSecs) * 1000);
+  return nowMs + Math.round((Math.min(intervalSecs, INTERVAL_MAX_SECS) + fraction * jitterSecs) * 1000);
 }
 
 /** A span of time in words for a message: `45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. */

@@ -3,6 +3,7 @@
  * it looks at side by side; the answer comes when all are done, and nothing is begun any longer once nobody waits for it.
  */
 import { asc } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelHealthBulk, ModelHealthDetail } from "../../../shared/schema/model-health.ts";
 import { models } from "../../db/schema/models.ts";
 import type { Prober } from "../../health/prober.ts";
@@ -35,12 +36,23 @@ export async function checkAllHealth(
       const sync = await checkOne(prober, id, signal);
       if (sync === null) continue; // removed meanwhile, or nobody waits any longer
       pending ||= sync === "pending";
-      found.set(id, await getHealth(ctx, id));
+      const detail = await unlessGone(getHealth(ctx, id));
+      if (detail !== null) found.set(id, detail);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   const checked = eligible.flatMap(({ id }) => found.get(id) ?? []);
   return { record: { checked, skipped: all.length - eligible.length }, sync: pending ? "pending" : "done" };
+}
+
+/** Null when the model is not there any longer. */
+async function unlessGone<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "not_found") return null;
+    throw error;
+  }
 }
 
 async function checkOne(

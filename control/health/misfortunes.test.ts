@@ -1,0 +1,113 @@
+/** What must not stop health checks: clocks that jump, odd figures, models and callers that are gone (decisions §10). */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Model } from "../../shared/schema/model.ts";
+import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
+import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
+import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
+import { waitFor } from "../../test/harness/wait-for.ts";
+import { checkAllHealth } from "../services/health/check-all-health.ts";
+import { Catalogs } from "./catalogs.ts";
+
+const DAY_MS = 86_400_000;
+/** An interval, its jitter and the tick that notices. */
+const ROUND_MS = 900_000 * 1.1 + 30_000;
+
+let scene: HealthScene;
+
+beforeAll(async () => {
+  scene = await startHealthScene();
+});
+afterEach(async () => {
+  await scene.clear();
+});
+afterAll(async () => {
+  await scene.close();
+});
+
+async function check(model: Model): Promise<ModelHealthDetail> {
+  return await scene.send("POST", `/models/${model.id}/health/check`);
+}
+
+describe("a clock that was ahead and is set back", () => {
+  it("leaves no model without checks, and drops none that is asked for", async () => {
+    const model = await scene.model({ health: { failure_threshold: 1 } });
+    scene.skip(DAY_MS);
+    scene.answers = { completions: { status: 401 } };
+    await scene.tick();
+    scene.skip(-DAY_MS);
+    scene.answers = {};
+    await scene.pass(ROUND_MS);
+    expect(await scene.summary(model)).toMatchObject({ status: "healthy", consecutive_failures: 0 });
+    scene.skip(DAY_MS);
+    await check(model);
+    scene.skip(-DAY_MS);
+    scene.answers = { completions: { status: 401 } };
+    expect((await check(model)).summary).toMatchObject({ status: "unhealthy" });
+  });
+});
+
+describe("an interval longer than time itself", () => {
+  it("does not keep a model from its check", async () => {
+    const model = await scene.model({ health: { check_interval_secs: Number.MAX_SAFE_INTEGER } });
+    await scene.tick();
+    expect(await scene.summary(model)).toMatchObject({ status: "healthy" });
+    await scene.pass(ROUND_MS);
+    expect(scene.upstream.asked).toHaveLength(1);
+  });
+});
+
+describe("a bulk check", () => {
+  it("passes over a model that is removed as soon as it was checked", async () => {
+    const [kept, gone] = [await scene.model(), await scene.model()];
+    const { ctx, prober } = scene.control;
+    const check: typeof prober.check = async (id, trigger, signal) => {
+      const sync = await prober.check(id, trigger, signal);
+      if (id === gone.id) await scene.control.request("DELETE", `/api/v1/models/${id}`);
+      return sync;
+    };
+    const { record } = await checkAllHealth(ctx, { check }, new AbortController().signal);
+    expect(record.checked.map(({ summary }) => summary.model_id)).toEqual([kept.id]);
+  });
+});
+
+describe("a catalog that two checks ask for at once", () => {
+  let upstream: HttpSink;
+  let nowMs = 0;
+  const read = async (catalogs: Catalogs, signal: AbortSignal): Promise<readonly string[] | null> =>
+    await catalogs.read({ apiBase: upstream.url, credential: null, timeoutMs: 5000, policy: undefined, signal });
+
+  beforeAll(async () => {
+    upstream = await startHttpSink();
+  });
+  afterAll(async () => {
+    await upstream.close();
+  });
+
+  it("is read for the one whose caller stays", async () => {
+    const catalogs = new Catalogs(() => nowMs);
+    const [left, stays] = [new AbortController(), new AbortController()];
+    upstream.answer = () => null;
+    const first = read(catalogs, left.signal).catch((error: Error) => error.message);
+    const second = read(catalogs, stays.signal);
+    await waitFor(
+      () => upstream.asked.length,
+      (asked) => asked === 1,
+    );
+    upstream.answer = () => ({ body: '{"data":[{"id":"m"}]}' });
+    left.abort();
+    expect([await first, await second]).toEqual(["cancelled", ["m"]]);
+    expect(await read(catalogs, stays.signal)).toEqual(["m"]);
+    expect(upstream.asked).toHaveLength(2);
+  });
+
+  it("is read anew when the clock was set back", async () => {
+    nowMs = DAY_MS;
+    const catalogs = new Catalogs(() => nowMs);
+    const { signal } = new AbortController();
+    upstream.answer = () => ({ body: '{"data":[{"id":"old"}]}' });
+    await read(catalogs, signal);
+    nowMs = 0;
+    upstream.answer = () => ({ body: '{"data":[{"id":"new"}]}' });
+    expect(await read(catalogs, signal)).toEqual(["new"]);
+  });
+});
