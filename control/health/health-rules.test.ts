@@ -11,6 +11,7 @@ import {
   verdictOfSilence,
   verdictOfStatus,
 } from "./classify.ts";
+import { excerptOf } from "./excerpt.ts";
 import { findingOf, findingOfEndpoints } from "./finding.ts";
 import type { Outcome } from "./health-state.ts";
 import { modelTypeOf, probeCall, silence } from "./probe-calls.ts";
@@ -121,6 +122,13 @@ describe("a probe", () => {
 
   it("has a message of at most 240 characters", () => {
     expect(findingOf("skipped", "x".repeat(500)).message).toHaveLength(240);
+  });
+});
+
+describe("an excerpt", () => {
+  it("is of at most 500 storable characters, whatever the credential", () => {
+    expect(excerptOf("a\u0000b", "  ")).toBe("a b");
+    expect(excerptOf(`${"x".repeat(499)}\u{1f600}`, null)).toBe(`${"x".repeat(499)}\ufffd`);
   });
 });
 

@@ -81,6 +81,20 @@ describe("a model", () => {
     expect(check?.response_excerpt).toHaveLength(500);
   });
 
+  it.each([
+    ["as it was sent, without the blanks around it", " sk-very-secret ", "sk-very-secret"],
+    ["within JSON", 'sk/"very"secret', JSON.stringify({ key: 'sk/"very"secret' })],
+    ["within JSON that escapes slashes", 'sk/"very"secret', '{"key":"sk\\/\\"very\\"secret"}'],
+    ["within an address", "sk/very+secret", "?key=sk%2Fvery%2Bsecret"],
+  ])("does not show the credential %s", async (_, api_key, body) => {
+    const model = await scene.model({ api_key });
+    scene.answers = { completions: { status: 401, body } };
+    await scene.tick();
+    const [check] = (await detail(model)).checks;
+    expect(check?.response_excerpt).toContain("[credential]");
+    expect(check?.response_excerpt).not.toContain("secret");
+  });
+
   it("without an address or endpoints is asked for at the default upstream", async () => {
     const model = await scene.model({ api_base: "" });
     await scene.tick();

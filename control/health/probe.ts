@@ -21,12 +21,12 @@ import {
   verdictOfSilence,
   verdictOfStatus,
 } from "./classify.ts";
+import { excerptOf } from "./excerpt.ts";
 import type { Finding } from "./finding.ts";
 import { type ModelType, type ProbeCall, probeCall } from "./probe-calls.ts";
 
 const ATTEMPTS = 3;
 const BACKOFF_MS = 100;
-const EXCERPT_MAX = 500;
 
 /** Raised by {@link probe} when its signal was given; nothing was found out. */
 export class ProbeCancelled extends Error {
@@ -194,13 +194,4 @@ function findingOf(
   const text = answer !== null && "text" in answer ? answer.text : null;
   const httpStatus = answer !== null && "status" in answer ? answer.status : null;
   return { outcome, message, latencyMs, httpStatus, excerpt: text === null ? null : excerptOf(text, credential) };
-}
-
-/** Without what a database cannot hold, and without the credential: some upstreams repeat the one that they refuse. */
-function excerptOf(text: string, credential: string | null): string {
-  const shown = credential === null ? text : text.replaceAll(credential, "[credential]");
-  return shown
-    .replace(/\p{Cc}+/gu, " ")
-    .slice(0, EXCERPT_MAX)
-    .toWellFormed();
 }

@@ -1,0 +1,22 @@
+/**
+ * What is shown of an upstream's answer (decisions §10.1): its beginning, without what a database cannot hold, and without
+ * the credential, which some upstreams repeat when they refuse it. Pure.
+ */
+
+const EXCERPT_MAX = 500;
+
+/** At most 500 characters of an answer. */
+export function excerptOf(text: string, credential: string | null): string {
+  return spellingsOf(credential?.trim() ?? "")
+    .reduce((shown, spelling) => shown.replaceAll(spelling, "[credential]"), text)
+    .replace(/\p{Cc}+/gu, " ")
+    .slice(0, EXCERPT_MAX)
+    .toWellFormed();
+}
+
+/** A secret as it may stand in a text, in JSON, in JSON whose slashes are escaped, and in an address. Blanks around it are not sent. */
+function spellingsOf(secret: string): readonly string[] {
+  if (secret === "") return [];
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  return [...new Set([secret, inJson, inJson.replaceAll("/", "\\/"), encodeURIComponent(secret)])];
+}
