@@ -25,6 +25,13 @@ afterAll(async () => {
   await scene.close();
 });
 
+/** A model that there has been for longer than an interval. */
+async function known(fields: Readonly<Record<string, unknown>> = {}): Promise<Model> {
+  const model = await scene.model(fields);
+  scene.skip(2 * INTERVAL_MS);
+  return model;
+}
+
 /** A request of a model that ended `agoMs` ago and took a second. */
 async function served(model: Model, agoMs: number, change: Partial<UsageRow> = {}): Promise<void> {
   const row = { model: model.model_name, upstream_status: 200, total_ms: 1000, ...change };
@@ -39,7 +46,7 @@ const probes = (): number => scene.upstream.asked.length;
 
 describe("a request that was served", () => {
   it("within the interval settles every kind of check, without a call", async () => {
-    const model = await scene.model();
+    const model = await known();
     await served(model, INTERVAL_MS - 5000);
     const at = new Date(scene.nowMs() - INTERVAL_MS + 5000).toISOString();
     const proof = { status: "healthy", message: `served a request at ${at}`, latency_ms: 1000, http_status: 200 };
@@ -60,14 +67,14 @@ describe("a request that was served", () => {
     ["was a probe", 1000, { request_type: "health_probe" }],
     ["was a benchmark", 1000, { request_type: "benchmark" }],
   ])("proves nothing when it %s", async (_what, agoMs, change) => {
-    const model = await scene.model();
+    const model = await known();
     await served(model, agoMs, change);
     expect(await checked(model)).toMatchObject({ message: "http 200" });
     expect(probes()).toBe(1);
   });
 
   it("proves nothing when it began before the model was last found unwell, or was another upstream's", async () => {
-    const model = await scene.model();
+    const model = await known();
     scene.answers = { completions: { status: 500 } };
     expect(await checked(model)).toMatchObject({ status: "degraded" });
     await scene.pass(500);
@@ -81,8 +88,16 @@ describe("a request that was served", () => {
     expect(await checked(model)).toMatchObject({ status: "degraded" });
   });
 
+  it("proves nothing of a model that got the name later", async () => {
+    const gone = await known();
+    await served(gone, 5000);
+    await scene.control.request("DELETE", `/api/v1/models/${gone.id}`);
+    const model = await scene.model({ model_name: gone.model_name, api_base: "http://127.0.0.1:9/v1" });
+    expect(await checked(model)).toMatchObject({ status: "unhealthy", message: "no answer: connect failed" });
+  });
+
   it("says nothing of endpoints, which are called all the same", async () => {
-    const model = await scene.model({ api_base: "" });
+    const model = await known({ api_base: "" });
     await scene.endpoint(model, "a", `${scene.upstream.url}/v1`);
     await served(model, 1000);
     expect(await checked(model)).toMatchObject({ message: expect.stringMatching(/^served/) });
