@@ -1,20 +1,11 @@
 /**
- * The Ledger's disk: commits, the applied sequences, a few counters. One SQLite row per group commit, because rows
- * written are what this platform bills. Opens at a stored schema version and rebuilds the log's index from what it finds.
+ * The Ledger's disk: commits, the applied sequences, a few counters. Rows written are what this platform bills, indexes and
+ * deletions among them, so that a group commit is one row: its key names its segment, it carries the sequence of its batch,
+ * and that a segment was shipped is one row for all of it. Opens at a stored schema version and rebuilds the log's index
+ * from what it finds.
  */
 import type { LogEffect, LogIndex, LogLine } from "../domain/custody/ledger-log.ts";
-
-const SCHEMA_VERSION = 1;
-
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS commits (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, segment INTEGER NOT NULL, bytes INTEGER NOT NULL,
-    orphan INTEGER NOT NULL, lines TEXT NOT NULL, shipped_at INTEGER
-  );
-  CREATE INDEX IF NOT EXISTS commits_segment ON commits (segment);
-  CREATE TABLE IF NOT EXISTS applied (source TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL);
-  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-`;
+import { LEDGER_SCHEMA, migrateLedger, SEGMENT_SPAN } from "./ledger-schema.ts";
 
 /** A commit as it is sent: lines of JSON, and whether they have to be checked against the store first. */
 export interface StoredCommit {
@@ -22,19 +13,28 @@ export interface StoredCommit {
   readonly lines: readonly string[];
 }
 
+type Effect<Type extends LogEffect["type"]> = Extract<LogEffect, { readonly type: Type }>;
+
+/** Sequences outlive the commits that carried them: a batch may be sent again after it was shipped. */
+const KEEP_APPLIED = `
+  INSERT INTO applied (source, sequence, at)
+  SELECT source, MAX(sequence), ? FROM commits WHERE id >= ? AND id < ? AND source IS NOT NULL GROUP BY source
+  ON CONFLICT (source) DO UPDATE SET sequence = MAX(sequence, excluded.sequence), at = excluded.at
+`;
+
 export class LedgerStore {
   readonly #storage: DurableObjectStorage;
+  /** Key of the newest commit there ever was in the log as it stands. */
+  #lastId: number;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     storage.transactionSync(() => {
-      storage.sql.exec(SCHEMA);
-      const version = Number(this.#meta("schema") ?? SCHEMA_VERSION);
-      if (version > SCHEMA_VERSION)
-        throw new Error(`ledger storage has schema ${version}, newer than ${SCHEMA_VERSION}`);
-      this.#setMeta("schema", String(SCHEMA_VERSION));
+      migrateLedger(storage.sql);
+      storage.sql.exec(LEDGER_SCHEMA);
       if (this.#meta("instance") === null) this.#setMeta("instance", crypto.randomUUID());
     });
+    this.#lastId = storage.sql.exec<{ id: number | null }>("SELECT MAX(id) AS id FROM commits").one().id ?? 0;
   }
 
   /** Sets this storage apart from any earlier one of the same name, so that deduplication tokens never repeat. */
@@ -46,11 +46,14 @@ export class LedgerStore {
     const openSegment = Number(this.#meta("open_segment") ?? 1);
     const pending = this.#storage.sql
       .exec<{ segment: number; bytes: number }>(
-        "SELECT segment, SUM(bytes) AS bytes FROM commits WHERE shipped_at IS NULL GROUP BY segment ORDER BY segment",
+        `SELECT id / ${SEGMENT_SPAN} AS segment, SUM(bytes) AS bytes FROM commits
+         WHERE id / ${SEGMENT_SPAN} NOT IN (SELECT segment FROM shipped) GROUP BY 1 ORDER BY 1`,
       )
       .toArray();
     const applied = this.#storage.sql.exec<{ source: string; sequence: number }>(
-      "SELECT source, sequence FROM applied",
+      `SELECT source, MAX(sequence) AS sequence FROM
+         (SELECT source, sequence FROM applied UNION ALL SELECT source, sequence FROM commits WHERE source IS NOT NULL)
+       GROUP BY source`,
     );
     return {
       openSegment,
@@ -63,30 +66,45 @@ export class LedgerStore {
 
   /** Carries out effects in one transaction. */
   apply(effects: readonly LogEffect[], nowMs: number): void {
+    const applied = effects.find((effect) => effect.type === "applied");
+    const carrier = applied === undefined ? undefined : effects.findLast((effect) => effect.type === "commit");
     this.#storage.transactionSync(() => {
-      for (const effect of effects) this.#one(effect, nowMs);
+      for (const effect of effects) {
+        if (effect.type === "commit") this.#commit(effect, effect === carrier ? applied : undefined);
+        else if (effect !== applied || carrier === undefined) this.#one(effect, nowMs);
+      }
     });
   }
 
   commitsOf(segment: number): readonly StoredCommit[] {
     return this.#storage.sql
       .exec<{ orphan: number; lines: string }>(
-        "SELECT orphan, lines FROM commits WHERE segment = ? ORDER BY id",
-        segment,
+        "SELECT orphan, lines FROM commits WHERE id >= ? AND id < ? ORDER BY id",
+        segment * SEGMENT_SPAN,
+        (segment + 1) * SEGMENT_SPAN,
       )
       .toArray()
       .map((entry) => ({ orphan: entry.orphan === 1, lines: entry.lines.split("\n") }));
   }
 
   markShipped(segment: number, nowMs: number): void {
-    this.#storage.sql.exec("UPDATE commits SET shipped_at = ? WHERE segment = ?", nowMs, segment);
+    this.#storage.sql.exec("INSERT OR REPLACE INTO shipped (segment, at) VALUES (?, ?)", segment, nowMs);
   }
 
   /** Removes what was shipped, and sources that were silent, before the given time. True when commits went. */
   prune(beforeMs: number): boolean {
-    const removed = this.#storage.sql.exec("DELETE FROM commits WHERE shipped_at < ?", beforeMs).rowsWritten > 0;
-    this.#storage.sql.exec("DELETE FROM applied WHERE at < ?", beforeMs - 3_600_000);
-    return removed;
+    const { sql } = this.#storage;
+    const old = sql.exec<{ segment: number }>("SELECT segment FROM shipped WHERE at < ?", beforeMs).toArray();
+    this.#storage.transactionSync(() => {
+      for (const { segment } of old) {
+        const range = [segment * SEGMENT_SPAN, (segment + 1) * SEGMENT_SPAN];
+        sql.exec(KEEP_APPLIED, beforeMs, ...range);
+        sql.exec("DELETE FROM commits WHERE id >= ? AND id < ?", ...range);
+        sql.exec("DELETE FROM shipped WHERE segment = ?", segment);
+      }
+    });
+    sql.exec("DELETE FROM applied WHERE at < ?", beforeMs - 3_600_000);
+    return old.length > 0;
   }
 
   /** Every orphan row in the log, shipped lately or not. */
@@ -99,7 +117,7 @@ export class LedgerStore {
 
   /** True when shipped segments still wait for their removal. */
   hasShipped(): boolean {
-    return this.#storage.sql.exec("SELECT 1 FROM commits WHERE shipped_at IS NOT NULL LIMIT 1").toArray().length > 0;
+    return this.#storage.sql.exec("SELECT 1 FROM shipped LIMIT 1").toArray().length > 0;
   }
 
   /** True when the log still holds the row of this request, shipped lately or not. */
@@ -110,18 +128,22 @@ export class LedgerStore {
     );
   }
 
-  #one(effect: LogEffect, nowMs: number): void {
+  #commit(effect: Effect<"commit">, applied: Effect<"applied"> | undefined): void {
+    this.#lastId = Math.max(this.#lastId + 1, effect.segment * SEGMENT_SPAN);
+    this.#storage.sql.exec(
+      "INSERT INTO commits (id, bytes, orphan, source, sequence, lines) VALUES (?, ?, ?, ?, ?, ?)",
+      this.#lastId,
+      effect.bytes,
+      effect.orphan ? 1 : 0,
+      applied?.source ?? null,
+      applied?.sequence ?? null,
+      joinLines(effect.lines),
+    );
+  }
+
+  #one(effect: Exclude<LogEffect, Effect<"commit">>, nowMs: number): void {
     const { sql } = this.#storage;
     switch (effect.type) {
-      case "commit":
-        sql.exec(
-          "INSERT INTO commits (segment, bytes, orphan, lines) VALUES (?, ?, ?, ?)",
-          effect.segment,
-          effect.bytes,
-          effect.orphan ? 1 : 0,
-          joinLines(effect.lines),
-        );
-        return;
       case "open":
         this.#setMeta("open_segment", String(effect.segment));
         return;

@@ -80,7 +80,7 @@ describe("Ledger", () => {
     await stub.status();
     await runInDurableObject(stub, (_ledger, state) => {
       state.storage.sql.exec(
-        "WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 40) INSERT INTO commits (segment, bytes, orphan, lines) SELECT at, 1, 0, '{}' FROM n",
+        "WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 40) INSERT INTO commits (id, bytes, orphan, lines) SELECT at * 1048576, 1, 0, '{}' FROM n",
       );
       state.storage.sql.exec("INSERT INTO meta (name, value) VALUES ('open_segment', '41')");
     });

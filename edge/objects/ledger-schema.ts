@@ -1,0 +1,43 @@
+/**
+ * Tables of the Ledger's disk and the way from an earlier shape to this one. The key of a commit is its segment times
+ * SEGMENT_SPAN and its place in it: no index and no counter has to be written besides.
+ */
+
+const VERSION = 2;
+
+/** More commits than a segment of 256 KiB can have. */
+export const SEGMENT_SPAN = 2 ** 20;
+
+export const LEDGER_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS commits (
+    id INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, orphan INTEGER NOT NULL,
+    source TEXT, sequence INTEGER, lines TEXT NOT NULL
+  );
+  CREATE TABLE IF NOT EXISTS shipped (segment INTEGER PRIMARY KEY, at INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS applied (source TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+  INSERT INTO meta (name, value) VALUES ('schema', '${VERSION}') ON CONFLICT (name) DO NOTHING;
+`;
+
+const FROM_1 = `
+  ALTER TABLE commits RENAME TO commits_1;
+  DROP INDEX IF EXISTS commits_segment;
+  ${LEDGER_SCHEMA}
+  INSERT INTO commits (id, bytes, orphan, lines)
+    SELECT segment * ${SEGMENT_SPAN} + ROW_NUMBER() OVER (PARTITION BY segment ORDER BY id) - 1, bytes, orphan, lines
+    FROM commits_1;
+  INSERT INTO shipped (segment, at)
+    SELECT segment, MAX(shipped_at) FROM commits_1 WHERE shipped_at IS NOT NULL GROUP BY segment;
+  DROP TABLE commits_1;
+  UPDATE meta SET value = '${VERSION}' WHERE name = 'schema';
+`;
+
+/** Brings an older disk to this shape, within the caller's transaction. Throws Error for one that is newer. */
+export function migrateLedger(sql: SqlStorage): void {
+  const known = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'").toArray().length > 0;
+  if (!known) return;
+  const [stored] = sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = 'schema'").toArray();
+  const version = Number(stored?.value ?? VERSION);
+  if (version > VERSION) throw new Error(`ledger storage has schema ${version}, newer than ${VERSION}`);
+  if (version === 1) sql.exec(FROM_1);
+}
