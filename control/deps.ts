@@ -54,6 +54,8 @@ export interface Deps {
   readonly syncAtStart: () => Promise<void>;
   readonly app: Api;
   readonly prober: Prober;
+  /** Says to what a request has under way that the service ends. */
+  readonly end: () => void;
   readonly metrics: Hono;
   readonly jobs: readonly Job[];
   /** Is told of each of their runs. */
@@ -180,6 +182,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     nowMs: () => performance.now(),
     log,
   });
+  const ending = new AbortController();
   const app = createApp({
     adminToken: env.adminToken,
     internalToken: env.internalToken,
@@ -189,6 +192,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     store,
     resync,
     prober: health.prober,
+    ending: ending.signal,
     cell: env.cell,
     upstreamBaseUrl: env.upstreamBaseUrl,
     usageRetentionDays: env.usageRetentionDays,
@@ -197,7 +201,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs });
-  return { connection, analytics, prepare, syncAtStart, app, metrics, jobs, leases, runs, prober: health.prober };
+  const end = (): void => ending.abort();
+  return { connection, analytics, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober: health.prober };
 }
 
 /** Every replica looks for models that are due: they share them by row locks. */

@@ -45,6 +45,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
     if (ending) return;
     ending = true;
     setTimeout(() => process.exit(0), env.drainMs).unref();
+    deps.end();
     await Promise.all([deps.prober.stop(), close(admin), close(metrics)]);
     await stopJobs();
     await stopLeases();

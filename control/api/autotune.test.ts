@@ -143,6 +143,25 @@ describe("auto-tune", () => {
     }
   });
 
+  it("ends with the service", async () => {
+    const ending = await startControl();
+    try {
+      upstream.answer = () => null;
+      const body = { model_name: "ending", api_base: `${upstream.url}/v1` };
+      const { id } = (await (await ending.request("POST", "/api/v1/models", body)).json()) as Model;
+      const running = ending.request("POST", `/api/v1/models/${id}/autotune`, { target_p99_ms: 600_000 });
+      await waitFor(
+        () => upstream.asked.length,
+        (asked) => asked === 1,
+      );
+      ending.end();
+      expect(await (await running).json()).toMatchObject({ knee_reason: "no_data", steps: [] });
+      expect(await ending.connection.db.select().from(jobs)).toEqual([]);
+    } finally {
+      await ending.close();
+    }
+  });
+
   it("runs once at a time per model, and ends when its caller leaves", async () => {
     upstream.answer = () => null;
     const [probed, other] = [await model(), await model()];

@@ -12,18 +12,18 @@ import type { Api, ApiDeps } from "./types.ts";
 const tag = "Models";
 const at = "/api/v1/models/{id}/autotune";
 
-export function autotuneRoutes(app: Api, { upstreamBaseUrl }: ApiDeps): void {
+export function autotuneRoutes(app: Api, { upstreamBaseUrl, ending }: ApiDeps): void {
   endpoint(app, {
     method: "post",
     path: at,
     summary: "Find the capacity of a model by real load on its upstream; changes nothing",
     description:
-      "Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds straight at the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves. One at a time per model: another is 409 `autotune_running`.",
+      "Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds straight at the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves or the service ends. One at a time per model: another is 409 `autotune_running`.",
     tag,
     body: autotuneSchema,
     answer: autotuneReportSchema,
     handler: async (c) => {
-      const options = { upstreamBaseUrl, caller: c.req.raw.signal };
+      const options = { upstreamBaseUrl, caller: AbortSignal.any([c.req.raw.signal, ending]) };
       return written(c, await autotuneModel(c.var.ctx, pathId(c), await jsonBody(c), options));
     },
   });

@@ -21,6 +21,8 @@ export interface ApiDeps {
   readonly store: KeyStore;
   readonly resync: Resync;
   readonly prober: Pick<Prober, "check">;
+  /** Aborted when the service ends: what takes its time comes to an end. */
+  readonly ending: AbortSignal;
   /** The control service's own cell. */
   readonly cell: string;
   /** Upstream of models without an address. */

@@ -449,7 +449,7 @@ export interface paths {
         put?: never;
         /**
          * Find the capacity of a model by real load on its upstream; changes nothing
-         * @description Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds straight at the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves. One at a time per model: another is 409 `autotune_running`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
+         * @description Chat and embedding models only. Sends up to 20,000 requests in up to 60 seconds straight at the upstream, which consumes tokens there: concurrency 1, 2, 4 ... up to `max_concurrency`, 2.5 seconds each, until p99 passes `target_p99_ms` (or a tenth fails), throughput gains less than 7 %, or the ladder ends. Ends when the caller leaves or the service ends. One at a time per model: another is 409 `autotune_running`. Recorded in the audit log; in force in every cell when it is answered, unless `x-gateway-sync` says otherwise.
          */
         post: operations["postModelsIdAutotune"];
         delete?: never;

@@ -60,6 +60,8 @@ export interface TestControl {
   readonly cell: { readonly items: RevItem[]; readonly changes: Change[]; fail: boolean };
   /** Sends a request with the admin token and a JSON body. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** Says to what a request has under way that the service ends. */
+  end(): void;
   /** Stops and starts the key-value store's listener. */
   stopStore(): Promise<void>;
   readonly places: Places;
@@ -125,6 +127,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     log,
   });
   const resync = new Resync(connection.db, store, publisher, log);
+  const ending = new AbortController();
   const app = createApp({
     adminToken: ADMIN_TOKEN,
     internalToken: INTERNAL_TOKEN,
@@ -134,6 +137,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
     store,
     resync,
     prober,
+    ending: ending.signal,
     cell: "local",
     upstreamBaseUrl: "http://127.0.0.1:9",
     usageRetentionDays: 180,
@@ -157,6 +161,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
         headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...headers },
         ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       }),
+    end: () => ending.abort(),
     stopStore: async () => await places.stopStore(),
     places,
     close: async () => {

@@ -1,7 +1,7 @@
 /**
  * Finds out by real load how many requests at once a model's upstream serves well (decisions §11.1). It recommends and
  * changes nothing; what it sends passes no admission and leaves no usage row. One run at a time per model over all replicas,
- * which ends after 60 seconds or when its caller leaves.
+ * which ends after 60 seconds, when its caller leaves or when the service ends.
  */
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
@@ -31,7 +31,7 @@ const CHAT_MAX_TOKENS = 8;
 export interface AutotuneOptions {
   /** Where models without an address go. */
   readonly upstreamBaseUrl: string;
-  /** Aborted when the caller leaves. */
+  /** Aborted when the caller leaves, or the service ends. */
   readonly caller: AbortSignal;
 }
 
