@@ -46,6 +46,17 @@ describe("the tables", () => {
     ).toEqual([{ requests: 2, success: 1, errors: 1, tokens: 12 }]);
   });
 
+  it("remember as many inserts as busy ledgers make while one tries again", async () => {
+    const tables = await ledger.store.rows<{ engine_full: string }>(
+      "SELECT engine_full FROM system.tables WHERE database = {db:String} AND engine LIKE '%MergeTree'",
+      { db: ledger.db },
+    );
+    const windows = tables.map(
+      ({ engine_full }) => /non_replicated_deduplication_window = (\d+)/.exec(engine_full)?.[1],
+    );
+    expect(windows).toEqual(["10000", "10000", "10000"]);
+  });
+
   it("fold names that are not registered into one row of the rollup, in a folder from before too", async () => {
     const columns = "toDate(ts) AS day, tenant_id, key_id, model, count() AS requests";
     await ledger.run(
