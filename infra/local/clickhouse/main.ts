@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { watchParent } from "../watch-parent.ts";
 import { startClickhouseBridge } from "./bridge.ts";
 import { openEngine } from "./engine.ts";
+import { forgetUnfinishedInserts } from "./unfinished-inserts.ts";
 
 const SESSIONS = 3;
 
@@ -20,6 +21,8 @@ if (folder === undefined || !password) {
 }
 try {
   mkdirSync(folder, { recursive: true });
+  const forgotten = forgetUnfinishedInserts(folder);
+  if (forgotten > 0) process.stderr.write(`clickhouse: ${forgotten} inserts were cut off; they are awaited again\n`);
   const engine = openEngine(folder, SESSIONS);
   const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\``;
   await engine.run({ sql, data: undefined, database: "default", format: "TabSeparated", settings: {}, params: {} });
