@@ -22,7 +22,7 @@ if (folder === undefined || !password) {
 try {
   mkdirSync(folder, { recursive: true });
   const forgotten = forgetUnfinishedInserts(folder);
-  if (forgotten > 0) process.stderr.write(`clickhouse: ${forgotten} inserts were cut off; they are awaited again\n`);
+  if (forgotten > 0) process.stdout.write(`${forgotten} inserts were cut off; they are awaited again\n`);
   const engine = openEngine(folder, SESSIONS);
   const sql = `CREATE DATABASE IF NOT EXISTS \`${database}\``;
   await engine.run({ sql, data: undefined, database: "default", format: "TabSeparated", settings: {}, params: {} });
