@@ -70,6 +70,27 @@ describe("a bulk check", () => {
   });
 });
 
+describe("a check that is under way", () => {
+  it.each([
+    ["checks are turned off", { checks_enabled: false }],
+    ["maintenance begins", { maintenance_until: "2999-01-01T00:00:00Z" }],
+  ])("takes no endpoint out of rotation and tells nobody once %s", async (_, config) => {
+    const model = await scene.model({ api_base: "", health: { failure_threshold: 1 } });
+    await scene.endpoint(model, "a", `${scene.upstream.url}/v1`);
+    scene.answers = { completions: null };
+    await scene.control.prober.run();
+    await waitFor(
+      () => scene.upstream.asked.length,
+      (asked) => asked > 0,
+    );
+    await scene.send("PUT", `/models/${model.id}/health/config`, config);
+    await scene.control.prober.idle();
+    expect(await scene.send("GET", `/models/${model.id}/endpoints`)).toMatchObject([{ health_status: "unknown" }]);
+    expect(await scene.summary(model)).toMatchObject({ consecutive_failures: 0, alert_state: "ok" });
+    expect(scene.alerts(model)).toEqual([]);
+  });
+});
+
 describe("a catalog that two checks ask for at once", () => {
   let upstream: HttpSink;
   let nowMs = 0;

@@ -11,7 +11,7 @@ import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
 import { type HealthRow, type ModelRow, modelHealth, modelHealthChecks, models } from "../db/schema/models.ts";
 import type { VerbContext } from "../services/context.ts";
 import { type Journal, write } from "../services/write.ts";
-import type { CheckPlan, Trigger } from "./check-plan.ts";
+import { type CheckPlan, refusalOf, type Trigger } from "./check-plan.ts";
 import type { Finding } from "./finding.ts";
 import { columnsOf, provesNothingBefore, seenColumns, stateOf } from "./health-columns.ts";
 import { type HealthRules, stepHealth } from "./health-state.ts";
@@ -81,6 +81,7 @@ export async function saveCheck(
       },
     };
     if (SUBJECT.some((field) => model[field] !== plan.model[field])) return NOTHING;
+    if (isCalledOff({ ...plan, model }, result, trigger, now)) return NOTHING;
     const [before] = await tx.select().from(modelHealth).where(eq(modelHealth.model_id, model.id)).for("update");
     if (isOvertaken(plan, before, now)) return NOTHING;
     const own = await saveModel(saving, model, plan.health, before, result.model);
@@ -98,6 +99,14 @@ export async function saveCheck(
 function isOvertaken({ at }: CheckPlan, before: HealthRow | undefined, now: Date): boolean {
   const last = before?.last_checked_at ?? null;
   return last !== null && last > at && last.getTime() <= now.getTime() + CLOCKS_DIFFER_MS;
+}
+
+/**
+ * Upstreams were asked, but by now none would be: checks were turned off meanwhile, or maintenance has begun. What was found
+ * would stay, with nobody to look again.
+ */
+function isCalledOff(plan: CheckPlan, { model }: CheckResult, trigger: Trigger, now: Date): boolean {
+  return model.outcome !== "skipped" && model.outcome !== "disabled" && refusalOf(plan, trigger, now) !== null;
 }
 
 async function saveModel(
