@@ -36,6 +36,28 @@ describe("the usage of a body", () => {
     expect(scan(`{"prompt_tokens":1}${"x".repeat(TAIL_BYTES)}`, 1000).usage()).toBeNull();
   });
 
+  it("is the same however large the pieces are, also when the input is reported in the first bytes alone", () => {
+    const body = (padding: number): string =>
+      `{"usage":{"input_tokens":11,"output_tokens":1}}${"x".repeat(padding)}{"usage":{"output_tokens":22}}`;
+    fc.assert(
+      fc.property(
+        fc.integer({ min: TAIL_BYTES, max: 5 * TAIL_BYTES }),
+        fc.array(fc.integer({ min: 1, max: 3 * TAIL_BYTES }), { minLength: 1, maxLength: 8 }),
+        (padding, sizes) => {
+          const bytes = new TextEncoder().encode(body(padding));
+          const usage = new UsageScan();
+          for (let at = 0, piece = 0; at < bytes.byteLength; piece += 1) {
+            const size = sizes[piece % sizes.length] ?? 1;
+            usage.push(bytes.subarray(at, at + size));
+            at += size;
+          }
+          expect(usage.usage()).toEqual({ inputTokens: 11, outputTokens: 22 });
+          expect(usage.bytes).toBe(bytes.byteLength);
+        },
+      ),
+    );
+  });
+
   it("takes the input from the first event when the last ones report output alone", () => {
     const text = `{"usage":{"input_tokens":11,"output_tokens":1}}${"x".repeat(50_000)}{"usage":{"output_tokens":22}}`;
     for (const size of [1, 1000, 60_000])

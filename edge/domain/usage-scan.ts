@@ -30,7 +30,7 @@ export class UsageScan {
 
   push(chunk: Uint8Array): void {
     this.#bytes += chunk.byteLength;
-    if (chunk.byteLength > this.#kept.byteLength - this.#end) this.#makeRoom(chunk);
+    if (chunk.byteLength > Math.min(this.#kept.byteLength - this.#end, TAIL_BYTES)) this.#makeRoom(chunk);
     const tail = chunk.subarray(Math.max(0, chunk.byteLength - TAIL_BYTES));
     this.#kept.set(tail, this.#end);
     this.#end += tail.byteLength;
@@ -55,7 +55,7 @@ export class UsageScan {
   /** Room for the end of the chunk: what the tail does not need goes, then the room grows. */
   #makeRoom(chunk: Uint8Array): void {
     const coming = Math.min(chunk.byteLength, TAIL_BYTES);
-    if (this.#end + chunk.byteLength > KEPT_MAX_BYTES) {
+    if (coming < chunk.byteLength || this.#end + coming > KEPT_MAX_BYTES) {
       this.#head ??= headOf(this.#kept.subarray(0, this.#end), chunk);
       const still = Math.min(this.#end, TAIL_BYTES - coming);
       this.#kept.copyWithin(0, this.#end - still, this.#end);
