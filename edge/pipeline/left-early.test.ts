@@ -38,4 +38,21 @@ describe("a client that leaves", () => {
     const estimate = world.asks[0]?.costTokens;
     expect(world.permit.settlement).toMatchObject({ actualTokens: estimate, row: { status_code: 499 } });
   });
+
+  it("while a small answer is read gets none of it, and is billed what the answer reports", async () => {
+    const world = new World();
+    const client = new AbortController();
+    const body = new TextEncoder().encode('{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}');
+    const pull = (controller: ReadableByteStreamController): void => {
+      client.abort();
+      controller.enqueue(body.slice());
+      controller.close();
+      controller.byobRequest?.respond(0);
+    };
+    const headers = { "content-type": "application/json", "content-length": String(body.byteLength) };
+    world.upstream = async () => new Response(new ReadableStream({ type: "bytes", pull }), { headers });
+    await run(world.received({ signal: client.signal }));
+    await world.settled();
+    expect(world.permit.settlement).toMatchObject({ actualTokens: 7, row: { status_code: 499, total_tokens: 7 } });
+  });
 });

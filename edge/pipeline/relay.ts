@@ -86,7 +86,7 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
   if (taken instanceof Uint8Array) {
     onUpstream(taken);
     capture?.push(taken);
-    finish("complete");
+    finish(stop.clientGone ? "gone" : "complete");
     return new Response(taken, { status, headers });
   }
   const job: RelayJob = {

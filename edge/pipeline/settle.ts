@@ -58,7 +58,7 @@ export class Settler {
   /** Gives the permit up without a word: the Cell settles it, at the estimate when the upstream was called. */
   abandon(): void {
     if (this.#ended) return;
-    this.#ended = true;
+    this.#over();
     tellEnd(this.#call, rowOf(this.#call, { statusCode: 500, admission: this.#slot.grant.admission }));
     this.#permit[Symbol.dispose]();
     this.#finished.resolve();
