@@ -179,6 +179,36 @@ describe("a stream", () => {
   });
 });
 
+describe("a stream that is faster than its pieces are worth a look each", () => {
+  it.each([
+    [{}, 0],
+    [{ stream_options: { include_usage: true } }, 1],
+  ])("arrives whole and is billed as reported (%j)", async (body, usageEvents) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=400,pace=1");
+    const response = await fixture.gateway.chat(minted, { stream: true, body });
+    const data = dataOf(await response.text());
+    expect(data.filter((event) => event.includes('"delta"')).map((event) => /w\d+/.exec(event)?.[0])).toEqual(
+      Array.from({ length: 400 }, (_, at) => `w${at}`),
+    );
+    expect([data.length, data.at(-1)]).toEqual([400 + usageEvents + 1, "[DONE]"]);
+    const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect(row).toMatchObject({ status_code: 200, input_tokens: 11, output_tokens: 22 });
+  });
+
+  it("ends at its upstream when the client leaves", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=20000,pace=1");
+    const controller = new AbortController();
+    const response = await fixture.gateway.chat(minted, { stream: true, signal: controller.signal });
+    const reader = response.body?.getReader();
+    for (let bytes = 0; bytes < 20_000; ) bytes += (await reader?.read())?.value?.byteLength ?? 0;
+    controller.abort();
+    await waitFor(
+      () => fixture.upstream.seen(minted.mark)[0]?.cutOff,
+      (cut) => cut === true,
+    );
+  });
+});
+
 describe("a client that leaves", () => {
   it.each([{}, { stream_options: { include_usage: true } }])(
     "stops its upstream within two chunks (%j)",
