@@ -180,7 +180,7 @@ it("every promised row is there once, when the runtime is killed while the store
   const minted = await gateway.mint(upstream.url, "delay=20");
   store.set("local", "away");
   const load = startLoad(gateway, minted, CLIENTS);
-  await load.more(ENOUGH);
+  await load.promised(ENOUGH);
   const before = { pid: stack.parts.get("workerd")?.pid ?? 0, killedAt: Date.now() };
   process.kill(before.pid, "SIGKILL");
   await waitFor(

@@ -81,7 +81,7 @@ describe("a part of the stack that is killed under load loses no row and doubles
   it("with its slots free: the runtime", async () => {
     const minted = await gateway.mint(upstream.url);
     const load = startLoad(gateway, minted, CLIENTS);
-    await load.more(ENOUGH);
+    await load.promised(ENOUGH);
     const killedAt = Date.now();
     await kill("workerd");
     const backAt = Date.now();
@@ -103,7 +103,7 @@ describe("the whole stack", () => {
     const gateway = new Gateway(first);
     const minted = await gateway.mint(upstream.url);
     const load = startLoad(gateway, minted, CLIENTS);
-    await load.more(3 * ENOUGH);
+    await load.promised(ENOUGH);
     const killedAt = Date.now();
     await first.end("SIGKILL");
     await waitFor(

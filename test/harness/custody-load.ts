@@ -8,6 +8,9 @@ import { tellFault } from "./fault-table.ts";
 import type { Gateway, Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
 
+/** Who dies with a row in its hands owes only what it has had for longer (decisions §23.5). */
+const PROMISED_AFTER_MS = 1000;
+
 /** A request that a client got the whole answer of. */
 export interface Ended {
   readonly requestId: string;
@@ -23,6 +26,8 @@ export interface Load {
   readonly others: ReadonlySet<number>;
   /** Resolves when so many more requests have ended. */
   more(count: number): Promise<void>;
+  /** Resolves when so many have ended long enough ago that a kill from now on owes their rows. */
+  promised(count: number): Promise<void>;
   /** Ends the clients; resolves when the last answer is there. */
   stop(): Promise<readonly Ended[]>;
 }
@@ -66,6 +71,13 @@ export function startLoad(
         60_000,
       );
     },
+    promised: async (count) => {
+      await waitFor(
+        () => ended.filter(({ atMs }) => isPromised(atMs, Date.now())).length,
+        (owed) => owed >= count,
+        60_000,
+      );
+    },
     stop: async () => {
       stopped = true;
       await Promise.all(running);
@@ -85,9 +97,6 @@ export interface Accounting {
   readonly aside?: number;
 }
 
-/** Who dies with a row in its hands owes only what it has had for longer (decisions §23.5). */
-const PROMISED_AFTER_MS = 1000;
-
 /** Whether an answer that ended at a time must have its row, although what served it was killed and came back. */
 export function isPromised(atMs: number, killedAtMs: number, backAtMs = Number.POSITIVE_INFINITY): boolean {
   return atMs < killedAtMs - PROMISED_AFTER_MS || atMs > backAtMs;
@@ -97,20 +106,20 @@ export function isPromised(atMs: number, killedAtMs: number, backAtMs = Number.P
 export async function account(given: Accounting): Promise<void> {
   const { fault, gateway, minted, load, expected = () => true, dropped = 0, aside = 0 } = given;
   const ids = load.ended.filter(expected).map((each) => each.requestId);
-  const rows = await waitFor(
-    async () => await gateway.requestIds(minted.tenant.id),
-    (found) => {
-      const known = new Set(found);
-      return ids.every((id) => known.has(id));
-    },
+  await waitFor(
+    async () => new Set(await gateway.requestIds(minted.tenant.id)),
+    (known) => ids.every((id) => known.has(id)),
     90_000,
-  ).catch(async () => await gateway.requestIds(minted.tenant.id));
-  const known = new Set(rows);
+  ).catch(() => undefined);
   const path = `/usage/daily?tenant_id=${minted.tenant.id}&group_by=tenant`;
-  const countOff = async (): Promise<number> =>
-    ((await gateway.must<DailyUsage[]>("GET", path))[0]?.requests ?? 0) - known.size;
-  // the store shows the rows of an insert before it has carried them into the rollup
-  const rollupOff = await waitFor(countOff, (off) => off === 0, 10_000).catch(countOff);
+  const read = async () => {
+    const rows = await gateway.requestIds(minted.tenant.id);
+    const known = new Set(rows);
+    const inRollup = (await gateway.must<DailyUsage[]>("GET", path))[0]?.requests ?? 0;
+    return { rows, known, rollupOff: inRollup - known.size };
+  };
+  // the store shows the rows of an insert before it has carried them into the rollup, and more may still be on their way
+  const { rows, known, rollupOff } = await waitFor(read, (now) => now.rollupOff === 0, 10_000).catch(read);
   const line = {
     fault,
     clients: load.clients,
@@ -123,5 +132,6 @@ export async function account(given: Accounting): Promise<void> {
     aside,
   };
   tellFault(line);
+  expect(ids.length).toBeGreaterThan(0);
   expect(line).toMatchObject({ rowsFound: ids.length, doubled: 0, rollupOff: 0 });
 }
