@@ -40,7 +40,7 @@ const less = (a: Percentiles, b: Percentiles): Percentiles => ({
   max: a.max - b.max,
 });
 
-const rate = ({ result }: Sample): number => (1000 * result.inTime) / result.elapsedMs;
+const rate = ({ result }: Sample): number => (1000 * result.endedWell) / result.elapsedMs;
 const measured = (samples: readonly Sample[], target: TargetName): readonly Sample[] =>
   samples.filter((sample) => sample.target === target && sample.round >= 0);
 const rates = (samples: readonly Sample[], target: TargetName): ByRound =>

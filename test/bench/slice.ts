@@ -26,8 +26,11 @@ export interface Slice {
 
 export interface SliceResult {
   readonly sent: number;
-  /** Of those that ended well, the ones that ended within the time. */
-  readonly inTime: number;
+  readonly endedWell: number;
+  /**
+   * From the first call to the end of the last answer: a rate over it counts every answer, also of a target whose answers
+   * take a good part of the turn.
+   */
   readonly elapsedMs: number;
   /** What went wrong, and how often. */
   readonly failures: Readonly<Record<string, number>>;

@@ -31,7 +31,7 @@ if (!(minutes > 0)) {
 function rpsOf(samples: readonly Sample[], name: string, from: number, to: number): number {
   const own = samples.filter(({ load, round }) => load.name === name && round >= 0);
   const part = own.slice(Math.floor(own.length * from), Math.ceil(own.length * to));
-  return median(part.map(({ result }) => (1000 * result.inTime) / result.elapsedMs));
+  return median(part.map(({ result }) => (1000 * result.endedWell) / result.elapsedMs));
 }
 
 async function soak({ generator, governed, targets }: Places): Promise<readonly string[]> {

@@ -10,7 +10,7 @@ function sample(name: string, target: TargetName, round: number, inTime: number,
   if (load === undefined) throw new Error(`there is no load ${name}`);
   const times = { firstMs: new Float64Array(), addedGapMs: new Float64Array(), longestGapMs: 0 };
   const latencyMs = new Float64Array(inTime).fill(ms);
-  const result = { sent: inTime, inTime, elapsedMs: 1000, failures: {}, latencyMs, ...times };
+  const result = { sent: inTime, endedWell: inTime, elapsedMs: 1000, failures: {}, latencyMs, ...times };
   return { load, target, round, result, cpuMs: 500, besideCpuMs: 100, memoryMb: 100, peakMb: 164 };
 }
 

@@ -8,7 +8,6 @@ import { AnswerReader, clockMs, type StreamTimes } from "./answer-reader.ts";
 
 export interface Outcome {
   readonly ms: number;
-  readonly endedMs: number;
   /** Null: it ended well. */
   readonly failure: string | null;
 }
@@ -39,10 +38,7 @@ export class LoadClient {
       const calledMs = clockMs();
       const reader = new AnswerReader(reading, times, calledMs);
       let status = 0;
-      const end = (failure: string | null): void => {
-        const endedMs = clockMs();
-        resolve({ ms: endedMs - calledMs, endedMs, failure });
-      };
+      const end = (failure: string | null): void => resolve({ ms: clockMs() - calledMs, failure });
       const handler: Dispatcher.DispatchHandler = {
         onRequestStart: () => undefined,
         onResponseStart: (_controller, statusCode) => {

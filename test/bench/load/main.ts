@@ -27,7 +27,7 @@ async function run(slice: Slice): Promise<SliceResult> {
   const times: StreamTimes = { firstMs: [], addedGapMs: [], longestGapMs: 0 };
   const latencyMs: number[] = [];
   const failures: Record<string, number> = {};
-  let [sent, inTime, debt] = [0, 0, 0];
+  let [sent, debt] = [0, 0];
   const startedMs = clockMs();
   const untilMs = startedMs + slice.durationMs;
 
@@ -43,19 +43,16 @@ async function run(slice: Slice): Promise<SliceResult> {
     do {
       const headers = slice.headers[sent % slice.headers.length] ?? {};
       sent += 1;
-      const { ms, endedMs, failure } = await client.send(pathname, headers, body(), slice.reading, times);
+      const { ms, failure } = await client.send(pathname, headers, body(), slice.reading, times);
       if (failure !== null) failures[failure] = (failures[failure] ?? 0) + 1;
-      else {
-        latencyMs.push(ms);
-        if (slice.durationMs === 0 || endedMs <= untilMs) inTime += 1;
-      }
+      else latencyMs.push(ms);
     } while (clockMs() < untilMs || sent < slice.leastRequests);
   };
   await Promise.all(clientsOf(origin, slice.concurrency).map(clientRun));
   return {
     sent,
-    inTime,
-    elapsedMs: slice.durationMs === 0 ? clockMs() - startedMs : slice.durationMs,
+    endedWell: latencyMs.length,
+    elapsedMs: clockMs() - startedMs,
     failures,
     latencyMs: Float64Array.from(latencyMs),
     firstMs: Float64Array.from(times.firstMs),
