@@ -24,6 +24,27 @@ describe("a client that leaves", () => {
     expect(world.recorded).toEqual([]);
   });
 
+  it("before its Cell has answered leaves somebody to hear the answer: a grant that nobody hears is billed as used", async () => {
+    const world = new World();
+    const client = new AbortController();
+    const received = world.received({ signal: client.signal });
+    const { admission } = received.ports;
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const admit: typeof admission.admit = async (ask) => {
+      asked.resolve();
+      await answered.promise;
+      return await admission.admit(ask);
+    };
+    const running = run({ ...received, ports: { ...received.ports, admission: { ...admission, admit } } });
+    await asked.promise;
+    client.abort();
+    expect(world.pending).toHaveLength(1);
+    answered.resolve();
+    await running;
+    await world.settled();
+    expect(world.permit.settlement).toMatchObject({ actualTokens: 0, row: { status_code: 499 } });
+  });
+
   it("after the upstream was called is billed at the estimate", async () => {
     const world = new World();
     const client = new AbortController();
