@@ -19,13 +19,14 @@ export const LEDGER_SCHEMA = `
   INSERT INTO meta (name, value) VALUES ('schema', '${VERSION}') ON CONFLICT (name) DO NOTHING;
 `;
 
+/** Commits of a segment followed one another, so that no more than their keys is looked at: a backlog may be large. */
 const FROM_1 = `
   ALTER TABLE commits RENAME TO commits_1;
-  DROP INDEX IF EXISTS commits_segment;
   ${LEDGER_SCHEMA}
   INSERT INTO commits (id, bytes, orphan, lines)
-    SELECT segment * ${SEGMENT_SPAN} + ROW_NUMBER() OVER (PARTITION BY segment ORDER BY id) - 1, bytes, orphan, lines
-    FROM commits_1;
+    SELECT segment * ${SEGMENT_SPAN} + id - (SELECT MIN(id) FROM commits_1 AS of WHERE of.segment = one.segment),
+      bytes, orphan, lines
+    FROM commits_1 AS one;
   INSERT INTO shipped (segment, at)
     SELECT segment, MAX(shipped_at) FROM commits_1 WHERE shipped_at IS NOT NULL GROUP BY segment;
   DROP TABLE commits_1;
