@@ -4,6 +4,7 @@
  */
 import { Redis } from "@upstash/redis/cloudflare";
 import type { Clock, Log } from "../ports.ts";
+import { afterPatience } from "./patience.ts";
 
 const DEADLINE_MS = 250;
 /** After this many failures in a row the store is left alone for a while. */
@@ -27,7 +28,7 @@ export class RedisClient {
       url: store.url,
       token: store.token,
       retry: false,
-      signal: () => AbortSignal.timeout(DEADLINE_MS),
+      signal: deadline,
       automaticDeserialization: false,
       enableTelemetry: false,
       enableAutoPipelining: false,
@@ -51,4 +52,11 @@ export class RedisClient {
       throw new StoreDown("the store did not answer", { cause: error });
     }
   }
+}
+
+/** Of one command, for as long as the isolate keeps up: in a burst of first requests the store is not the slow one. */
+function deadline(): AbortSignal {
+  const controller = new AbortController();
+  afterPatience(DEADLINE_MS, () => controller.abort(new DOMException("store deadline", "TimeoutError")));
+  return controller.signal;
 }
