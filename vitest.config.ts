@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { withRuntimeMemory } from "./test/harness/runtime-memory.ts";
@@ -26,7 +27,8 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
  */
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // A core is left to what the tests start: stacks, stores, upstreams.
+    maxWorkers: Math.min(3, Math.max(2, availableParallelism() - 1)),
     projects: [
       {
         test: {
