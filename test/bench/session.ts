@@ -19,6 +19,7 @@ export async function inSession(wanted: Wanted, work: (places: Places) => Promis
     await closing;
   };
   const stopped = (): void => void close().finally(() => process.exit(INTERRUPTED));
+  process.stdout.on("error", () => undefined); // whoever read along has gone; the work and its report go on
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopped);
   if (process.connected) process.once("disconnect", stopped);
   try {
