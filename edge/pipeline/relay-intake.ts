@@ -1,7 +1,7 @@
 /**
  * Where a relay that works in JavaScript takes its bytes from. Every time it is entered costs more than the bytes do, so
- * that what came meanwhile is taken at once; nothing that has come is held back for longer than GATHER_MS. Nothing is read
- * far ahead of the client.
+ * that what came meanwhile is taken at once; nothing that has come is held back for longer than GATHER_MS, and only for a
+ * client or an isolate that is behind anyway up to GATHER_BEHIND_MAX_MS. Nothing is read far ahead of the client.
  */
 
 /** A stream is fast while its pieces come at shorter intervals. */
