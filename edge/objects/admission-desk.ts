@@ -22,6 +22,10 @@ export interface Seat {
   /** Null while the scheduler has not granted one. */
   slot: SlotTaken | null;
   decision: Decision | null;
+  /** The slot was lent to its isolate, and is lent again under this id when the request ends; null: it comes back. */
+  lentId: string | null;
+  /** An earlier permit of it was abandoned, so there is a row already. */
+  readonly abandoned: boolean;
   /** Its holder calls the upstream: a grant in the answer to the ask is used at once, a later one when the holder says so. */
   inUse: boolean;
   readonly waiters: { resolve(decision: Decision): void; reject(error: Error): void }[];
@@ -44,6 +48,8 @@ export interface BudgetGate {
   settle(ask: Ask, used: Actual): void;
   /** The request was let through by an earlier life of this Cell. */
   adopt(ask: Ask): void;
+  /** The request draws on an allowance; without effect on a request that has drawn already. */
+  carve(loanId: string, ask: Ask): void;
 }
 
 export interface DeskOptions {
@@ -57,12 +63,16 @@ export interface DeskOptions {
   readonly changed: () => void;
 }
 
+/** Enough for all that a cell lets run at once. */
+const ABANDONED_KEPT = 10_000;
 const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
 
 export class AdmissionDesk implements PermitDesk<Seat> {
   readonly #options: DeskOptions;
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
+  /** Requests that held a slot when their permit was lost, the latest. */
+  readonly #abandoned = new Set<string>();
   #applying = false;
 
   constructor(options: DeskOptions) {
@@ -90,6 +100,32 @@ export class AdmissionDesk implements PermitDesk<Seat> {
     this.#options.budget.adopt(ask);
     this.apply({ type: "adopt", arrival: arrivalOf(ask) });
     return seat;
+  }
+
+  /** A request took a lent slot and part of an allowance. False: it has a seat already; what it took is to come back. */
+  occupy(lentId: string, loanId: string, ask: Ask): boolean {
+    this.#options.budget.carve(loanId, ask);
+    if (this.#seats.has(ask.requestId)) return false;
+    const slot = { admission: "fast", queueWaitMs: 0 } as const;
+    const seat = this.#take(ask, slot);
+    seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
+    seat.inUse = true;
+    seat.lentId = lentId;
+    this.apply({ type: "occupy", lentId, arrival: arrivalOf(ask) });
+    return true;
+  }
+
+  /** The end of a request that ran on a lent slot, or did so once. A row without a seat may have come before. */
+  async endLent(requestId: string, settlement: Settlement, orphan: boolean): Promise<void> {
+    const seat = this.#seats.get(requestId);
+    if (seat !== undefined) await this.settle(seat, settlement, orphan);
+    else await this.#options.complete({ ...settlement.row, cell: this.#options.cell }, true, settlement.upstream);
+  }
+
+  /** The code of a request on a lent slot is gone. */
+  abandonLent(requestId: string): void {
+    const seat = this.#seats.get(requestId);
+    if (seat !== undefined) this.abandon(seat);
   }
 
   /** Applies an event and asks the budgets of those whom it grants; a refusal frees its slot for the next in turn. */
@@ -147,11 +183,11 @@ export class AdmissionDesk implements PermitDesk<Seat> {
     seat.inUse = true;
   }
 
-  async settle(seat: Seat, settlement: Settlement): Promise<void> {
+  async settle(seat: Seat, settlement: Settlement, orphan = seat.abandoned): Promise<void> {
     if (!this.#leave(seat, usedBy(settlement))) return;
     const queuedMs = Math.max(0, Math.round(this.#options.now() - seat.arrivedMs));
     const row = settledRow(settlement, seat.slot, this.#options.cell, queuedMs);
-    await this.#options.complete(row, false, settlement.upstream);
+    await this.#options.complete(row, orphan, settlement.upstream);
   }
 
   abandon(seat: Seat): void {
@@ -160,6 +196,7 @@ export class AdmissionDesk implements PermitDesk<Seat> {
     const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
     if (!this.#leave(seat, usedBy(settlement))) return;
+    if (granted) this.#remember(seat.ask.requestId);
     const row = settledRow(settlement, seat.slot, this.#options.cell, Math.max(0, Math.round(nowMs - seat.arrivedMs)));
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
     void this.#options.complete(row, seat.decision !== null).catch(() => undefined);
@@ -183,6 +220,8 @@ export class AdmissionDesk implements PermitDesk<Seat> {
       arrivedMs: this.#options.now(),
       slot,
       decision: null,
+      lentId: null,
+      abandoned: this.#abandoned.delete(ask.requestId),
       inUse: false,
       waiters: [],
     };
@@ -192,9 +231,17 @@ export class AdmissionDesk implements PermitDesk<Seat> {
 
   /** A slot that was never lost goes on under a new permit; the earlier one means nothing any more. */
   #reseat(held: Seat): Seat {
-    const seat: Seat = { ...held, inUse: true, waiters: [] };
+    const seat: Seat = { ...held, lentId: null, inUse: true, waiters: [] };
     this.#seats.set(seat.ask.requestId, seat);
     return seat;
+  }
+
+  /** Whoever lost the way to this Cell, and not the request, may come back and adopt it. */
+  #remember(requestId: string): void {
+    this.#abandoned.add(requestId);
+    if (this.#abandoned.size <= ABANDONED_KEPT) return;
+    const [oldest] = this.#abandoned;
+    if (oldest !== undefined) this.#abandoned.delete(oldest);
   }
 
   #isSeated(seat: Seat): boolean {
@@ -210,7 +257,9 @@ export class AdmissionDesk implements PermitDesk<Seat> {
     const { budget } = this.#options;
     if (seat.decision === null) budget.withdraw(seat.ask);
     else if (seat.decision.verdict === "granted") budget.settle(seat.ask, used);
-    if (seat.slot === null) this.apply({ type: "leave", requestId });
+    const { lentId } = seat;
+    if (lentId !== null) this.apply({ type: "vacate", requestId, actualTokens: used.tokens, lentId });
+    else if (seat.slot === null) this.apply({ type: "leave", requestId });
     else if (seat.decision?.verdict !== "refused")
       this.apply({ type: "release", requestId, actualTokens: used.tokens });
     else this.#options.changed();

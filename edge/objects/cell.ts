@@ -22,12 +22,15 @@ import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
+import type { LoanSession } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk, type Seat } from "./admission-desk.ts";
 import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { CellStore } from "./cell-store.ts";
+import { loanBooks } from "./loan-books.ts";
+import { type DebtorStub, LoanDesk } from "./loan-desk.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
 import { RowCourier } from "./row-courier.ts";
@@ -43,6 +46,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #desk: AdmissionDesk;
   readonly #budget: BudgetDesk;
   readonly #courier: RowCourier;
+  readonly #loans: LoanDesk;
   readonly #revisions = new Revisions();
   readonly #counters = new Counters();
   readonly #tallies = new Tallies();
@@ -80,8 +84,14 @@ export class Cell extends DurableObject<Bindings> {
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
     });
+    const parts = { scheduler: this.#scheduler, desk: this.#desk, budget: this.#budget, revisions: this.#revisions };
+    this.#loans = new LoanDesk({
+      books: loanBooks({ ...parts, ended: (requestId, row) => this.#loans.track(requestId, row) }),
+      now: Date.now,
+      later,
+    });
     this.#pulse = new Pulse({
-      later: (delayMs, run) => void setTimeout(run, delayMs),
+      later,
       sample: () => this.#sample(),
       report: async () => await this.#report(),
       save: () => this.#saveCounters(),
@@ -111,7 +121,13 @@ export class Cell extends DurableObject<Bindings> {
 
   /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
   async adopt(ask: Ask): Promise<{ permit: Permit<Seat> }> {
+    this.#loans.left(ask.requestId);
     return { permit: new Permit(this.#desk, this.#desk.adopt(ask)) };
+  }
+
+  /** Slots and tokens for an isolate to hand out by itself, as long as it holds the session. */
+  async borrow(debtor: DebtorStub): Promise<{ session: LoanSession }> {
+    return { session: this.#loans.open(debtor) };
   }
 
   /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */
@@ -137,6 +153,7 @@ export class Cell extends DurableObject<Bindings> {
     return await this.#budget.level(limits);
   }
 
+  /** Resolves when no request can be admitted on an older record, by this object or on what it has lent. */
   async invalidate(changes: readonly Change[]): Promise<void> {
     const nowMs = Date.now();
     this.#store.saveRevisions(this.#revisions.note(changes, nowMs), nowMs);
@@ -145,12 +162,14 @@ export class Cell extends DurableObject<Bindings> {
     for (const event of schedulerEvents(current)) this.#desk.apply(event);
     this.#revisions.prune(nowMs);
     this.#store.pruneRevisions(nowMs - REVISION_KEEP_MS);
+    await this.#loans.recall(changes);
   }
 
   /** A cap that outlives this object; null returns to the configured one. Lowering it aborts nothing (decisions §7.4). */
   async setCapacity(maxInFlight: number | null): Promise<CellStats> {
     this.#store.capacity = maxInFlight;
     this.#desk.apply({ type: "capacity", maxInFlight: this.#capacity() });
+    await this.#loans.recall(null);
     return await this.stats();
   }
 
@@ -245,6 +264,7 @@ export class Cell extends DurableObject<Bindings> {
 
   #changed(): void {
     if (this.#desk.seated === 0) return;
+    if (this.#scheduler.lentInTheWay()) void this.#loans.recallAll();
     this.#markBusy(true);
     this.#pulse.wake();
   }
@@ -273,4 +293,8 @@ export class Cell extends DurableObject<Bindings> {
     if (!(await reportCell(this.#config.redis, this.#cell, row)))
       consoleLog.event("cell_report_failed", { cell: this.#cell });
   }
+}
+
+function later(delayMs: number, run: () => void): void {
+  setTimeout(run, delayMs);
 }

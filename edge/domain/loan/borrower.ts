@@ -1,0 +1,85 @@
+/**
+ * The isolate's side of loans: which book a request takes its slot from, and when a session is due. One session serves at a
+ * time; it is followed by a fresh one before it grows old, because the request that carries it may not live for long. While
+ * demand is low there is none, and every request asks the Cell.
+ */
+import type { Ask, Grant } from "../ask.ts";
+import { LoanBook } from "./loan-book.ts";
+
+/** A session is followed by another after this long: a platform bounds what one request may do besides its answer. */
+const SESSION_MS = 3_000;
+/** After a session that could not be opened, or broke, the next one waits. */
+const PAUSE_MS = 1_000;
+
+/** A slot, and the book that it is of. */
+export interface Borrowed {
+  readonly grant: Grant;
+  readonly book: LoanBook;
+}
+
+export class Borrower {
+  /** Counts what is asked for, until that is worth a session; then it is carried. */
+  #next: LoanBook;
+  #current: LoanBook | null = null;
+  /** Those whose session is not over: requests run on them still. */
+  readonly #open = new Set<LoanBook>();
+  #sinceMs = 0;
+  #carried = false;
+  #notBeforeMs = 0;
+
+  constructor(nowMs: number) {
+    this.#next = new LoanBook(nowMs);
+  }
+
+  /** A slot from what is lent; null: ask the Cell. */
+  take(ask: Ask, nowMs: number): Borrowed | null {
+    const book = this.#current;
+    if (book === null) return null;
+    const grant = book.take(ask, nowMs);
+    return grant === null ? null : { grant, book };
+  }
+
+  /** The Cell granted a request at once that found nothing lent. */
+  asked(ask: Ask, nowMs: number): void {
+    (this.#current ?? this.#next).asked(ask, nowMs);
+  }
+
+  /** A book for which the calling request should open a session, and carry it; null: none is due. */
+  due(nowMs: number): LoanBook | null {
+    if (this.#carried || nowMs < this.#notBeforeMs) return null;
+    if (this.#current === null) {
+      if (!this.#next.warm) return null;
+    } else {
+      if (nowMs < this.#sinceMs + SESSION_MS) return null;
+      this.#next = this.#current.successor(nowMs);
+    }
+    this.#carried = true;
+    this.#open.add(this.#next);
+    return this.#next;
+  }
+
+  /** The session of the book is open and has its first loans: it serves from now on, its predecessor lends no more. */
+  serves(book: LoanBook, nowMs: number): void {
+    if (book !== this.#next) return;
+    this.#current?.stop();
+    this.#current = book;
+    this.#sinceMs = nowMs;
+    this.#next = new LoanBook(nowMs);
+    this.#carried = false;
+  }
+
+  /** The session of the book is over; `broken`: not of its own accord. */
+  over(book: LoanBook, broken: boolean, nowMs: number): void {
+    this.#open.delete(book);
+    if (broken) this.#notBeforeMs = nowMs + PAUSE_MS;
+    if (book === this.#current) this.#current = null;
+    if (book !== this.#next) return;
+    this.#next = new LoanBook(nowMs);
+    this.#carried = false;
+  }
+
+  /** The request goes on under a permit of its own. */
+  leaving(requestId: string): void {
+    for (const book of this.#open) book.leaving(requestId);
+  }
+}

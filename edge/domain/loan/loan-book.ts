@@ -1,0 +1,285 @@
+/**
+ * An isolate's books of one session with its Cell: its loans, the requests that run on them, and what is still to be told.
+ * Invariants: no slot is taken after the loan's end or a recall; a request is running, told as ended, or somebody else's
+ * business, never two of them; a row stays here until the Cell has called it durable, or is handed out to be sent another way.
+ */
+import type { Ask, Grant, Settlement } from "../ask.ts";
+import { Loan, SPAN_MS, sameRevs, shapeKeyOf } from "./loan.ts";
+import {
+  type Ended,
+  LOAN_MS,
+  type Recall,
+  type Renewal,
+  type Shape,
+  type Taken,
+  type Told,
+  type Wish,
+} from "./messages.ts";
+
+/** Loans are renewed when the last message is this old. */
+const RENEW_MS = 150;
+/** A shape is worth a loan when this many of its requests had to ask the Cell within a span. */
+export const WARM_REQUESTS = 4;
+/** Shapes counted at once; more are not worth the memory. */
+const COUNTED_MAX = 1_000;
+
+interface Runs {
+  readonly loan: Loan;
+  /** Until it has been told as taken. */
+  untold: Taken | null;
+  /** It is about to have a permit of its own; its slot goes with it. */
+  leaving: boolean;
+}
+
+export class LoanBook {
+  readonly #loans = new Map<string, Loan>();
+  readonly #byNumber = new Map<number, Loan>();
+  readonly #asking = new Map<string, { count: number; readonly shape: Shape }>();
+  readonly #running = new Map<string, Runs>();
+  /** Ended and not yet durable. */
+  readonly #unsafe = new Map<string, Settlement>();
+  #untold = new Map<string, Taken>();
+  #ended: Ended[] = [];
+  #abandoned: string[] = [];
+  #returned = new Map<number, number>();
+  #dropped: number[] = [];
+  #nextNumber = 1;
+  #goodUntilMs = 0;
+  #toldMs = 0;
+  #spanEndsMs: number;
+  #usedMs: number;
+  #over = false;
+
+  constructor(nowMs: number) {
+    this.#toldMs = nowMs;
+    this.#usedMs = nowMs;
+    this.#spanEndsMs = nowMs + SPAN_MS;
+  }
+
+  /** When a request last took a slot, or would have liked to. */
+  get usedMs(): number {
+    return this.#usedMs;
+  }
+
+  /** Requests of which nobody else knows whether they still run. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Whether it holds loans that are good now. */
+  serves(nowMs: number): boolean {
+    return !this.#over && nowMs < this.#goodUntilMs && this.#loans.size > 0;
+  }
+
+  /** A slot with everything the request reserves; null: ask the Cell. A loan built on other revisions is dropped. */
+  take(ask: Ask, nowMs: number): Grant | null {
+    const key = shapeKeyOf(ask);
+    const loan = this.#loans.get(key);
+    if (loan === undefined || this.#over) return null;
+    if (!sameRevs(loan.shape.revs, ask.revs)) {
+      this.#drop(key, loan);
+      return null;
+    }
+    this.#usedMs = nowMs;
+    if (nowMs >= this.#goodUntilMs) return null;
+    const grant = loan.take(ask, nowMs);
+    if (grant === null) return null;
+    const { requestId, costTokens, estimate, row } = ask;
+    const taken = { shape: loan.number, requestId, costTokens, estimate, row, need: loan.needOf(ask) };
+    this.#running.set(requestId, { loan, untold: taken, leaving: false });
+    this.#untold.set(requestId, taken);
+    return grant;
+  }
+
+  /** The Cell granted a request at once that found no loan: enough of them make its shape worth one. */
+  asked(ask: Ask, nowMs: number): void {
+    this.#usedMs = nowMs;
+    if (nowMs >= this.#spanEndsMs) this.#endSpan(nowMs);
+    const key = shapeKeyOf(ask);
+    if (this.#over || this.#loans.has(key)) return;
+    const known = this.#asking.get(key);
+    if (known === undefined) {
+      const { tenant, group, model, revs, limits } = ask;
+      if (this.#asking.size < COUNTED_MAX)
+        this.#asking.set(key, { count: 1, shape: { tenant, group, model, revs, limits } });
+      return;
+    }
+    known.count += 1;
+  }
+
+  /** Whether some shape is asked for often enough to open a session for it. */
+  get warm(): boolean {
+    return [...this.#asking.values()].some(({ count }) => count >= WARM_REQUESTS);
+  }
+
+  /** The book of the session that follows on this one: it asks at once for what this one uses. */
+  successor(nowMs: number): LoanBook {
+    const next = new LoanBook(nowMs);
+    for (const [key, { shape, demand }] of this.#loans) next.#asking.set(key, { count: WARM_REQUESTS + demand, shape });
+    return next;
+  }
+
+  /**
+   * The end of a request. False: its row has to go another way, because the request is none of this book's business (any
+   * more), or because nobody may be there any more to tell: then it is told as well, for the books.
+   */
+  end(requestId: string, settlement: Settlement, nowMs: number): boolean {
+    const runs = this.#over ? null : this.#leave(requestId);
+    if (runs === null) return false;
+    const { untold } = runs;
+    const taken =
+      untold === null ? null : { shape: untold.shape, requestId, costTokens: untold.costTokens, need: untold.need };
+    const orphan = nowMs >= this.#goodUntilMs;
+    this.#ended.push({ requestId, taken, settlement, orphan });
+    if (!orphan) this.#unsafe.set(requestId, settlement);
+    return !orphan;
+  }
+
+  /** A request gave up without a settlement. */
+  abandon(requestId: string): void {
+    const runs = this.#running.get(requestId);
+    if (runs === undefined || this.#over) return;
+    this.#leave(requestId);
+    // It is told as taken first: only then does the Cell know what to settle.
+    if (runs.untold !== null) this.#untold.set(requestId, runs.untold);
+    this.#abandoned.push(requestId);
+  }
+
+  /** A request asks for a permit of its own: whatever comes of that, its slot is no longer this book's. */
+  leaving(requestId: string): void {
+    const runs = this.#running.get(requestId);
+    if (runs === undefined || runs.leaving) return;
+    runs.leaving = true;
+    runs.loan.gone();
+  }
+
+  /** Lets go at once of the loans that are built on the records, or of all. */
+  recall({ items }: Recall): void {
+    const named = (loan: Loan) =>
+      items === null ||
+      items.some(({ kind, id }) =>
+        loan.shape.revs.some((rev) => rev.kind === kind && (kind === "all" || rev.id === id)),
+      );
+    for (const [key, loan] of this.#loans) if (named(loan)) this.#drop(key, loan);
+  }
+
+  /** What is to be told now; null: nothing. The answer, or the failure, has to come before the next call. */
+  message(nowMs: number): Told | null {
+    if (nowMs >= this.#spanEndsMs) this.#endSpan(nowMs);
+    const shapes = this.#openWarm();
+    const wishes = [...this.#loans.values()].flatMap((loan): readonly Wish[] => {
+      const wish = loan.wish();
+      return wish === null ? [] : [wish];
+    });
+    const told: Told = {
+      shapes,
+      taken: [...this.#untold.values()],
+      ended: this.#ended,
+      abandoned: this.#abandoned,
+      returned: [...this.#returned],
+      dropped: this.#dropped,
+      wishes,
+    };
+    const nothing = Object.values(told).every((part) => part.length === 0);
+    if (nothing && (nowMs < this.#toldMs + RENEW_MS || this.#loans.size === 0)) return null;
+    for (const { requestId } of told.taken) {
+      const runs = this.#running.get(requestId);
+      if (runs !== undefined) runs.untold = null;
+    }
+    this.#untold = new Map();
+    this.#ended = [];
+    this.#abandoned = [];
+    this.#returned = new Map();
+    this.#dropped = [];
+    this.#toldMs = nowMs;
+    return told;
+  }
+
+  /** The Cell's answer to the message that was sent at `sentMs`. */
+  answered({ lent, durable, expired, called }: Renewal, sentMs: number, nowMs: number): void {
+    if (expired) this.#forfeit();
+    for (const [key, loan] of this.#loans) if (called.includes(loan.number)) this.#drop(key, loan);
+    this.#goodUntilMs = sentMs + LOAN_MS;
+    for (const requestId of durable) this.#unsafe.delete(requestId);
+    for (const given of lent) {
+      const loan = this.#byNumber.get(given.shape);
+      // Dropped while the answer was under way: what it brings goes back with the next message.
+      if (loan === undefined) this.#return(given.shape, given.slots);
+      else loan.lent(given, nowMs);
+    }
+  }
+
+  /** Nothing is lent any more from here on; the session goes on until its requests have ended. */
+  stop(): void {
+    for (const [key, loan] of this.#loans) this.#drop(key, loan);
+    this.#asking.clear();
+  }
+
+  /** The session is over. Answers the settlements that may not be durable: they have to go another way. */
+  finish(): readonly Settlement[] {
+    this.#over = true;
+    const unsafe = [...this.#unsafe.values()];
+    this.#unsafe.clear();
+    return unsafe;
+  }
+
+  /** Whether everything has been told and is durable. */
+  get settled(): boolean {
+    return this.#running.size === 0 && this.#unsafe.size === 0 && this.#abandoned.length === 0;
+  }
+
+  #leave(requestId: string): Runs | null {
+    const runs = this.#running.get(requestId);
+    if (runs === undefined) return null;
+    this.#running.delete(requestId);
+    this.#untold.delete(requestId);
+    const { loan, leaving } = runs;
+    if (leaving) return runs;
+    loan.back();
+    if (!this.#byNumber.has(loan.number)) this.#return(loan.number, loan.release());
+    return runs;
+  }
+
+  #drop(key: string, loan: Loan): void {
+    this.#loans.delete(key);
+    this.#byNumber.delete(loan.number);
+    this.#return(loan.number, loan.release());
+    this.#dropped.push(loan.number);
+  }
+
+  /** What was free is the Cell's again, so there is nothing to return. */
+  #forfeit(): void {
+    for (const [key, loan] of this.#loans) {
+      loan.release();
+      this.#drop(key, loan);
+    }
+  }
+
+  #return(shape: number, slots: number): void {
+    if (slots > 0) this.#returned.set(shape, (this.#returned.get(shape) ?? 0) + slots);
+  }
+
+  #openWarm(): readonly (readonly [number, Shape])[] {
+    const opened: [number, Shape][] = [];
+    for (const [key, { count, shape }] of this.#asking) {
+      if (count < WARM_REQUESTS) continue;
+      this.#asking.delete(key);
+      const loan = new Loan(this.#nextNumber, shape, count);
+      this.#nextNumber += 1;
+      this.#loans.set(key, loan);
+      this.#byNumber.set(loan.number, loan);
+      opened.push([loan.number, shape]);
+    }
+    return opened;
+  }
+
+  #endSpan(nowMs: number): void {
+    this.#spanEndsMs = nowMs + SPAN_MS;
+    this.#asking.clear();
+    for (const [key, loan] of this.#loans) {
+      const surplus = loan.endSpan();
+      if (surplus === null) this.#drop(key, loan);
+      else this.#return(loan.number, surplus);
+    }
+  }
+}
