@@ -1,7 +1,8 @@
 /**
- * Step 6: a slot by fairshare, then tokens and money, in one call to the Cell (design §4, §5, §7). The answer comes at once;
- * a request that has to wait does so on its permit, and lets go of it when its client leaves. An ask that the Cell calls
- * stale is built anew once. A refusal holds nothing, and its row travels by the permit.
+ * Step 6: a slot by fairshare, then tokens and money: from what the Cell has lent to this isolate, or in one call to the Cell
+ * (design §4, §5, §7). The answer comes at once; a request that has to wait does so on its permit, and lets go of it when
+ * its client leaves. An ask that the Cell calls stale is built anew once. A refusal holds nothing, and its row travels by
+ * the permit.
  */
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
@@ -63,6 +64,8 @@ async function seekSlot(
   let current = subject;
   for (let place = 1; place <= PLACES_MAX; place += 1) {
     let ask = askOf(call, current, prepared);
+    const lent = call.ports.admission.take(ask);
+    if (lent !== null) return { ...slotOf(call, current, ask, { verdict: "granted", ...lent }), atOnce: true };
     let admitted = await askCell(call, ask);
     if (admitted.verdict === "stale") {
       call.ports.directory.forget(admitted.items);
