@@ -89,6 +89,9 @@ export class Reference {
         });
         break;
       case "adopt":
+      case "occupy":
+      case "vacate":
+      case "unlend":
       case "hold":
         throw new Error(`the reference knows no ${event.type}`);
       default:

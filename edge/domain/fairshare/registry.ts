@@ -60,7 +60,7 @@ export class Registry {
       inFlight: 0,
       served: 0,
       spell: this.spell.count,
-      lastActiveMs: 0,
+      lastActiveMs: Number.NEGATIVE_INFINITY,
       waiters: new WaiterQueue(),
     };
     this.#groups.set(group.name, group);
@@ -70,7 +70,7 @@ export class Registry {
   model(given: Arrival["model"]): ModelState {
     const known = this.#models.get(given.name);
     if (known !== undefined) return known;
-    const model: ModelState = { ...given, inFlight: 0, queued: 0, heads: new Set(), watched: false };
+    const model: ModelState = { ...given, inFlight: 0, lent: 0, queued: 0, heads: new Set(), watched: false };
     this.#models.set(model.name, model);
     return model;
   }
@@ -83,6 +83,7 @@ export class Registry {
       order: this.order(),
       group,
       inFlight: 0,
+      lent: 0,
       queued: 0,
       served: 0,
       spell: this.spell.count,
@@ -101,8 +102,10 @@ export class Registry {
    */
   sweep(beforeMs: number, forgiven: (tenant: TenantState) => boolean): void {
     if (this.#tenants.size < this.#sweepAt) return;
-    for (const tenant of this.tenants())
-      if (!isActive(tenant) && tenant.lastActiveMs < beforeMs && forgiven(tenant)) this.#tenants.delete(tenant.id);
+    for (const tenant of this.tenants()) {
+      if (isActive(tenant) || tenant.lent > 0) continue;
+      if (tenant.lastActiveMs < beforeMs && forgiven(tenant)) this.#tenants.delete(tenant.id);
+    }
     this.#sweepAt = Math.max(SWEEP_AT_LEAST, 2 * this.#tenants.size);
   }
 

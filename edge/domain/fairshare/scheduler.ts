@@ -1,9 +1,11 @@
 /**
  * The scheduler of one cell: a pure state machine (decisions §20). It keeps the books - who waits, who holds a slot, what
  * was served - and asks its policy who is next. The estimate is charged at grant and corrected at release. Invariants:
- * in-flight never exceeds the cap by a grant; no slot stays free while an admissible head waits, unless grants are held.
+ * in-flight and lent slots never exceed the cap by a grant; no slot stays free while an admissible head waits, unless grants
+ * are held.
  */
 
+import { LentSlots, mayLend } from "./lent-slots.ts";
 import { LiveValues } from "./live-values.ts";
 import type { Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
@@ -36,6 +38,7 @@ class FairshareScheduler implements Scheduler {
   readonly #values: LiveValues;
   readonly #waiting = new Map<string, Waiter>();
   readonly #running = new Map<string, Running>();
+  readonly #lent = new LentSlots();
   #maxInFlight: number;
   #held = false;
 
@@ -49,6 +52,10 @@ class FairshareScheduler implements Scheduler {
 
   get inFlight(): number {
     return this.#running.size;
+  }
+
+  get lent(): number {
+    return this.#lent.size;
   }
 
   get queued(): number {
@@ -68,7 +75,16 @@ class FairshareScheduler implements Scheduler {
         this.#leave(event.requestId, nowMs);
         break;
       case "release":
-        this.#release(event.requestId, event.actualTokens, nowMs);
+        this.#release(event.requestId, event.actualTokens, null, nowMs);
+        break;
+      case "vacate":
+        this.#release(event.requestId, event.actualTokens, event.lentId, nowMs);
+        break;
+      case "occupy":
+        this.#occupy(event.lentId, event.arrival, nowMs);
+        break;
+      case "unlend":
+        this.#unlend(event.lentId);
         break;
       case "adopt":
         this.#adopt(event.arrival, nowMs);
@@ -94,6 +110,19 @@ class FairshareScheduler implements Scheduler {
     return this.#dispatch(event.type === "arrive" ? event.arrival.requestId : null, nowMs);
   }
 
+  lend(lentId: string, arrival: Arrival): boolean {
+    if (this.#lent.has(lentId)) return true;
+    if (this.#held || this.#free <= 1 || !mayLend(this.#known, arrival)) return false;
+    const { tenant, model } = this.#values.foresee(arrival);
+    this.#lent.put(lentId, tenant, model);
+    return true;
+  }
+
+  lentInTheWay(): boolean {
+    if (this.#held || this.#waiting.size === 0 || this.#lent.size === 0) return false;
+    return this.#free <= 0 || this.#lent.fillACap();
+  }
+
   snapshot(nowMs: number): SchedulerSnapshot {
     const recent = <T extends { readonly lastActiveMs: number; readonly inFlight: number }>(
       state: T,
@@ -111,9 +140,14 @@ class FairshareScheduler implements Scheduler {
     });
   }
 
+  /** Slots that are neither in use nor lent; negative after a cap was lowered. */
+  get #free(): number {
+    return this.#maxInFlight - this.#running.size - this.#lent.size;
+  }
+
   #dispatch(arrivedId: string | null, nowMs: number): readonly SchedulerGrant[] {
     const grants: SchedulerGrant[] = [];
-    while (!this.#held && this.#running.size < this.#maxInFlight) {
+    while (!this.#held && this.#free > 0) {
       const head = this.#policy.next(this.#maxInFlight, this.#waiting.size > 1);
       const waiter = head?.waiters.oldest;
       if (head === undefined || waiter === undefined) break;
@@ -133,9 +167,7 @@ class FairshareScheduler implements Scheduler {
   #arrive(arrival: Arrival, nowMs: number): void {
     const { requestId } = arrival;
     if (this.#waiting.has(requestId) || this.#running.has(requestId)) return;
-    this.#known.sweep(nowMs - RECENT_MS, (tenant) => this.#policy.forgives(tenant));
-    const { tenant, model, wasIdle, groupWasIdle } = this.#values.meet(arrival, nowMs);
-    if (wasIdle) this.#policy.lift(tenant, model.admissionWeight, groupWasIdle);
+    const { tenant, model } = this.#meet(arrival, nowMs);
     const waiter: Waiter = { arrival, arrivedMs: nowMs, order: this.#known.order(), tenant, model };
     let head = tenant.heads.get(model.name);
     if (head === undefined) {
@@ -153,6 +185,13 @@ class FairshareScheduler implements Scheduler {
     this.#values.watch(model);
   }
 
+  #meet(arrival: Arrival, nowMs: number): Pick<Head, "tenant" | "model"> {
+    this.#known.sweep(nowMs - RECENT_MS, (tenant) => this.#policy.forgives(tenant));
+    const { tenant, model, wasIdle, groupWasIdle } = this.#values.meet(arrival, nowMs);
+    if (wasIdle) this.#policy.lift(tenant, model.admissionWeight, groupWasIdle);
+    return { tenant, model };
+  }
+
   #leave(requestId: string, nowMs: number): void {
     const waiter = this.#waiting.get(requestId);
     if (waiter === undefined) return;
@@ -162,13 +201,29 @@ class FairshareScheduler implements Scheduler {
   }
 
   #grant(head: Head, waiter: Waiter, nowMs: number): void {
-    const { tenant, model, arrival } = waiter;
-    const { group } = tenant;
-    const tenantScore = headScore(head);
-    const groupScore = group.served / group.weight;
     this.#unqueue(waiter);
+    this.#charge(head, waiter.arrival, nowMs);
+  }
+
+  /** Takes a slot for a request that is next, or that had one waiting for it. */
+  #charge({ tenant, model }: Pick<Head, "tenant" | "model">, arrival: Arrival, nowMs: number): void {
+    const { group } = tenant;
+    const tenantScore = headScore({ tenant, model });
+    const groupScore = group.served / group.weight;
     this.#hold({ tenant, group, model, chargedTokens: arrival.costTokens }, arrival.requestId, nowMs);
     this.#policy.advance(tenant, tenantScore, groupScore);
+  }
+
+  #occupy(lentId: string, arrival: Arrival, nowMs: number): void {
+    this.#unlend(lentId);
+    if (this.#running.has(arrival.requestId)) return;
+    this.#leave(arrival.requestId, nowMs);
+    this.#charge(this.#meet(arrival, nowMs), arrival, nowMs);
+  }
+
+  #unlend(lentId: string): void {
+    const slot = this.#lent.take(lentId);
+    if (slot !== undefined) this.#policy.place(slot.tenant);
   }
 
   #adopt(arrival: Arrival, nowMs: number): void {
@@ -191,7 +246,8 @@ class FairshareScheduler implements Scheduler {
     this.#values.watch(model);
   }
 
-  #release(requestId: string, actualTokens: number, nowMs: number): void {
+  /** `lentId` not null: the slot is lent in the same turn. */
+  #release(requestId: string, actualTokens: number, lentId: string | null, nowMs: number): void {
     const running = this.#running.get(requestId);
     if (running === undefined) return;
     this.#running.delete(requestId);
@@ -204,6 +260,7 @@ class FairshareScheduler implements Scheduler {
     group.served = Math.max(0, group.served + correction);
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
+    if (lentId !== null) this.#lent.put(lentId, tenant, model);
     this.#policy.place(tenant);
     if (group !== tenant.group) this.#policy.placeGroup(group);
   }

@@ -24,6 +24,8 @@ export interface ModelState {
   admissionWeight: number;
   maxInFlight: number | null;
   inFlight: number;
+  /** Slots that are lent for it. */
+  lent: number;
   queued: number;
   /** Of every tenant that waits for it. */
   readonly heads: Set<Head>;
@@ -46,6 +48,8 @@ export interface TenantState {
   maxInFlight: number | null;
   group: GroupState;
   inFlight: number;
+  /** Slots that are lent to it. They make it neither active nor served. */
+  lent: number;
   queued: number;
   /** Tokens in this spell of work; what was served in an earlier one counts as 0 (see {@link settled}). */
   served: number;
@@ -81,8 +85,8 @@ export function lastWeight(tenant: TenantState, weight = tenant.weight): number 
 }
 
 /** served / w of a head: the smallest is next. */
-export function headScore(head: Head): number {
-  return head.tenant.served / effectiveWeight(head.tenant.weight, head.model.admissionWeight);
+export function headScore({ tenant, model }: Pick<Head, "tenant" | "model">): number {
+  return tenant.served / effectiveWeight(tenant.weight, model.admissionWeight);
 }
 
 /** Waits or holds a slot. */
@@ -95,7 +99,7 @@ export function isActiveGroup(group: GroupState): boolean {
   return group.inFlight > 0 || group.waiters.size > 0;
 }
 
-/** A model or tenant below its own cap. */
-export function hasRoom(state: { readonly inFlight: number; readonly maxInFlight: number | null }): boolean {
-  return state.maxInFlight === null || state.inFlight < state.maxInFlight;
+/** A model or tenant below its own cap, lent slots included. */
+export function hasRoom(state: Pick<ModelState, "inFlight" | "lent" | "maxInFlight">): boolean {
+  return state.maxInFlight === null || state.inFlight + state.lent < state.maxInFlight;
 }

@@ -1,0 +1,204 @@
+/**
+ * Lent slots on random traces, beside a scheduler that never lent: while whatever is in somebody's way is given back, both
+ * grant the same requests in the same order and show the same books, and no cap is passed.
+ */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createScheduler } from "./scheduler.ts";
+import type { Arrival, FairshareAlgorithm, Scheduler, SchedulerEvent } from "./types.ts";
+
+const TENANT_CAPS = [1, null, 3, null] as const;
+const MODEL_CAPS = [null, 1, 3] as const;
+
+function arrivalOf(requestId: string, tenant: number, model: number, costTokens: number): Arrival {
+  return {
+    requestId,
+    tenant: {
+      id: `t${tenant}`,
+      name: `t${tenant}`,
+      weight: 50 * (tenant + 1),
+      maxInFlight: TENANT_CAPS[tenant] ?? null,
+    },
+    group: { name: `g${tenant % 3}`, weight: 100 * ((tenant % 3) + 1) },
+    model: { name: `m${model}`, admissionWeight: 100 + 50 * model, maxInFlight: MODEL_CAPS[model] ?? null },
+    costTokens,
+  };
+}
+
+const who = { tenant: fc.nat(3), model: fc.nat(2) };
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("arrive" as const),
+      ...who,
+      cost: fc.integer({ min: 1, max: 500 }),
+      lent: fc.boolean(),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("end" as const),
+      pick: fc.nat(),
+      actual: fc.nat(600),
+      lend: fc.boolean(),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("lend" as const), ...who }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("unlend" as const), pick: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("leave" as const), pick: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("capacity" as const), max: fc.integer({ min: 1, max: 8 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("weigh" as const),
+      tenant: fc.nat(3),
+      weight: fc.integer({ min: 1, max: 1000 }),
+    }),
+  },
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+/** The same requests through a scheduler that lends and one that does not. */
+class Pair {
+  readonly lending: Scheduler;
+  readonly plain: Scheduler;
+  readonly lent = new Map<string, Arrival>();
+  readonly #known = new Map<string, Arrival>();
+  readonly #waiting = new Set<string>();
+  readonly #running = new Set<string>();
+  #max = 6;
+  #nowMs = 0;
+
+  constructor(algorithm: FairshareAlgorithm) {
+    this.lending = createScheduler({ algorithm, maxInFlight: this.#max });
+    this.plain = createScheduler({ algorithm, maxInFlight: this.#max });
+  }
+
+  play(event: Step): void {
+    this.#nowMs += 1;
+    const id = `r${this.#nowMs}`;
+    switch (event.do) {
+      case "arrive":
+        this.arrive(arrivalOf(id, event.tenant, event.model, event.cost), event.lent);
+        break;
+      case "end":
+        this.#end(pickOf(this.#running, event.pick), event.actual, event.lend ? `l${this.#nowMs}` : null);
+        break;
+      case "lend": {
+        const arrival = arrivalOf("", event.tenant, event.model, 1);
+        if (this.lending.lend(id, arrival)) this.lent.set(id, arrival);
+        break;
+      }
+      case "unlend":
+        this.#unlend(pickOf(this.lent, event.pick));
+        break;
+      case "leave": {
+        const requestId = pickOf(this.#waiting, event.pick);
+        if (requestId === undefined) break;
+        this.#waiting.delete(requestId);
+        this.#both({ type: "leave", requestId }, { type: "leave", requestId });
+        break;
+      }
+      case "capacity": {
+        // A cap that is lowered below what is lent takes nothing away: that is another story.
+        this.#max = Math.max(event.max, this.lending.inFlight + this.lent.size);
+        const change = { type: "capacity", maxInFlight: this.#max } as const;
+        this.#both(change, change);
+        break;
+      }
+      case "weigh": {
+        const change = { type: "tenant", id: `t${event.tenant}`, weight: event.weight } as const;
+        this.#both(change, change);
+        break;
+      }
+      default:
+        event satisfies never;
+    }
+    this.#check();
+  }
+
+  arrive(arrival: Arrival, onLent: boolean): void {
+    const { requestId, tenant, model } = arrival;
+    const lentId = [...this.lent].find(
+      ([, slot]) => onLent && slot.tenant.id === tenant.id && slot.model.name === model.name,
+    )?.[0];
+    this.#known.set(requestId, arrival);
+    this.#waiting.add(requestId);
+    if (lentId !== undefined) this.lent.delete(lentId);
+    this.#both(
+      lentId === undefined ? { type: "arrive", arrival } : { type: "occupy", lentId, arrival },
+      { type: "arrive", arrival },
+      lentId === undefined ? [] : [requestId],
+    );
+  }
+
+  unlendAll(): void {
+    for (const lentId of this.lent.keys()) this.#unlend(lentId);
+  }
+
+  #end(requestId: string | undefined, actualTokens: number, lentId: string | null): void {
+    if (requestId === undefined) return;
+    this.#running.delete(requestId);
+    const release: SchedulerEvent = { type: "release", requestId, actualTokens };
+    if (lentId !== null) this.lent.set(lentId, this.#known.get(requestId) as Arrival);
+    this.#both(lentId === null ? release : { type: "vacate", requestId, actualTokens, lentId }, release);
+  }
+
+  #unlend(lentId: string | undefined): void {
+    if (lentId === undefined) return;
+    this.lent.delete(lentId);
+    expect(this.lending.apply({ type: "unlend", lentId }, this.#nowMs)).toEqual([]);
+  }
+
+  /** The same in both; what is in somebody's way is given back at once. */
+  #both(lending: SchedulerEvent, plain: SchedulerEvent, occupied: readonly string[] = []): void {
+    const apply = (scheduler: Scheduler, event: SchedulerEvent): string[] =>
+      scheduler.apply(event, this.#nowMs).map((grant) => grant.requestId);
+    const granted = [...occupied, ...apply(this.lending, lending)];
+    if (this.lending.lentInTheWay())
+      for (const lentId of this.lent.keys()) {
+        this.lent.delete(lentId);
+        granted.push(...apply(this.lending, { type: "unlend", lentId }));
+      }
+    expect(granted).toEqual(apply(this.plain, plain));
+    for (const requestId of granted) {
+      expect(this.#waiting.delete(requestId)).toBe(true);
+      this.#running.add(requestId);
+    }
+  }
+
+  #check(): void {
+    expect(this.lending.snapshot(this.#nowMs)).toEqual(this.plain.snapshot(this.#nowMs));
+    expect(this.lending.lent).toBe(this.lent.size);
+    expect(this.lending.lentInTheWay()).toBe(false);
+    const slots = [...[...this.#running].map((id) => this.#known.get(id) as Arrival), ...this.lent.values()];
+    expect(slots.length).toBeLessThanOrEqual(this.#max);
+    for (const [at, cap] of TENANT_CAPS.entries())
+      expect(slots.filter(({ tenant }) => tenant.id === `t${at}`).length).toBeLessThanOrEqual(cap ?? 8);
+    for (const [at, cap] of MODEL_CAPS.entries())
+      expect(slots.filter(({ model }) => model.name === `m${at}`).length).toBeLessThanOrEqual(cap ?? 8);
+  }
+}
+
+function pickOf(ids: { keys(): Iterable<string>; readonly size: number }, pick: number): string | undefined {
+  return [...ids.keys()][pick % Math.max(ids.size, 1)];
+}
+
+describe.each(["weighted", "hierarchical"] as const)("slots that are lent (%s)", (algorithm) => {
+  it("change neither who is granted, nor in which order, nor any book, while they are given back on demand", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 150, size: "max" }), (steps) => {
+        const pair = new Pair(algorithm);
+        for (const each of steps) pair.play(each);
+        pair.unlendAll();
+        expect(pair.lending.lent).toBe(0);
+        for (const tenant of TENANT_CAPS.keys())
+          for (const model of MODEL_CAPS.keys())
+            pair.arrive(arrivalOf(`last/${tenant}/${model}`, tenant, model, 10), false);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
