@@ -11,6 +11,7 @@ describe("the Worker's configuration", () => {
       maxBodyBytes: 33_554_432,
       ledgerShards: 1,
       sessionIdDerivation: true,
+      slotLoans: true,
       fairshareAlgorithm: "hierarchical",
       clickhouse: { db: "gateway", user: "default", password: "" },
       apiKeyPepper: undefined,

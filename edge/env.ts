@@ -72,6 +72,7 @@ const schema = z.object({
     `must be at most ${SPILL_MAX_SEGMENTS}`,
   ),
   GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
+  GATEWAY_SLOT_LOANS: envFlag(true),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
   GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
@@ -98,6 +99,8 @@ export interface Env {
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
   readonly sessionIdDerivation: boolean;
+  /** Whether isolates borrow slots and tokens below saturation (design §12). */
+  readonly slotLoans: boolean;
   readonly fairshareAlgorithm: "weighted" | "hierarchical";
   readonly ssrf: SsrfPolicy;
   /** Whether requests go on unchecked while the budget object is beyond reach (decisions §19.5). */
@@ -148,6 +151,7 @@ export function parseEnv(bindings: object): Env {
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,
+    slotLoans: value.GATEWAY_SLOT_LOANS,
     fairshareAlgorithm: value.GATEWAY_FAIRSHARE_ALGORITHM,
     ssrf: { blockPrivate: value.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: value.GATEWAY_ALLOWED_PRIVATE_CIDRS },
     failOpen: value.GATEWAY_FAIL_OPEN,

@@ -7,9 +7,9 @@
 import { type Issue, issues } from "../../shared/alerts.ts";
 import type { Ask, BudgetRefusal } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
-import type { Actual } from "../domain/budget/amounts.ts";
+import type { Actual, Amounts } from "../domain/budget/amounts.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
-import { type BudgetLimits, isCapped } from "../domain/budget/limits.ts";
+import { type BudgetLimits, isCapped, needsLease } from "../domain/budget/limits.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { type Verdict, Wallet, type WalletEffect } from "../domain/budget/wallet.ts";
@@ -38,6 +38,12 @@ export interface BudgetDeskOptions {
   readonly tell: (alert: BudgetAlert) => Promise<void>;
   /** Takes a failure, however often it repeats. */
   readonly raise: (issue: Issue) => void;
+}
+
+/** An allowance, and the level that it leaves. */
+interface Lending {
+  readonly amounts: Amounts;
+  readonly level: BucketLevel | null;
 }
 
 interface Account {
@@ -96,6 +102,20 @@ export class BudgetDesk implements BudgetGate {
     account.wallet.adopt(ask.requestId, ask.limits, ask.need, this.#options.now());
     this.#run(account, []);
   }
+
+  lend(_loanId: string, limits: BudgetLimits, want: Amounts, _atLeast: Amounts): Lending | null {
+    return needsLease(limits) ? null : { amounts: want, level: null };
+  }
+
+  carve(_loanId: string, ask: Ask): void {
+    const account = this.#account(ask.limits);
+    account.wallet.admitUnchecked(ask.requestId, ask.limits, this.#options.now());
+    this.#run(account, []);
+  }
+
+  takeBack(_loanId: string, _limits: BudgetLimits): void {}
+
+  writeOff(_loanId: string, _limits: BudgetLimits): void {}
 
   /** The level as this cell knows it, else as the object does; null without a cap, or when neither answers. */
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
