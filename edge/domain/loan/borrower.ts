@@ -78,8 +78,13 @@ export class Borrower {
     this.#carried = false;
   }
 
-  /** The request goes on under a permit of its own. */
+  /** The request asks for a permit of its own. */
   leaving(requestId: string): void {
     for (const book of this.#open) book.leaving(requestId);
+  }
+
+  /** It has that permit. */
+  left(requestId: string): void {
+    for (const book of this.#open) book.left(requestId);
   }
 }

@@ -4,6 +4,7 @@
  * business, never two of them; a row stays here until the Cell has called it durable, or is handed out to be sent another way.
  */
 import type { Ask, Grant, Settlement } from "../ask.ts";
+import type { Amounts } from "../budget/amounts.ts";
 import { Loan, SPAN_MS, sameRevs, shapeKeyOf } from "./loan.ts";
 import {
   type Ended,
@@ -23,6 +24,14 @@ export const WARM_REQUESTS = 4;
 /** Shapes counted at once; more are not worth the memory. */
 const COUNTED_MAX = 1_000;
 
+/** What is asked of the Cell within a span. */
+interface Demand {
+  readonly shape: Shape;
+  requests: number;
+  /** Of one of them. */
+  readonly need: Amounts;
+}
+
 interface Runs {
   readonly loan: Loan;
   /** Until it has been told as taken. */
@@ -34,7 +43,7 @@ interface Runs {
 export class LoanBook {
   readonly #loans = new Map<string, Loan>();
   readonly #byNumber = new Map<number, Loan>();
-  readonly #asking = new Map<string, { count: number; readonly shape: Shape }>();
+  readonly #asking = new Map<string, Demand>();
   readonly #running = new Map<string, Runs>();
   /** Ended and not yet durable. */
   readonly #unsafe = new Map<string, Settlement>();
@@ -98,24 +107,26 @@ export class LoanBook {
     const key = shapeKeyOf(ask);
     if (this.#over || this.#loans.has(key)) return;
     const known = this.#asking.get(key);
-    if (known === undefined) {
-      const { tenant, group, model, revs, limits } = ask;
-      if (this.#asking.size < COUNTED_MAX)
-        this.#asking.set(key, { count: 1, shape: { tenant, group, model, revs, limits } });
+    if (known !== undefined) {
+      known.requests += 1;
       return;
     }
-    known.count += 1;
+    if (this.#asking.size >= COUNTED_MAX) return;
+    const { tenant, group, model, revs, limits, need } = ask;
+    this.#asking.set(key, { shape: { tenant, group, model, revs, limits }, requests: 1, need });
   }
 
   /** Whether some shape is asked for often enough to open a session for it. */
   get warm(): boolean {
-    return [...this.#asking.values()].some(({ count }) => count >= WARM_REQUESTS);
+    return [...this.#asking.values()].some(({ requests }) => requests >= WARM_REQUESTS);
   }
 
   /** The book of the session that follows on this one: it asks at once for what this one uses. */
   successor(nowMs: number): LoanBook {
     const next = new LoanBook(nowMs);
-    for (const [key, { shape, demand }] of this.#loans) next.#asking.set(key, { count: WARM_REQUESTS + demand, shape });
+    for (const [key, { shape, demand, lastNeed }] of this.#loans) {
+      next.#asking.set(key, { shape, requests: WARM_REQUESTS + demand, need: lastNeed });
+    }
     return next;
   }
 
@@ -151,6 +162,11 @@ export class LoanBook {
     if (runs === undefined || runs.leaving) return;
     runs.leaving = true;
     runs.loan.gone();
+  }
+
+  /** It has its permit: nothing more of it is to be told here. */
+  left(requestId: string): void {
+    this.#running.delete(requestId);
   }
 
   /** Lets go at once of the loans that are built on the records, or of all. */
@@ -261,10 +277,10 @@ export class LoanBook {
 
   #openWarm(): readonly (readonly [number, Shape])[] {
     const opened: [number, Shape][] = [];
-    for (const [key, { count, shape }] of this.#asking) {
-      if (count < WARM_REQUESTS) continue;
+    for (const [key, { shape, requests, need }] of this.#asking) {
+      if (requests < WARM_REQUESTS) continue;
       this.#asking.delete(key);
-      const loan = new Loan(this.#nextNumber, shape, count);
+      const loan = new Loan(this.#nextNumber, shape, requests, need);
       this.#nextNumber += 1;
       this.#loans.set(key, loan);
       this.#byNumber.set(loan.number, loan);

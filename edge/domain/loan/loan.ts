@@ -32,11 +32,18 @@ export class Loan {
   #lastNeed: Amounts = NOTHING;
   #asked = false;
 
-  /** `wanted`: slots to ask for first. */
-  constructor(number: number, shape: Shape, wanted: number) {
+  /** `wanted`: slots to ask for first, for requests that need as much as `need`. */
+  constructor(number: number, shape: Shape, wanted: number, need: Amounts) {
     this.number = number;
     this.shape = shape;
     this.#missed = wanted;
+    this.#lastNeed = this.needOf({ need });
+    this.#spentBefore = times(this.#lastNeed, wanted);
+  }
+
+  /** What its last request drew. */
+  get lastNeed(): Amounts {
+    return this.#lastNeed;
   }
 
   /** Slots that its requests used at once, in this span or the last. */
