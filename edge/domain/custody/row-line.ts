@@ -45,7 +45,11 @@ function readable(value: string | number): string | number {
   return Number.isFinite(value) ? value : 0;
 }
 
+/** Nearly every line is plain ASCII, and known to be so at a look. */
+const NOT_ASCII = /\P{ASCII}/u;
+
 function utf8Length(text: string): number {
+  if (!NOT_ASCII.test(text)) return text.length;
   let bytes = 0;
   for (const character of text) {
     const point = character.codePointAt(0) ?? 0;
