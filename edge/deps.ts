@@ -10,6 +10,8 @@ import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
 import { LedgerSpans } from "./adapters/ledger-spans.ts";
+import { LendingAdmission } from "./adapters/lending-admission.ts";
+import { LoanDebtor } from "./adapters/loan-debtor.ts";
 import { ObjectPlaces } from "./adapters/object-places.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
@@ -69,6 +71,14 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const ledger = () => places.ledger(alertLedgerOf(env.cell));
     const alerts = new LedgerAlerts({ ledger, clock, uuid, keepAlive: waitUntil, log: consoleLog });
     const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
+    const lending = (admission: CellAdmission) =>
+      new LendingAdmission({
+        admission,
+        debtor: (recall) => new LoanDebtor(recall),
+        clock,
+        keepAlive: waitUntil,
+        log: consoleLog,
+      });
     const own = admissionOf(env.cell);
     const tallies = new CellTallies(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
@@ -134,7 +144,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       const cell = name === env.cell ? own : admissionOf(name);
       const deps: Deps = {
         env,
-        ports: { ...shared, admission: cell },
+        ports: { ...shared, admission: lending(cell) },
         memory,
         cell,
         budgets,

@@ -11,6 +11,7 @@ import type { Admitted, Ask, CellApi, PermitHandle } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { shardOf } from "../domain/custody/row-line.ts";
+import type { Debtor, LendingApi, LoanSession } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Admission, Alerts, Log } from "../ports.ts";
 import type { ObjectPlaces } from "./object-places.ts";
@@ -44,6 +45,11 @@ export class CellAdmission implements Admission {
     this.#alerts = alerts;
     this.#log = log;
     this.#pausesMs = pausesMs;
+  }
+
+  /** Every request asks the Cell: what it lends is {@link LendingAdmission}'s to hand out. */
+  take(): null {
+    return null;
   }
 
   async admit(ask: Ask): Promise<Admitted<PermitHandle>> {
@@ -82,6 +88,11 @@ export class CellAdmission implements Admission {
     }
   }
 
+  /** Opens a session of loans. Throws what the call throws: nobody is refused anything for want of one. */
+  async borrow(debtor: Debtor): Promise<{ readonly session: LoanSession }> {
+    return await this.#stub().borrow(debtor);
+  }
+
   /** The Cell itself, for the internal routes. Throws `scheduler_unavailable`. */
   async withCell<T>(work: (cell: CellApi) => Promise<T>): Promise<T> {
     return await this.#call(work);
@@ -100,7 +111,7 @@ export class CellAdmission implements Admission {
     }
   }
 
-  #stub(): CellApi {
+  #stub(): CellApi & LendingApi {
     return this.#places.cell(this.cell);
   }
 

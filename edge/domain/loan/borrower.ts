@@ -10,6 +10,8 @@ import { LoanBook } from "./loan-book.ts";
 const SESSION_MS = 3_000;
 /** After a session that could not be opened, or broke, the next one waits. */
 const PAUSE_MS = 1_000;
+/** A session whose carrier has not been heard of for this long has none any more: it was cut off. */
+const FORSAKEN_MS = 10_000;
 
 /** A slot, and the book that it is of. */
 export interface Borrowed {
@@ -21,8 +23,8 @@ export class Borrower {
   /** Counts what is asked for, until that is worth a session; then it is carried. */
   #next: LoanBook;
   #current: LoanBook | null = null;
-  /** Those whose session is not over: requests run on them still. */
-  readonly #open = new Set<LoanBook>();
+  /** Those whose session is not over - requests run on them still -, and when their carrier was last heard of. */
+  readonly #open = new Map<LoanBook, number>();
   #sinceMs = 0;
   #carried = false;
   #notBeforeMs = 0;
@@ -46,6 +48,7 @@ export class Borrower {
 
   /** A book for which the calling request should open a session, and carry it; null: none is due. */
   due(nowMs: number): LoanBook | null {
+    if (this.#carried && this.forsaken(nowMs) === this.#next) this.over(this.#next, true, nowMs);
     if (this.#carried || nowMs < this.#notBeforeMs) return null;
     if (this.#current === null) {
       if (!this.#next.warm) return null;
@@ -54,8 +57,24 @@ export class Borrower {
       this.#next = this.#current.successor(nowMs);
     }
     this.#carried = true;
-    this.#open.add(this.#next);
+    this.#open.set(this.#next, nowMs);
     return this.#next;
+  }
+
+  /** The carrier of the book's session is alive. */
+  beat(book: LoanBook, nowMs: number): void {
+    if (this.#open.has(book)) this.#open.set(book, nowMs);
+  }
+
+  /** A book whose carrier was cut off without a word: whoever is told so ends it. */
+  forsaken(nowMs: number): LoanBook | null {
+    for (const [book, heardMs] of this.#open) if (nowMs >= heardMs + FORSAKEN_MS) return book;
+    return null;
+  }
+
+  /** Whether requests take their slots from the book now. */
+  isServing(book: LoanBook): boolean {
+    return book === this.#current;
   }
 
   /** The session of the book is open and has its first loans: it serves from now on, its predecessor lends no more. */
@@ -66,6 +85,12 @@ export class Borrower {
     this.#sinceMs = nowMs;
     this.#next = new LoanBook(nowMs);
     this.#carried = false;
+  }
+
+  /** The book lends no more, whether or not another follows; its session goes on until its requests have ended. */
+  retire(book: LoanBook): void {
+    if (book === this.#current) this.#current = null;
+    book.stop();
   }
 
   /** The session of the book is over; `broken`: not of its own accord. */
@@ -80,11 +105,11 @@ export class Borrower {
 
   /** The request asks for a permit of its own. */
   leaving(requestId: string): void {
-    for (const book of this.#open) book.leaving(requestId);
+    for (const book of this.#open.keys()) book.leaving(requestId);
   }
 
   /** It has that permit. */
   left(requestId: string): void {
-    for (const book of this.#open) book.left(requestId);
+    for (const book of this.#open.keys()) book.left(requestId);
   }
 }

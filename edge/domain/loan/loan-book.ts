@@ -231,9 +231,11 @@ export class LoanBook {
     this.#asking.clear();
   }
 
-  /** The session is over. Answers the settlements that may not be durable: they have to go another way. */
+  /** The session is over: nothing is told any more. Answers the settlements that may not be durable, to go another way. */
   finish(): readonly Settlement[] {
     this.#over = true;
+    this.#untold.clear();
+    this.#ended = [];
     const unsafe = [...this.#unsafe.values()];
     this.#unsafe.clear();
     return unsafe;

@@ -1,0 +1,145 @@
+/**
+ * Carries one session of loans between the isolate's book and the Cell, within one request's context (design §12): opens it,
+ * tells what happened every few ms, takes what comes back, and closes it when the next session serves, or nobody needs one.
+ * The other requests never wait for it: they read and write the book, which is plain memory. Invariant: a row that the Cell
+ * has not called durable when the session ends, however it ends, is sent another way.
+ */
+import type { Settlement } from "../domain/ask.ts";
+import type { Borrower } from "../domain/loan/borrower.ts";
+import type { LoanBook } from "../domain/loan/loan-book.ts";
+import type { Debtor, LoanSession, Recall, Told } from "../domain/loan/messages.ts";
+import type { Clock, Log } from "../ports.ts";
+import { withinPatience } from "./patience.ts";
+
+/** Between two messages, while there is something to tell. */
+const TURN_MS = 5;
+/** A session that no request has used for this long ends. */
+const IDLE_MS = 300;
+/** Also without a successor: the platform bounds what may run on after an answer. */
+const SERVES_MAX_MS = 10_000;
+/** A session that serves no more goes on for this long at most; by then its requests have permits of their own. */
+const DRAIN_MAX_MS = 5_000;
+/** A Cell that takes longer to answer is beyond reach. */
+const PATIENCE_MS = 5_000;
+
+const NOTHING_TOLD: Told = {
+  shapes: [],
+  taken: [],
+  ended: [],
+  abandoned: [],
+  returned: [],
+  dropped: [],
+  wishes: [],
+};
+
+export interface CarrierOptions {
+  readonly cell: string;
+  readonly borrower: Borrower;
+  /** Opens the session; the debtor lives as long as the calling request. */
+  readonly open: (recall: Debtor["recall"]) => Promise<{ readonly session: LoanSession }>;
+  /** Sends a row that its session could not; never throws. */
+  readonly resend: (settlement: Settlement) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class LoanCarrier {
+  readonly #options: CarrierOptions;
+  readonly #book: LoanBook;
+  /** Ends the pause under way. */
+  #wake: () => void = () => undefined;
+
+  constructor(book: LoanBook, options: CarrierOptions) {
+    this.#book = book;
+    this.#options = options;
+  }
+
+  /** Resolves when the session is over and every row of it is on its way. Never rejects. */
+  async carry(): Promise<void> {
+    const { cell, borrower, clock, log } = this.#options;
+    let broken = false;
+    try {
+      await this.#session();
+    } catch (error) {
+      broken = true;
+      log.event("loan_session_lost", { cell, reason: error instanceof Error ? error.name : "unknown" });
+    }
+    borrower.over(this.#book, broken, clock());
+    await this.#resend(this.#book);
+    for (let book = borrower.forsaken(clock()); book !== null; book = borrower.forsaken(clock())) {
+      borrower.over(book, true, clock());
+      await this.#resend(book);
+    }
+  }
+
+  async #session(): Promise<void> {
+    const { session } = await this.#answered(this.#options.open(async (recall) => await this.#recall(recall)));
+    try {
+      await this.#turn(session);
+      await this.#serve(session);
+      await this.#drain(session);
+      await this.#answered(session.close(this.#book.message(this.#options.clock()) ?? NOTHING_TOLD));
+    } finally {
+      session[Symbol.dispose]();
+    }
+  }
+
+  async #serve(session: LoanSession): Promise<void> {
+    const { borrower, clock } = this.#options;
+    const sinceMs = clock();
+    borrower.serves(this.#book, sinceMs);
+    while (borrower.isServing(this.#book)) {
+      const nowMs = clock();
+      if (nowMs >= this.#book.usedMs + IDLE_MS || nowMs >= sinceMs + SERVES_MAX_MS) borrower.retire(this.#book);
+      else {
+        await this.#pause();
+        await this.#turn(session);
+      }
+    }
+  }
+
+  async #drain(session: LoanSession): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock() + DRAIN_MAX_MS;
+    await this.#turn(session);
+    while (!this.#book.settled && clock() < untilMs) {
+      await this.#pause();
+      await this.#turn(session);
+    }
+  }
+
+  /** Tells what there is to tell. Throws when the Cell does not take it. */
+  async #turn(session: LoanSession): Promise<void> {
+    const { borrower, clock } = this.#options;
+    const sentMs = clock();
+    borrower.beat(this.#book, sentMs);
+    const told = this.#book.message(sentMs);
+    if (told === null) return;
+    this.#book.answered(await this.#answered(session.tell(told)), sentMs, clock());
+  }
+
+  async #recall(recall: Recall): Promise<void> {
+    this.#book.recall(recall);
+    this.#wake();
+  }
+
+  async #pause(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, TURN_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #answered<T>(work: Promise<T>): Promise<T> {
+    const answer = await withinPatience(work, PATIENCE_MS);
+    if (answer === null) throw new Error("the Cell does not answer");
+    return answer.value;
+  }
+
+  async #resend(book: LoanBook): Promise<void> {
+    await Promise.all(book.finish().map(async (settlement) => await this.#options.resend(settlement)));
+  }
+}
