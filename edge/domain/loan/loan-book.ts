@@ -70,11 +70,6 @@ export class LoanBook {
     return this.#usedMs;
   }
 
-  /** Requests of which nobody else knows whether they still run. */
-  get running(): number {
-    return this.#running.size;
-  }
-
   /** Whether it holds loans that are good now. */
   serves(nowMs: number): boolean {
     return !this.#over && nowMs < this.#goodUntilMs && this.#loans.size > 0;
