@@ -27,10 +27,11 @@ import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { LedgerApi } from "./domain/ask.ts";
 import { type Arrived, cellFor } from "./domain/cell/placement.ts";
 import { EndpointMemory } from "./domain/endpoint-memory.ts";
+import type { Debtor } from "./domain/loan/messages.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import { BodyRoom } from "./pipeline/body-room.ts";
 import type { IsolateMemory } from "./pipeline/context.ts";
-import type { Ports } from "./ports.ts";
+import type { Admission, Ports } from "./ports.ts";
 
 /** Everything a request of this isolate works with. */
 export interface Deps {
@@ -71,14 +72,12 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const ledger = () => places.ledger(alertLedgerOf(env.cell));
     const alerts = new LedgerAlerts({ ledger, clock, uuid, keepAlive: waitUntil, log: consoleLog });
     const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
-    const lending = (admission: CellAdmission) =>
-      new LendingAdmission({
-        admission,
-        debtor: (recall) => new LoanDebtor(recall),
-        clock,
-        keepAlive: waitUntil,
-        log: consoleLog,
-      });
+    const lending = (admission: CellAdmission): Admission => {
+      const debtor = (recall: Debtor["recall"]) => new LoanDebtor(recall);
+      return env.slotLoans
+        ? new LendingAdmission({ admission, debtor, clock, keepAlive: waitUntil, log: consoleLog })
+        : admission;
+    };
     const own = admissionOf(env.cell);
     const tallies = new CellTallies(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
