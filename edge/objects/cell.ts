@@ -22,7 +22,6 @@ import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
-import type { LoanSession } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk, type Seat } from "./admission-desk.ts";
@@ -30,7 +29,8 @@ import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { CellStore } from "./cell-store.ts";
 import { loanBooks } from "./loan-books.ts";
-import { type DebtorStub, LoanDesk } from "./loan-desk.ts";
+import { type DebtorStub, LoanDesk, type Session } from "./loan-desk.ts";
+import { SessionTarget } from "./loan-session.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
 import { RowCourier } from "./row-courier.ts";
@@ -126,8 +126,8 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   /** Slots and tokens for an isolate to hand out by itself, as long as it holds the session. */
-  async borrow(debtor: DebtorStub): Promise<{ session: LoanSession }> {
-    return { session: this.#loans.open(debtor) };
+  async borrow(debtor: DebtorStub): Promise<{ session: SessionTarget<Session> }> {
+    return { session: new SessionTarget(this.#loans, this.#loans.open(debtor)) };
   }
 
   /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */

@@ -3,10 +3,10 @@
  * what becomes of it is the lender's decision; this file carries messages. Invariant: a recall is over when every isolate
  * that held such a loan has said so, or its loan has ended on every clock.
  */
-import { RpcTarget } from "cloudflare:workers";
 import type { RevItem } from "../../shared/internal.ts";
 import { Lender, type LoanBooks, type SessionState } from "../domain/loan/lender.ts";
-import type { Debtor, LoanSession, Recall, Renewal, Told } from "../domain/loan/messages.ts";
+import type { Debtor, Recall, Renewal, Told } from "../domain/loan/messages.ts";
+import type { SessionDesk } from "./loan-session.ts";
 
 /** The debtor as the runtime hands it over: a stub that lives until it is disposed. */
 export type DebtorStub = Debtor & Partial<Disposable> & { dup?: () => DebtorStub };
@@ -17,7 +17,8 @@ export interface LoanDeskOptions {
   readonly later: (delayMs: number, run: () => void) => void;
 }
 
-interface Session {
+/** One session. Only the desk reads it; a capability just hands it back. */
+export interface Session {
   readonly state: SessionState;
   readonly debtor: DebtorStub;
   /** Requests whose rows have become durable since the last answer. */
@@ -26,7 +27,7 @@ interface Session {
   readonly rows: Set<Promise<void>>;
 }
 
-export class LoanDesk {
+export class LoanDesk implements SessionDesk<Session> {
   readonly #options: LoanDeskOptions;
   readonly #lender: Lender;
   readonly #sessions = new Map<SessionState, Session>();
@@ -39,11 +40,11 @@ export class LoanDesk {
     this.#lender = new Lender(options.books);
   }
 
-  open(debtor: DebtorStub): LoanSession {
+  open(debtor: DebtorStub): Session {
     const state = this.#lender.open(this.#options.now());
     const session: Session = { state, debtor: debtor.dup?.() ?? debtor, durable: [], rows: new Set() };
     this.#sessions.set(state, session);
-    return new SessionTarget(this, session);
+    return session;
   }
 
   tell(session: Session, told: Told): Renewal {
@@ -132,34 +133,5 @@ export class LoanDesk {
       this.#lender.tick(this.#options.now());
       this.#arm();
     });
-  }
-}
-
-/** A session as a capability: when its holder's context ends, the runtime disposes it. */
-class SessionTarget extends RpcTarget implements LoanSession {
-  readonly #desk: LoanDesk;
-  readonly #session: Session;
-  readonly #alive = Promise.withResolvers<never>();
-
-  constructor(desk: LoanDesk, session: Session) {
-    super();
-    this.#desk = desk;
-    this.#session = session;
-  }
-
-  async tell(told: Told): Promise<Renewal> {
-    return this.#desk.tell(this.#session, told);
-  }
-
-  async close(told: Told): Promise<void> {
-    await this.#desk.close(this.#session, told);
-  }
-
-  async lost(): Promise<never> {
-    return await this.#alive.promise;
-  }
-
-  [Symbol.dispose](): void {
-    this.#desk.lost(this.#session);
   }
 }

@@ -183,7 +183,8 @@ export class Lender {
     return [...this.#sessions].filter((session) => {
       let any = false;
       for (const loan of session.loans.values()) {
-        if (loan.closed || !isNamed(loan.shape.revs, items)) continue;
+        // One that is called in already is waited for again: the first call may be under way still.
+        if ((loan.closed && !loan.called) || !isNamed(loan.shape.revs, items)) continue;
         loan.closed = true;
         loan.called = true;
         any = true;
