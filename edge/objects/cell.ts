@@ -38,6 +38,8 @@ import { RowCourier } from "./row-courier.ts";
 /** After a reset under load, adoptions come first: nothing is granted for this long. */
 const ADOPTION_HOLD_MS = 500;
 
+const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
+
 export class Cell extends DurableObject<Bindings> {
   readonly #config: Env;
   readonly #places: ObjectPlaces;
@@ -86,16 +88,21 @@ export class Cell extends DurableObject<Bindings> {
     });
     const parts = { scheduler: this.#scheduler, desk: this.#desk, budget: this.#budget, revisions: this.#revisions };
     this.#loans = new LoanDesk({
-      books: loanBooks({ ...parts, ended: (requestId, row) => this.#loans.track(requestId, row) }),
+      books: loanBooks({
+        ...parts,
+        ended: (requestId, row) => this.#loans.track(requestId, row),
+        changed: () => this.#changed(),
+      }),
       now: Date.now,
       later,
+      succeeds: this.#store.busy,
     });
     this.#pulse = new Pulse({
       later,
       sample: () => this.#sample(),
       report: async () => await this.#report(),
       save: () => this.#saveCounters(),
-      seated: () => this.#desk.seated,
+      seated: () => this.#desk.seated + this.#scheduler.lent,
       rest: () => this.#markBusy(false),
       failed: (error) =>
         consoleLog.event("cell_save_failed", {
@@ -259,11 +266,11 @@ export class Cell extends DurableObject<Bindings> {
 
   #holdForAdoptions(): void {
     this.#desk.apply({ type: "hold", on: true });
-    setTimeout(() => this.#desk.apply({ type: "hold", on: false }), ADOPTION_HOLD_MS);
+    later(ADOPTION_HOLD_MS, () => this.#desk.apply({ type: "hold", on: false }));
   }
 
   #changed(): void {
-    if (this.#desk.seated === 0) return;
+    if (this.#desk.seated + this.#scheduler.lent === 0) return;
     if (this.#scheduler.lentInTheWay()) void this.#loans.recallAll();
     this.#markBusy(true);
     this.#pulse.wake();
@@ -293,8 +300,4 @@ export class Cell extends DurableObject<Bindings> {
     if (!(await reportCell(this.#config.redis, this.#cell, row)))
       consoleLog.event("cell_report_failed", { cell: this.#cell });
   }
-}
-
-function later(delayMs: number, run: () => void): void {
-  setTimeout(run, delayMs);
 }

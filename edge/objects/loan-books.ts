@@ -16,13 +16,18 @@ export interface CellParts {
   readonly revisions: Revisions;
   /** Takes note of a request's end, and of when its row is durable. */
   readonly ended: (requestId: string, row: Promise<void>) => void;
+  /** Told when a slot has been lent. */
+  readonly changed: () => void;
 }
 
 /** The parts of one Cell, as its lender sees them. */
-export function loanBooks({ scheduler, desk, budget, revisions, ended }: CellParts): LoanBooks {
+export function loanBooks({ scheduler, desk, budget, revisions, ended, changed }: CellParts): LoanBooks {
   return {
-    lend: (lentId, { tenant, group, model }) =>
-      scheduler.lend(lentId, { requestId: lentId, tenant, group, model, costTokens: 1 }),
+    lend: (lentId, { tenant, group, model }) => {
+      const lent = scheduler.lend(lentId, { requestId: lentId, tenant, group, model, costTokens: 1 });
+      if (lent) changed();
+      return lent;
+    },
     unlend: (lentId) => desk.apply({ type: "unlend", lentId }),
     allow: (loanId, limits, want, atLeast) => budget.lend(loanId, limits, want, atLeast),
     takeBack: (loanId, limits) => budget.takeBack(loanId, limits),

@@ -5,7 +5,7 @@
  */
 import type { RevItem } from "../../shared/internal.ts";
 import { Lender, type LoanBooks, type SessionState } from "../domain/loan/lender.ts";
-import type { Debtor, Recall, Renewal, Told } from "../domain/loan/messages.ts";
+import { type Debtor, LOAN_MARGIN_MS, LOAN_MS, type Recall, type Renewal, type Told } from "../domain/loan/messages.ts";
 import type { SessionDesk } from "./loan-session.ts";
 
 /** The debtor as the runtime hands it over: a stub that lives until it is disposed. */
@@ -15,6 +15,8 @@ export interface LoanDeskOptions {
   readonly books: LoanBooks;
   readonly now: () => number;
   readonly later: (delayMs: number, run: () => void) => void;
+  /** An earlier life of this Cell may have lent what this one knows nothing of. */
+  readonly succeeds: boolean;
 }
 
 /** One session. Only the desk reads it; a capability just hands it back. */
@@ -34,9 +36,12 @@ export class LoanDesk implements SessionDesk<Session> {
   #current: Session | null = null;
   #wakeMs: number | null = null;
   #recalling = false;
+  /** Until when loans of an earlier life may be good. */
+  readonly #inheritedUntilMs: number;
 
   constructor(options: LoanDeskOptions) {
     this.#options = options;
+    this.#inheritedUntilMs = options.succeeds ? options.now() + LOAN_MS + LOAN_MARGIN_MS : 0;
     this.#lender = new Lender(options.books);
   }
 
@@ -88,7 +93,8 @@ export class LoanDesk implements SessionDesk<Session> {
   /** Resolves when nobody can take a slot of a loan that is built on any of the records (null: of any loan). */
   async recall(items: readonly RevItem[] | null): Promise<void> {
     const held = this.#lender.recall(items, this.#options.now());
-    await Promise.all(held.map(async (state) => await this.#recallFrom(state, { items })));
+    const recalls = held.map(async (state) => await this.#recallFrom(state, { items }));
+    await Promise.all([this.#passed(this.#inheritedUntilMs), ...recalls]);
   }
 
   /** Somebody waits for what is lent: all of it is called in, once at a time. */
@@ -104,11 +110,14 @@ export class LoanDesk implements SessionDesk<Session> {
 
   async #recallFrom(state: SessionState, recall: Recall): Promise<void> {
     const session = this.#sessions.get(state);
-    const ended = new Promise<void>((resolve) => {
-      this.#options.later(Math.max(0, state.goodUntilMs - this.#options.now()), resolve);
-    });
+    const ended = this.#passed(state.goodUntilMs);
     if (session === undefined) return await ended;
     await Promise.race([ended, session.debtor.recall(recall).catch(async () => await ended)]);
+  }
+
+  async #passed(atMs: number): Promise<void> {
+    const leftMs = atMs - this.#options.now();
+    if (leftMs > 0) await new Promise<void>((resolve) => this.#options.later(leftMs, resolve));
   }
 
   #with<T>(session: Session, work: () => T): T {
