@@ -11,10 +11,10 @@ import { consoleLog } from "../adapters/console-log.ts";
 import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
 import { monthOf } from "../adapters/zone-months.ts";
-import type { Admitted, Ask, LedgerApi, LedgerStatus } from "../domain/ask.ts";
+import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
-import { Counters, plain } from "../domain/cell/counters.ts";
+import { Counters } from "../domain/cell/counters.ts";
 import { History, type HistorySample } from "../domain/cell/history.ts";
 import { budgetNews, schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
@@ -27,6 +27,7 @@ import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk, type Seat } from "./admission-desk.ts";
 import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
+import { cellGauges } from "./cell-gauges.ts";
 import { CellStore } from "./cell-store.ts";
 import { loanBooks } from "./loan-books.ts";
 import { type DebtorStub, LoanDesk, type Session } from "./loan-desk.ts";
@@ -204,43 +205,12 @@ export class Cell extends DurableObject<Bindings> {
   async metrics(): Promise<CellMetrics> {
     const shards = Array.from({ length: this.#config.ledgerShards }, (_, shard) => this.#ledger(shard).status());
     // A shard that does not answer must not hide what the others and the cell itself say.
-    const statuses = (await Promise.allSettled(shards)).flatMap((result) =>
+    const ledgers = (await Promise.allSettled(shards)).flatMap((result) =>
       result.status === "fulfilled" ? [result.value] : [],
     );
-    const total = (pick: (status: LedgerStatus) => number) => statuses.reduce((sum, entry) => sum + pick(entry), 0);
-    return {
-      cell: this.#cell,
-      families: [
-        ...this.#counters.families(),
-        ...this.#tallies.families(),
-        plain("gateway_in_flight", "Requests that hold a slot.", "gauge", this.#scheduler.inFlight),
-        plain(
-          "gateway_budget_unchecked_total",
-          "Requests let through without a budget check, since the cell started.",
-          "counter",
-          this.#budget.unchecked,
-        ),
-        plain("gateway_queue_depth", "Requests that wait for a slot.", "gauge", this.#scheduler.queued),
-        plain(
-          "gateway_telemetry_dropped",
-          "Usage rows lost for want of room.",
-          "gauge",
-          total((entry) => entry.dropped),
-        ),
-        plain(
-          "gateway_telemetry_aside",
-          "Usage rows kept aside because the analytics store refuses them.",
-          "gauge",
-          total((entry) => entry.aside),
-        ),
-        plain(
-          "gateway_spill_bytes",
-          "Bytes of usage rows that wait for the analytics store.",
-          "gauge",
-          total((entry) => entry.bytes),
-        ),
-      ],
-    };
+    const { inFlight, queued } = this.#scheduler;
+    const gauges = cellGauges({ inFlight, queued, unchecked: this.#budget.unchecked, ledgers });
+    return { cell: this.#cell, families: [...this.#counters.families(), ...this.#tallies.families(), ...gauges] };
   }
 
   async #complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
