@@ -192,7 +192,8 @@ export class LoanBook {
       wishes,
     };
     const nothing = Object.values(told).every((part) => part.length === 0);
-    if (nothing && (nowMs < this.#toldMs + RENEW_MS || this.#loans.size === 0)) return null;
+    const open = this.#loans.size > 0 || this.#unsafe.size > 0;
+    if (nothing && (nowMs < this.#toldMs + RENEW_MS || !open)) return null;
     for (const { requestId } of told.taken) {
       const runs = this.#running.get(requestId);
       if (runs !== undefined) runs.untold = null;
