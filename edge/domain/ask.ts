@@ -8,7 +8,7 @@ import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Amounts } from "./budget/amounts.ts";
 import type { BudgetLimits } from "./budget/limits.ts";
 import type { BucketLevel } from "./budget/token-bucket.ts";
-import type { RefusalCode } from "./budget/wallet.ts";
+import type { RefusalCode } from "./budget/verdict.ts";
 import type { HistorySample } from "./cell/history.ts";
 import type { Counted } from "./cell/tallies.ts";
 import type { Arrival, SchedulerSnapshot } from "./fairshare/types.ts";

@@ -9,10 +9,11 @@ import type { Ask, BudgetRefusal } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 import type { Actual, Amounts } from "../domain/budget/amounts.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
-import { type BudgetLimits, isCapped, needsLease } from "../domain/budget/limits.ts";
+import { type BudgetLimits, isCapped } from "../domain/budget/limits.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
-import { type Verdict, Wallet, type WalletEffect } from "../domain/budget/wallet.ts";
+import type { LentAmounts, Verdict, WalletEffect } from "../domain/budget/verdict.ts";
+import { Wallet } from "../domain/budget/wallet.ts";
 import type { BudgetGate, BudgetVerdict } from "./admission-desk.ts";
 
 /** A call to the budget object, its retry included, is given up after this long (decisions §19.5). */
@@ -38,12 +39,6 @@ export interface BudgetDeskOptions {
   readonly tell: (alert: BudgetAlert) => Promise<void>;
   /** Takes a failure, however often it repeats. */
   readonly raise: (issue: Issue) => void;
-}
-
-/** An allowance, and the level that it leaves. */
-interface Lending {
-  readonly amounts: Amounts;
-  readonly level: BucketLevel | null;
 }
 
 interface Account {
@@ -103,19 +98,39 @@ export class BudgetDesk implements BudgetGate {
     this.#run(account, []);
   }
 
-  lend(_loanId: string, limits: BudgetLimits, want: Amounts, _atLeast: Amounts): Lending | null {
-    return needsLease(limits) ? null : { amounts: want, level: null };
+  /**
+   * Adds to the allowance of a loan what can be spared at once: at least `atLeast`, at most `want`; null: nothing. Where
+   * nothing binds that is all that is wanted. `level` is without what is out on loans; null without a per-minute cap.
+   */
+  lend(loanId: string, limits: BudgetLimits, want: Amounts, atLeast: Amounts): LentAmounts | null {
+    const account = this.#account(limits);
+    const { lent, effects } = account.wallet.lend(loanId, limits, want, atLeast, this.#options.now());
+    this.#run(account, effects);
+    return lent;
   }
 
-  carve(_loanId: string, ask: Ask): void {
+  /** A request drew its need on the allowance of a loan. What it drew comes back when it has a reservation already. */
+  carve(loanId: string, ask: Ask): void {
     const account = this.#account(ask.limits);
-    account.wallet.admitUnchecked(ask.requestId, ask.limits, this.#options.now());
+    account.wallet.carve(loanId, ask.requestId, ask.limits, ask.need, this.#options.now());
     this.#run(account, []);
   }
 
-  takeBack(_loanId: string, _limits: BudgetLimits): void {}
+  /** The loan has ended: the rest of its allowance comes back unused. */
+  takeBack(loanId: string, limits: BudgetLimits): void {
+    const account = this.#accounts.get(limits.tenant.id);
+    if (account === undefined) return;
+    account.wallet.takeBack(loanId, this.#options.now());
+    this.#run(account, []);
+  }
 
-  writeOff(_loanId: string, _limits: BudgetLimits): void {}
+  /** The loan is lost: the rest of its allowance counts as spent until the ledger has been asked. */
+  writeOff(loanId: string, limits: BudgetLimits): void {
+    const account = this.#accounts.get(limits.tenant.id);
+    if (account === undefined) return;
+    account.wallet.writeOff(loanId, this.#options.now());
+    this.#run(account, []);
+  }
 
   /** The level as this cell knows it, else as the object does; null without a cap, or when neither answers. */
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {

@@ -18,7 +18,7 @@ function ask(limits: BudgetLimits, tokens: number, n: number, report: Report = E
 function spend(limits: BudgetLimits, tokens: number, sequence = 1): Report {
   const released = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
   const tags = { tenant: "l:0", key: "l:0" };
-  const line = { purse: null, limits, tags, released, used: { tokens, nanoUsd: tokens }, adopted: false };
+  const line = { purse: null, limits, tags, released, used: { tokens, nanoUsd: tokens }, kind: "settled" as const };
   return { ...EMPTY, through: sequence, batches: [{ sequence, lines: [line], ends: [] }] };
 }
 

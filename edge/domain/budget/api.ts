@@ -15,6 +15,13 @@ export interface Tags {
   readonly key: string;
 }
 
+/**
+ * What a line says of `released`. `settled`: these reservations ended, or were given back unspent. `adopted`: they are of an
+ * earlier life of this cell and go on in this one. `lost`: nobody can say what became of them; they count as spent until the
+ * ledger has been asked. Only what is settled has used anything.
+ */
+export type LineKind = "settled" | "adopted" | "lost";
+
 /** Settlements of one key, purse and period, summed; also what is given back unspent (nothing used). */
 export interface SettleLine {
   /** The purse that `released` was drawn from. */
@@ -22,11 +29,10 @@ export interface SettleLine {
   /** Whose counters are charged. */
   readonly limits: BudgetLimits;
   readonly tags: Tags;
-  /** Reservations that end with this line, at the size they were taken. */
+  /** Reservations, at the size they were taken. */
   readonly released: Amounts;
   readonly used: Actual;
-  /** Not a settlement: `released` names reservations of an earlier life of this cell that go on in this one. */
-  readonly adopted: boolean;
+  readonly kind: LineKind;
 }
 
 /** The Cell will draw no more from lease `n`. `void`: it never got the answer, so whatever `n` was granted goes back. */

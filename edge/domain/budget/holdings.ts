@@ -47,6 +47,8 @@ export const NO_HOLDING: Holding = {
 
 /** After a lease should have ended, how long its end may still be under way. */
 const END_GRACE_MS = 5_000;
+/** What a live cell lost within such a span is one life that is over, so that the ledger is asked about it once. */
+const LOST_SPAN_MS = 30_000;
 /** Without a word for this long a cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
 
@@ -141,6 +143,20 @@ export class Holdings {
     return touched;
   }
 
+  /**
+   * Moves reservations that a cell lost sight of to a life of it that is over: they stay out until the ledger has been asked,
+   * or are adopted after all. Answers that life; its number is none that a cell gives itself.
+   */
+  lose(state: EpochState, purse: string | null, lost: Amounts, nowMs: number): EpochState {
+    const holding = state.holdings.get(purse) ?? NO_HOLDING;
+    const taken = smaller(lost, outOf(holding));
+    this.release(state, purse, taken);
+    const past = this.#lostLife(state.cell, nowMs);
+    const own = past.holdings.get(purse) ?? NO_HOLDING;
+    this.put(past, purse, { ...own, adopted: plus(own.adopted, taken) });
+    return past;
+  }
+
   /** Takes silent epochs for dead: one whose lease never ended, or that holds something and has long said nothing. */
   bury(nowMs: number): void {
     for (const state of this.#epochs) {
@@ -199,6 +215,18 @@ export class Holdings {
     const added = this.find(state.cell, state.epoch);
     if (added === undefined) return;
     for (const [purse, holding] of state.holdings) this.put(added, purse, holding);
+  }
+
+  #lostLife(cell: string, nowMs: number): EpochState {
+    const epoch = -1 - Math.floor(nowMs / LOST_SPAN_MS);
+    const known = this.find(cell, epoch);
+    if (known !== undefined) {
+      known.lostAtMs = nowMs;
+      return known;
+    }
+    const past = { cell, epoch, applied: 0, durable: 0, lastHeardMs: nowMs, lostAtMs: nowMs, holdings: new Map() };
+    this.#epochs.push(past);
+    return past;
   }
 
   #holdsAnything(state: EpochState): boolean {

@@ -3,7 +3,7 @@
  * neither a Cell nor the budget object ever looks one up; the higher `rev` wins.
  */
 import type { ResolvedBudget, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
-import { nanoUsdOf } from "./amounts.ts";
+import { type Amounts, nanoUsdOf } from "./amounts.ts";
 
 /** One term budget (decisions §3.1); null caps are none, period null is a lifetime. */
 export interface TermLimits {
@@ -99,6 +99,11 @@ export function isCapped(term: TermLimits): boolean {
 /** Whether anything binds at all: without it requests need no lease and are only reported. */
 export function needsLease(limits: BudgetLimits): boolean {
   return limits.tenant.tokensPerMinute > 0 || isCapped(limits.tenant.term) || isCapped(limits.key.term);
+}
+
+/** The amounts that count under the limits: nothing of a bucket that is none. */
+export function countedBy(limits: BudgetLimits, amounts: Amounts): Amounts {
+  return limits.tenant.tokensPerMinute > 0 ? amounts : { ...amounts, bucketTokens: 0 };
 }
 
 /** Which purse pays: the key's own when it has caps, else the tenant's (null) (decisions §19.1). */

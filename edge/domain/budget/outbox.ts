@@ -56,7 +56,7 @@ export class Outbox {
   bucketGainAfter(applied: number): number {
     const unapplied = this.#batches.filter(({ sequence }) => sequence > applied).flatMap(({ lines }) => lines);
     return [...unapplied, ...this.#lines.values()]
-      .filter(({ adopted }) => !adopted)
+      .filter(({ kind }) => kind === "settled")
       .reduce((sum, { released, used }) => sum + released.bucketTokens - used.tokens, 0);
   }
 
@@ -68,9 +68,9 @@ export class Outbox {
 
   /** Adds a settlement, to leave at `dueMs` at the latest. */
   add(line: SettleLine, dueMs: number): void {
-    const { limits, purse, tags, adopted } = line;
+    const { limits, purse, tags, kind } = line;
     const revs = `${limits.tenant.rev}/${limits.key.rev}`;
-    const id = JSON.stringify([limits.key.id, revs, purse, tags.tenant, tags.key, adopted]);
+    const id = JSON.stringify([limits.key.id, revs, purse, tags.tenant, tags.key, kind]);
     const same = this.#lines.get(id);
     const sum: SettleLine =
       same === undefined
@@ -96,7 +96,9 @@ export class Outbox {
     if (this.#lines.size > 0 || this.#ends.length > 0) {
       this.#through += 1;
       // What was taken over counts before what ended: a line that sums several ends may hold that of an adopted request.
-      const lines = [...this.#lines.values()].toSorted((a, b) => Number(b.adopted) - Number(a.adopted));
+      const lines = [...this.#lines.values()].toSorted(
+        (a, b) => Number(b.kind === "adopted") - Number(a.kind === "adopted"),
+      );
       this.#batches.push({ sequence: this.#through, lines, ends: this.#ends });
       this.#lines = new Map();
       this.#ends = [];

@@ -5,25 +5,14 @@
  * come right after a refusal or a silence.
  * Invariant: what was leased is drawn, held or given back, never two of them and never none.
  */
-import { type Amounts, covers, isNothing, larger, minus, NOTHING, plus, times } from "./amounts.ts";
-import type { LeaseAnswer, LeaseRequest, Refusal, Report, SettleLine, Tags } from "./api.ts";
+import { type Amounts, covers, isNothing, minus, NOTHING, plus, smaller, times } from "./amounts.ts";
+import type { LeaseAnswer, LeaseRequest, Refusal, Report, SettleLine } from "./api.ts";
+import { Demand } from "./demand.ts";
 import type { BudgetLimits } from "./limits.ts";
 import type { Outbox } from "./outbox.ts";
+import { NO_TAGS } from "./tags.ts";
 import type { TokenBucket } from "./token-bucket.ts";
-
-/** A request that wants to draw. */
-export interface Waiter {
-  readonly requestId: string;
-  readonly limits: BudgetLimits;
-  readonly tags: Tags;
-  readonly need: Amounts;
-}
-
-/** What became of a waiter. */
-export type Outcome =
-  | { readonly kind: "drawn"; readonly waiter: Waiter }
-  | { readonly kind: "refused"; readonly waiter: Waiter; readonly reason: Refusal }
-  | { readonly kind: "unavailable"; readonly waiter: Waiter };
+import type { Outcome, Waiter } from "./waiter.ts";
 
 interface Asked {
   readonly n: number;
@@ -37,6 +26,14 @@ interface Asked {
   readonly told: number;
 }
 
+interface Lease {
+  readonly n: number;
+  readonly limits: BudgetLimits;
+  readonly untilMs: number;
+  /** It brought all that was wanted: no limit is near. */
+  readonly whole: boolean;
+}
+
 /** A final refusal. It falls with anything that this cell gives back. */
 interface Refused {
   readonly reason: Refusal;
@@ -47,9 +44,6 @@ interface Refused {
 
 /** The purse stops spending this long before a lease ends. */
 const MARGIN_MS = 250;
-/** A lease should last this long at the rate of the last one. */
-const AHEAD_MS = 2_000;
-const AT_LEAST_REQUESTS = 4;
 const RETRY_PREFETCH_MS = 1_000;
 /**
  * A refusal stands this long for those who come after it: else each of a long queue would hold a slot for a trip, and a
@@ -58,8 +52,8 @@ const RETRY_PREFETCH_MS = 1_000;
 const REFUSAL_STANDS_MS = 250;
 /** The same for an object that did not answer: who comes next would wait for its deadline, on a slot. */
 const SILENCE_STANDS_MS = 250;
-/** Requests of a long queue that are summed up for one ask. */
-const LOOK_AHEAD = 64;
+/** At most this part of what is held is lent at once; below the same part of what was wanted it is time to ask. */
+const LENT_PART = 0.5;
 
 export class Purse {
   readonly id: string | null;
@@ -68,11 +62,10 @@ export class Purse {
   readonly #waiters = new Map<string, Waiter>();
   readonly #expected = new Map<string, Waiter>();
   #held: Amounts = NOTHING;
-  #lease: { readonly n: number; readonly limits: BudgetLimits; readonly untilMs: number } | null = null;
+  #lease: Lease | null = null;
   #asked: Asked | null = null;
   #refused: Refused | null = null;
-  #drawn: Amounts = NOTHING;
-  #drawnSinceMs = 0;
+  readonly #demand = new Demand();
   #prefetchFromMs = 0;
   #silentUntilMs = 0;
 
@@ -112,6 +105,26 @@ export class Purse {
     this.#waiters.delete(requestId);
   }
 
+  /** Whether a request waits, or is about to. */
+  knows(requestId: string): boolean {
+    return this.#expected.has(requestId) || this.#waiters.has(requestId);
+  }
+
+  /**
+   * Draws for requests to come: at most `want` and half of what is held, at least `atLeast`; null, and nothing is drawn, else.
+   * Null too while somebody waits, and near a limit, where what is lent could be missed by whoever asks.
+   */
+  lend(limits: BudgetLimits, want: Amounts, atLeast: Amounts, nowMs: number): Amounts | null {
+    const lease = this.#lease;
+    if (lease === null || !lease.whole || nowMs >= lease.untilMs || this.#waiters.size > 0) return null;
+    if (this.#isNewer(limits, lease.limits) || this.#isNewer(lease.limits, limits)) return null;
+    const drawn = smaller(want, times(this.#held, LENT_PART));
+    if (!covers(drawn, atLeast)) return null;
+    this.#held = minus(this.#held, drawn);
+    this.#demand.drew(drawn);
+    return drawn;
+  }
+
   /** Serves waiters in order from what is held, or by a refusal or silence of just now; `bucket` is as of now. */
   serve(nowMs: number, bucket: TokenBucket | null): readonly Outcome[] {
     const lease = this.#lease;
@@ -138,6 +151,19 @@ export class Purse {
     return this.#ask(next, nowMs);
   }
 
+  /**
+   * The ask that should leave now so that lends go on, if any: when there is no lease under these limits, or little is left of
+   * one. `piece.need` is what one request needs, `want` what is lent at a time.
+   */
+  nextAskToLend(piece: Waiter, want: Amounts, nowMs: number): LeaseRequest | null {
+    if (this.#asked !== null || this.#waiters.size > 0 || nowMs < this.#prefetchFromMs) return null;
+    const lease = this.#lease;
+    if (lease !== null && !this.#isNewer(piece.limits, lease.limits)) {
+      if (!lease.whole || covers(this.#held, times(this.#demand.wanted, LENT_PART))) return null;
+    }
+    return this.#ask(piece, nowMs, want);
+  }
+
   /** An answer to ask `n`. A late lease still serves whoever waits; the rest of it goes back at once. */
   answered(n: number, answer: LeaseAnswer, nowMs: number): readonly Outcome[] {
     const asked = this.#asked;
@@ -145,10 +171,13 @@ export class Purse {
     const { verdict } = answer;
     this.#asked = null;
     switch (verdict.kind) {
-      case "granted":
+      case "granted": {
         this.#take(asked, verdict.grant, verdict.ttlMs);
         this.#prefetchFromMs = 0;
-        return this.#drawThenExpire(nowMs);
+        const outcomes = this.#draw();
+        this.expire(nowMs);
+        return outcomes;
+      }
       case "behind":
         // Nothing was decided; the next ask brings what the object lacks.
         this.#outbox.end({ purse: this.id, n, void: true }, nowMs);
@@ -191,19 +220,13 @@ export class Purse {
     if (this.#refused !== null && nowMs >= this.#refused.untilMs) this.#refused = null;
   }
 
-  #drawThenExpire(nowMs: number): readonly Outcome[] {
-    const outcomes = this.#draw();
-    this.expire(nowMs);
-    return outcomes;
-  }
-
   #draw(): readonly Outcome[] {
     const outcomes: Outcome[] = [];
     for (const waiter of this.#waiters.values()) {
       if (!this.#mayDraw(waiter)) break;
       this.#waiters.delete(waiter.requestId);
       this.#held = minus(this.#held, waiter.need);
-      this.#drawn = plus(this.#drawn, waiter.need);
+      this.#demand.drew(waiter.need);
       outcomes.push({ kind: "drawn", waiter });
     }
     return outcomes;
@@ -238,8 +261,9 @@ export class Purse {
     return outcomes;
   }
 
-  #ask(head: Waiter, nowMs: number): LeaseRequest {
-    const want = this.#wanted(head, nowMs);
+  #ask(head: Waiter, nowMs: number, piece = head.need): LeaseRequest {
+    const queues = [this.#waiters.values(), this.#expected.values()];
+    const want = this.#demand.next(head.limits, piece, queues, nowMs);
     const asked: Asked = {
       n: this.#outbox.nextNumber(),
       need: head.need,
@@ -254,45 +278,22 @@ export class Purse {
     return { report, limits: head.limits, purse: this.id, n: asked.n, need: asked.need, want };
   }
 
-  /** Everyone who waits or will, a few requests like this one, or what the last lease's rate needs for a while. */
-  #wanted(head: Waiter, nowMs: number): Amounts {
-    const all = plus(sumOfFirst(this.#waiters.values()), sumOfFirst(this.#expected.values()));
-    const elapsedMs = Math.max(MARGIN_MS, nowMs - this.#drawnSinceMs);
-    const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
-    this.#drawn = NOTHING;
-    this.#drawnSinceMs = nowMs;
-    const few = times(head.need, AT_LEAST_REQUESTS);
-    const want = larger(all, larger(ahead, few));
-    return head.limits.tenant.tokensPerMinute > 0 ? want : { ...want, bucketTokens: 0 };
-  }
-
   #take(asked: Asked, grant: Amounts, ttlMs: number): void {
     this.#refused = null;
     this.#held = plus(this.#held, grant);
-    this.#lease = { n: asked.n, limits: asked.limits, untilMs: asked.sentAtMs + ttlMs - MARGIN_MS };
+    const untilMs = asked.sentAtMs + ttlMs - MARGIN_MS;
+    this.#lease = { n: asked.n, limits: asked.limits, untilMs, whole: covers(grant, asked.want) };
   }
 
   #giveBack(nowMs: number): void {
     if (this.#lease === null) return;
     const { n, limits } = this.#lease;
     if (!isNothing(this.#held)) {
-      const tags = { tenant: "", key: "" };
       const used = { tokens: 0, nanoUsd: 0 };
-      this.#returnLine({ purse: this.id, limits, tags, released: this.#held, used, adopted: false }, nowMs);
+      this.#returnLine({ purse: this.id, limits, tags: NO_TAGS, released: this.#held, used, kind: "settled" }, nowMs);
     }
     this.#outbox.end({ purse: this.id, n, void: false }, nowMs);
     this.#held = NOTHING;
     this.#lease = null;
   }
-}
-
-function sumOfFirst(waiters: Iterable<Waiter>): Amounts {
-  let sum = NOTHING;
-  let seen = 0;
-  for (const { need } of waiters) {
-    sum = plus(sum, need);
-    seen += 1;
-    if (seen === LOOK_AHEAD) break;
-  }
-  return sum;
 }

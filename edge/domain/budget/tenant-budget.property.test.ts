@@ -1,11 +1,13 @@
 /**
  * Several cells against one authority, with messages lost, repeated and delayed, and crashes on both sides: what must
- * hold at every moment, and what must have come back once all is calm.
+ * hold at every moment, and what must have come back once all is calm. Then the same with cells that lend to isolates:
+ * whatever was leased is drawn, lent, held, given back or awaits the ledger - never two of them and never none.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isNothing } from "./amounts.ts";
-import type { BudgetLimits } from "./limits.ts";
+import { type BudgetLimits, needsLease } from "./limits.ts";
+import { LendingWorld } from "./testing/lending-world.ts";
 import { limitsWith, World } from "./testing/world.ts";
 
 const small = fc.nat({ max: 1_000 });
@@ -147,6 +149,106 @@ describe("leases of several cells over an unreliable network", () => {
         }
       }),
       { numRuns: 800 },
+    );
+  });
+});
+
+const lending = (weight: number, what: "lend" | "take" | "takeBack" | "writeOff") => ({
+  weight,
+  arbitrary: fc.record({ do: fc.constant(what), a: small, b: small }),
+});
+const loans = fc.oneof({ weight: 6, arbitrary: step }, lending(4, "lend"), lending(4, "take"), lending(1, "takeBack"));
+const losses = fc.oneof({ weight: 30, arbitrary: loans }, { weight: 1, arbitrary: crash }, lending(2, "writeOff"));
+type LoanStep = typeof losses extends fc.Arbitrary<infer T> ? T : never;
+
+const looseCaps = fc.record({
+  tokensPerMinute: fc.constantFrom(0, 300),
+  tenantTokens: fc.constantFrom(null, 2_000, 20_000),
+  tenantNanoUsd: fc.constantFrom(null, 9_000),
+  keyTokens: fc.constantFrom(null, 1_000),
+  keyNanoUsd: fc.constantFrom(null, 5_000),
+});
+
+function amountsOf(tokens: number) {
+  return { bucketTokens: tokens, termTokens: tokens + 1, nanoUsd: tokens * 3 };
+}
+
+function playLoans(world: LendingWorld, limits: BudgetLimits, event: LoanStep, overuse: boolean): void {
+  const { do: what, a, b } = event;
+  const cell = world.cell(a);
+  const loan = [...world.loans.values()][b % Math.max(1, world.loans.size)];
+  if (what === "lend") world.lend(cell, `${cell.name}/${cell.epoch}/${b % 2}`, limits, amountsOf(b % 9), amountsOf(1));
+  else if (what === "take") void (loan !== undefined && world.take(loan, amountsOf(1 + (a % 4))));
+  else if (what === "takeBack") void (loan !== undefined && world.takeBack(loan));
+  else if (what === "writeOff") void (loan !== undefined && world.writeOff(loan));
+  else play(world, limits, event as Step, overuse);
+}
+
+function check(world: LendingWorld, limits: BudgetLimits): void {
+  holds(world, limits);
+  if (!needsLease(limits)) return;
+  const { reserved } = world.core.read("tenant", limits, world.nowMs);
+  expect(reserved.termTokens).toBeGreaterThanOrEqual(world.drawn.termTokens);
+  expect(reserved.nanoUsd).toBeGreaterThanOrEqual(world.drawn.nanoUsd);
+}
+
+describe("allowances on loan over an unreliable network", () => {
+  it("never let a cap be passed, and come back to the last token", () => {
+    fc.assert(
+      fc.property(
+        looseCaps,
+        cells,
+        fc.array(loans, { maxLength: 120, size: "max" }),
+        fc.boolean(),
+        (given, count, steps, overuse) => {
+          const world = new LendingWorld(count);
+          const limits = limitsWith(given);
+          for (const each of steps) {
+            playLoans(world, limits, each, overuse);
+            check(world, limits);
+          }
+          for (const loan of world.loans.values()) world.takeBack(loan);
+          drain(world);
+          for (const whose of ["tenant", "key"] as const) {
+            const { account, reserved } = world.core.read(whose, limits, world.nowMs);
+            expect(isNothing(reserved)).toBe(true);
+            expect(account.usedTokens).toBe(world.settled.tokens);
+            expect(account.usedNanoUsd).toBe(world.settled.nanoUsd);
+          }
+          world.checkpoint();
+          world.calm(15_000);
+          for (const cell of world.cells) expect(cell.wallet.idle).toBe(true);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  it("count as spent when they are lost, alone or with their cell, until the ledger says otherwise", () => {
+    fc.assert(
+      fc.property(looseCaps, cells, fc.array(losses, { maxLength: 120, size: "max" }), (given, count, steps) => {
+        const world = new LendingWorld(count);
+        const limits = limitsWith(given);
+        for (const each of steps) {
+          playLoans(world, limits, each, false);
+          check(world, limits);
+        }
+        for (const loan of world.loans.values()) world.takeBack(loan);
+        drain(world);
+        for (const cell of world.cells) {
+          world.crashCell(cell, true);
+          world.reserve(cell, limits, { bucketTokens: 1, termTokens: 1, nanoUsd: 1 });
+        }
+        drain(world);
+        world.calm(31_000);
+        world.askLedger(limits);
+        for (const whose of ["tenant", "key"] as const) {
+          const { account, reserved } = world.core.read(whose, limits, world.nowMs);
+          expect(isNothing(reserved)).toBe(true);
+          expect(account.usedTokens).toBeLessThanOrEqual(world.ledger.tokens);
+        }
+      }),
+      { numRuns: 400 },
     );
   });
 });

@@ -235,8 +235,12 @@ export class TenantBudgetCore {
 
   #settleLine(line: SettleLine, epoch: EpochState, nowMs: number): void {
     const limits = this.#touch(line.limits, nowMs);
-    if (line.adopted) {
+    if (line.kind === "adopted") {
       for (const older of this.#holdings.adopt(epoch, line.purse, line.released)) this.#mark(older);
+      return;
+    }
+    if (line.kind === "lost") {
+      this.#mark(this.#holdings.lose(epoch, line.purse, line.released, nowMs));
       return;
     }
     this.#holdings.release(epoch, line.purse, line.released);

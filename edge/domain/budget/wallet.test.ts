@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NOTHING } from "./amounts.ts";
 import { type Caps, limitsWith, World } from "./testing/world.ts";
-import type { Verdict } from "./wallet.ts";
+import type { Verdict } from "./verdict.ts";
 
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
 

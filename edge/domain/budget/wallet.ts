@@ -10,44 +10,24 @@
  *    undone, answer `code`. unavailable: `code`, or with failing open `admitUnchecked` and go on;
  * 3. end of the request: `settle` with what was used; zero for a full refund. A second call changes nothing;
  * 4. sub-calls of boons: `charge`; a slot taken over from a Cell that died: `adopt` (never `reserve`);
- * 5. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered` or
+ * 5. below saturation (design §12): `lend` to an isolate, `carve` what a request of it took, then `settle` as ever;
+ *    `takeBack` the rest when the loan ends, `writeOff` when nobody can say what became of it;
+ * 6. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered` or
  *    `failed`; effect `report`: TenantBudget.settleBatch(report), then `reported` or `reportFailed`; effect `alert`: hand
  *    it to the Ledger, then `alertSafe`; keep one timer at {@link Wallet.nextWakeMs} and call `tick`.
  */
-import type { BudgetAlert } from "./alerts.ts";
-import { type Actual, type Amounts, NOTHING } from "./amounts.ts";
-import type { LeaseAnswer, LeaseRequest, Refusal, Report, ReportAnswer, SettleLine, Tags } from "./api.ts";
-import { type BudgetLimits, needsLease, purseOf, unavailableCode } from "./limits.ts";
+import { type Allowance, Allowances } from "./allowances.ts";
+import { type Actual, type Amounts, isNothing, NOTHING } from "./amounts.ts";
+import type { LeaseAnswer, LeaseRequest, LineKind, Report, ReportAnswer, SettleLine, Tags } from "./api.ts";
+import { KnownBucket } from "./known-bucket.ts";
+import { type BudgetLimits, countedBy, needsLease, purseOf, unavailableCode } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
-import { type Outcome, Purse, type Waiter } from "./purse.ts";
-import { type MonthOf, periodTag } from "./term-budget.ts";
-import {
-  adjustBucket,
-  type BucketLevel,
-  bucketLevel,
-  retryAfterMs,
-  type TokenBucket,
-  touchBucket,
-} from "./token-bucket.ts";
-
-export type RefusalCode = "token_budget_exceeded" | "key_budget_exhausted" | "tenant_budget_exhausted";
-
-export type Verdict =
-  | { readonly kind: "ok"; readonly level: BucketLevel | null }
-  | {
-      readonly kind: "refused";
-      readonly code: RefusalCode;
-      /** Of a 429 only: whole ms, at least 1. */
-      readonly retryAfterMs: number | null;
-      readonly level: BucketLevel | null;
-    }
-  | { readonly kind: "unavailable"; readonly code: "budget_check_failed" | "key_budget_check_failed" };
-
-export type WalletEffect =
-  | { readonly type: "decided"; readonly requestId: string; readonly verdict: Verdict }
-  | { readonly type: "ask"; readonly request: LeaseRequest }
-  | { readonly type: "report"; readonly report: Report }
-  | { readonly type: "alert"; readonly alert: BudgetAlert };
+import { Purse } from "./purse.ts";
+import { NO_TAGS, tagsOf } from "./tags.ts";
+import type { MonthOf } from "./term-budget.ts";
+import { adjustBucket, type BucketLevel } from "./token-bucket.ts";
+import { type LendAnswer, type LentAmounts, REFUSAL_CODES, type Verdict, type WalletEffect } from "./verdict.ts";
+import type { Outcome, Waiter } from "./waiter.ts";
 
 interface Reservation {
   readonly limits: BudgetLimits;
@@ -56,25 +36,18 @@ interface Reservation {
   readonly drawn: Amounts;
 }
 
+const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
 /** Settlements leave within this time: of tenants with caps, and of those that are only counted. */
 const REPORT_MS = 1_000;
 const COUNT_MS = 10_000;
-/** A level that is older is not known here, but asked for: other cells draw too. No lease lives longer. */
-const LEVEL_KNOWN_MS = 10_000;
-
-const CODES: Record<Refusal, RefusalCode> = {
-  rate: "token_budget_exceeded",
-  key: "key_budget_exhausted",
-  tenant: "tenant_budget_exhausted",
-};
 
 export class Wallet {
   readonly #monthOf: MonthOf;
   readonly #outbox: Outbox;
   readonly #purses = new Map<string | null, Purse>();
   readonly #reservations = new Map<string, Reservation>();
-  #bucket: TokenBucket | null = null;
-  #bucketHeardMs = 0;
+  readonly #allowances = new Allowances();
+  readonly #bucket = new KnownBucket();
 
   /** `epoch`: larger than that of any Wallet of this cell for this tenant before; the clock in ms will do. */
   constructor(cell: string, epoch: number, monthOf: MonthOf) {
@@ -84,9 +57,8 @@ export class Wallet {
 
   /** Nothing held, nobody waiting, everything told and stored. */
   get idle(): boolean {
-    return (
-      this.#reservations.size === 0 && this.#outbox.empty && [...this.#purses.values()].every((purse) => purse.idle)
-    );
+    const resting = this.#reservations.size === 0 && this.#allowances.size === 0 && this.#outbox.empty;
+    return resting && [...this.#purses.values()].every((purse) => purse.idle);
   }
 
   /** Since when settlements cannot be delivered; alert after 30 s (decisions §19.5). */
@@ -118,7 +90,7 @@ export class Wallet {
   /** A request that no longer wants what it expected, waits for, or drew. */
   withdraw(requestId: string, nowMs: number): readonly WalletEffect[] {
     for (const purse of this.#purses.values()) purse.forget(requestId);
-    this.settle(requestId, { tokens: 0, nanoUsd: 0 }, nowMs);
+    this.settle(requestId, NOTHING_USED, nowMs);
     return this.tick(nowMs);
   }
 
@@ -134,8 +106,48 @@ export class Wallet {
     const purse = purseOf(limits);
     this.#hold(waiter, purse, leased ? waiter.need : NOTHING);
     if (!leased) return;
-    const used = { tokens: 0, nanoUsd: 0 };
-    this.#outbox.add({ purse, limits, tags: waiter.tags, released: waiter.need, used, adopted: true }, nowMs);
+    const { tags, need: released } = waiter;
+    this.#outbox.add({ purse, limits, tags, released, used: NOTHING_USED, kind: "adopted" }, nowMs);
+  }
+
+  /**
+   * Adds to the allowance of a loan at once, or not at all (`lent` null): at least `atLeast`, at most `want`. Nothing is
+   * reserved where nothing binds. An ask may come of it, so that there is something to lend the next time.
+   */
+  lend(loanId: string, limits: BudgetLimits, want: Amounts, atLeast: Amounts, nowMs: number): LendAnswer {
+    if (!needsLease(limits)) return { lent: { amounts: want, level: null }, effects: [] };
+    const wanted = countedBy(limits, want);
+    if (isNothing(wanted)) return { lent: this.#lent(limits, NOTHING, nowMs), effects: [] };
+    const purse = this.#purse(purseOf(limits));
+    purse.expire(nowMs);
+    const piece = this.#waiter(loanId, limits, atLeast, nowMs);
+    const may = this.#allowances.mayGrow(loanId, limits);
+    const amounts = may ? purse.lend(limits, wanted, piece.need, nowMs) : null;
+    if (amounts !== null) this.#allowances.add(loanId, limits, amounts);
+    const request = purse.nextAskToLend(piece, wanted, nowMs);
+    const lent = amounts === null ? null : this.#lent(limits, amounts, nowMs);
+    return { lent, effects: request === null ? [] : [{ type: "ask", request }] };
+  }
+
+  /**
+   * A request drew `need` on the allowance of a loan; it holds what there was of it. It is charged at its end when nothing was
+   * lent. What a request drew that has a reservation, or is about to have one, comes back.
+   */
+  carve(loanId: string, requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): void {
+    const waiter = this.#waiter(requestId, limits, need, nowMs);
+    const part = this.#allowances.split(loanId, waiter.need);
+    if (this.#knows(requestId)) this.#end(part, "settled", nowMs);
+    else this.#hold(waiter, part?.purse ?? null, part?.amounts ?? NOTHING);
+  }
+
+  /** The loan has ended: the rest of its allowance comes back unused. */
+  takeBack(loanId: string, nowMs: number): void {
+    this.#end(this.#allowances.end(loanId), "settled", nowMs);
+  }
+
+  /** The loan is lost: the rest of its allowance counts as spent, until the ledger has been asked or a request is adopted. */
+  writeOff(loanId: string, nowMs: number): void {
+    this.#end(this.#allowances.end(loanId), "lost", nowMs);
   }
 
   /** Ends a reservation with what was used; only the first call counts. */
@@ -144,19 +156,18 @@ export class Wallet {
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
     const { limits, tags, purse, drawn } = reservation;
-    this.#tell({ purse, limits, tags, released: drawn, used, adopted: false }, nowMs);
+    this.#tell({ purse, limits, tags, released: drawn, used, kind: "settled" }, nowMs);
   }
 
   /** Usage without a reservation: sub-calls of boons, a request whose life nobody followed. */
   charge(limits: BudgetLimits, used: Actual, nowMs: number): void {
-    const tags = this.#tags(limits, nowMs);
-    this.#tell({ purse: null, limits, tags, released: NOTHING, used, adopted: false }, nowMs);
+    const tags = tagsOf(limits, nowMs, this.#monthOf);
+    this.#tell({ purse: null, limits, tags, released: NOTHING, used, kind: "settled" }, nowMs);
   }
 
   answered(request: LeaseRequest, answer: LeaseAnswer, nowMs: number): readonly WalletEffect[] {
     // What was settled while the answer was on its way is not in it.
-    this.#bucket = adjustBucket(answer.bucket, this.#outbox.bucketGainAfter(answer.report.applied));
-    this.#bucketHeardMs = nowMs;
+    this.#bucket.heard(adjustBucket(answer.bucket, this.#outbox.bucketGainAfter(answer.report.applied)), nowMs);
     const alerts = this.#heard(request.report, answer.report, nowMs);
     const purse = this.#purse(request.purse);
     const decided = this.#decided(purse.answered(request.n, answer, nowMs), nowMs);
@@ -208,16 +219,13 @@ export class Wallet {
 
   /** Object level plus what this cell holds (decisions §19.1); undefined: unknown here, ask TenantBudget.level. */
   level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
-    if (limits.tenant.tokensPerMinute === 0) return null;
-    if (this.#bucket === null || nowMs - this.#bucketHeardMs > LEVEL_KNOWN_MS) return undefined;
-    const held = [...this.#purses.values()].reduce((sum, purse) => sum + purse.held.bucketTokens, 0);
-    const own = touchBucket(this.#bucket, limits.tenant.tokensPerMinute, nowMs);
-    return bucketLevel(adjustBucket(own, held));
+    let held = 0;
+    for (const purse of this.#purses.values()) held += purse.held.bucketTokens;
+    return this.#bucket.level(limits, held, nowMs);
   }
 
   #pump(purse: Purse, nowMs: number): readonly WalletEffect[] {
-    const bucket = this.#bucket === null ? null : touchBucket(this.#bucket, this.#bucket.capTokens, nowMs);
-    const decided = this.#decided(purse.serve(nowMs, bucket), nowMs);
+    const decided = this.#decided(purse.serve(nowMs, this.#bucket.asOf(nowMs)), nowMs);
     const request = purse.nextAsk(nowMs);
     return request === null ? decided : [...decided, { type: "ask", request }];
   }
@@ -235,11 +243,8 @@ export class Wallet {
     if (outcome.kind === "unavailable") return { kind: "unavailable", code: unavailableCode(limits) };
     const level = this.level(limits, nowMs) ?? null;
     if (outcome.kind === "drawn") return { kind: "ok", level };
-    const wait =
-      outcome.reason === "rate" && this.#bucket !== null
-        ? retryAfterMs(touchBucket(this.#bucket, limits.tenant.tokensPerMinute, nowMs), need.bucketTokens)
-        : null;
-    return { kind: "refused", code: CODES[outcome.reason], retryAfterMs: wait, level };
+    const wait = outcome.reason === "rate" ? this.#bucket.retryAfterMs(limits, need.bucketTokens, nowMs) : null;
+    return { kind: "refused", code: REFUSAL_CODES[outcome.reason], retryAfterMs: wait, level };
   }
 
   #heard(report: Report, answer: ReportAnswer, nowMs: number): readonly WalletEffect[] {
@@ -253,22 +258,31 @@ export class Wallet {
 
   #tell(line: SettleLine, nowMs: number): void {
     this.#outbox.add(line, nowMs + (needsLease(line.limits) ? REPORT_MS : COUNT_MS));
-    if (this.#bucket !== null) {
-      this.#bucket = adjustBucket(this.#bucket, line.released.bucketTokens - line.used.tokens);
-    }
+    if (line.kind === "settled") this.#bucket.told(line.released.bucketTokens - line.used.tokens);
+  }
+
+  /** Without a level that is known nothing is lent: responses state it. A lease that lives has brought one. */
+  #lent(limits: BudgetLimits, amounts: Amounts, nowMs: number): LentAmounts | null {
+    const level = this.level(limits, nowMs);
+    return level === undefined ? null : { amounts, level };
+  }
+
+  /** Ends what is left of an allowance. */
+  #end(allowance: Allowance | undefined, kind: LineKind, nowMs: number): void {
+    if (allowance === undefined || isNothing(allowance.amounts)) return;
+    const { purse, limits, amounts } = allowance;
+    this.#tell({ purse, limits, tags: NO_TAGS, released: amounts, used: NOTHING_USED, kind }, nowMs);
+  }
+
+  /** Whether the request has drawn, or is about to. */
+  #knows(requestId: string): boolean {
+    if (this.#reservations.has(requestId)) return true;
+    for (const purse of this.#purses.values()) if (purse.knows(requestId)) return true;
+    return false;
   }
 
   #waiter(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): Waiter {
-    const bucketTokens = limits.tenant.tokensPerMinute > 0 ? need.bucketTokens : 0;
-    return { requestId, limits, tags: this.#tags(limits, nowMs), need: { ...need, bucketTokens } };
-  }
-
-  #tags(limits: BudgetLimits, nowMs: number): Tags {
-    const { term, timezone } = limits.tenant;
-    return {
-      tenant: periodTag(term, timezone, nowMs, this.#monthOf),
-      key: periodTag(limits.key.term, timezone, nowMs, this.#monthOf),
-    };
+    return { requestId, limits, tags: tagsOf(limits, nowMs, this.#monthOf), need: countedBy(limits, need) };
   }
 
   #purse(id: string | null): Purse {

@@ -7,7 +7,8 @@ import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer } from "../api.ts"
 import type { BudgetLimits } from "../limits.ts";
 import { type Checkpoint, type GrantRow, NOTHING_STORED, type StoredEpoch, type StoredKey } from "../stored.ts";
 import { TenantBudgetCore } from "../tenant-budget.ts";
-import { type Verdict, Wallet, type WalletEffect } from "../wallet.ts";
+import type { Verdict, WalletEffect } from "../verdict.ts";
+import { Wallet } from "../wallet.ts";
 
 /** Months of 30 days, the same in every zone. */
 export const monthOf = (epochMs: number): string => String(Math.floor(epochMs / (30 * 86_400_000)));

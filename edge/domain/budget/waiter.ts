@@ -1,0 +1,18 @@
+/** Requests that want to draw from a purse, and what becomes of them. Plain data. */
+import type { Amounts } from "./amounts.ts";
+import type { Refusal, Tags } from "./api.ts";
+import type { BudgetLimits } from "./limits.ts";
+
+/** A request that wants to draw. */
+export interface Waiter {
+  readonly requestId: string;
+  readonly limits: BudgetLimits;
+  readonly tags: Tags;
+  readonly need: Amounts;
+}
+
+/** What became of a waiter. */
+export type Outcome =
+  | { readonly kind: "drawn"; readonly waiter: Waiter }
+  | { readonly kind: "refused"; readonly waiter: Waiter; readonly reason: Refusal }
+  | { readonly kind: "unavailable"; readonly waiter: Waiter };
