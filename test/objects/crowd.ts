@@ -4,6 +4,8 @@
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
+import { LendingAdmission } from "../../edge/adapters/lending-admission.ts";
+import { LoanDebtor } from "../../edge/adapters/loan-debtor.ts";
 import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
@@ -14,6 +16,7 @@ import type { Ledger } from "../../edge/objects/ledger.ts";
 import { run } from "../../edge/pipeline/run.ts";
 import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
 import { World } from "../../edge/pipeline/testing/world.ts";
+import type { Admission } from "../../edge/ports.ts";
 import type { CellStats } from "../../shared/internal.ts";
 
 interface Namespaces {
@@ -45,13 +48,21 @@ export class Crowd {
   readonly live = new Map<string, Live>();
   /** Most streams under way at once. */
   peak = 0;
+  /** Requests that ran on lent slots. */
+  lent = 0;
+  readonly #admission: Admission;
+  readonly #sessions: Promise<unknown>[] = [];
   readonly #world = new World();
   readonly #tenantId = crypto.randomUUID();
 
-  constructor(name: string) {
+  /** `lending`: its Worker borrows of the Cell. */
+  constructor(name: string, lending = false) {
     this.name = name;
     const budget = { tokens: 1_000_000, cost_usd: null, period: "lifetime", started_at_ms: null } as const;
     this.#world.key = keyOf({ tenant: tenantOf({ id: this.#tenantId, budget }) });
+    const { alerts, log } = this.#world.received().ports;
+    const admission = new CellAdmission(new ObjectPlaces(bindings, []), name, 1, alerts, log);
+    this.#admission = lending ? this.#borrowing(admission) : admission;
   }
 
   get stub(): DurableObjectStub<Cell> {
@@ -67,13 +78,7 @@ export class Crowd {
       ...received.ports,
       clock: Date.now,
       random: { uuid: () => requestId, fraction: () => 0 },
-      admission: new CellAdmission(
-        new ObjectPlaces(bindings, []),
-        this.name,
-        1,
-        received.ports.alerts,
-        received.ports.log,
-      ),
+      admission: this.#admission,
       upstream: { fetch: async () => this.#answer(requestId) },
     };
     let text = "";
@@ -100,6 +105,7 @@ export class Crowd {
   /** Resolves when everything that was given to `waitUntil` has ended. */
   async settled(): Promise<void> {
     await this.#world.settled();
+    await Promise.all(this.#sessions);
   }
 
   /** The ids of the rows on the Ledger's disk, and the tokens of all of them. */
@@ -121,6 +127,23 @@ export class Crowd {
     if (key?.tenant == null) throw new Error("the crowd has a tenant");
     const budget = bindings.TENANT_BUDGET.getByName(this.#tenantId) as unknown as TenantBudgetApi;
     return await budget.usage("tenant", limitsOf(key, key.tenant), null);
+  }
+
+  #borrowing(admission: CellAdmission): Admission {
+    const lending = new LendingAdmission({
+      admission,
+      debtor: (recall) => new LoanDebtor(recall),
+      clock: Date.now,
+      keepAlive: (work) => void this.#sessions.push(work),
+      log: { event: () => undefined },
+    });
+    const { take } = lending;
+    lending.take = (ask) => {
+      const slot = take.call(lending, ask);
+      if (slot !== null) this.lent += 1;
+      return slot;
+    };
+    return lending;
   }
 
   #answer(requestId: string): Response {
