@@ -6,6 +6,7 @@ import { CellAdmission } from "./adapters/cell-admission.ts";
 import { CellTallies } from "./adapters/cell-tallies.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
+import { GatheredLog } from "./adapters/gathered-log.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
@@ -127,7 +128,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         keepAlive: waitUntil,
         log: consoleLog,
       }),
-      log: consoleLog,
+      log: requestLog(env.logGatherMs),
     };
     const memory = {
       usageOptionRefused: new Map(),
@@ -159,4 +160,16 @@ function compose(bindings: Bindings): Isolate | EnvError {
     consoleLog.event("configuration_invalid", { reason: error.message });
     return error;
   }
+}
+
+function requestLog(gatherMs: number): Log {
+  if (gatherMs === 0) return consoleLog;
+  const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
+  return new GatheredLog({
+    gatherMs,
+    clock: Date.now,
+    later,
+    keepAlive: waitUntil,
+    write: (text) => console.log(text),
+  });
 }

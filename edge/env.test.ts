@@ -12,6 +12,7 @@ describe("the Worker's configuration", () => {
       ledgerShards: 1,
       sessionIdDerivation: true,
       slotLoans: true,
+      logGatherMs: 0,
       fairshareAlgorithm: "hierarchical",
       clickhouse: { db: "gateway", user: "default", password: "" },
       apiKeyPepper: undefined,

@@ -73,6 +73,7 @@ const schema = z.object({
   ),
   GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
   GATEWAY_SLOT_LOANS: envFlag(true),
+  GATEWAY_LOG_GATHER_MS: envWhole(0, 0),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
   GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
@@ -101,6 +102,8 @@ export interface Env {
   readonly sessionIdDerivation: boolean;
   /** Whether isolates borrow slots and tokens below saturation (design §12). */
   readonly slotLoans: boolean;
+  /** Request lines of the log wait this long for others; 0: each is written at once. */
+  readonly logGatherMs: number;
   readonly fairshareAlgorithm: "weighted" | "hierarchical";
   readonly ssrf: SsrfPolicy;
   /** Whether requests go on unchecked while the budget object is beyond reach (decisions §19.5). */
@@ -152,6 +155,7 @@ export function parseEnv(bindings: object): Env {
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,
     slotLoans: value.GATEWAY_SLOT_LOANS,
+    logGatherMs: value.GATEWAY_LOG_GATHER_MS,
     fairshareAlgorithm: value.GATEWAY_FAIRSHARE_ALGORITHM,
     ssrf: { blockPrivate: value.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: value.GATEWAY_ALLOWED_PRIVATE_CIDRS },
     failOpen: value.GATEWAY_FAIL_OPEN,

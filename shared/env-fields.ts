@@ -35,15 +35,15 @@ export const envFlag = (fallback: boolean) =>
     })
     .prefault("");
 
-/** A whole number of at least 1, or the fallback. */
-export const envWhole = (fallback: number) =>
+/** A whole number of at least `least`, or the fallback. */
+export const envWhole = (fallback: number, least = 1) =>
   z
     .string()
     .transform((text, context) => {
       if (text.trim() === "") return fallback;
       const value = Number(text);
-      if (Number.isSafeInteger(value) && value >= 1) return value;
-      context.addIssue({ code: "custom", message: "must be a whole number of at least 1" });
+      if (Number.isSafeInteger(value) && value >= least) return value;
+      context.addIssue({ code: "custom", message: `must be a whole number of at least ${least}` });
       return z.NEVER;
     })
     .prefault("");

@@ -7,7 +7,7 @@ import { censored, loggable } from "../../shared/redaction.ts";
 import type { Log, LogFields } from "../ports.ts";
 
 /** As pino numbers them. */
-const LEVELS = { info: 30, warn: 40, error: 50 } as const;
+export const LEVELS = { info: 30, warn: 40, error: 50 } as const;
 
 export const consoleLog: Log = {
   event(name, fields, level = "warn") {

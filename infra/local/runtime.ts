@@ -25,6 +25,7 @@ const PASSED_ON = [
   "GATEWAY_LEDGER_SHARDS",
   "GATEWAY_SESSION_ID_DERIVATION",
   "GATEWAY_SLOT_LOANS",
+  "GATEWAY_LOG_GATHER_MS",
   "GATEWAY_FAIL_OPEN",
   "GATEWAY_OTEL_ENDPOINT",
   "GATEWAY_FAIRSHARE_ALGORITHM",
@@ -55,6 +56,7 @@ export function workerBindings(
   const passed = PASSED_ON.filter((name) => config.variables[name] !== undefined);
   return {
     GATEWAY_CELL: "local",
+    GATEWAY_LOG_GATHER_MS: "20",
     GATEWAY_INTERNAL_BASE_URL: controlUrl,
     ...Object.fromEntries(
       passed.map((name) => {
