@@ -137,13 +137,21 @@ export class Crowd {
       keepAlive: (work) => void this.#sessions.push(work),
       log: { event: () => undefined },
     });
-    const { take } = lending;
-    lending.take = (ask) => {
-      const slot = take.call(lending, ask);
+    const take: Admission["take"] = (ask) => {
+      const slot = lending.take(ask);
       if (slot !== null) this.lent += 1;
       return slot;
     };
-    return lending;
+    return {
+      cell: this.name,
+      take,
+      admit: async (ask) => await lending.admit(ask),
+      adopt: async (ask) => await lending.adopt(ask),
+      record: async (row, upstream) => await lending.record(row, upstream),
+      settleOrphan: async (row, upstream) => await lending.settleOrphan(row, upstream),
+      staleAmong: async (items) => await lending.staleAmong(items),
+      level: async (limits) => await lending.level(limits),
+    };
   }
 
   #answer(requestId: string): Response {

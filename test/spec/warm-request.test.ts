@@ -1,11 +1,12 @@
 /**
  * What a request costs that the gateway knows everything about, in operations: one call to the Cell on its way, one word to
- * its permit behind it, no read of the key-value store (design §3 law 8, §4). Counted on a stack of its own.
+ * its permit behind it, no read of the key-value store (design §3 law 8, §4); no call at all where its slot is lent
+ * (design §12). Counted on stacks of their own.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
@@ -14,6 +15,7 @@ import { lessOf, type Operations } from "../bench/counting/operations.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const REQUESTS = 60;
 const AT_ONCE = 6;
@@ -25,14 +27,13 @@ const ASKED_OF_CELL = ["admit", "adopt", "record", "settleOrphan", "staleAmong",
 let reads = 0;
 let folder: string;
 let upstream: TestUpstream;
-let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
-let stack: Stack;
+let bridge: Awaited<ReturnType<typeof startRedisBridge>> | undefined;
+let stack: Stack | undefined;
 let gateway: Gateway;
 let minted: Minted;
 
-beforeAll(async () => {
+async function start(slotLoans: "true" | "false"): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), "gateway-warm-"));
-  upstream = await startTestUpstream();
   const memory = memoryBackend();
   const call: typeof memory.call = async (command) => {
     const [name, key = ""] = command;
@@ -41,7 +42,11 @@ beforeAll(async () => {
   };
   bridge = await startRedisBridge({ backend: { ...memory, call }, token: "token" });
   stack = await startStack({
-    env: stackEnv(folder, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
+    env: stackEnv(folder, {
+      GATEWAY_REDIS_URL: bridge.url,
+      GATEWAY_REDIS_TOKEN: "token",
+      GATEWAY_SLOT_LOANS: slotLoans,
+    }),
     workerEntry: "test/bench/counting/worker.ts",
   });
   gateway = new Gateway(stack);
@@ -49,12 +54,17 @@ beforeAll(async () => {
   const tenant = `/tenants/${minted.tenant.id}`;
   await gateway.must("PUT", `${tenant}/quota`, { tokens_per_minute: 1e9, max_in_flight: 1000 });
   await gateway.must("PATCH", `${tenant}/budget`, { budget_tokens: 1e12, budget_period: "monthly" });
-}, 60_000);
-afterAll(async () => {
+}
+
+beforeAll(async () => {
+  upstream = await startTestUpstream();
+});
+afterEach(async () => {
   await stack?.stop();
-  await Promise.all([upstream.close(), bridge.close()]);
+  await bridge?.close();
   rmSync(folder, { recursive: true, force: true });
 });
+afterAll(async () => await upstream.close());
 
 async function send(requests: number): Promise<void> {
   const one = async (): Promise<void> => {
@@ -68,19 +78,39 @@ async function operations(): Promise<Operations> {
   return (await (await fetch(`${gateway.proxyUrl}/bench/operations`)).json()) as Operations;
 }
 
+/** What requests asked of the Cell. */
+function askedOf(objectCalls: Operations["objectCalls"]): Record<string, number> {
+  return Object.fromEntries(Object.entries(objectCalls).filter(([name]) => ASKED_OF_CELL.includes(name)));
+}
+
 it("a warm request makes one call to its Cell, says one word to its permit, and reads no store", async () => {
+  await start("false");
   await send(AT_ONCE);
   const readsBefore = reads;
   expect(readsBefore).toBeGreaterThan(0); // a cold one does read
   const before = await operations();
   await send(REQUESTS);
   const { objectCalls, permitCalls } = lessOf(await operations(), before);
-  const ofCell = Object.entries(objectCalls).filter(([name]) => ASKED_OF_CELL.includes(name));
-  expect(Object.fromEntries(ofCell)).toEqual({ "Cell.admit": REQUESTS });
+  expect(askedOf(objectCalls)).toEqual({ "Cell.admit": REQUESTS });
   expect(permitCalls["Permit.settle"]).toBe(REQUESTS);
   // whoever meets an empty purse waits for its lease: so many, of those under way at once, for each lease at most
   const leases = objectCalls["TenantBudget.lease"] ?? 0;
   expect(permitCalls["Permit.decision"] ?? 0).toBeLessThanOrEqual(leases * AT_ONCE);
   expect(permitCalls["Permit.inUse"] ?? 0).toBeLessThanOrEqual(leases * AT_ONCE);
+  expect(reads).toBe(readsBefore);
+});
+
+it("requests that come often ask their Cell nothing, have no permit, and read no store", async () => {
+  await start("true");
+  await send(AT_ONCE);
+  const readsBefore = reads;
+  const round = async (): Promise<Operations> => {
+    const before = await operations();
+    await send(AT_ONCE);
+    return lessOf(await operations(), before);
+  };
+  await waitFor(round, ({ objectCalls, permitCalls }) =>
+    [askedOf(objectCalls), permitCalls].every((calls) => Object.keys(calls).length === 0),
+  );
   expect(reads).toBe(readsBefore);
 });
