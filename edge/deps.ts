@@ -32,7 +32,7 @@ import type { Debtor } from "./domain/loan/messages.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import { BodyRoom } from "./pipeline/body-room.ts";
 import type { IsolateMemory } from "./pipeline/context.ts";
-import type { Admission, Ports } from "./ports.ts";
+import type { Admission, Log, Ports } from "./ports.ts";
 
 /** Everything a request of this isolate works with. */
 export interface Deps {
