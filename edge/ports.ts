@@ -107,7 +107,8 @@ export type UpstreamBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> 
 export interface UpstreamCall {
   readonly url: string;
   readonly method: string;
-  readonly headers: Headers;
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: UpstreamBody;
   /** Client gone and deadline in one. */
   readonly signal: AbortSignal;

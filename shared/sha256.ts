@@ -10,30 +10,37 @@ const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => fraction(Math.sqrt(
 const BLOCK_BYTES = 64;
 const encoder = new TextEncoder();
 const schedule = new Int32Array(64);
+const state = new Int32Array(8);
+/** Holds every text that is short, for as long as it is read. */
+const short = new DataView(new ArrayBuffer(8 * BLOCK_BYTES));
 
 /** 64 lower-case hex digits over the text in UTF-8. */
 export function sha256Hex(text: string): string {
-  const padded = padOf(encoder.encode(text));
-  const state = START.slice();
-  for (let at = 0; at < padded.byteLength; at += BLOCK_BYTES) compress(state, padded, at);
+  const { padded, size } = paddedOf(text);
+  state.set(START);
+  for (let at = 0; at < size; at += BLOCK_BYTES) compress(padded, at);
+  if (padded === short) new Uint8Array(short.buffer).fill(0, 0, size); // a secret is not kept
   let digits = "";
   for (const word of state) digits += (word >>> 0).toString(16).padStart(8, "0");
   return digits;
 }
 
-/** The message, a one bit, zeros, its length in bits. */
-function padOf(message: Uint8Array): DataView {
-  const size = Math.ceil((message.byteLength + 9) / BLOCK_BYTES) * BLOCK_BYTES;
-  const padded = new Uint8Array(size);
-  padded.set(message);
-  padded[message.byteLength] = 0x80;
-  const view = new DataView(padded.buffer);
+/** The message, a one bit, zeros, its length in bits: `size` bytes. */
+function paddedOf(text: string): { readonly padded: DataView; readonly size: number } {
+  // a unit of a text is at most three bytes
+  const fits = 3 * text.length + 9 <= short.byteLength;
+  const long = fits ? null : encoder.encode(text);
+  const length = long === null ? encoder.encodeInto(text, new Uint8Array(short.buffer)).written : long.byteLength;
+  const size = Math.ceil((length + 9) / BLOCK_BYTES) * BLOCK_BYTES;
+  const padded = long === null ? short : new DataView(new ArrayBuffer(size));
+  if (long !== null) new Uint8Array(padded.buffer).set(long);
+  padded.setUint8(length, 0x80);
   // the upper half of the length stays 0: no text is that long
-  view.setUint32(size - 4, message.byteLength * 8);
-  return view;
+  padded.setUint32(size - 4, length * 8);
+  return { padded, size };
 }
 
-function compress(state: Int32Array, block: DataView, start: number): void {
+function compress(block: DataView, start: number): void {
   for (let at = 0; at < 16; at += 1) schedule[at] = block.getInt32(start + at * 4);
   for (let at = 16; at < 64; at += 1) {
     const early = word(schedule, at - 15);
@@ -42,7 +49,16 @@ function compress(state: Int32Array, block: DataView, start: number): void {
     const high = turned(late, 17) ^ turned(late, 19) ^ (late >>> 10);
     schedule[at] = word(schedule, at - 16) + low + word(schedule, at - 7) + high;
   }
-  let [a, b, c, d, e, f, g, h] = state as unknown as Eight;
+  let [a, b, c, d, e, f, g, h] = [
+    word(state, 0),
+    word(state, 1),
+    word(state, 2),
+    word(state, 3),
+    word(state, 4),
+    word(state, 5),
+    word(state, 6),
+    word(state, 7),
+  ];
   for (let at = 0; at < 64; at += 1) {
     const mixed = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25);
     const one = (h + mixed + ((e & f) ^ (~e & g)) + word(ROUND, at) + word(schedule, at)) | 0;
@@ -56,12 +72,15 @@ function compress(state: Int32Array, block: DataView, start: number): void {
     b = a;
     a = (one + two) | 0;
   }
-  [a, b, c, d, e, f, g, h].forEach((value, at) => {
-    state[at] = word(state, at) + value;
-  });
+  state[0] = word(state, 0) + a;
+  state[1] = word(state, 1) + b;
+  state[2] = word(state, 2) + c;
+  state[3] = word(state, 3) + d;
+  state[4] = word(state, 4) + e;
+  state[5] = word(state, 5) + f;
+  state[6] = word(state, 6) + g;
+  state[7] = word(state, 7) + h;
 }
-
-type Eight = [number, number, number, number, number, number, number, number];
 
 function word(words: Int32Array, at: number): number {
   return words[at] ?? 0;

@@ -18,28 +18,33 @@ const DROPPED = new Set([
   "upgrade",
   "x-real-ip",
 ]);
-const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
-const DROPPED_PREFIXES = ["proxy-", "cf-", "x-forwarded-"];
+const DROPPED_PREFIX = /^(?:proxy|cf|x-forwarded)-/;
 
-/** The client's headers as they go upstream; `credential` becomes the bearer token when set. */
-export function upstreamHeaders(client: Headers, credential: string | null): Headers {
-  const headers = new Headers();
-  const connection = client.get("connection");
-  for (const [name, value] of client) {
-    if (!DROPPED.has(name) && !DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix))) headers.append(name, value);
-  }
+/**
+ * The client's headers as they go upstream, by their names in lower case; `credential` becomes the bearer token when set.
+ * Plain data: a Headers object would be filled by a call for each of them, and then be copied by the fetch that takes it.
+ */
+export function upstreamHeaders(client: Headers, credential: string | null): Record<string, string> {
+  // without a prototype, for a client may name its headers as it likes
+  const headers = Object.create(null) as Record<string, string>;
+  let connection = "";
+  client.forEach((value, name) => {
+    if (name === "connection") connection = value;
+    if (DROPPED.has(name) || DROPPED_PREFIX.test(name)) return;
+    const before = headers[name];
+    headers[name] = before === undefined ? value : `${before}, ${value}`;
+  });
   // What the client's connection lists was meant for this hop only (RFC 9110 §7.6.1).
-  for (const name of connection?.split(",") ?? []) if (HEADER_NAME.test(name.trim())) headers.delete(name.trim());
-  if (credential !== null && credential !== "") headers.set("authorization", `Bearer ${credential}`);
+  if (connection !== "") for (const name of connection.split(",")) delete headers[name.trim().toLowerCase()];
+  if (credential !== null && credential !== "") headers["authorization"] = `Bearer ${credential}`;
   return headers;
 }
 
-/** What of the upstream's headers the client gets. */
-export function clientHeaders(upstream: Headers, status: number): Record<string, string> {
+/** What of the upstream's headers the client gets; `contentType` is one of them. */
+export function clientHeaders(upstream: Headers, status: number, contentType: string | null): Record<string, string> {
   const headers: Record<string, string> = {};
-  const contentType = upstream.get("content-type");
   if (contentType !== null) headers["content-type"] = contentType;
-  const retryAfter = upstream.get("retry-after");
-  if (status === 429 && retryAfter !== null) headers["retry-after"] = retryAfter;
+  const retryAfter = status === 429 ? upstream.get("retry-after") : null;
+  if (retryAfter !== null) headers["retry-after"] = retryAfter;
   return headers;
 }

@@ -14,6 +14,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+/** A longer string is not read letter by letter. */
+const PLAIN_MAX = 64;
 
 export interface Span {
   readonly start: number;
@@ -96,6 +98,18 @@ export function stringEnd(bytes: Uint8Array, start: number): number | null {
 }
 
 function decodeString(bytes: Uint8Array, span: Span): string | null {
+  // Names are short and plain: what a decoder and a parser would cost for each is more than all of the scan.
+  let plain = "";
+  for (let at = span.start + 1; at < span.end - 1; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte < 0x20 || byte > 0x7e || byte === BACKSLASH || plain.length === PLAIN_MAX)
+      return parsedString(bytes, span);
+    plain += String.fromCharCode(byte);
+  }
+  return plain;
+}
+
+function parsedString(bytes: Uint8Array, span: Span): string | null {
   try {
     const value: unknown = JSON.parse(decoder.decode(bytes.subarray(span.start, span.end)));
     return typeof value === "string" ? value : null;

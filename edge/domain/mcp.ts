@@ -27,9 +27,9 @@ export function mcpUrl(upstreamUrl: string, rest: string, search: string): strin
 }
 
 /** The client's headers as they go to the server, whose stored Authorization value takes the place of the client's. */
-export function mcpRequestHeaders(client: Headers, authorization: string | null): Headers {
+export function mcpRequestHeaders(client: Headers, authorization: string | null): Record<string, string> {
   const headers = upstreamHeaders(client, null);
-  if (authorization !== null) headers.set("authorization", authorization);
+  if (authorization !== null) headers["authorization"] = authorization;
   return headers;
 }
 

@@ -45,6 +45,10 @@ const OTHER: RouteClass = {
 
 /** The class of a path, by its last segments. An upstream decodes letters and may overlook a slash at the end; so does this. */
 export function routeClassOf(rawPath: string): RouteClass {
+  return CLASSES.get(rawPath) ?? classOf(rawPath);
+}
+
+function classOf(rawPath: string): RouteClass {
   const path = decoded(rawPath).replace(/\/+$/, "");
   if (path.startsWith("/v1/models/") || path.startsWith("/mcp/")) return OTHER;
   const [parent, last] = ["", ...path.split("/")].slice(-2);
@@ -82,3 +86,6 @@ function audioClass(last: string): RouteClass {
   if (last !== "transcriptions" && last !== "translations") return { ...OTHER, requestType: "audio" };
   return { ...OTHER, requestType: "audio", estimate: "nothing", billedBy: "nothing", form: true };
 }
+
+/** Those of the documented paths, which nearly every request has. */
+const CLASSES: ReadonlyMap<string, RouteClass> = new Map(MODEL_ROUTES.map((path) => [path, classOf(path)]));

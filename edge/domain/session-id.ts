@@ -10,6 +10,9 @@ import type { EstimateRule } from "./route-class.ts";
 const MAX_LENGTH = 200;
 const SEED_MAX_BYTES = 8192;
 const encoder = new TextEncoder();
+/** Filled anew for each id. A character that begins within the seed has room to end. */
+const seedBytes = new Uint8Array(SEED_MAX_BYTES + 3);
+const tenantBytes = new Uint8Array(16);
 
 export interface SessionId {
   readonly id: string;
@@ -61,9 +64,16 @@ function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): 
     }
   }
   if (seed.length === 0) return NONE;
-  const tenant = Uint8Array.from(tenantId.replaceAll("-", "").match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-  const text = encoder.encode(seed.join("\u001f")).subarray(0, SEED_MAX_BYTES);
-  return { id: fnv1a64([tenant, text]), source: "derived" };
+  const { written } = encoder.encodeInto(seed.join("\u001f"), seedBytes);
+  const text = seedBytes.subarray(0, Math.min(written, SEED_MAX_BYTES));
+  return { id: fnv1a64([uuidBytes(tenantId), text]), source: "derived" };
+}
+
+/** The 16 bytes that a UUID writes. */
+function uuidBytes(uuid: string): Uint8Array {
+  const digits = uuid.replaceAll("-", "");
+  for (let at = 0; at < 16; at += 1) tenantBytes[at] = Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16);
+  return tenantBytes;
 }
 
 /** Messages, and the system text that some routes keep beside them. Other bodies hold no conversation. */

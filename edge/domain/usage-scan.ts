@@ -20,16 +20,32 @@ export interface ReportedUsage {
   readonly outputTokens: number | null;
 }
 
+const NOTHING = new Uint8Array(0);
+
 export class UsageScan {
+  /** The one chunk so far, as it came: most bodies are one, and need no copy. */
+  #only: Uint8Array | null = null;
   /** The last bytes, from its start to `#end`: at least the tail. Moved together when there is no room behind them. */
-  #kept = new Uint8Array(KEPT_MIN_BYTES);
+  #kept = NOTHING;
   #end = 0;
   /** The first bytes, once they are no longer among the kept ones. */
   #head: Uint8Array | null = null;
   #bytes = 0;
 
+  /** The chunk is read again later: it must stay as it is. */
   push(chunk: Uint8Array): void {
+    const first = this.#bytes === 0;
     this.#bytes += chunk.byteLength;
+    if (first) {
+      this.#only = chunk;
+      return;
+    }
+    if (this.#only !== null) this.#keep(this.#only);
+    this.#only = null;
+    this.#keep(chunk);
+  }
+
+  #keep(chunk: Uint8Array): void {
     if (chunk.byteLength > Math.min(this.#kept.byteLength - this.#end, TAIL_BYTES)) this.#makeRoom(chunk);
     const tail = chunk.subarray(Math.max(0, chunk.byteLength - TAIL_BYTES));
     this.#kept.set(tail, this.#end);
@@ -43,7 +59,7 @@ export class UsageScan {
 
   /** What the body reports, or null when it reports nothing. */
   usage(): ReportedUsage | null {
-    const kept = this.#kept.subarray(0, this.#end);
+    const kept = this.#only ?? this.#kept.subarray(0, this.#end);
     const tail = decoder.decode(kept.subarray(Math.max(0, kept.byteLength - TAIL_BYTES)));
     const inputTokens = lastNumber(tail, INPUT);
     const outputTokens = lastNumber(tail, OUTPUT);
@@ -63,7 +79,7 @@ export class UsageScan {
     }
     const needed = this.#end + coming;
     if (needed <= this.#kept.byteLength) return;
-    const roomier = new Uint8Array(Math.min(2 * needed, KEPT_MAX_BYTES));
+    const roomier = new Uint8Array(Math.min(Math.max(2 * needed, KEPT_MIN_BYTES), KEPT_MAX_BYTES));
     roomier.set(this.#kept.subarray(0, this.#end));
     this.#kept = roomier;
   }
@@ -76,7 +92,9 @@ function headOf(first: Uint8Array, next: Uint8Array): Uint8Array {
 
 function lastNumber(text: string, pattern: RegExp): number | null {
   let found: number | null = null;
-  for (const match of text.matchAll(pattern)) {
+  // Not by an iterator: each would begin with a copy of the pattern.
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const value = Number(match[1]);
     if (Number.isSafeInteger(value)) found = value;
   }

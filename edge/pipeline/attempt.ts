@@ -108,7 +108,7 @@ async function ask(
   const { call, model, parsed } = sending;
   const headers = upstreamHeaders(call.request.headers, credential);
   const context = call.traceContext;
-  if (context !== null) headers.set("traceparent", traceparentOf(context, childSpanId(context, span.position)));
+  if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
   const first = { ...(await send(sending, target, headers, stop, addsUsage(call, model, parsed))), span };
   if (!first.usageAdded || first.response.status !== 400 || !parsed.outgoing.resendable) return first;
   await first.response.body?.cancel().catch(() => undefined);
@@ -121,7 +121,7 @@ async function ask(
 async function send(
   { call, model, parsed, onFirstSend }: Sending,
   target: Target,
-  headers: Headers,
+  headers: Readonly<Record<string, string>>,
   stop: Stop,
   usageAdded: boolean,
 ): Promise<Omit<Forwarded, "span">> {

@@ -166,7 +166,7 @@ describe("an endpoint that cannot be used", () => {
       stored === "broken" ? await Promise.reject(new Error("sealed with another key")) : `opened ${stored}`;
     expect((await answered(world)).status).toBe(204);
     expect(hosts(world)).toEqual(["c"]);
-    expect(world.upstreamCalls[0]?.headers.get("authorization")).toBe("Bearer opened fine");
+    expect(world.upstreamCalls[0]?.headers["authorization"]).toBe("Bearer opened fine");
     expect(world.permit.settlement?.upstream).toEqual({ failover: 2, success: 1 });
   });
 

@@ -35,7 +35,8 @@ export function answerUnread(call: Call, body: object, init: ResponseInit): Resp
 
 /** The answer of an upstream that did not wait for the whole of a body. */
 export function answerEarly(call: Call, response: Response, outgoing: OutgoingBody): Response {
-  if (response.body === null || outgoing.readRest === null) return response;
+  // first what is plain data: asked for its body, a response makes a stream of it
+  if (outgoing.readRest === null || response.body === null) return response;
   const reader = response.body.getReader();
   const stream = pulledStream(null, {
     pull: async (controller) => {

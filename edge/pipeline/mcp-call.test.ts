@@ -72,7 +72,7 @@ describe("a call to an MCP server", () => {
 
   it("sends the opened credential, and nothing when it cannot be opened", async () => {
     await start(mcpServerOf({ auth_header: "sealed" }));
-    expect(world.upstreamCalls[0]?.headers.get("authorization")).toBe("opened sealed");
+    expect(world.upstreamCalls[0]?.headers["authorization"]).toBe("opened sealed");
     world.open = async () => {
       throw new Error("another key");
     };

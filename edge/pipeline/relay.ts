@@ -16,7 +16,7 @@ import { relayNative } from "./relay-native.ts";
 import { relayPump } from "./relay-pump.ts";
 import { smallSize, takeWhole } from "./relay-whole.ts";
 import { CACHE_BODY_MAX_BYTES, type CacheMiss, storeResponse } from "./response-cache.ts";
-import { gatewayHeaders, isEventStream, streamHeaders } from "./response-headers.ts";
+import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "./response-headers.ts";
 import type { Settler } from "./settle.ts";
 import { tellBroken } from "./upstream-alerts.ts";
 
@@ -39,9 +39,9 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
   const contentType = response.headers.get("content-type");
   const events = isEventStream(contentType);
   const headers = {
-    ...clientHeaders(response.headers, response.status),
+    ...clientHeaders(response.headers, response.status, contentType),
     ...gatewayHeaders(call),
-    ...streamHeaders(contentType),
+    ...(events ? STREAM_HEADERS : {}),
   };
   const scan = new UsageScan();
   const capture = miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES) : null;

@@ -6,7 +6,7 @@ import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
 import type { CacheEntry } from "../ports.ts";
 import type { Call, ParsedCall, Principal } from "./context.ts";
 import { readLevel } from "./rate-limit.ts";
-import { gatewayHeaders, streamHeaders } from "./response-headers.ts";
+import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "./response-headers.ts";
 import { tellEnd } from "./tell-end.ts";
 import { traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
@@ -101,7 +101,7 @@ function replay(call: Call, entry: CacheEntry): Response {
   const headers = {
     "content-type": entry.content_type,
     ...gatewayHeaders(call),
-    ...streamHeaders(entry.content_type),
+    ...(isEventStream(entry.content_type) ? STREAM_HEADERS : {}),
   };
   return new Response(body, { status: 200, headers });
 }

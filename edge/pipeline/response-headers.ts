@@ -9,10 +9,8 @@ export function isEventStream(contentType: string | null): boolean {
   return contentType?.toLowerCase().includes("text/event-stream") ?? false;
 }
 
-/** Headers that keep proxies on the way from holding a stream up; none for other answers. */
-export function streamHeaders(contentType: string | null): Record<string, string> {
-  return isEventStream(contentType) ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {};
-}
+/** Headers of an event stream, which keep proxies on the way from holding it up. */
+export const STREAM_HEADERS = { "x-accel-buffering": "no", "cache-control": "no-cache" } as const;
 
 /** Headers of every answer to a call, own errors included. */
 export function gatewayHeaders(call: Call): Record<string, string> {
