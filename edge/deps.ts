@@ -4,7 +4,7 @@
 import { waitUntil } from "cloudflare:workers";
 import { CellAdmission } from "./adapters/cell-admission.ts";
 import { CellTallies } from "./adapters/cell-tallies.ts";
-import { consoleLog } from "./adapters/console-log.ts";
+import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { GatheredLog } from "./adapters/gathered-log.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
@@ -170,6 +170,6 @@ function requestLog(gatherMs: number): Log {
     clock: Date.now,
     later,
     keepAlive: waitUntil,
-    write: (text) => console.log(text),
+    write: consoleWrite,
   });
 }

@@ -11,9 +11,14 @@ export const LEVELS = { info: 30, warn: 40, error: 50 } as const;
 
 export const consoleLog: Log = {
   event(name, fields, level = "warn") {
-    console.log(logLine(name, fields, LEVELS[level], new Date().toISOString()));
+    consoleWrite(logLine(name, fields, LEVELS[level], new Date().toISOString()));
   },
 };
+
+/** Writes a line, or several, as it is: without its last end of line. */
+export function consoleWrite(text: string): void {
+  console.log(text);
+}
 
 /** A line without its end. `time`: ISO 8601. */
 export function logLine(event: string, fields: LogFields, level: number, time: string): string {
