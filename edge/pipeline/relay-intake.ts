@@ -3,6 +3,7 @@
  * that what came meanwhile is taken at once; nothing that has come is held back for longer than GATHER_MS, and only for a
  * client or an isolate that is behind anyway up to GATHER_BEHIND_MAX_MS. Nothing is read far ahead of the client.
  */
+import { Store } from "./relay-store.ts";
 
 /** A stream is fast while its pieces come at shorter intervals. */
 const FAST_MS = 4;
@@ -19,10 +20,13 @@ const CALM_PIECES = 16;
 /** A stream that turns fast as often as this is gathered to its end: each time puts a copy upon a copy. */
 const GATHERINGS_MAX = 8;
 const READ_MIN_BYTES = 4 * 1024;
+const READ_GATHERED_BYTES = 16 * 1024;
 const READ_MAX_BYTES = 64 * 1024;
 
 /** The body of an answer, read piece by piece. */
 export interface Intake {
+  /** Nothing more will come: known before it has been read only of some bodies. */
+  readonly over: boolean;
   /** What is there, or comes next; null at the end. Rejects when the body breaks off. */
   next(): Promise<Uint8Array<ArrayBuffer> | null>;
   /** Reads no more: the upstream is told. Never rejects. */
@@ -31,6 +35,7 @@ export interface Intake {
 
 /** Takes what each read gives. */
 export class PlainIntake implements Intake {
+  readonly over = false;
   readonly #reader: ReadableStreamBYOBReader;
   #size: number;
 
@@ -60,9 +65,8 @@ export class PlainIntake implements Intake {
 
 /**
  * Gathers the pieces of a stream that comes fast, or whose client takes it slowly: one read of a body gives no more than one
- * piece of it, however many have come. A copy of the body is pumped natively into a store that is never looked at; that
- * keeps the body coming, and a read of the other copy then gives all that is there. The store's bound is how far the
- * upstream is ahead of the client.
+ * piece of it, however many have come. A copy of the body is pumped natively into a {@link Store}, and a read of the other
+ * copy then gives all that is there. The store's bound is how far the upstream is ahead of the client.
  */
 export class GatheringIntake implements Intake {
   /** What is still to be read. */
@@ -70,11 +74,16 @@ export class GatheringIntake implements Intake {
   readonly #clock: () => number;
   #plain: PlainIntake;
   #store: Store | null = null;
+  #reads = 0;
+  /** Of the last piece that came alone. */
+  #pieceBytes = 0;
+  /** Read since the store is there. */
+  #storedBytes = 0;
   #cameMs = 0;
-  /** Pieces in a row that came fast, and that were taken slowly. */
+  /** Reads in a row that were fast, and that were taken slowly. */
   #fast = 0;
   #behind = 0;
-  /** Pieces in a row that were neither. */
+  /** Reads in a row that were neither. */
   #calm = 0;
   #gatherings = 0;
 
@@ -84,20 +93,31 @@ export class GatheringIntake implements Intake {
     this.#plain = new PlainIntake(body);
   }
 
+  get over(): boolean {
+    return this.#store !== null && this.#store.total === this.#storedBytes;
+  }
+
+  /** So many reads in a row were neither fast nor taken slowly; the first one says nothing. */
+  get calm(): number {
+    return this.#reads < 2 ? 0 : this.#calm;
+  }
+
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
-    const takenMs = this.#cameMs === 0 ? 0 : this.#clock() - this.#cameMs;
+    const takenMs = this.#reads === 0 ? 0 : this.#clock() - this.#cameMs;
     this.#behind = takenMs < BEHIND_MS ? 0 : this.#behind + 1;
     const behind = this.#behind >= BEHIND_PIECES;
-    this.#calm = behind || this.#fast > 0 ? 0 : this.#calm + 1;
-    if (behind || this.#fast >= FAST_PIECES) this.#gather();
+    // A stream whose second piece follows the first at once will most likely go on like that.
+    if (behind || this.#fast >= FAST_PIECES || (this.#reads === 2 && this.#fast > 0)) this.#gather();
     else if (this.#calm >= CALM_PIECES && this.#gatherings < GATHERINGS_MAX) this.#stopGathering();
-    if (behind) await this.#store?.filled(Math.min(2 * takenMs, GATHER_BEHIND_MAX_MS));
-    else if (this.#fast > 0) await this.#store?.filled(GATHER_MS);
+    const waits = behind || this.#fast > 0;
+    if (waits) await this.#store?.filled(behind ? Math.min(2 * takenMs, GATHER_BEHIND_MAX_MS) : GATHER_MS);
+    if (this.over) return null;
     this.#store?.fill();
     const askedMs = this.#clock();
     const bytes = await this.#plain.next();
     this.#cameMs = this.#clock();
-    this.#fast = this.#cameMs - askedMs < FAST_MS ? this.#fast + 1 : 0;
+    this.#note(bytes?.byteLength ?? 0, this.#cameMs - askedMs, waits && this.#store !== null);
+    this.#calm = behind || this.#fast > 0 ? 0 : this.#calm + 1;
     return bytes;
   }
 
@@ -105,70 +125,36 @@ export class GatheringIntake implements Intake {
     await Promise.all([this.#plain.cancel(), this.#store?.cancel()]);
   }
 
+  /** Leaves the rest of the body to another reader. */
+  release(): ReadableStream<Uint8Array> {
+    this.#stopGathering();
+    this.#plain.release();
+    return this.#body;
+  }
+
+  /** What a read tells of the stream's pace: one that was waited for is fast when it gave more than one piece. */
+  #note(bytes: number, ms: number, gathered: boolean): void {
+    this.#reads += 1;
+    if (this.#store === null) this.#pieceBytes = bytes;
+    else this.#storedBytes += bytes;
+    const fast = ms < FAST_MS && (!gathered || bytes > this.#pieceBytes);
+    this.#fast = fast ? this.#fast + 1 : 0;
+  }
+
   #gather(): void {
     if (this.#store !== null) return;
     this.#gatherings += 1;
+    this.#storedBytes = 0;
     this.#plain.release();
     const [toRead, toStore] = this.#body.tee();
     this.#body = toRead;
-    this.#plain = new PlainIntake(toRead);
+    this.#plain = new PlainIntake(toRead, READ_GATHERED_BYTES);
     this.#store = new Store(toStore);
+    this.#store.fill();
   }
 
   #stopGathering(): void {
     void this.#store?.cancel();
     this.#store = null;
-  }
-}
-
-/** Takes a body natively, as much as it has been asked to, and forgets it. */
-class Store {
-  readonly #reader: ReadableStreamBYOBReader;
-  #bytes = READ_MIN_BYTES;
-  #filling = false;
-  #ended = false;
-  #wake: (() => void) | null = null;
-
-  constructor(body: ReadableStream<Uint8Array>) {
-    const { readable, writable } = new IdentityTransformStream();
-    this.#reader = readable.getReader({ mode: "byob" });
-    const ended = (): void => {
-      this.#ended = true;
-      this.#wake?.();
-    };
-    body.pipeTo(writable).then(ended, ended);
-  }
-
-  /** Lets one store full of bytes come, unless one is coming. */
-  fill(): void {
-    if (!this.#filling && !this.#ended) void this.#fill();
-  }
-
-  /** Until the store is full, no more will come, or the time has passed. */
-  async filled(ms: number): Promise<void> {
-    if (this.#ended || !this.#filling) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    const timer = setTimeout(resolve, ms);
-    await promise;
-    clearTimeout(timer);
-    this.#wake = null;
-  }
-
-  async cancel(): Promise<void> {
-    await this.#reader.cancel().catch(() => undefined);
-  }
-
-  async #fill(): Promise<void> {
-    this.#filling = true;
-    try {
-      const { done } = await this.#reader.readAtLeast(this.#bytes, new Uint8Array(this.#bytes));
-      if (done) this.#ended = true;
-      else this.#bytes = Math.min(this.#bytes * 2, READ_MAX_BYTES);
-    } catch {
-      this.#ended = true;
-    }
-    this.#filling = false;
-    this.#wake?.();
   }
 }

@@ -1,11 +1,14 @@
 /**
- * The relay whose bytes never pass through JavaScript on their way to the client: a tee, one branch piped natively, the
- * other drained now and then for the usage report (design §3 law 5 a). The pipe's rejection tells that the client is gone;
- * then the other branch is cancelled, or the upstream would run on.
+ * The relay of a stream that is the client's as it is (design §3 law 5 a). Its first pieces tell how it comes: while they come
+ * fast it is gathered, which takes fewer writes than a pipe; once it is calm its bytes never pass through JavaScript any
+ * more: a tee, one branch piped natively, the other drained now and then for the usage report. The pipe's rejection tells
+ * that the client is gone; then the other branch is cancelled, or the upstream would run on.
  */
 
+import { GatheringIntake } from "./relay-intake.ts";
 import type { BodyEnd, Relay, RelayJob } from "./relay-job.ts";
 import { Outlet, tellBreak } from "./relay-outlet.ts";
+import { pump } from "./relay-pump.ts";
 
 /** How long the branch is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
 const DRAIN_FIRST_MS = 500;
@@ -17,16 +20,37 @@ const DRAIN_MIN_BYTES = 4 * 1024;
 const REST_BYTES = 32 * 1024;
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
-/** Starts the pipe and the drain. */
+/** Starts with the first pieces: they tell whether the stream is one to pipe or one to gather. */
 export function relayNative(job: RelayJob): Relay {
-  const [toClient, toScan] = job.body.tee();
   const { readable, writable } = new IdentityTransformStream();
+  return { readable, ended: begin(job, writable) };
+}
+
+/** Gathers the stream while it comes fast, to its end if it never turns calm; never goes back from the pipe. */
+async function begin(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<BodyEnd> {
+  const intake = new GatheringIntake(job.body, job.clock);
+  const outlet = new Outlet(job, writable.getWriter());
+  const end = await pump(job, intake, outlet, { sieve: null, enough: () => intake.calm > 0 });
+  if (end !== null) {
+    outlet.release();
+    return end;
+  }
+  outlet.leave();
+  return await pipe(job, intake.release(), writable);
+}
+
+async function pipe(
+  job: RelayJob,
+  body: ReadableStream<Uint8Array>,
+  writable: WritableStream<Uint8Array>,
+): Promise<BodyEnd> {
+  const [toClient, toScan] = body.tee();
   // The writable stays open at both ends of the pipe, so that an in-band error can still be written.
   const piped = toClient.pipeTo(writable, { preventAbort: true, preventClose: true }).then(
     () => true,
     () => false,
   );
-  return { readable, ended: carry(job, toScan, piped, writable) };
+  return await carry(job, toScan, piped, writable);
 }
 
 async function carry(

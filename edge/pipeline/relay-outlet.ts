@@ -42,6 +42,11 @@ export class Outlet {
     await this.#settledOrGone(this.#writer.write(bytes));
   }
 
+  /** Writes bytes that only {@link close} follows: it tells when they have failed. */
+  writeLast(bytes: Uint8Array): void {
+    this.#writer.write(bytes).catch(() => undefined);
+  }
+
   /** Throws ClientGone. */
   async close(): Promise<void> {
     await this.#settledOrGone(this.#writer.close());
@@ -50,6 +55,12 @@ export class Outlet {
   /** Breaks the client's body off. Never rejects. */
   async abort(): Promise<void> {
     await this.#writer.abort(new Error("relay ended")).catch(() => undefined);
+  }
+
+  /** Leaves the way to another writer, who goes on where this one ended. */
+  leave(): void {
+    this.release();
+    this.#writer.releaseLock();
   }
 
   /** Nothing more is written. */

@@ -25,6 +25,7 @@ export async function takeWhole(
 }
 
 class GivenBack implements Intake {
+  readonly over = false;
   #first: Uint8Array<ArrayBuffer> | null;
   readonly #rest: Intake;
 

@@ -1,0 +1,121 @@
+/**
+ * A stream whose usage the client asked for, inside the runtime: gathered while it comes fast, piped once it is calm, and the
+ * same bytes either way (design §3 laws 2 and 5).
+ */
+import { describe, expect, it } from "vitest";
+import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay-job.ts";
+import { relayNative } from "../../edge/pipeline/relay-native.ts";
+import { Stop } from "../../edge/pipeline/stop.ts";
+
+const EVENTS = Array.from({ length: 300 }, (_, at) => `data: {"choices":[{"delta":{"content":"word ${at}"}}]}\n\n`);
+const TEXT = `${EVENTS.join("")}data: [DONE]\n\n`;
+const LONG_MS = 60_000;
+
+const paces = {
+  /** By this clock no time passes. */
+  fast: () => () => 1,
+  /** By this one, every look is a second after the one before. */
+  slow: () => {
+    let nowMs = 0;
+    return () => (nowMs += 1000);
+  },
+  "fast, then slow": () => {
+    let looks = 0;
+    return () => (looks++ < 12 ? 1 : looks * 5);
+  },
+  "slow, then fast": () => {
+    let looks = 0;
+    return () => (looks++ < 12 ? looks * 5 : 100);
+  },
+} as const;
+
+interface Scene {
+  /** What the client reads to the end. */
+  readonly text: () => Promise<string>;
+  /** The client leaves after so many reads. */
+  readonly leave: (reads: number) => Promise<void>;
+  readonly ended: Promise<BodyEnd>;
+  readonly seen: { upstream: string; client: string };
+}
+
+function relayed(body: ReadableStream<Uint8Array>, clock: () => number): Scene {
+  const client = new AbortController();
+  const seen = { upstream: "", client: "" };
+  const [upstream, own] = [new TextDecoder(), new TextDecoder()];
+  const job: RelayJob = {
+    body,
+    stop: new Stop(client.signal, LONG_MS),
+    clock,
+    events: true,
+    withholdUsage: false,
+    onUpstream: (chunk) => {
+      seen.upstream += upstream.decode(chunk, { stream: true });
+    },
+    onClient: (chunk) => {
+      seen.client += own.decode(chunk, { stream: true });
+    },
+  };
+  const { readable, ended } = relayNative(job);
+  const leave = async (reads: number): Promise<void> => {
+    const reader = readable.getReader();
+    for (let read = 0; read < reads; read += 1) await reader.read();
+    client.abort();
+    await reader.cancel();
+  };
+  return {
+    text: async () => await new Response(readable).text(),
+    leave,
+    ended: ended.finally(() => job.stop.release()),
+    seen,
+  };
+}
+
+function source(pieces: readonly string[]): ReadableStream<Uint8Array> {
+  const left = [...pieces];
+  return new ReadableStream(
+    {
+      type: "bytes",
+      pull: (controller) => {
+        const piece = left.shift();
+        if (piece === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(piece));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+describe.each(Object.entries(paces))("a stream that comes %s", (_, pace) => {
+  it("reaches the client whole, and the scan as well", async () => {
+    const { text, ended, seen } = relayed(source([...EVENTS, "data: [DONE]\n\n"]), pace());
+    expect(await text()).toBe(TEXT);
+    expect(await ended).toBe("complete");
+    expect(seen).toEqual({ upstream: TEXT, client: TEXT });
+  });
+
+  it.each([0, 1, 2, 3, 20])("is let go of when the client leaves after %i reads", async (reads) => {
+    const gone = Promise.withResolvers<void>();
+    const body = new ReadableStream(
+      {
+        type: "bytes",
+        pull: (controller) => controller.enqueue(new TextEncoder().encode(EVENTS[0])),
+        cancel: () => gone.resolve(),
+      },
+      { highWaterMark: 0 },
+    );
+    const { leave, ended } = relayed(body, pace());
+    await leave(reads);
+    expect(await ended).toBe("gone");
+    await gone.promise;
+  });
+});
+
+it("may be split at every byte", async () => {
+  const text = `${EVENTS[0]}${EVENTS[1]}data: [DONE]\n\n`;
+  for (const pace of Object.values(paces))
+    for (let at = 1; at < text.length; at += 1) {
+      const scene = relayed(source([text.slice(0, at), text.slice(at)]), pace());
+      expect(await scene.text()).toBe(text);
+      expect(scene.seen.upstream).toBe(text);
+    }
+});
