@@ -70,9 +70,10 @@ export class LoanBook {
     return this.#usedMs;
   }
 
-  /** Whether it holds loans that are good now. */
-  serves(nowMs: number): boolean {
-    return !this.#over && nowMs < this.#goodUntilMs && this.#loans.size > 0;
+  /** Whether somebody may wait for what it would tell: for slots that it lacks, or for slots that are called in. */
+  get pressing(): boolean {
+    const calledIn = this.#loans.size === 0 || this.#dropped.length > 0 || this.#returned.size > 0;
+    return calledIn || [...this.#loans.values()].some((loan) => loan.lacksSlots);
   }
 
   /** A slot with everything the request reserves; null: ask the Cell. A loan built on other revisions is dropped. */
