@@ -11,10 +11,8 @@ import type { Debtor, LoanSession, Recall, Told } from "../domain/loan/messages.
 import type { Clock, Log } from "../ports.ts";
 import { withinPatience } from "./patience.ts";
 
-/** Between two looks at the book. */
+/** Between two messages, while there is something to tell: for so long a row that has ended is in this isolate only. */
 const TURN_MS = 5;
-/** Between two messages that nobody waits for: a message costs about the same, however little is in it. */
-const GATHER_MS = 20;
 /** A session that no request has used for this long ends. */
 const IDLE_MS = 300;
 /** Also without a successor: the platform bounds what may run on after an answer. */
@@ -48,8 +46,6 @@ export interface CarrierOptions {
 export class LoanCarrier {
   readonly #options: CarrierOptions;
   readonly #book: LoanBook;
-  /** When it last looked for something to tell. */
-  #lookedMs = 0;
   /** Ends the pause under way. */
   #wake: () => void = () => undefined;
 
@@ -112,13 +108,11 @@ export class LoanCarrier {
     }
   }
 
-  /** Tells what there is to tell, when it is time. Throws when the Cell does not take it. */
+  /** Tells what there is to tell. Throws when the Cell does not take it. */
   async #turn(session: LoanSession): Promise<void> {
     const { borrower, clock } = this.#options;
     const sentMs = clock();
     borrower.beat(this.#book, sentMs);
-    if (sentMs < this.#lookedMs + GATHER_MS && !this.#book.pressing) return;
-    this.#lookedMs = sentMs;
     const told = this.#book.message(sentMs);
     if (told === null) return;
     this.#book.answered(await this.#answered(session.tell(told)), sentMs, clock());

@@ -70,12 +70,6 @@ export class LoanBook {
     return this.#usedMs;
   }
 
-  /** Whether somebody may wait for what it would tell: for slots that it lacks, or for slots that are called in. */
-  get pressing(): boolean {
-    const calledIn = this.#loans.size === 0 || this.#dropped.length > 0 || this.#returned.size > 0;
-    return calledIn || [...this.#loans.values()].some((loan) => loan.lacksSlots);
-  }
-
   /** A slot with everything the request reserves; null: ask the Cell. A loan built on other revisions is dropped. */
   take(ask: Ask, nowMs: number): Grant | null {
     const key = shapeKeyOf(ask);

@@ -55,11 +55,6 @@ export class Loan {
     return this.#free;
   }
 
-  /** A request found no free slot, and the Cell has not been asked for one since. */
-  get lacksSlots(): boolean {
-    return this.#missed > 0 && !this.#asked;
-  }
-
   /** A slot with the request's tokens; null when it has not both. Then the miss is remembered for the next wish. */
   take(ask: Pick<Ask, "need">, nowMs: number): Grant | null {
     const need = this.needOf(ask);
