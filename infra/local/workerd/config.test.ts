@@ -59,6 +59,7 @@ it("escapes text", () => {
 it("agrees with the configuration of the deployment", () => {
   const wrangler = readFileSync(new URL("../../../wrangler.toml", import.meta.url), "utf8");
   const date = /^compatibility_date = "(.+)"$/m.exec(wrangler)?.[1];
+  const flags = /^compatibility_flags = \[(.+)\]$/m.exec(wrangler)?.[1];
   const bound = [...wrangler.matchAll(/^name = "(\w+)"\nclass_name = "(\w+)"$/gm)];
   const config = workerdConfig({
     exports: bound.map(([, , name]) => String(name)),
@@ -67,6 +68,7 @@ it("agrees with the configuration of the deployment", () => {
     reachableUpstreams: null,
   });
   expect(config).toContain(`compatibilityDate = "${date}"`);
+  expect(config).toContain(`compatibilityFlags = [${flags}]`);
   expect(bound.length).toBeGreaterThanOrEqual(2);
   for (const [, binding, name] of bound) {
     expect(config).toContain(`(name = "${binding}", durableObjectNamespace = "${name}")`);

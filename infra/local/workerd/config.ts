@@ -9,6 +9,7 @@ const OBJECTS: Readonly<Record<string, string>> = { Cell: "CELL", Ledger: "LEDGE
 
 /** The compatibility date of wrangler.toml. */
 const COMPATIBILITY_DATE = "2026-11-17";
+const COMPATIBILITY_FLAGS = ["no_nodejs_global_timers"];
 
 /**
  * How V8 runs, as a line of the configuration. A request makes more short-lived objects than V8's first nursery holds: with a
@@ -92,7 +93,8 @@ export function workerdConfig(options: WorkerdConfigOptions): string {
     ...reachable,
   ];
   const module = `modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
-  compatibilityDate = "${COMPATIBILITY_DATE}",`;
+  compatibilityDate = "${COMPATIBILITY_DATE}",
+  compatibilityFlags = [${COMPATIBILITY_FLAGS.map(textLiteral).join(", ")}],`;
   const namespaces = classes.map((name) => `(className = "${name}", uniqueKey = "gateway-${name}", enableSql = true)`);
   const storage = classes.length === 0 ? "" : '\n  durableObjectStorage = (localDisk = "objects"),';
   return `using Workerd = import "/workerd/workerd.capnp";
