@@ -7,23 +7,28 @@ import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Admitted, Ask, CellApi, PermitHandle } from "../domain/ask.ts";
+import type { Admitted, Ask, CellApi, LedgerApi, PermitHandle } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { shardOf } from "../domain/custody/row-line.ts";
 import type { Debtor, LendingApi, LoanSession } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Admission, Alerts, Log } from "../ports.ts";
-import type { ObjectPlaces } from "./object-places.ts";
 
 /** Between attempts at the Ledger; together well within what the platform grants to work that outlives its answer. */
 const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
 /** Rows that may wait so at once; one more is tried once. */
 const HELD_MAX = 1000;
 
+/** Where a Cell and its ledgers are found; each call answers a fresh stub. */
+export interface Places {
+  cell(name: string): CellApi & LendingApi;
+  ledger(name: string): LedgerApi;
+}
+
 export class CellAdmission implements Admission {
   readonly cell: string;
-  readonly #places: ObjectPlaces;
+  readonly #places: Places;
   readonly #shards: number;
   readonly #alerts: Alerts;
   readonly #log: Log;
@@ -32,7 +37,7 @@ export class CellAdmission implements Admission {
 
   /** `pausesMs`: between attempts at a Ledger that is beyond reach. */
   constructor(
-    places: ObjectPlaces,
+    places: Places,
     cell: string,
     shards: number,
     alerts: Alerts,

@@ -5,7 +5,7 @@
  */
 import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Admitted, Ask, PermitHandle } from "../domain/ask.ts";
+import type { Admitted, Ask, PermitHandle, Settlement } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Borrower } from "../domain/loan/borrower.ts";
@@ -44,17 +44,16 @@ export class LendingAdmission implements Admission {
     const nowMs = clock();
     const borrowed = this.#borrower.take(ask, nowMs);
     if (borrowed === null) return null;
-    this.#carryIfDue(nowMs);
-    return { grant: borrowed.grant, permit: new LoanedPermit(ask.requestId, borrowed, clock) };
+    this.#tend(nowMs);
+    const resend = (settlement: Settlement) => this.#options.keepAlive(this.#resend(settlement));
+    return { grant: borrowed.grant, permit: new LoanedPermit(ask.requestId, borrowed, clock, resend) };
   }
 
   async admit(ask: Ask): Promise<Admitted<PermitHandle>> {
     const admitted = await this.#admission.admit(ask);
-    if (admitted.verdict === "granted") {
-      const nowMs = this.#options.clock();
-      this.#borrower.asked(ask, nowMs);
-      this.#carryIfDue(nowMs);
-    }
+    const nowMs = this.#options.clock();
+    if (admitted.verdict === "granted") this.#borrower.asked(ask, nowMs);
+    this.#tend(nowMs);
     return admitted;
   }
 
@@ -81,18 +80,24 @@ export class LendingAdmission implements Admission {
     return await this.#admission.level(limits);
   }
 
-  #carryIfDue(nowMs: number): void {
-    const book = this.#borrower.due(nowMs);
-    if (book === null) return;
+  /** Carries a session that is due; sees to the rows of one whose carrier was cut off. */
+  #tend(nowMs: number): void {
     const { debtor, clock, keepAlive, log } = this.#options;
-    const carrier = new LoanCarrier(book, {
-      cell: this.cell,
-      borrower: this.#borrower,
-      open: async (recall) => await this.#admission.borrow(debtor(recall)),
-      resend: async ({ row, upstream }) => await this.#admission.settleOrphan(row, upstream),
-      clock,
-      log,
-    });
+    const borrower = this.#borrower;
+    const resend = async (settlement: Settlement) => await this.#resend(settlement);
+    const forsaken = borrower.forsaken(nowMs);
+    if (forsaken !== null) {
+      borrower.over(forsaken, true, nowMs);
+      for (const settlement of forsaken.finish()) keepAlive(resend(settlement));
+    }
+    const book = borrower.due(nowMs);
+    if (book === null) return;
+    const open = async (recall: Debtor["recall"]) => await this.#admission.borrow(debtor(recall));
+    const carrier = new LoanCarrier(book, { cell: this.cell, borrower, open, resend, clock, log });
     keepAlive(carrier.carry());
+  }
+
+  async #resend({ row, upstream }: Settlement): Promise<void> {
+    await this.#admission.settleOrphan(row, upstream);
   }
 }

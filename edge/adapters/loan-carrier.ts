@@ -26,7 +26,6 @@ const NOTHING_TOLD: Told = {
   shapes: [],
   taken: [],
   ended: [],
-  abandoned: [],
   returned: [],
   dropped: [],
   wishes: [],

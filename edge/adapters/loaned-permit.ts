@@ -12,12 +12,16 @@ export class LoanedPermit implements PermitHandle {
   readonly #grant: Grant;
   readonly #book: LoanBook;
   readonly #clock: Clock;
+  readonly #resend: (settlement: Settlement) => void;
+  #settled = false;
 
-  constructor(requestId: string, { grant, book }: Borrowed, clock: Clock) {
+  /** `resend` sends a row that the book cannot. */
+  constructor(requestId: string, { grant, book }: Borrowed, clock: Clock, resend: (settlement: Settlement) => void) {
     this.#requestId = requestId;
     this.#grant = grant;
     this.#book = book;
     this.#clock = clock;
+    this.#resend = resend;
   }
 
   async decision(): Promise<Decision> {
@@ -32,10 +36,14 @@ export class LoanedPermit implements PermitHandle {
 
   /** The book has the row when this resolves; its carrier hands it on. Throws when the row has to go another way. */
   async settle(settlement: Settlement): Promise<void> {
+    this.#settled = true;
     if (!this.#book.end(this.#requestId, settlement, this.#clock())) throw new Error("the loan is over");
   }
 
   [Symbol.dispose](): void {
-    this.#book.abandon(this.#requestId);
+    if (this.#settled) return;
+    this.#settled = true;
+    const settlement = this.#book.abandon(this.#requestId, this.#clock());
+    if (settlement !== null) this.#resend(settlement);
   }
 }

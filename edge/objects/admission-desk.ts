@@ -13,7 +13,6 @@ import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { orphanedSettlement, type SlotTaken, settledRow } from "../domain/cell/permit-end.ts";
 import type { Arrival, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
-import type { PermitDesk } from "./permit.ts";
 
 /** One arrival. Only the desk reads it; a permit just hands it back. */
 export interface Seat {
@@ -67,7 +66,7 @@ export interface DeskOptions {
 const ABANDONED_KEPT = 10_000;
 const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
 
-export class AdmissionDesk implements PermitDesk<Seat> {
+export class AdmissionDesk {
   readonly #options: DeskOptions;
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
@@ -118,7 +117,7 @@ export class AdmissionDesk implements PermitDesk<Seat> {
   /** The end of a request that ran on a lent slot, or did so once. A row without a seat may have come before. */
   async endLent(requestId: string, settlement: Settlement, orphan: boolean): Promise<void> {
     const seat = this.#seats.get(requestId);
-    if (seat !== undefined) await this.settle(seat, settlement, orphan);
+    if (seat !== undefined) await this.settle(seat, settlement, orphan || seat.abandoned);
     else await this.#options.complete({ ...settlement.row, cell: this.#options.cell }, true, settlement.upstream);
   }
 

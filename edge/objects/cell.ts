@@ -150,6 +150,7 @@ export class Cell extends DurableObject<Bindings> {
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     this.#desk.settledElsewhere(row);
+    this.#loans.settledElsewhere(row.request_id);
     await this.#complete({ ...row, cell: this.#cell }, true, upstream);
   }
 

@@ -6,7 +6,6 @@
 import type { RevItem } from "../../shared/internal.ts";
 import { Lender, type LoanBooks, type SessionState } from "../domain/loan/lender.ts";
 import { type Debtor, LOAN_MARGIN_MS, LOAN_MS, type Recall, type Renewal, type Told } from "../domain/loan/messages.ts";
-import type { SessionDesk } from "./loan-session.ts";
 
 /** The debtor as the runtime hands it over: a stub that lives until it is disposed. */
 export type DebtorStub = Debtor & Partial<Disposable> & { dup?: () => DebtorStub };
@@ -29,7 +28,7 @@ export interface Session {
   readonly rows: Set<Promise<void>>;
 }
 
-export class LoanDesk implements SessionDesk<Session> {
+export class LoanDesk {
   readonly #options: LoanDeskOptions;
   readonly #lender: Lender;
   readonly #sessions = new Map<SessionState, Session>();
@@ -88,6 +87,11 @@ export class LoanDesk implements SessionDesk<Session> {
   /** The request got a permit of its own. */
   left(requestId: string): void {
     this.#lender.left(requestId);
+  }
+
+  /** The request's row came another way. */
+  settledElsewhere(requestId: string): void {
+    this.#lender.settledElsewhere(requestId);
   }
 
   /** Resolves when nobody can take a slot of a loan that is built on any of the records (null: of any loan). */

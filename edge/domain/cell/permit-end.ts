@@ -28,7 +28,7 @@ export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell:
  * else nothing used and nothing charged. The status is 499: nobody is left to be answered.
  */
 export function orphanedSettlement(
-  ask: Ask,
+  ask: Pick<Ask, "row" | "estimate">,
   state: { readonly granted: boolean; readonly upstreamCalled: boolean; readonly arrivedMs: number },
   nowMs: number,
 ): Settlement {

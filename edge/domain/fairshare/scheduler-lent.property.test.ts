@@ -60,6 +60,12 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
+interface Comes {
+  readonly tenant: number;
+  readonly model: number;
+  readonly cost?: number;
+}
+
 /** The same requests through a scheduler that lends and one that does not. */
 class Pair {
   readonly lending: Scheduler;
@@ -68,6 +74,8 @@ class Pair {
   readonly #known = new Map<string, Arrival>();
   readonly #waiting = new Set<string>();
   readonly #running = new Set<string>();
+  /** Of tenants that have come: as their records have it now, and as whatever comes states it. */
+  readonly #weights = new Map<number, number>();
   #max = 6;
   #nowMs = 0;
 
@@ -81,13 +89,14 @@ class Pair {
     const id = `r${this.#nowMs}`;
     switch (event.do) {
       case "arrive":
-        this.arrive(arrivalOf(id, event.tenant, event.model, event.cost), event.lent);
+        this.arrive(this.#arrival(id, event), event.lent);
+        this.#weights.set(event.tenant, this.#arrival("", event).tenant.weight);
         break;
       case "end":
         this.#end(pickOf(this.#running, event.pick), event.actual, event.lend ? `l${this.#nowMs}` : null);
         break;
       case "lend": {
-        const arrival = arrivalOf("", event.tenant, event.model, 1);
+        const arrival = this.#arrival("", event);
         if (this.lending.lend(id, arrival)) this.lent.set(id, arrival);
         break;
       }
@@ -109,6 +118,8 @@ class Pair {
         break;
       }
       case "weigh": {
+        if (!this.#weights.has(event.tenant)) break;
+        this.#weights.set(event.tenant, event.weight);
         const change = { type: "tenant", id: `t${event.tenant}`, weight: event.weight } as const;
         this.#both(change, change);
         break;
@@ -117,6 +128,12 @@ class Pair {
         event satisfies never;
     }
     this.#check();
+  }
+
+  #arrival(id: string, { tenant: at, model, cost = 1 }: Comes): Arrival {
+    const arrival = arrivalOf(id, at, model, cost);
+    const weight = this.#weights.get(at) ?? arrival.tenant.weight;
+    return { ...arrival, tenant: { ...arrival.tenant, weight } };
   }
 
   arrive(arrival: Arrival, onLent: boolean): void {

@@ -6,7 +6,7 @@
  */
 
 import { LentSlots, mayLend } from "./lent-slots.ts";
-import { LiveValues } from "./live-values.ts";
+import { LiveValues, type Met } from "./live-values.ts";
 import type { Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
@@ -167,7 +167,8 @@ class FairshareScheduler implements Scheduler {
   #arrive(arrival: Arrival, nowMs: number): void {
     const { requestId } = arrival;
     if (this.#waiting.has(requestId) || this.#running.has(requestId)) return;
-    const { tenant, model } = this.#meet(arrival, nowMs);
+    this.#sweep(nowMs);
+    const { tenant, model } = this.#come(this.#values.meet(arrival, nowMs));
     const waiter: Waiter = { arrival, arrivedMs: nowMs, order: this.#known.order(), tenant, model };
     let head = tenant.heads.get(model.name);
     if (head === undefined) {
@@ -185,9 +186,12 @@ class FairshareScheduler implements Scheduler {
     this.#values.watch(model);
   }
 
-  #meet(arrival: Arrival, nowMs: number): Pick<Head, "tenant" | "model"> {
+  #sweep(nowMs: number): void {
     this.#known.sweep(nowMs - RECENT_MS, (tenant) => this.#policy.forgives(tenant));
-    const { tenant, model, wasIdle, groupWasIdle } = this.#values.meet(arrival, nowMs);
+  }
+
+  /** Somebody comes, who may have been idle until now. */
+  #come({ tenant, model, wasIdle, groupWasIdle }: Met): Pick<Head, "tenant" | "model"> {
     if (wasIdle) this.#policy.lift(tenant, model.admissionWeight, groupWasIdle);
     return { tenant, model };
   }
@@ -218,7 +222,9 @@ class FairshareScheduler implements Scheduler {
     this.#unlend(lentId);
     if (this.#running.has(arrival.requestId)) return;
     this.#leave(arrival.requestId, nowMs);
-    this.#charge(this.#meet(arrival, nowMs), arrival, nowMs);
+    this.#sweep(nowMs);
+    // It may come later than news of its records: its values count only where nothing is known.
+    this.#charge(this.#come(this.#values.recall(arrival, nowMs)), arrival, nowMs);
   }
 
   #unlend(lentId: string): void {

@@ -26,6 +26,9 @@ const CALM_MS = 500;
 /** A lost session's requests have this long, after its loans have ended, to be claimed by their own code. */
 export const CLAIM_MS = 1_000;
 
+/** More than a session may tell in one message. */
+const ELSEWHERE_KEPT = 10_000;
+
 /** What the lender needs of the Cell. */
 export interface LoanBooks {
   /** A slot under `lentId` for requests of the shape; false: there is none to spare. */
@@ -40,7 +43,7 @@ export interface LoanBooks {
   occupy(lentId: string, loanId: string, ask: Ask): boolean;
   /** The request ended; its slot is lent again. Its row is taken care of also when it has no seat any more. */
   end(requestId: string, settlement: Settlement, orphan: boolean): void;
-  /** The request's code is gone: settled as a lost permit is; its slot is lent again. A no-op without a seat. */
+  /** The request's code is gone: settled as a lost permit is. A no-op without a seat. */
   abandon(requestId: string): void;
   /** Whether a record of the shape has changed since. */
   stale(revs: readonly RevItem[]): boolean;
@@ -57,6 +60,8 @@ interface LoanState {
   readonly free: string[];
   /** Nothing is added: it has ended, was dropped, or was called in. */
   closed: boolean;
+  /** Nobody can take a slot of it any more: it was dropped, or has ended on every clock. What is free comes back. */
+  over: boolean;
   /** Called in, and not yet dropped as far as is known. */
   called: boolean;
   allowed: boolean;
@@ -84,6 +89,8 @@ export interface SessionState {
 export class Lender {
   readonly #books: LoanBooks;
   readonly #sessions = new Set<SessionState>();
+  /** Requests whose rows came another way, the latest: what a session still tells of them may be a row too many. */
+  readonly #elsewhere = new Set<string>();
   #nextId = 1;
   #calmFromMs = 0;
 
@@ -115,18 +122,12 @@ export class Lender {
     session.expired = false;
     session.goodUntilMs = nowMs + LOAN_MS + LOAN_MARGIN_MS;
     for (const [number, shape] of told.shapes) {
-      session.loans.set(number, {
-        id: this.#newId("l"),
-        shape,
-        free: [],
-        closed: false,
-        called: false,
-        allowed: false,
-      });
+      const id = this.#newId("l");
+      session.loans.set(number, { id, shape, free: [], closed: false, over: false, called: false, allowed: false });
     }
-    for (const taken of told.taken) this.#occupy(session, taken, taken);
+    // Those who took a slot may have it from those who ended since the last message.
     for (const ended of told.ended) this.#end(session, ended);
-    for (const requestId of told.abandoned) this.#abandon(session, requestId);
+    for (const taken of told.taken) this.#occupy(session, taken, taken);
     for (const [number, slots] of told.returned) this.#unlend(session.loans.get(number)?.free.splice(0, slots) ?? []);
     for (const number of told.dropped) this.#close(session.loans.get(number));
     const lent = expired ? [] : told.wishes.map((wish) => this.#lend(session, wish, nowMs));
@@ -137,10 +138,7 @@ export class Lender {
   /** The session says good-bye: everything free comes back, what still runs is settled as lost. */
   close(session: SessionState, told: Told, nowMs: number): void {
     this.told(session, { ...told, wishes: [] }, nowMs);
-    for (const loan of session.loans.values()) {
-      this.#unlend(loan.free.splice(0));
-      this.#close(loan);
-    }
+    for (const loan of session.loans.values()) this.#close(loan);
     this.#settleRest(session);
     this.#sessions.delete(session);
   }
@@ -156,10 +154,11 @@ export class Lender {
       if (nowMs < session.goodUntilMs) continue;
       session.expired = true;
       for (const loan of session.loans.values()) {
-        loan.closed = true;
-        this.#unlend(loan.free.splice(0));
+        this.#over(loan);
         if (session.lostAtMs !== null) this.#writeOff(loan);
       }
+      // Of requests whose rows came another way before it was known to be lost; no others are lent.
+      if (session.lostAtMs !== null) this.#unlend([...session.occupied.values()].map(({ lentId }) => lentId));
       if (session.lostAtMs === null || nowMs < session.goodUntilMs + CLAIM_MS) continue;
       this.#settleRest(session);
       this.#sessions.delete(session);
@@ -198,6 +197,19 @@ export class Lender {
     for (const session of this.#sessions) session.occupied.delete(requestId);
   }
 
+  /** The request's row came another way. In a session that is lost nobody takes its slot again. */
+  settledElsewhere(requestId: string): void {
+    if (this.#sessions.size > 0) this.#elsewhere.add(requestId);
+    const [oldest] = this.#elsewhere.size > ELSEWHERE_KEPT ? this.#elsewhere : [];
+    if (oldest !== undefined) this.#elsewhere.delete(oldest);
+    for (const { lostAtMs, occupied } of this.#sessions) {
+      const held = occupied.get(requestId);
+      if (held === undefined || lostAtMs === null) continue;
+      occupied.delete(requestId);
+      this.#books.unlend(held.lentId);
+    }
+  }
+
   #occupy(session: SessionState, taken: Omit<Taken, "row" | "estimate">, rest: Pick<Taken, "row" | "estimate">): void {
     const loan = session.loans.get(taken.shape);
     if (loan === undefined) return;
@@ -210,22 +222,13 @@ export class Lender {
     } else this.#books.unlend(lentId);
   }
 
-  #end(session: SessionState, { requestId, taken, settlement, orphan }: Ended): void {
+  #end(session: SessionState, { requestId, taken, settlement, orphan, left }: Ended): void {
     if (taken !== null) this.#occupy(session, taken, { row: settlement.row, estimate: NO_ESTIMATE });
-    this.#books.end(requestId, settlement, orphan);
-    this.#vacated(session, requestId);
-  }
-
-  #abandon(session: SessionState, requestId: string): void {
-    this.#books.abandon(requestId);
-    this.#vacated(session, requestId);
-  }
-
-  #vacated(session: SessionState, requestId: string): void {
+    this.#books.end(requestId, settlement, orphan || this.#elsewhere.delete(requestId));
     const held = session.occupied.get(requestId);
     if (held === undefined) return;
     session.occupied.delete(requestId);
-    if (held.extra) this.#books.unlend(held.lentId);
+    if (held.extra || left || held.loan.over) this.#books.unlend(held.lentId);
     else held.loan.free.push(held.lentId);
   }
 
@@ -246,9 +249,15 @@ export class Lender {
     return { shape: wish.shape, slots, ...allowance };
   }
 
+  #over(loan: LoanState): void {
+    loan.closed = true;
+    loan.over = true;
+    this.#unlend(loan.free.splice(0));
+  }
+
   #close(loan: LoanState | undefined): void {
     if (loan === undefined) return;
-    loan.closed = true;
+    this.#over(loan);
     loan.called = false;
     if (loan.allowed) this.#books.takeBack(loan.id, loan.shape.limits);
     loan.allowed = false;
@@ -282,5 +291,5 @@ const NO_ESTIMATE: Ask["estimate"] = { inputTokens: 0, outputTokens: 0, costUsd:
 
 function isNamed(revs: readonly RevItem[], items: readonly RevItem[] | null): boolean {
   if (items === null) return true;
-  return items.some(({ kind, id }) => revs.some((rev) => rev.kind === kind && rev.id === id));
+  return items.some(({ kind, id }) => revs.some((rev) => rev.kind === kind && (kind === "all" || rev.id === id)));
 }

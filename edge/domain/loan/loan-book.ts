@@ -5,6 +5,7 @@
  */
 import type { Ask, Grant, Settlement } from "../ask.ts";
 import type { Amounts } from "../budget/amounts.ts";
+import { orphanedSettlement } from "../cell/permit-end.ts";
 import { Loan, SPAN_MS, sameRevs, shapeKeyOf } from "./loan.ts";
 import {
   type Ended,
@@ -34,8 +35,9 @@ interface Demand {
 
 interface Runs {
   readonly loan: Loan;
-  /** Until it has been told as taken. */
-  untold: Taken | null;
+  readonly taken: Taken;
+  readonly sinceMs: number;
+  told: boolean;
   /** It is about to have a permit of its own; its slot goes with it. */
   leaving: boolean;
 }
@@ -49,7 +51,6 @@ export class LoanBook {
   readonly #unsafe = new Map<string, Settlement>();
   #untold = new Map<string, Taken>();
   #ended: Ended[] = [];
-  #abandoned: string[] = [];
   #returned = new Map<number, number>();
   #dropped: number[] = [];
   #nextNumber = 1;
@@ -85,7 +86,7 @@ export class LoanBook {
     if (grant === null) return null;
     const { requestId, costTokens, estimate, row } = ask;
     const taken = { shape: loan.number, requestId, costTokens, estimate, row, need: loan.needOf(ask) };
-    this.#running.set(requestId, { loan, untold: taken, leaving: false });
+    this.#running.set(requestId, { loan, taken, sinceMs: nowMs, told: false, leaving: false });
     this.#untold.set(requestId, taken);
     return grant;
   }
@@ -125,25 +126,36 @@ export class LoanBook {
    * more), or because nobody may be there any more to tell: then it is told as well, for the books.
    */
   end(requestId: string, settlement: Settlement, nowMs: number): boolean {
-    const runs = this.#over ? null : this.#leave(requestId);
-    if (runs === null) return false;
-    const { untold } = runs;
-    const taken =
-      untold === null ? null : { shape: untold.shape, requestId, costTokens: untold.costTokens, need: untold.need };
+    const runs = this.#running.get(requestId);
+    if (runs === undefined || this.#over) return false;
+    this.#running.delete(requestId);
+    this.#untold.delete(requestId);
+    const { loan, taken, told, leaving: left } = runs;
+    if (!left) loan.back();
+    const { shape, costTokens, need } = taken;
     const orphan = nowMs >= this.#goodUntilMs;
-    this.#ended.push({ requestId, taken, settlement, orphan });
+    this.#ended.push({
+      requestId,
+      taken: told ? null : { shape, requestId, costTokens, need },
+      settlement,
+      orphan,
+      left,
+    });
     if (!orphan) this.#unsafe.set(requestId, settlement);
     return !orphan;
   }
 
-  /** A request gave up without a settlement. */
-  abandon(requestId: string): void {
+  /**
+   * A request gave up without a settlement: it ends as one whose permit was lost. Answers what has to go another way, as for
+   * {@link end}; null: nothing.
+   */
+  abandon(requestId: string, nowMs: number): Settlement | null {
     const runs = this.#running.get(requestId);
-    if (runs === undefined || this.#over) return;
-    this.#leave(requestId);
-    // It is told as taken first: only then does the Cell know what to settle.
-    if (runs.untold !== null) this.#untold.set(requestId, runs.untold);
-    this.#abandoned.push(requestId);
+    if (runs === undefined) return null;
+    const state = { granted: true, upstreamCalled: true, arrivedMs: runs.sinceMs };
+    const { row, actualTokens } = orphanedSettlement(runs.taken, state, nowMs);
+    const settlement: Settlement = { row: { ...row, admission: "fast" }, actualTokens };
+    return this.end(requestId, settlement, nowMs) ? null : settlement;
   }
 
   /** A request asks for a permit of its own: whatever comes of that, its slot is no longer this book's. */
@@ -181,7 +193,6 @@ export class LoanBook {
       shapes,
       taken: [...this.#untold.values()],
       ended: this.#ended,
-      abandoned: this.#abandoned,
       returned: [...this.#returned],
       dropped: this.#dropped,
       wishes,
@@ -191,11 +202,10 @@ export class LoanBook {
     if (nothing && (nowMs < this.#toldMs + RENEW_MS || !open)) return null;
     for (const { requestId } of told.taken) {
       const runs = this.#running.get(requestId);
-      if (runs !== undefined) runs.untold = null;
+      if (runs !== undefined) runs.told = true;
     }
     this.#untold = new Map();
     this.#ended = [];
-    this.#abandoned = [];
     this.#returned = new Map();
     this.#dropped = [];
     this.#toldMs = nowMs;
@@ -204,15 +214,13 @@ export class LoanBook {
 
   /** The Cell's answer to the message that was sent at `sentMs`. */
   answered({ lent, durable, expired, called }: Renewal, sentMs: number, nowMs: number): void {
-    if (expired) this.#forfeit();
+    if (expired) this.stop();
     for (const [key, loan] of this.#loans) if (called.includes(loan.number)) this.#drop(key, loan);
     this.#goodUntilMs = sentMs + LOAN_MS;
     for (const requestId of durable) this.#unsafe.delete(requestId);
     for (const given of lent) {
-      const loan = this.#byNumber.get(given.shape);
-      // Dropped while the answer was under way: what it brings goes back with the next message.
-      if (loan === undefined) this.#return(given.shape, given.slots);
-      else loan.lent(given, nowMs);
+      // Dropped while the answer was under way: what it brings goes back with the next message, which says so.
+      this.#byNumber.get(given.shape)?.lent(given, nowMs);
     }
   }
 
@@ -234,38 +242,13 @@ export class LoanBook {
 
   /** Whether everything has been told and is durable. */
   get settled(): boolean {
-    return this.#running.size === 0 && this.#unsafe.size === 0 && this.#abandoned.length === 0;
-  }
-
-  #leave(requestId: string): Runs | null {
-    const runs = this.#running.get(requestId);
-    if (runs === undefined) return null;
-    this.#running.delete(requestId);
-    this.#untold.delete(requestId);
-    const { loan, leaving } = runs;
-    if (leaving) return runs;
-    loan.back();
-    if (!this.#byNumber.has(loan.number)) this.#return(loan.number, loan.release());
-    return runs;
+    return this.#running.size === 0 && this.#unsafe.size === 0;
   }
 
   #drop(key: string, loan: Loan): void {
     this.#loans.delete(key);
     this.#byNumber.delete(loan.number);
-    this.#return(loan.number, loan.release());
     this.#dropped.push(loan.number);
-  }
-
-  /** What was free is the Cell's again, so there is nothing to return. */
-  #forfeit(): void {
-    for (const [key, loan] of this.#loans) {
-      loan.release();
-      this.#drop(key, loan);
-    }
-  }
-
-  #return(shape: number, slots: number): void {
-    if (slots > 0) this.#returned.set(shape, (this.#returned.get(shape) ?? 0) + slots);
   }
 
   #openWarm(): readonly (readonly [number, Shape])[] {
@@ -288,7 +271,7 @@ export class LoanBook {
     for (const [key, loan] of this.#loans) {
       const surplus = loan.endSpan();
       if (surplus === null) this.#drop(key, loan);
-      else this.#return(loan.number, surplus);
+      else if (surplus > 0) this.#returned.set(loan.number, surplus + (this.#returned.get(loan.number) ?? 0));
     }
   }
 }

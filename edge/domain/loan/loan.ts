@@ -88,13 +88,6 @@ export class Loan {
     this.#inUse -= 1;
   }
 
-  /** Lets go of every free slot; answers how many. */
-  release(): number {
-    const free = this.#free;
-    this.#free = 0;
-    return free;
-  }
-
   lent({ slots, amounts, level }: Lent, nowMs: number): void {
     this.#asked = false;
     this.#free += slots;

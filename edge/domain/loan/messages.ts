@@ -33,6 +33,8 @@ export interface Ended {
   readonly settlement: Settlement;
   /** Its row was sent another way too. */
   readonly orphan: boolean;
+  /** It asked for a permit of its own: if the Cell knows nothing of that, its slot comes back all the same. */
+  readonly left: boolean;
 }
 
 /** What a shape wants to have lent besides what it has. */
@@ -51,11 +53,9 @@ export interface Told {
   readonly shapes: readonly (readonly [number, Shape])[];
   readonly taken: readonly Taken[];
   readonly ended: readonly Ended[];
-  /** Requests whose own code gave up without a word: the Cell settles them as it settles a lost permit. */
-  readonly abandoned: readonly string[];
   /** Free slots that the isolate has let go of, by shape. */
   readonly returned: readonly (readonly [number, number])[];
-  /** Shapes whose loan the isolate has dropped: what is left of their allowance comes back. */
+  /** Shapes whose loan the isolate has dropped: its slots come back as they are free, what is left of its allowance at once. */
   readonly dropped: readonly number[];
   readonly wishes: readonly Wish[];
 }
