@@ -22,6 +22,7 @@ import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
+import { LOAN_MARGIN_MS, LOAN_MS } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk, type Seat } from "./admission-desk.ts";
@@ -36,8 +37,8 @@ import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
 import { RowCourier } from "./row-courier.ts";
 
-/** After a reset under load, adoptions come first: nothing is granted for this long. */
-const ADOPTION_HOLD_MS = 500;
+/** After a reset under load, adoptions come first: nothing is granted until what an earlier life lent can be taken no more. */
+const ADOPTION_HOLD_MS = LOAN_MS + LOAN_MARGIN_MS;
 
 const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
 

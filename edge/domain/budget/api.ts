@@ -18,9 +18,10 @@ export interface Tags {
 /**
  * What a line says of `released`. `settled`: these reservations ended, or were given back unspent. `adopted`: they are of an
  * earlier life of this cell and go on in this one. `lost`: nobody can say what became of them; they count as spent until the
- * ledger has been asked. Only what is settled has used anything.
+ * ledger has been asked. `doubled`: adopted, but of this very life and drawn there; no bucket was debited for them. Only what
+ * is settled has used anything.
  */
-export type LineKind = "settled" | "adopted" | "lost";
+export type LineKind = "settled" | "adopted" | "lost" | "doubled";
 
 /** Settlements of one key, purse and period, summed; also what is given back unspent (nothing used). */
 export interface SettleLine {

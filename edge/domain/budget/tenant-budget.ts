@@ -244,6 +244,7 @@ export class TenantBudgetCore {
       return;
     }
     this.#holdings.release(epoch, line.purse, line.released);
+    if (line.kind === "doubled") return;
     this.#bucket = adjustBucket(this.#bucket, line.released.bucketTokens - line.used.tokens);
     if (line.used.tokens === 0 && line.used.nanoUsd === 0) return;
     for (const alert of this.#counters.charge(limits, line.tags, line.used)) this.#alerts.set(alert.id, alert);

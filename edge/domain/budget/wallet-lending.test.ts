@@ -114,7 +114,7 @@ describe("an allowance", () => {
     expect(facts()).toMatchObject({ account: { usedTokens: 250 }, reserved: NOTHING });
   });
 
-  it("takes back what a request drew that has a reservation or is about to have one", () => {
+  it("takes back what a request drew that is about to have a reservation; one that was adopted holds what it drew", () => {
     const { world: made, cell, limits, lend, facts } = world();
     lend(1_000);
     cell.wallet.adopt("adopted", limits, need(40), made.nowMs);
@@ -122,10 +122,24 @@ describe("an allowance", () => {
     for (const id of ["adopted", "expected"]) cell.wallet.carve("l", id, limits, need(100), made.nowMs);
     made.run(cell, cell.wallet.withdraw("expected", made.nowMs));
     made.calm(12_000);
-    expect(facts().reserved).toEqual(need(840));
+    expect(facts().reserved).toEqual(need(900));
     cell.wallet.settle("adopted", { tokens: 7, nanoUsd: 0 }, made.nowMs);
     made.calm(2_000);
     expect(facts()).toMatchObject({ account: { usedTokens: 7 }, reserved: need(800) });
+  });
+
+  it("gives a request that was adopted before it was told as taken what it took, and no token more comes back", () => {
+    const { world: made, cell, limits, lend, loan, facts } = world({ tokensPerMinute: 100_000 });
+    const spent = () => 100_000 - (made.core.bucket(limits, made.nowMs).levelTokens + facts().reserved.bucketTokens);
+    lend(1_000);
+    cell.wallet.adopt("early", limits, need(300), made.nowMs);
+    cell.wallet.carve("l", "early", limits, need(300), made.nowMs);
+    made.takeBack(loan());
+    cell.wallet.settle("early", { tokens: 120, nanoUsd: 0 }, made.nowMs);
+    made.run(cell, cell.wallet.tick(made.nowMs + 1_000));
+    made.deliver(made.nextCall());
+    expect(spent()).toBe(120);
+    expect(cell.wallet.level(limits, made.nowMs)?.remainingTokens).toBe(99_880);
   });
 
   it("that is not known lets a request go unchecked, to be charged at its end", () => {

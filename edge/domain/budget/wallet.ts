@@ -34,6 +34,8 @@ interface Reservation {
   readonly tags: Tags;
   readonly purse: string | null;
   readonly drawn: Amounts;
+  /** Drawn from no lease of this wallet. */
+  readonly adopted: boolean;
 }
 
 const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
@@ -104,7 +106,7 @@ export class Wallet {
     const waiter = this.#waiter(requestId, limits, need, nowMs);
     const leased = needsLease(limits);
     const purse = purseOf(limits);
-    this.#hold(waiter, purse, leased ? waiter.need : NOTHING);
+    this.#hold(waiter, purse, leased ? waiter.need : NOTHING, leased);
     if (!leased) return;
     const { tags, need: released } = waiter;
     this.#outbox.add({ purse, limits, tags, released, used: NOTHING_USED, kind: "adopted" }, nowMs);
@@ -131,12 +133,16 @@ export class Wallet {
 
   /**
    * A request drew `need` on the allowance of a loan; it holds what there was of it. It is charged at its end when nothing was
-   * lent. What a request drew that has a reservation, or is about to have one, comes back.
+   * lent. What a request drew that has a reservation, or is about to have one, comes back; one that was adopted keeps it, and
+   * what it was adopted with ends.
    */
   carve(loanId: string, requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): void {
     const waiter = this.#waiter(requestId, limits, need, nowMs);
     const part = this.#allowances.split(loanId, waiter.need);
-    if (this.#knows(requestId)) this.#end(part, "settled", nowMs);
+    const held = this.#reservations.get(requestId);
+    const early = part !== undefined && held?.adopted === true;
+    if (early) this.#end({ ...held, amounts: held.drawn }, "doubled", nowMs);
+    if (!early && this.#knows(requestId)) this.#end(part, "settled", nowMs);
     else this.#hold(waiter, part?.purse ?? null, part?.amounts ?? NOTHING);
   }
 
@@ -251,9 +257,8 @@ export class Wallet {
     return this.#outbox.answered(report, answer, nowMs).map((alert) => ({ type: "alert", alert }));
   }
 
-  #hold(waiter: Waiter, purse: string | null, drawn: Amounts): void {
-    const { limits, tags } = waiter;
-    this.#reservations.set(waiter.requestId, { limits, tags, purse, drawn });
+  #hold({ requestId, limits, tags }: Waiter, purse: string | null, drawn: Amounts, adopted = false): void {
+    this.#reservations.set(requestId, { limits, tags, purse, drawn, adopted });
   }
 
   #tell(line: SettleLine, nowMs: number): void {
