@@ -92,7 +92,7 @@ export class Loan {
     this.#asked = false;
     this.#free += slots;
     if (amounts !== null) this.#rest = plus(this.#rest, amounts);
-    this.#bucket = level === null ? null : bucketOf(level, nowMs);
+    if (level !== null) this.#bucket = bucketOf(level, nowMs);
   }
 
   /** What it lacks; null: nothing, or it has asked already. */
