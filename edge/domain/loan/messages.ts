@@ -10,9 +10,9 @@ import type { Amounts } from "../budget/amounts.ts";
 import type { BucketLevel } from "../budget/token-bucket.ts";
 
 /** A loan is good for this long after the message that renewed it was sent, on the isolate's clock. */
-export const LOAN_MS = 500;
+export const LOAN_MS = 300;
 /** The Cell counts from the arrival of that message, and this much longer: an isolate's clock stands while it computes. */
-export const LOAN_MARGIN_MS = 250;
+export const LOAN_MARGIN_MS = 450;
 
 /** What all requests of one key on one model share; they are lent slots together. */
 export type Shape = Pick<Ask, "tenant" | "group" | "model" | "revs" | "limits">;
