@@ -152,9 +152,27 @@ describe("a session of loans", () => {
   it("sends the rows another way that the Cell has not called durable in the end", async () => {
     const { over } = await opened();
     stage.serve("one");
-    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(15_000);
     await over;
     expect([stage.closes, stage.resent]).toEqual([1, ["one"]]);
+  });
+
+  it("sends no row again that a Cell which answers could not write down for a while", async () => {
+    const { over } = await opened();
+    stage.serve("one");
+    await vi.advanceTimersByTimeAsync(8_000);
+    stage.answer = async () => ({ durable: ["one"] });
+    await vi.advanceTimersByTimeAsync(1_000);
+    await over;
+    expect([stage.closes, stage.resent]).toEqual([1, []]);
+  });
+
+  it("waits less for requests that never end", async () => {
+    const { over } = await opened();
+    stage.take("one");
+    await vi.advanceTimersByTimeAsync(6_000);
+    await over;
+    expect(stage.closes).toBe(1);
   });
 
   it.each([

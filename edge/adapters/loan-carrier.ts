@@ -19,6 +19,8 @@ const IDLE_MS = 300;
 const SERVES_MAX_MS = 10_000;
 /** A session that serves no more goes on for this long at most; by then its requests have permits of their own. */
 const DRAIN_MAX_MS = 5_000;
+/** And this long when only rows are left: a Cell that answers writes them down as soon as it can, and none of them twice. */
+const ROWS_MAX_MS = 12_000;
 /** A Cell that takes longer to answer is beyond reach. */
 const PATIENCE_MS = 5_000;
 
@@ -99,9 +101,9 @@ export class LoanCarrier {
 
   async #drain(session: LoanSession): Promise<void> {
     const { clock } = this.#options;
-    const untilMs = clock() + DRAIN_MAX_MS;
+    const sinceMs = clock();
     await this.#turn(session);
-    while (!this.#book.settled && clock() < untilMs) {
+    while (!this.#book.settled && clock() < sinceMs + (this.#book.inUse ? DRAIN_MAX_MS : ROWS_MAX_MS)) {
       await this.#pause();
       await this.#turn(session);
     }

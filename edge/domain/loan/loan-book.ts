@@ -240,6 +240,11 @@ export class LoanBook {
     return unsafe;
   }
 
+  /** Whether a request runs on it. */
+  get inUse(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** Whether everything has been told and is durable. */
   get settled(): boolean {
     return this.#running.size === 0 && this.#unsafe.size === 0;
