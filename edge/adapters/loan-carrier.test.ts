@@ -190,6 +190,19 @@ describe("a session of loans", () => {
     expect(stage.borrower.take(askOf("two"), Date.now())).toBeNull();
   });
 
+  it("does not ask at every turn a Cell that has nothing to lend", async () => {
+    const nothing = { slots: 0, amounts: null, level: null };
+    stage.answer = async ({ wishes }) => ({ lent: wishes.map(({ shape }) => ({ shape, ...nothing })) });
+    const { over } = await opened();
+    for (let waitedMs = 0; waitedMs < 1_000; waitedMs += 10) {
+      expect(stage.borrower.take(askOf("one"), Date.now())).toBeNull();
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    expect(stage.told.length).toBeLessThan(30);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await over;
+  });
+
   it("that cannot be opened is tried again after a while", async () => {
     stage.open = async () => await Promise.reject(new Error("no Cell"));
     await stage.begin();

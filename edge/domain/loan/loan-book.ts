@@ -186,7 +186,7 @@ export class LoanBook {
     if (nowMs >= this.#spanEndsMs) this.#endSpan(nowMs);
     const shapes = this.#openWarm();
     const wishes = [...this.#loans.values()].flatMap((loan): readonly Wish[] => {
-      const wish = loan.wish();
+      const wish = loan.wish(nowMs);
       return wish === null ? [] : [wish];
     });
     const told: Told = {

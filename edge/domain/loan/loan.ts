@@ -14,6 +14,8 @@ export const SLOTS_MAX = 256;
 /** An allowance is to last for some spans at the rate of the last one, and for a few requests at least. */
 const SPANS_AHEAD = 2;
 const REQUESTS_AHEAD = 8;
+/** A wish that got nothing rests for this long: a Cell that is full, or a limit that is near, stays so for a while. */
+const REST_MS = 50;
 
 export class Loan {
   /** Its number in the session. */
@@ -30,7 +32,9 @@ export class Loan {
   #spent: Amounts = NOTHING;
   #spentBefore: Amounts = NOTHING;
   #lastNeed: Amounts = NOTHING;
-  #asked = false;
+  /** Slots of the wish that waits for its answer; null: none does. */
+  #wished: number | null = null;
+  #restsUntilMs = 0;
 
   /** `wanted`: slots to ask for first, for requests that need as much as `need`. */
   constructor(number: number, shape: Shape, wanted: number, need: Amounts) {
@@ -89,15 +93,16 @@ export class Loan {
   }
 
   lent({ slots, amounts, level }: Lent, nowMs: number): void {
-    this.#asked = false;
+    if (amounts === null || (slots === 0 && this.#wished !== 0)) this.#restsUntilMs = nowMs + REST_MS;
+    this.#wished = null;
     this.#free += slots;
     if (amounts !== null) this.#rest = plus(this.#rest, amounts);
     if (level !== null) this.#bucket = bucketOf(level, nowMs);
   }
 
-  /** What it lacks; null: nothing, or it has asked already. */
-  wish(): Wish | null {
-    if (this.#asked) return null;
+  /** What it lacks; null: nothing, or it has asked already, or just now in vain. */
+  wish(nowMs: number): Wish | null {
+    if (this.#wished !== null) return null;
     const slots = Math.min(this.#missed, SLOTS_MAX - this.#free - this.#inUse);
     const ahead = larger(
       times(plus(this.#spentBefore, this.#spent), SPANS_AHEAD),
@@ -105,10 +110,10 @@ export class Loan {
     );
     const short = !covers(this.#rest, times(ahead, 0.5));
     this.#missed = 0;
-    if (slots <= 0 && !short) return null;
-    this.#asked = true;
+    if ((slots <= 0 && !short) || nowMs < this.#restsUntilMs) return null;
+    this.#wished = Math.max(0, slots);
     const amounts = short ? larger(NOTHING, minus(ahead, this.#rest)) : NOTHING;
-    return { shape: this.number, slots: Math.max(0, slots), amounts, atLeast: short ? this.#lastNeed : NOTHING };
+    return { shape: this.number, slots: this.#wished, amounts, atLeast: short ? this.#lastNeed : NOTHING };
   }
 
   /** The end of a span: answers the free slots that it did not need, now let go of; null: it was not used at all. */
