@@ -29,8 +29,8 @@ export interface Figures {
   /** Of the processes beside it: control service and stores. */
   readonly besideCpuMsPerRequest: Spread | null;
   readonly peakMb: number | null;
-  /** What the peak lies above the memory before the first turn, per request at once; KiB. */
-  readonly heldKb: number | null;
+  /** Of the first turn alone: later ones find what it left behind. */
+  readonly firstPeakMb: number | null;
 }
 
 const less = (a: Percentiles, b: Percentiles): Percentiles => ({
@@ -69,13 +69,6 @@ function above(over: ByRound, under: ByRound): Spread | null {
   );
 }
 
-function heldKb(own: readonly Sample[]): number | null {
-  const [first] = own;
-  const peaks = own.flatMap(({ peakMb }) => (peakMb === null ? [] : [peakMb]));
-  if (first === undefined || first.memoryMb === null || peaks.length === 0) return null;
-  return (1024 * (Math.max(...peaks) - first.memoryMb)) / first.load.concurrency;
-}
-
 /** The figures of one target; `samples` are all of the load. */
 export function figuresOf(samples: readonly Sample[], target: TargetName): Figures {
   const own = measured(samples, target);
@@ -108,6 +101,6 @@ export function figuresOf(samples: readonly Sample[], target: TargetName): Figur
     cpuMsPerRequest: cpu("cpuMs"),
     besideCpuMsPerRequest: cpu("besideCpuMs"),
     peakMb: peaks.length === 0 ? null : Math.max(...peaks),
-    heldKb: heldKb(own),
+    firstPeakMb: own[0]?.peakMb ?? null,
   };
 }

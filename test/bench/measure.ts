@@ -4,7 +4,7 @@
  */
 import type { Load, TargetName } from "./loads.ts";
 import type { Generator } from "./places.ts";
-import { cpuMsOf, forgetPeak, memoryMbOf, peakMbOf } from "./process-usage.ts";
+import { cpuMsOf, forgetPeak, peakMbOf } from "./process-usage.ts";
 import type { SliceResult } from "./slice.ts";
 import { sliceOf, type Target, warmUpOf } from "./targets.ts";
 
@@ -18,8 +18,7 @@ export interface Sample {
   readonly cpuMs: number | null;
   /** The same of the processes beside it. */
   readonly besideCpuMs: number | null;
-  /** Its resident memory at the start of the turn, and the most of it within. */
-  readonly memoryMb: number | null;
+  /** The most of its resident memory within the turn. */
   readonly peakMb: number | null;
 }
 
@@ -33,7 +32,6 @@ async function turn(generator: Generator, load: Load, target: Target, round: num
   const { pid, beside } = target;
   const own = pid === null ? [] : [pid];
   for (const each of own) forgetPeak(each);
-  const memoryMb = pid === null ? null : memoryMbOf(pid);
   const before = [cpuMsOfAll(own), cpuMsOfAll(beside)] as const;
   const result = await generator.ask(round < 0 ? warmUpOf(load, target, ms) : sliceOf(load, target, ms));
   const after = [cpuMsOfAll(own), cpuMsOfAll(beside)] as const;
@@ -47,7 +45,6 @@ async function turn(generator: Generator, load: Load, target: Target, round: num
     result,
     cpuMs: used(0, own),
     besideCpuMs: used(1, beside),
-    memoryMb,
     peakMb,
   };
 }

@@ -35,15 +35,9 @@ const OF_STREAMS: readonly Column[] = [
   ["longest", ({ longestGapMs }) => number(longestGapMs, 0)],
 ];
 
-const OF_QUEUES: readonly Column[] = [["KB per request held", ({ heldKb }) => number(heldKb, 1)]];
-
 /** The block of a load; `all` in the order of their targets. */
 export function tableOf(load: Load, all: readonly Figures[]): string {
-  const columns = [
-    ...ALWAYS,
-    ...(load.reading === "whole" ? [] : OF_STREAMS),
-    ...(load.slots === null ? [] : OF_QUEUES),
-  ];
+  const columns = [...ALWAYS, ...(load.reading === "whole" ? [] : OF_STREAMS)];
   const rows = [
     ["", ...columns.map(([head]) => head)],
     ...all.map((figures) => [figures.target, ...columns.map(([, show]) => show(figures))]),

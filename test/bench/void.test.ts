@@ -30,8 +30,8 @@ describe("a run", () => {
   test("is void with a request that failed, whoever it was sent to", () => {
     const failures = { "502 bad": 2, ECONNRESET: 1 };
     expect(voidReasons([measured(["floor", 5, failures])], null)).toEqual([
-      "queue, floor: 2 x 502 bad",
-      "queue, floor: 1 x ECONNRESET",
+      "queue-1000, floor: 2 x 502 bad",
+      "queue-1000, floor: 1 x ECONNRESET",
     ]);
   });
 });
