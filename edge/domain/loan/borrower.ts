@@ -10,8 +10,11 @@ import { LoanBook } from "./loan-book.ts";
 const SESSION_MS = 3_000;
 /** After a session that could not be opened, or broke, the next one waits. */
 const PAUSE_MS = 1_000;
-/** A session whose carrier has not been heard of for this long has none any more: it was cut off. */
-const FORSAKEN_MS = 10_000;
+/**
+ * A session whose carrier has not been heard of for this long has none any more: it was cut off. Soon enough for its rows to
+ * reach the Cell before that settles the requests of a lost session by itself.
+ */
+const FORSAKEN_MS = 1_500;
 
 /** A slot, and the book that it is of. */
 export interface Borrowed {
@@ -48,7 +51,8 @@ export class Borrower {
 
   /** A book for which the calling request should open a session, and carry it; null: none is due. */
   due(nowMs: number): LoanBook | null {
-    if (this.#carried && this.forsaken(nowMs) === this.#next) this.over(this.#next, true, nowMs);
+    const heardMs = this.#open.get(this.#next);
+    if (heardMs !== undefined && nowMs >= heardMs + FORSAKEN_MS) this.over(this.#next, true, nowMs);
     if (this.#carried || nowMs < this.#notBeforeMs) return null;
     if (this.#current === null) {
       if (!this.#next.warm) return null;
