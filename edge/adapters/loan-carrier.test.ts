@@ -97,7 +97,6 @@ class Stage {
         await tell(told);
         this.closes += 1;
       },
-      lost: async () => await new Promise<never>(() => undefined),
       [Symbol.dispose]: () => {
         this.disposed += 1;
       },
@@ -165,6 +164,19 @@ describe("a session of loans", () => {
     await vi.advanceTimersByTimeAsync(1_000);
     await over;
     expect([stage.closes, stage.resent]).toEqual([1, []]);
+  });
+
+  it("ends before its request has made more calls than a platform may grant", async () => {
+    stage.answer = writesDown;
+    const { over } = await opened();
+    for (let turn = 0; turn < 1_000; turn += 1) {
+      const book = stage.borrower.take(askOf("one"), Date.now())?.book;
+      book?.end("one", settlementOf(askOf("one")), Date.now());
+      await vi.advanceTimersByTimeAsync(5);
+    }
+    await over;
+    expect(stage.closes).toBe(1);
+    expect(stage.told.length).toBeLessThan(950);
   });
 
   it("waits less for requests that never end", async () => {

@@ -15,8 +15,10 @@ import { withinPatience } from "./patience.ts";
 const TURN_MS = 5;
 /** A session that no request has used for this long ends. */
 const IDLE_MS = 300;
-/** Also without a successor: the platform bounds what may run on after an answer. */
+/** Also without a successor: the platform bounds what may run on after an answer, */
 const SERVES_MAX_MS = 10_000;
+/** and how many calls one request may make. */
+const TELLS_MAX = 900;
 /** A session that serves no more goes on for this long at most; by then its requests have permits of their own. */
 const DRAIN_MAX_MS = 5_000;
 /** And this long when only rows are left: a Cell that answers writes them down as soon as it can, and none of them twice. */
@@ -47,6 +49,7 @@ export interface CarrierOptions {
 export class LoanCarrier {
   readonly #options: CarrierOptions;
   readonly #book: LoanBook;
+  #tells = 0;
   /** Ends the pause under way. */
   #wake: () => void = () => undefined;
 
@@ -91,7 +94,8 @@ export class LoanCarrier {
     borrower.serves(this.#book, sinceMs);
     while (borrower.isServing(this.#book)) {
       const nowMs = clock();
-      if (nowMs >= this.#book.usedMs + IDLE_MS || nowMs >= sinceMs + SERVES_MAX_MS) borrower.retire(this.#book);
+      const idle = nowMs >= this.#book.usedMs + IDLE_MS;
+      if (idle || nowMs >= sinceMs + SERVES_MAX_MS || this.#tells >= TELLS_MAX) borrower.retire(this.#book);
       else {
         await this.#pause();
         await this.#turn(session);
@@ -116,6 +120,7 @@ export class LoanCarrier {
     borrower.beat(this.#book, sentMs);
     const told = this.#book.message(sentMs);
     if (told === null) return;
+    this.#tells += 1;
     this.#book.answered(await this.#answered(session.tell(told)), sentMs, clock());
   }
 

@@ -16,8 +16,6 @@ export interface SessionDesk<Session> {
 export class SessionTarget<Session> extends RpcTarget implements LoanSession {
   readonly #desk: SessionDesk<Session>;
   readonly #session: Session;
-  /** Kept, because the runtime rejects a promise that nobody can settle any more. */
-  readonly #alive = Promise.withResolvers<never>();
 
   constructor(desk: SessionDesk<Session>, session: Session) {
     super();
@@ -31,10 +29,6 @@ export class SessionTarget<Session> extends RpcTarget implements LoanSession {
 
   async close(told: Told): Promise<void> {
     await this.#desk.close(this.#session, told);
-  }
-
-  async lost(): Promise<never> {
-    return await this.#alive.promise;
   }
 
   [Symbol.dispose](): void {

@@ -98,8 +98,6 @@ export interface LoanSession extends Disposable {
   tell(told: Told): Promise<Renewal>;
   /** The last word: no request of the session runs any more. Answers once every row told is durable. */
   close(told: Told): Promise<void>;
-  /** Never resolves; rejects when the Cell is reset. */
-  lost(): Promise<never>;
 }
 
 /** The lending surface of the Cell object. */

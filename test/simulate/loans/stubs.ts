@@ -78,7 +78,6 @@ function permitStub({ wire }: StubParts, from: Context, to: CellLife, seat: Seat
     decision: async () =>
       await wire.call(from, to.context, async () => await to.desk.decision(seat), { link, sure: true }),
     inUse: async () => await call(() => to.desk.inUse(seat)),
-    lost: async () => await call(async () => await new Promise<never>(() => {})),
     settle: async (settlement) => await call(async () => await to.desk.settle(seat, settlement)),
     [Symbol.dispose]: dispose,
   };
@@ -134,7 +133,6 @@ async function sessionStub(parts: StubParts, from: Context, to: CellLife, debtor
         for (const { requestId } of [...told.taken, ...told.ended]) isTold(requestId);
         await to.close(held, told);
       }),
-    lost: async () => await call(async () => await new Promise<never>(() => {})),
     [Symbol.dispose]: dispose,
   };
 }
