@@ -82,7 +82,7 @@ export class LoanCarrier {
       await this.#turn(session);
       await this.#serve(session);
       await this.#drain(session);
-      await this.#answered(session.close(this.#book.message(this.#options.clock()) ?? NOTHING_TOLD));
+      await this.#answered(session.close(this.#news(this.#options.clock()) ?? NOTHING_TOLD));
     } finally {
       session[Symbol.dispose]();
     }
@@ -118,10 +118,16 @@ export class LoanCarrier {
     const { borrower, clock } = this.#options;
     const sentMs = clock();
     borrower.beat(this.#book, sentMs);
-    const told = this.#book.message(sentMs);
+    const told = this.#news(sentMs);
     if (told === null) return;
     this.#tells += 1;
     this.#book.answered(await this.#answered(session.tell(told)), sentMs, clock());
+  }
+
+  /** Throws when the session was given up: a Cell that were told the rest would think that it had been told all. */
+  #news(nowMs: number): Told | null {
+    if (this.#book.isOver) throw new Error("the session was given up");
+    return this.#book.message(nowMs);
   }
 
   async #recall(recall: Recall): Promise<void> {

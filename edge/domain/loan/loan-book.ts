@@ -240,6 +240,11 @@ export class LoanBook {
     return unsafe;
   }
 
+  /** Whether it was given up: what its requests took and did is not told any more. */
+  get isOver(): boolean {
+    return this.#over;
+  }
+
   /** Whether a request runs on it. */
   get inUse(): boolean {
     return this.#running.size > 0;
