@@ -20,6 +20,16 @@ describe("the usage of a body", () => {
     );
   });
 
+  it("is the last one wherever its halves stand before the end", () => {
+    fc.assert(
+      fc.property(fc.nat(1500), fc.nat(1500), (between, after) => {
+        const [some, more] = [" ".repeat(between), " ".repeat(after)];
+        const text = `{"prompt_tokens":1,"completion_tokens":2,"prompt_tokens": 123456,${some}"completion_tokens": 654321}${more}`;
+        expect(scan(text, 700).usage()).toEqual({ inputTokens: 123_456, outputTokens: 654_321 });
+      }),
+    );
+  });
+
   it("may be called input and output, and may have only one half", () => {
     expect(scan('{"usage":{"input_tokens":5,"output_tokens":6}}', 3).usage()).toEqual({
       inputTokens: 5,

@@ -7,6 +7,8 @@
 import { concat } from "./json-bytes.ts";
 
 export const TAIL_BYTES = 16 * 1024;
+/** Where the report is looked for first. */
+const END_BYTES = 1024;
 const KEPT_MIN_BYTES = 1024;
 /** Room behind the tail, so that it is not moved for every chunk. */
 const KEPT_MAX_BYTES = 2 * TAIL_BYTES;
@@ -60,9 +62,10 @@ export class UsageScan {
   /** What the body reports, or null when it reports nothing. */
   usage(): ReportedUsage | null {
     const kept = this.#only ?? this.#kept.subarray(0, this.#end);
-    const tail = decoder.decode(kept.subarray(Math.max(0, kept.byteLength - TAIL_BYTES)));
-    const inputTokens = lastNumber(tail, INPUT);
-    const outputTokens = lastNumber(tail, OUTPUT);
+    const tail = kept.subarray(Math.max(0, kept.byteLength - TAIL_BYTES));
+    // The last report is what counts, so that the rest of the tail is only read without one at its end.
+    let { inputTokens, outputTokens } = lastReport(tail.subarray(Math.max(0, tail.byteLength - END_BYTES)));
+    if (inputTokens === null || outputTokens === null) ({ inputTokens, outputTokens } = lastReport(tail));
     if (inputTokens === null && outputTokens === null) return null;
     const head = this.#head ?? kept.subarray(0, TAIL_BYTES);
     return { inputTokens: inputTokens ?? lastNumber(decoder.decode(head), INPUT), outputTokens };
@@ -88,6 +91,11 @@ export class UsageScan {
 /** The first 16 KiB of what has come. */
 function headOf(first: Uint8Array, next: Uint8Array): Uint8Array {
   return concat([first.subarray(0, TAIL_BYTES), next.subarray(0, Math.max(0, TAIL_BYTES - first.byteLength))]);
+}
+
+function lastReport(bytes: Uint8Array): ReportedUsage {
+  const text = decoder.decode(bytes);
+  return { inputTokens: lastNumber(text, INPUT), outputTokens: lastNumber(text, OUTPUT) };
 }
 
 function lastNumber(text: string, pattern: RegExp): number | null {

@@ -37,11 +37,13 @@ export interface Intake {
 export class PlainIntake implements Intake {
   readonly over = false;
   readonly #reader: ReadableStreamBYOBReader;
+  readonly #leastSize: number;
   #size: number;
 
-  /** `size` is that of the first read, in bytes. */
-  constructor(body: ReadableStream<Uint8Array>, size = READ_MIN_BYTES) {
+  /** `size` is that of the first read, `leastSize` that of every later one at least, in bytes. */
+  constructor(body: ReadableStream<Uint8Array>, size = READ_MIN_BYTES, leastSize = READ_MIN_BYTES) {
     this.#size = size;
+    this.#leastSize = leastSize;
     this.#reader = body.getReader({ mode: "byob" });
   }
 
@@ -49,7 +51,7 @@ export class PlainIntake implements Intake {
     const { done, value } = await this.#reader.read(new Uint8Array(this.#size));
     if (done) return null;
     if (value.byteLength === this.#size) this.#size = Math.min(this.#size * 2, READ_MAX_BYTES);
-    else if (value.byteLength < this.#size / 4) this.#size = Math.max(this.#size / 2, READ_MIN_BYTES);
+    else if (value.byteLength < this.#size / 4) this.#size = Math.max(this.#size / 2, this.#leastSize);
     return value;
   }
 
@@ -148,7 +150,7 @@ export class GatheringIntake implements Intake {
     this.#plain.release();
     const [toRead, toStore] = this.#body.tee();
     this.#body = toRead;
-    this.#plain = new PlainIntake(toRead, READ_GATHERED_BYTES);
+    this.#plain = new PlainIntake(toRead, READ_GATHERED_BYTES, READ_GATHERED_BYTES);
     this.#store = new Store(toStore);
     this.#store.fill();
   }
