@@ -51,7 +51,9 @@ export class LoanDesk {
     return session;
   }
 
+  /** Throws for a session that is over: nothing would come back of what it were lent. */
   tell(session: Session, told: Told): Renewal {
+    if (!this.#sessions.has(session.state)) throw new Error("the session is over");
     const renewal = this.#with(session, () => this.#lender.told(session.state, told, this.#options.now()));
     const durable = session.durable;
     session.durable = [];

@@ -9,6 +9,7 @@ import type { Ask, Settlement } from "../ask.ts";
 import type { Amounts } from "../budget/amounts.ts";
 import type { BudgetLimits } from "../budget/limits.ts";
 import type { BucketLevel } from "../budget/token-bucket.ts";
+import { Elsewhere } from "./elsewhere.ts";
 import {
   type Ended,
   type Lent,
@@ -25,9 +26,6 @@ import {
 const CALM_MS = 500;
 /** A lost session's requests have this long, after its loans have ended, to be claimed by their own code. */
 export const CLAIM_MS = 1_000;
-
-/** More than a session may tell in one message. */
-const ELSEWHERE_KEPT = 10_000;
 
 /** What the lender needs of the Cell. */
 export interface LoanBooks {
@@ -89,8 +87,7 @@ export interface SessionState {
 export class Lender {
   readonly #books: LoanBooks;
   readonly #sessions = new Set<SessionState>();
-  /** Requests whose rows came another way, the latest: what a session still tells of them may be a row too many. */
-  readonly #elsewhere = new Set<string>();
+  readonly #elsewhere = new Elsewhere();
   #nextId = 1;
   #calmFromMs = 0;
 
@@ -104,11 +101,12 @@ export class Lender {
   }
 
   open(nowMs: number): SessionState {
+    const [id, goodUntilMs] = [this.#newId("s"), nowMs + LOAN_MS + LOAN_MARGIN_MS];
     const state: SessionState = {
-      id: this.#newId("s"),
+      id,
       loans: new Map(),
       occupied: new Map(),
-      goodUntilMs: nowMs + LOAN_MS + LOAN_MARGIN_MS,
+      goodUntilMs,
       expired: false,
       lostAtMs: null,
     };
@@ -127,7 +125,7 @@ export class Lender {
     }
     // Those who took a slot may have it from those who ended since the last message.
     for (const ended of told.ended) this.#end(session, ended);
-    for (const taken of told.taken) this.#occupy(session, taken, taken);
+    for (const taken of told.taken) this.#occupy(session, taken, taken, false);
     for (const [number, slots] of told.returned) this.#unlend(session.loans.get(number)?.free.splice(0, slots) ?? []);
     for (const number of told.dropped) this.#close(session.loans.get(number));
     const lent = expired ? [] : told.wishes.map((wish) => this.#lend(session, wish, nowMs));
@@ -194,37 +192,43 @@ export class Lender {
 
   /** The request got a permit of its own: its slot is no session's any more. */
   left(requestId: string): void {
-    for (const session of this.#sessions) session.occupied.delete(requestId);
+    for (const { occupied } of this.#sessions) if (occupied.delete(requestId)) return;
+    if (this.#sessions.size > 0) this.#elsewhere.add(requestId, "permit");
   }
 
-  /** The request's row came another way. In a session that is lost nobody takes its slot again. */
+  /** The request's row came another way. In a session that is lost its slot waits with the free ones: another may have it. */
   settledElsewhere(requestId: string): void {
-    if (this.#sessions.size > 0) this.#elsewhere.add(requestId);
-    const [oldest] = this.#elsewhere.size > ELSEWHERE_KEPT ? this.#elsewhere : [];
-    if (oldest !== undefined) this.#elsewhere.delete(oldest);
-    for (const { lostAtMs, occupied } of this.#sessions) {
-      const held = occupied.get(requestId);
-      if (held === undefined || lostAtMs === null) continue;
-      occupied.delete(requestId);
-      this.#books.unlend(held.lentId);
-    }
+    if (this.#sessions.size > 0) this.#elsewhere.add(requestId, "row");
+    for (const session of this.#sessions) if (session.lostAtMs !== null) this.#vacate(session, requestId, false);
   }
 
-  #occupy(session: SessionState, taken: Omit<Taken, "row" | "estimate">, rest: Pick<Taken, "row" | "estimate">): void {
+  #occupy(
+    session: SessionState,
+    taken: Omit<Taken, "row" | "estimate">,
+    rest: Pick<Taken, "row" | "estimate">,
+    ended: boolean,
+  ): void {
     const loan = session.loans.get(taken.shape);
     if (loan === undefined) return;
     const free = loan.free.pop();
     const lentId = free ?? this.#newId("n");
     const { requestId, costTokens, need } = taken;
+    // A row that came past its session charged nobody yet; a permit did.
+    const way = this.#elsewhere.wayOf(requestId);
+    const elsewhere = way === "permit" || (way === "row" && !ended);
     const ask = { ...loan.shape, ...rest, requestId, costTokens, need };
-    if (this.#books.occupy(lentId, loan.id, ask)) {
+    if (!elsewhere && this.#books.occupy(lentId, loan.id, ask)) {
       session.occupied.set(requestId, { lentId, loan, extra: free === undefined });
     } else this.#books.unlend(lentId);
   }
 
   #end(session: SessionState, { requestId, taken, settlement, orphan, left }: Ended): void {
-    if (taken !== null) this.#occupy(session, taken, { row: settlement.row, estimate: NO_ESTIMATE });
-    this.#books.end(requestId, settlement, orphan || this.#elsewhere.delete(requestId));
+    if (taken !== null) this.#occupy(session, taken, { row: settlement.row, estimate: NO_ESTIMATE }, true);
+    this.#books.end(requestId, settlement, orphan || this.#elsewhere.wayOf(requestId) !== undefined);
+    this.#vacate(session, requestId, left);
+  }
+
+  #vacate(session: SessionState, requestId: string, left: boolean): void {
     const held = session.occupied.get(requestId);
     if (held === undefined) return;
     session.occupied.delete(requestId);

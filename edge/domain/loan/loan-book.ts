@@ -168,7 +168,10 @@ export class LoanBook {
 
   /** It has its permit: nothing more of it is to be told here. */
   left(requestId: string): void {
+    const runs = this.#running.get(requestId);
     this.#running.delete(requestId);
+    // Nobody needs to be told that it had taken a slot: the slot comes back free.
+    if (this.#untold.delete(requestId) && runs !== undefined) this.#return(runs.loan, 1);
   }
 
   /** Lets go at once of the loans that are built on the records, or of all. */
@@ -255,6 +258,10 @@ export class LoanBook {
     return this.#running.size === 0 && this.#unsafe.size === 0;
   }
 
+  #return({ number }: Loan, slots: number): void {
+    if (slots > 0) this.#returned.set(number, slots + (this.#returned.get(number) ?? 0));
+  }
+
   #drop(key: string, loan: Loan): void {
     this.#loans.delete(key);
     this.#byNumber.delete(loan.number);
@@ -281,7 +288,7 @@ export class LoanBook {
     for (const [key, loan] of this.#loans) {
       const surplus = loan.endSpan();
       if (surplus === null) this.#drop(key, loan);
-      else if (surplus > 0) this.#returned.set(loan.number, surplus + (this.#returned.get(loan.number) ?? 0));
+      else this.#return(loan, surplus);
     }
   }
 }

@@ -51,7 +51,14 @@ describe("loans in a simulated world", () => {
   );
 
   it("serve nearly every request of a warm isolate without a call, across the change of sessions", async () => {
-    const given = { algorithm: "weighted", capacity: 100, tenants: AMPLE, modelCaps: [null], seed: 1 } as const;
+    const given = {
+      algorithm: "weighted",
+      capacity: 100,
+      tenants: AMPLE,
+      modelCaps: [null],
+      streams: [],
+      seed: 1,
+    } as const;
     const burst = { do: "burst", modelAt: 0, requests: 400, everyMs: 5, lastsMs: 40 } as const;
     const steps = Array.from({ length: 5 }, (_, round) =>
       [0, 1, 2, 3].map((tenantAt): Timed => {

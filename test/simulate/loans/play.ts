@@ -30,7 +30,7 @@ const burst = fc.record({
   isolate: at,
   tenantAt: fc.nat({ max: TENANTS - 1 }),
   modelAt: fc.nat({ max: MODELS - 1 }),
-  requests: fc.integer({ min: 5, max: 200 }),
+  requests: fc.integer({ min: 5, max: 80 }),
   everyMs: fc.integer({ min: 1, max: 12 }),
   lastsMs: fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom<number>(3, 10, 20, 40) },
@@ -41,15 +41,23 @@ const change = fc.record({
   do: fc.constant("change" as const),
   kind: fc.constantFrom<Kind>("key", "tenant", "group", "model", "all"),
   which: at,
-  cap: fc.constantFrom(null, 1, 2, 5),
+  cap: fc.constantFrom(null, 40, 6, 1),
 });
-const capacity = fc.record({ do: fc.constant("capacity" as const), slots: fc.constantFrom(100, 40, 20, 10, 5, 2) });
+const capacity = fc.record({ do: fc.constant("capacity" as const), slots: fc.constantFrom(200, 100, 60, 40, 20, 5) });
 const stall = fc.record({
   do: fc.constant("stall" as const),
   isolate: at,
   ms: fc.integer({ min: 10, max: 200 }),
   tenantAt: fc.nat({ max: TENANTS - 1 }),
   requests: fc.integer({ min: 1, max: 10 }),
+});
+/** Trips take long, and nothing is lost. */
+const haze = fc.record({
+  do: fc.constant("weather" as const),
+  lossy: fc.constant(0),
+  tellsLossy: fc.constant(0),
+  slow: fc.constantFrom(0, 0.02, 0.2),
+  slowMs: fc.constantFrom(20, 100, 400, 1_500),
 });
 const weather = fc.record({
   do: fc.constant("weather" as const),
@@ -64,32 +72,51 @@ const misfortune = fc.record({
 });
 
 const gentle = [
-  { weight: 12, arbitrary: burst },
-  { weight: 3, arbitrary: change },
+  { weight: 5, arbitrary: burst },
+  { weight: 4, arbitrary: change },
   { weight: 1, arbitrary: capacity },
-  { weight: 2, arbitrary: stall },
+  { weight: 3, arbitrary: stall },
 ] as const;
 
 const timed = <T>(step: fc.Arbitrary<T>) =>
-  fc.record({ afterMs: fc.constantFrom<number>(0, 5, 40, 150, 400, 900), step });
+  fc.record({ afterMs: fc.constantFrom<number>(0, 3, 20, 70, 200, 500), step });
 /** Nobody dies, nothing is lost: trips take long at most. */
-export const orderly = fc.array(timed(fc.oneof(...gentle)), { minLength: 1, maxLength: 14, size: "max" });
+export const orderly = fc.array(timed(fc.oneof(...gentle, { weight: 2, arbitrary: haze })), {
+  minLength: 1,
+  maxLength: 10,
+  size: "max",
+});
 /** Anything may happen. */
 export const stormy = fc.array(
   timed(fc.oneof(...gentle, { weight: 3, arbitrary: weather }, { weight: 4, arbitrary: misfortune })),
-  { minLength: 1, maxLength: 16, size: "max" },
+  { minLength: 1, maxLength: 12, size: "max" },
 );
 
 export type Timed = (typeof stormy extends fc.Arbitrary<infer T> ? T : never)[number];
 
-export const setup: fc.Arbitrary<Setup> = fc.record({
+/** Requests of one kind that keep coming while the steps are played. */
+const stream = fc.record({
+  isolate: fc.nat({ max: 1 }),
+  tenantAt: fc.nat({ max: TENANTS - 1 }),
+  modelAt: fc.nat({ max: MODELS - 1 }),
+  everyMs: fc.integer({ min: 3, max: 15 }),
+  lastsMs: fc.integer({ min: 2, max: 40 }),
+});
+const STREAM_AFTER_MS = 400;
+
+export const setup: fc.Arbitrary<Setup & Streams> = fc.record({
   algorithm: fc.constantFrom("weighted" as const, "hierarchical" as const),
-  capacity: fc.constantFrom(200, 100, 50, 25, 12, 6, 3),
-  tenants: fc.constantFrom(AMPLE, TIGHT),
-  modelCaps: fc.constantFrom([null, 50], [null, 4]),
-  isolates: fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }).map((others) => [true, ...others]),
+  streams: fc.array(stream, { minLength: 1, maxLength: 3 }),
+  capacity: fc.constantFrom(300, 150, 100, 60, 40, 20, 6),
+  tenants: fc.constantFrom(AMPLE, AMPLE, AMPLE, TIGHT),
+  modelCaps: fc.constantFrom([null, 50], [null, 50], [null, 8]),
+  isolates: fc.array(fc.boolean(), { maxLength: 2 }).map((others) => [true, true, ...others]),
   seed: fc.integer(),
 });
+
+export interface Streams {
+  readonly streams: readonly Omit<Extract<Timed["step"], { do: "burst" }>, "do" | "requests">[];
+}
 
 /** Longer than any loan, any claim, and the longest request. */
 const AFTER_MS = 12_000;
@@ -99,12 +126,21 @@ const ROUNDS_MAX = 200;
 const FOUND_MS = 31_000;
 
 /** Plays the steps, ends all faults, lets everybody finish. `watch` is called after every event. */
-export async function play(given: Setup, steps: readonly Timed[], watch: (world: World) => void): Promise<World> {
+export async function play(
+  given: Setup & Streams,
+  steps: readonly Timed[],
+  watch: (world: World) => void,
+): Promise<World> {
   const world = new World(given);
   vi.stubGlobal("setTimeout", world.time.setTimeout);
   vi.stubGlobal("clearTimeout", world.time.clearTimeout);
   try {
     const after = () => watch(world);
+    const forMs = steps.reduce((sum, { afterMs }) => sum + afterMs, STREAM_AFTER_MS);
+    for (const stream of given.streams) {
+      const requests = Math.ceil(forMs / stream.everyMs);
+      take(world, { ...stream, do: "burst", requests });
+    }
     for (const { afterMs, step } of steps) {
       await world.run(afterMs, after);
       take(world, step);

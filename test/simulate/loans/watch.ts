@@ -33,11 +33,11 @@ export class Watch {
       this.#sinceMs ??= nowMs;
       const forMs = nowMs - this.#sinceMs;
       this.inTheWayMs = Math.max(this.inTheWayMs, forMs);
-      if (forMs > (this.#orderly ? BACK_SOON_MS : BACK_WITHIN_MS + wire.longestMs))
+      if (forMs > (this.#orderly && wire.longestMs === 0 ? BACK_SOON_MS : BACK_WITHIN_MS + wire.longestMs))
         this.#breaks(`law 5: lent slots in the way for ${forMs} ms`);
     }
     const held = scheduler.inFlight + scheduler.lent;
-    if (this.#orderly && held > scheduler.maxInFlight && held > this.#held)
+    if (this.#orderly && wire.longestMs === 0 && held > scheduler.maxInFlight && held > this.#held)
       this.#breaks(`law 1: ${held} slots of ${scheduler.maxInFlight} after ${this.#held}`);
     this.#held = held;
   }
