@@ -30,13 +30,13 @@ export function costUsd(
 ): number {
   switch (measure.kind) {
     case "tokens":
-      return usd(times(tokens.inputTokens, prices.input) + times(tokens.outputTokens, prices.output));
+      return sum([tokens.inputTokens, prices.input], [tokens.outputTokens, prices.output]);
     case "input-tokens":
-      return usd(times(tokens.inputTokens, prices.input));
+      return sum([tokens.inputTokens, prices.input]);
     case "images":
-      return usd(times(Math.max(measure.count, 1), prices.image));
+      return sum([Math.max(measure.count, 1), prices.image]);
     case "characters":
-      return usd(times(measure.count, prices.character));
+      return sum([measure.count, prices.character]);
     case "free":
       return 0;
     default:
@@ -44,10 +44,16 @@ export function costUsd(
   }
 }
 
-function times(count: number, priceUsd: number): bigint {
-  return BigInt(count) * BigInt(Math.round(priceUsd * PICO_PER_USD));
+/** Counts times prices. What is small enough to be exact as a number, which nearly everything is, stays one. */
+function sum(...items: readonly (readonly [count: number, priceUsd: number])[]): number {
+  let pico = 0;
+  for (const [count, priceUsd] of items) pico += count * picoOf(priceUsd);
+  if (Number.isSafeInteger(pico)) return pico / PICO_PER_USD;
+  return (
+    Number(items.reduce((all, [count, priceUsd]) => all + BigInt(count) * BigInt(picoOf(priceUsd)), 0n)) / PICO_PER_USD
+  );
 }
 
-function usd(pico: bigint): number {
-  return Number(pico) / PICO_PER_USD;
+function picoOf(priceUsd: number): number {
+  return Math.round(priceUsd * PICO_PER_USD);
 }

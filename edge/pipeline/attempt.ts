@@ -131,7 +131,7 @@ async function send(
   call.facts.upstreamCalledMs ??= sentMs;
   call.facts.upstreamUnderWay = true;
   const response = await call.ports.upstream.fetch({
-    url: upstreamUrl(target.apiBase, call.url.pathname, call.url.search),
+    url: upstreamUrl(target.apiBase, call.path, call.search),
     method: call.request.method,
     headers,
     body,

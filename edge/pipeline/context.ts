@@ -89,7 +89,10 @@ export interface Call {
   readonly config: PipelineConfig;
   readonly memory: IsolateMemory;
   readonly request: Request;
-  readonly url: URL;
+  /** Of its URL, letters as they are written. */
+  readonly path: string;
+  /** Of its URL, with its question mark; "" without a query. */
+  readonly search: string;
   readonly requestId: string;
   readonly route: RouteClass;
   readonly arrivedMs: number;

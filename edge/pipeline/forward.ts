@@ -99,8 +99,10 @@ function note(call: Call, tally: Tally, target: Target, attempted: Attempted): v
 
 function endOf(call: Call, attempted: Attempted): AttemptEnd {
   if (attempted.kind !== "answered") return { kind: attempted.kind };
-  const { headers, status } = attempted.answer.response;
-  return { kind: "answered", status, retryAfterMs: retryAfterMs(headers, call.ports.clock()) };
+  const { response } = attempted.answer;
+  const { status } = response;
+  const waitMs = isRetryable(status) ? retryAfterMs(response.headers, call.ports.clock()) : null;
+  return { kind: "answered", status, retryAfterMs: waitMs };
 }
 
 /** Waits before the next attempt, no longer than the client stays. Throws ClientGone. */

@@ -40,7 +40,7 @@ export async function callMcpServer(call: Call, server: McpServerRecord, target:
   call.facts.upstreamCalledMs = call.ports.clock();
   try {
     const response = await call.ports.upstream.fetch({
-      url: mcpUrl(server.upstream_url, target.rest, call.url.search),
+      url: mcpUrl(server.upstream_url, target.rest, call.search),
       method: call.request.method,
       headers: mcpRequestHeaders(call.request.headers, authorization),
       body,

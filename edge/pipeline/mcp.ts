@@ -19,7 +19,7 @@ import { rowOf } from "./usage-record.ts";
 /** Answers a call to `/mcp/...`. Never throws. */
 export async function runMcp(received: Received): Promise<Response> {
   const call = receive(received);
-  const target = mcpTarget(call.url.pathname);
+  const target = mcpTarget(call.path);
   if (target === null) return await runOther(received);
   call.facts.mcpServer = "unknown";
   const answering = answer(call, target).catch(async (error: unknown) => await refuse(call, error));

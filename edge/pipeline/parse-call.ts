@@ -42,7 +42,7 @@ export async function parseOther(call: Call): Promise<ParsedCall | null> {
 
 /** A GET whose path names a model after `prefix`. */
 export function parseDetail(call: Call, prefix: string): ParsedCall {
-  const document = wholeDocument({ model: decoded(call.url.pathname.slice(prefix.length)) });
+  const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
   return { document, modelName: modelOf(call, document), stream: false, outgoing: new PassedOn(call.request) };
 }
 

@@ -19,11 +19,13 @@ export interface Received {
 
 /** Starts the record of a request. */
 export function receive(received: Received): Call {
-  const { url } = received;
+  const { pathname: path, search } = received.url;
   const arrivedMs = received.ports.clock();
   return {
     ...received,
-    route: routeClassOf(url.pathname),
+    path,
+    search,
+    route: routeClassOf(path),
     requestId: received.ports.random.uuid(),
     cleanups: [],
     arrivedMs,

@@ -7,8 +7,8 @@ import { type Intake, PlainIntake } from "./relay-intake.ts";
 
 const WHOLE_MAX_BYTES = 64 * 1024;
 
-/** The size of an answer that {@link takeWhole} is for, in bytes; null for every other. */
-export function smallSize({ headers }: Response): number | null {
+/** The size of an answer that {@link takeWhole} is for, by its headers, in bytes; null for every other. */
+export function smallSize(headers: Headers): number | null {
   const declared = Number(headers.get("content-length") ?? Number.NaN);
   return declared > 0 && declared <= WHOLE_MAX_BYTES && !headers.has("content-encoding") ? declared : null;
 }

@@ -35,11 +35,12 @@ export interface Relayed {
 export async function relay(call: Call, relayed: Relayed): Promise<Response> {
   const { model, forwarded, settler, miss } = relayed;
   const { response, stop, sentMs } = forwarded;
+  const { headers: upstreamHeaders } = response;
   const status = clientStatus(response.status);
-  const contentType = response.headers.get("content-type");
+  const contentType = upstreamHeaders.get("content-type");
   const events = isEventStream(contentType);
   const headers = {
-    ...clientHeaders(response.headers, response.status, contentType),
+    ...clientHeaders(upstreamHeaders, response.status, contentType),
     ...gatewayHeaders(call),
     ...(events ? STREAM_HEADERS : {}),
   };
@@ -66,14 +67,15 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     }
     const billed = relayed.bill(scan.usage());
     settler.end({ statusCode, billed, ttftMs });
-    const body = end === "complete" ? capture?.take() : null;
-    if (miss !== null && body && (!events || isWholeStream(body))) {
-      const stored = { body, contentType: contentType ?? "application/json", ...billed };
+    const captured = end === "complete" ? capture?.take() : null;
+    if (miss !== null && captured && (!events || isWholeStream(captured))) {
+      const stored = { body: captured, contentType: contentType ?? "application/json", ...billed };
       call.waitUntil(storeResponse(call, miss, stored));
     }
   };
 
-  if (response.body === null) {
+  const { body } = response;
+  if (body === null) {
     finish("complete");
     return new Response(null, { status, headers });
   }
@@ -81,8 +83,8 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     firstByteMs ??= call.ports.clock();
     scan.push(chunk);
   };
-  const size = events ? null : smallSize(response);
-  const taken = size === null ? null : await takeWhole(response.body, size);
+  const size = events ? null : smallSize(upstreamHeaders);
+  const taken = size === null ? null : await takeWhole(body, size);
   if (taken instanceof Uint8Array) {
     onUpstream(taken);
     capture?.push(taken);
@@ -90,7 +92,7 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     return new Response(taken, { status, headers });
   }
   const job: RelayJob = {
-    body: response.body,
+    body,
     stop,
     clock: call.ports.clock,
     events,

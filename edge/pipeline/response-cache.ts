@@ -39,7 +39,7 @@ export async function lookupResponse(
   const bytes = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
   if (!model.cache_enabled || bytes === null || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
   const digest = await digestOf(model.model_name, bytes);
-  const { pathname: path } = call.url;
+  const { path } = call;
   const { entry, key } = await traced(call, "cache_lookup", async (span) => {
     const found = await call.ports.responseCache.lookup(principal.tenant.id, digest, principal.key.key_hash);
     span.set({ result: found.entry?.path === path ? "hit" : "miss" });

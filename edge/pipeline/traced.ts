@@ -29,7 +29,7 @@ export function sendSpans(call: Call, row: UsageRow): void {
   const context = call.traceContext?.sampled === true ? call.traceContext : null;
   if (!isTraced(call) && context === null) return;
   const attributes = {
-    path: call.url.pathname,
+    path: call.path,
     model: row.model,
     status: row.status_code,
     admission: row.admission,

@@ -35,7 +35,7 @@ export async function listModels(received: Received): Promise<Response> {
 /** `GET /v1/models/{id}`: what the model's upstream says of it. */
 export async function describeModel(received: Received): Promise<Response> {
   return await answer(received, async (call) => {
-    if (call.url.pathname === DETAIL) throw new GatewayError("unknown_endpoint");
+    if (call.path === DETAIL) throw new GatewayError("unknown_endpoint");
     return await forwardProbe(call, parseDetail(call, DETAIL));
   });
 }
