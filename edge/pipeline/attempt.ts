@@ -56,7 +56,7 @@ export async function attempt(sending: Sending, target: Target): Promise<Attempt
   const credential = await openCredential(call, model, target);
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
   if (call.request.signal.aborted) throw new ClientGone();
-  const stop = new Stop(call.request.signal, timeoutMsOf(call, model));
+  const stop = new Stop(call.request.signal, timeoutMsOf(call, model), call.waits);
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
   call.facts.endpoint = target.name;

@@ -18,6 +18,7 @@ import type { Trace } from "../domain/trace.ts";
 import type { TraceContext } from "../domain/trace-context.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { KnownTerms, Ports, UpstreamBody } from "../ports.ts";
+import type { FirstLook } from "./first-look.ts";
 
 /** What of the configuration the pipeline needs. */
 export interface PipelineConfig {
@@ -98,6 +99,8 @@ export interface Call {
   readonly arrivedMs: number;
   /** Gives back what steps acquired until the request is forwarded; called then, or before its refusal is answered. */
   readonly cleanups: (() => void | Promise<void>)[];
+  /** What the call waits for at most. */
+  readonly waits: FirstLook;
   /** Keeps the isolate alive for work that outlives the response. */
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** What it did when; kept only of traced keys and tenants. */

@@ -6,6 +6,7 @@ import { Trace } from "../domain/trace.ts";
 import { type TraceContext, traceContextOf } from "../domain/trace-context.ts";
 import type { Ports } from "../ports.ts";
 import type { Call, IsolateMemory, PipelineConfig } from "./context.ts";
+import { FirstLook } from "./first-look.ts";
 
 export interface Received {
   readonly ports: Ports;
@@ -28,6 +29,7 @@ export function receive(received: Received): Call {
     route: routeClassOf(path),
     requestId: received.ports.random.uuid(),
     cleanups: [],
+    waits: new FirstLook(received.ports.clock),
     arrivedMs,
     trace: new Trace(arrivedMs),
     traceContext: received.ports.traces.enabled ? traceContext(received) : null,

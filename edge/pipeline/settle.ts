@@ -30,7 +30,7 @@ export class Settler {
   readonly #finished = Promise.withResolvers<void>();
   #permit: PermitHandle;
   #ended = false;
-  #watchTimer: ReturnType<typeof setTimeout> | null = null;
+  #callOffWatch: (() => void) | null = null;
   /** An adoption under way: until it is over nobody knows which permit to settle. */
   #adoption: Promise<void> = Promise.resolve();
 
@@ -44,7 +44,7 @@ export class Settler {
   /** Tells the Cell that from now on a lost permit is billed, where it does not know; not waited for. */
   upstreamCalled(): void {
     if (this.#ended) return;
-    this.#watchTimer = setTimeout(() => void this.#watch(), WATCH_AFTER_MS);
+    this.#callOffWatch = this.#call.waits.after(WATCH_AFTER_MS, () => void this.#watch());
     if (!this.#slot.atOnce) this.#permit.inUse().catch(() => undefined);
   }
 
@@ -66,7 +66,7 @@ export class Settler {
 
   #over(): void {
     this.#ended = true;
-    clearTimeout(this.#watchTimer);
+    this.#callOffWatch?.();
   }
 
   async #deliver(ending: Ending): Promise<void> {

@@ -3,17 +3,20 @@
  * covers everything from sending to the last byte of the answer.
  */
 import { ClientGone } from "./context.ts";
+import type { FirstLook } from "./first-look.ts";
 
 export class Stop {
   readonly #controller = new AbortController();
   readonly #client: AbortSignal;
   readonly #timeoutMs: number;
+  readonly #waits: FirstLook;
   readonly #onGone = (): void => this.#controller.abort(new ClientGone());
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  #callOff: (() => void) | null = null;
   #timedOut = false;
 
-  constructor(client: AbortSignal, timeoutMs: number) {
+  constructor(client: AbortSignal, timeoutMs: number, waits: FirstLook) {
     this.#client = client;
+    this.#waits = waits;
     this.#timeoutMs = timeoutMs;
     this.resume();
     if (client.aborted) this.#onGone();
@@ -35,16 +38,16 @@ export class Stop {
 
   /** An answer is kept aside while another attempt is made: its time stands still. */
   suspend(): void {
-    clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#callOff?.();
+    this.#callOff = null;
   }
 
   /** After a suspension the full time starts anew; without one nothing changes. */
   resume(): void {
-    this.#timer ??= setTimeout(() => {
+    this.#callOff ??= this.#waits.after(this.#timeoutMs, () => {
       this.#timedOut = true;
       this.#controller.abort(new DOMException("upstream deadline", "TimeoutError"));
-    }, this.#timeoutMs);
+    });
   }
 
   /** Ends the upstream call. */
@@ -55,7 +58,7 @@ export class Stop {
 
   /** The answer is complete: nothing is left to end. */
   release(): void {
-    clearTimeout(this.#timer);
+    this.#callOff?.();
     this.#client.removeEventListener("abort", this.#onGone);
   }
 }

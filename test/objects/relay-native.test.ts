@@ -3,6 +3,7 @@
  * same bytes either way (design §3 laws 2 and 5).
  */
 import { describe, expect, it } from "vitest";
+import { FirstLook } from "../../edge/pipeline/first-look.ts";
 import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay-job.ts";
 import { relayNative } from "../../edge/pipeline/relay-native.ts";
 import { Stop } from "../../edge/pipeline/stop.ts";
@@ -44,7 +45,7 @@ function relayed(body: ReadableStream<Uint8Array>, clock: () => number): Scene {
   const [upstream, own] = [new TextDecoder(), new TextDecoder()];
   const job: RelayJob = {
     body,
-    stop: new Stop(client.signal, LONG_MS),
+    stop: new Stop(client.signal, LONG_MS, new FirstLook(Date.now)),
     clock,
     events: true,
     withholdUsage: false,
