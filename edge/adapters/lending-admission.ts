@@ -14,6 +14,7 @@ import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Admission, Clock, LentSlot, Log } from "../ports.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { LoanCarrier } from "./loan-carrier.ts";
+import { sendRest } from "./loan-rest.ts";
 import { LoanedPermit } from "./loaned-permit.ts";
 
 export interface LendingOptions {
@@ -88,7 +89,7 @@ export class LendingAdmission implements Admission {
     const forsaken = borrower.forsaken(nowMs);
     if (forsaken !== null) {
       borrower.over(forsaken, true, nowMs);
-      for (const settlement of forsaken.finish()) keepAlive(resend(settlement));
+      keepAlive(sendRest(forsaken, { borrower, resend, clock }));
     }
     const book = borrower.due(nowMs);
     if (book === null) return;

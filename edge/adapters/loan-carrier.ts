@@ -4,11 +4,10 @@
  * The other requests never wait for it: they read and write the book, which is plain memory. Invariant: a row that the Cell
  * has not called durable when the session ends, however it ends, is sent another way.
  */
-import type { Settlement } from "../domain/ask.ts";
-import type { Borrower } from "../domain/loan/borrower.ts";
 import type { LoanBook } from "../domain/loan/loan-book.ts";
 import type { Debtor, LoanSession, Recall, Told } from "../domain/loan/messages.ts";
-import type { Clock, Log } from "../ports.ts";
+import type { Log } from "../ports.ts";
+import { type RestOptions, sendRest } from "./loan-rest.ts";
 import { withinPatience } from "./patience.ts";
 
 /** Between two messages, while there is something to tell: for so long a row that has ended is in this isolate only. */
@@ -35,14 +34,10 @@ const NOTHING_TOLD: Told = {
   wishes: [],
 };
 
-export interface CarrierOptions {
+export interface CarrierOptions extends RestOptions {
   readonly cell: string;
-  readonly borrower: Borrower;
   /** Opens the session; the debtor lives as long as the calling request. */
   readonly open: (recall: Debtor["recall"]) => Promise<{ readonly session: LoanSession }>;
-  /** Sends a row that its session could not; never throws. */
-  readonly resend: (settlement: Settlement) => Promise<void>;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -69,10 +64,10 @@ export class LoanCarrier {
       log.event("loan_session_lost", { cell, reason: error instanceof Error ? error.name : "unknown" });
     }
     borrower.over(this.#book, broken, clock());
-    await this.#resend(this.#book);
+    await sendRest(this.#book, this.#options);
     for (let book = borrower.forsaken(clock()); book !== null; book = borrower.forsaken(clock())) {
       borrower.over(book, true, clock());
-      await this.#resend(book);
+      await sendRest(book, this.#options);
     }
   }
 
@@ -149,9 +144,5 @@ export class LoanCarrier {
     const answer = await withinPatience(work, PATIENCE_MS);
     if (answer === null) throw new Error("the Cell does not answer");
     return answer.value;
-  }
-
-  async #resend(book: LoanBook): Promise<void> {
-    await Promise.all(book.finish().map(async (settlement) => await this.#options.resend(settlement)));
   }
 }

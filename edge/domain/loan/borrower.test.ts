@@ -38,6 +38,26 @@ describe("a session whose carrier is heard of no more", () => {
     expect(borrower.forsaken(2_000 + LOAN_MS + LOAN_MARGIN_MS + CLAIM_MS - 1)).toBe(book);
   });
 
+  it("is found again by another request until its rows are on their way, also when who sends them is cut off", () => {
+    const borrower = new Borrower(0);
+    const book = due(borrower, 0);
+    if (book === null) throw new Error("no session is due");
+    const wishes = book.message(0)?.wishes ?? [];
+    const lent = wishes.map(({ shape, slots, amounts }) => ({ shape, slots, amounts, level: null }));
+    book.answered({ lent, durable: [], expired: false, called: [] }, 0, 0);
+    borrower.serves(book, 0);
+    expect(borrower.take(ASK, 1)?.book).toBe(book);
+    const settlement = { row: ASK.row, actualTokens: 1 };
+    expect(book.end(ASK.requestId, settlement, 2)).toBe(true);
+    borrower.over(book, true, 10);
+    expect(book.finish()).toEqual([settlement]);
+    expect(borrower.forsaken(5_000)).toBe(book);
+    expect(book.finish()).toEqual([settlement]);
+    book.safe(ASK.requestId);
+    borrower.gone(book);
+    expect([book.finish(), borrower.forsaken(10_000)]).toEqual([[], null]);
+  });
+
   it("keeps no other from being opened, also when its successor was cut off as well", () => {
     const borrower = new Borrower(0);
     const first = due(borrower, 0);

@@ -26,7 +26,7 @@ export class Borrower {
   /** Counts what is asked for, until that is worth a session; then it is carried. */
   #next: LoanBook;
   #current: LoanBook | null = null;
-  /** Those whose session is not over - requests run on them still -, and when their carrier was last heard of. */
+  /** Those of which something is left to be done, and when their carrier was last heard of. */
   readonly #open = new Map<LoanBook, number>();
   #sinceMs = 0;
   #carried = false;
@@ -97,14 +97,19 @@ export class Borrower {
     book.stop();
   }
 
-  /** The session of the book is over; `broken`: not of its own accord. */
+  /** The session of the book is over; `broken`: not of its own accord. Its rows may still have to be sent another way. */
   over(book: LoanBook, broken: boolean, nowMs: number): void {
-    this.#open.delete(book);
+    this.beat(book, nowMs);
     if (broken) this.#notBeforeMs = nowMs + PAUSE_MS;
     if (book === this.#current) this.#current = null;
     if (book !== this.#next) return;
     this.#next = new LoanBook(nowMs);
     this.#carried = false;
+  }
+
+  /** Nothing of the book is left to be done. */
+  gone(book: LoanBook): void {
+    this.#open.delete(book);
   }
 
   /** The request asks for a permit of its own. */

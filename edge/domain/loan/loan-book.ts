@@ -233,14 +233,17 @@ export class LoanBook {
     this.#asking.clear();
   }
 
-  /** The session is over: nothing is told any more. Answers the settlements that may not be durable, to go another way. */
+  /** The session is over: nothing is told any more. Answers the settlements that may not be {@link safe}, to go another way. */
   finish(): readonly Settlement[] {
     this.#over = true;
     this.#untold.clear();
     this.#ended = [];
-    const unsafe = [...this.#unsafe.values()];
-    this.#unsafe.clear();
-    return unsafe;
+    return [...this.#unsafe.values()];
+  }
+
+  /** The row of a request is on its way. */
+  safe(requestId: string): void {
+    this.#unsafe.delete(requestId);
   }
 
   /** Whether it was given up: what its requests took and did is not told any more. */
