@@ -90,7 +90,7 @@ async function sessionStub(parts: StubParts, from: Context, to: CellLife, debtor
   const back = new Link();
   let cut = false;
   const recall: Debtor["recall"] = async (items) =>
-    await wire.call(to.context, from, async () => await debtor.recall(items), { link: back });
+    await wire.call(to.context, from, async () => await debtor.recall(items), { link: back, tells: true });
   const held = await wire.call(from, to.context, () => to.borrow({ recall }), { undone: (lost) => to.lost(lost) });
   const dispose = () => {
     forget();

@@ -9,7 +9,7 @@ import type { Context, Timeline } from "./timeline.ts";
 export interface Faults {
   /** Chance that a call goes wrong in one of the three ways. */
   readonly lossy: number;
-  /** The same for what a session tells. */
+  /** The same for what a session tells, and for its recalls. */
   readonly tellsLossy: number;
   /** Chance that a trip takes long, and how long at most. */
   readonly slow: number;
@@ -29,7 +29,7 @@ interface CallOptions<T> {
   readonly undone?: (value: T) => void;
   /** Fails only with one of the two, and never takes long. */
   readonly sure?: boolean;
-  /** Something that a session tells. */
+  /** Something that a session tells, or is told. */
   readonly tells?: boolean;
 }
 
