@@ -124,6 +124,9 @@ export class World {
     }
     for (const run of this.truth.running.values())
       if (run.life === context) this.truth.uncount(run, "its Cell was reset");
+    // Whoever has ended and waits for its row only has its isolate left.
+    for (const run of this.truth.runs.values())
+      if (run.life === context && !this.rows.has(run.id)) run.uncounted ??= "its Cell was reset";
     this.life = this.#newLife();
   }
 
