@@ -1,6 +1,7 @@
 /**
  * Step 1: a request becomes a call with an id and a class. No body is read and nobody is known yet.
  */
+import type { Place } from "../domain/place.ts";
 import { routeClassOf } from "../domain/route-class.ts";
 import { Trace } from "../domain/trace.ts";
 import { type TraceContext, traceContextOf } from "../domain/trace-context.ts";
@@ -13,14 +14,14 @@ export interface Received {
   readonly config: PipelineConfig;
   readonly memory: IsolateMemory;
   readonly request: Request;
-  /** That of the request. */
-  readonly url: URL;
+  /** Where its URL leads. */
+  readonly place: Place;
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
 /** Starts the record of a request. */
 export function receive(received: Received): Call {
-  const { pathname: path, search } = received.url;
+  const { path, search } = received.place;
   const arrivedMs = received.ports.clock();
   return {
     ...received,

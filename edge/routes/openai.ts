@@ -2,18 +2,21 @@
  * The routes that a model answers: HTTP in, pipeline, HTTP out.
  */
 
+import { GatewayError } from "../../shared/errors.ts";
 import type { Deps } from "../deps.ts";
+import { type Place, placeOf } from "../domain/place.ts";
 import type { Received } from "../pipeline/receive.ts";
 import { run, runOther } from "../pipeline/run.ts";
 
-/** What the pipeline starts from; `url` is the request's, where it has been read already. */
+/** What the pipeline starts from; `place` is the request's, where it has been read already. Throws 400 `invalid_path`. */
 export function received(
   deps: Deps,
   request: Request,
   context: ExecutionContext,
-  url: URL = new URL(request.url),
+  place: Place | null = placeOf(request.url),
 ): Received {
   const { env } = deps;
+  if (place === null) throw new GatewayError("invalid_path");
   return {
     ports: deps.ports,
     memory: deps.memory,
@@ -26,14 +29,19 @@ export function received(
       ssrf: env.ssrf,
     },
     request,
-    url,
+    place,
     waitUntil: (work) => context.waitUntil(work),
   };
 }
 
 /** A path of MODEL_ROUTES (domain/route-class.ts). */
-export async function modelRoute(deps: Deps, request: Request, context: ExecutionContext, url: URL): Promise<Response> {
-  return await run(received(deps, request, context, url));
+export async function modelRoute(
+  deps: Deps,
+  request: Request,
+  context: ExecutionContext,
+  place: Place,
+): Promise<Response> {
+  return await run(received(deps, request, context, place));
 }
 
 /** Any other path: served when its body names a registered model. */

@@ -13,6 +13,7 @@ import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
 import type { PowerReading } from "../../domain/energy.ts";
 import type { Identity } from "../../domain/identity.ts";
+import { type Place, placeOf } from "../../domain/place.ts";
 import type { SpanRecord } from "../../domain/trace.ts";
 import type {
   Admission,
@@ -149,7 +150,7 @@ export class World {
         ssrf: this.ssrf,
       },
       request,
-      url: new URL(request.url),
+      place: placeOf(request.url) as Place,
       waitUntil: (work) => this.pending.push(work),
     };
   }
