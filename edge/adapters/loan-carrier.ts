@@ -7,7 +7,7 @@
 import type { LoanBook } from "../domain/loan/loan-book.ts";
 import type { Debtor, LoanSession, Recall, Told } from "../domain/loan/messages.ts";
 import type { Log } from "../ports.ts";
-import { type RestOptions, sendRest } from "./loan-rest.ts";
+import { BEAT_MS, type RestOptions, sendRest } from "./loan-rest.ts";
 import { withinPatience } from "./patience.ts";
 
 /** Between two messages, while there is something to tell: for so long a row that has ended is in this isolate only. */
@@ -141,8 +141,12 @@ export class LoanCarrier {
   }
 
   async #answered<T>(work: Promise<T>): Promise<T> {
-    const answer = await withinPatience(work, PATIENCE_MS);
-    if (answer === null) throw new Error("the Cell does not answer");
-    return answer.value;
+    const { borrower, clock } = this.#options;
+    for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += BEAT_MS) {
+      const answer = await withinPatience(work, BEAT_MS);
+      if (answer !== null) return answer.value;
+      borrower.beat(this.#book, clock());
+    }
+    throw new Error("the Cell does not answer");
   }
 }

@@ -9,7 +9,7 @@ import type { Clock } from "../ports.ts";
 import { withinPatience } from "./patience.ts";
 
 /** A sign of life this often: whoever gives none is taken to be cut off. */
-const BEAT_MS = 500;
+export const BEAT_MS = 500;
 
 export interface RestOptions {
   readonly borrower: Borrower;
