@@ -11,6 +11,8 @@ const FAST_MS = 4;
 const FAST_PIECES = 3;
 /** How long is gathered. */
 const GATHER_MS = 8;
+/** Pieces differ in size: a gathering that gave so many times the bytes of one gave more than one. */
+const MORE_THAN_ONE = 1.5;
 /** A client, or an isolate, that takes longer for a piece is behind; twice in a row, and it gets fewer and larger ones. */
 const BEHIND_MS = 8;
 const BEHIND_PIECES = 2;
@@ -99,16 +101,16 @@ export class GatheringIntake implements Intake {
     return this.#store !== null && this.#store.total === this.#storedBytes;
   }
 
-  /** So many reads in a row were neither fast nor taken slowly; the first one says nothing. */
+  /** So many reads in a row were neither fast nor taken slowly. */
   get calm(): number {
-    return this.#reads < 2 ? 0 : this.#calm;
+    return this.#calm;
   }
 
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
     const takenMs = this.#reads === 0 ? 0 : this.#clock() - this.#cameMs;
     this.#behind = takenMs < BEHIND_MS ? 0 : this.#behind + 1;
     const behind = this.#behind >= BEHIND_PIECES;
-    // A stream whose second piece follows the first at once will most likely go on like that.
+    // A stream whose second piece follows the first that soon will most likely go on like that.
     if (behind || this.#fast >= FAST_PIECES || (this.#reads === 2 && this.#fast > 0)) this.#gather();
     else if (this.#calm >= CALM_PIECES && this.#gatherings < GATHERINGS_MAX) this.#stopGathering();
     const waits = behind || this.#fast > 0;
@@ -139,7 +141,9 @@ export class GatheringIntake implements Intake {
     this.#reads += 1;
     if (this.#store === null) this.#pieceBytes = bytes;
     else this.#storedBytes += bytes;
-    const fast = ms < FAST_MS && (!gathered || bytes > this.#pieceBytes);
+    const fast = gathered
+      ? ms < GATHER_MS && bytes > this.#pieceBytes * MORE_THAN_ONE
+      : ms < (this.#reads === 2 ? GATHER_MS : FAST_MS);
     this.#fast = fast ? this.#fast + 1 : 0;
   }
 

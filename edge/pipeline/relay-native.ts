@@ -20,6 +20,9 @@ const DRAIN_MIN_BYTES = 4 * 1024;
 const REST_BYTES = 32 * 1024;
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
+/** After so many calm reads in a row a stream is piped; a single one may be its end. */
+const CALM_READS = 2;
+
 /** Starts with the first pieces: they tell whether the stream is one to pipe or one to gather. */
 export function relayNative(job: RelayJob): Relay {
   const { readable, writable } = new IdentityTransformStream();
@@ -30,7 +33,7 @@ export function relayNative(job: RelayJob): Relay {
 async function begin(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<BodyEnd> {
   const intake = new GatheringIntake(job.body, job.clock);
   const outlet = new Outlet(job, writable.getWriter());
-  const end = await pump(job, intake, outlet, { sieve: null, enough: () => intake.calm > 0 });
+  const end = await pump(job, intake, outlet, { sieve: null, enough: () => intake.calm >= CALM_READS });
   if (end !== null) {
     outlet.release();
     return end;
