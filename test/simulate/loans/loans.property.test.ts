@@ -57,6 +57,7 @@ describe("loans in a simulated world", () => {
       tenants: AMPLE,
       modelCaps: [null],
       streams: [],
+      afterMs: 0,
       seed: 1,
     } as const;
     const burst = { do: "burst", modelAt: 0, requests: 400, everyMs: 5, lastsMs: 40 } as const;

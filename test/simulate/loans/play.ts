@@ -100,13 +100,16 @@ const stream = fc.record({
   tenantAt: fc.nat({ max: TENANTS - 1 }),
   modelAt: fc.nat({ max: MODELS - 1 }),
   everyMs: fc.integer({ min: 3, max: 15 }),
-  lastsMs: fc.integer({ min: 2, max: 40 }),
+  lastsMs: fc.oneof(
+    { weight: 5, arbitrary: fc.integer({ min: 2, max: 40 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 200, max: 600 }) },
+  ),
 });
-const STREAM_AFTER_MS = 400;
-
 export const setup: fc.Arbitrary<Setup & Streams> = fc.record({
   algorithm: fc.constantFrom("weighted" as const, "hierarchical" as const),
   streams: fc.array(stream, { minLength: 1, maxLength: 3 }),
+  // Long enough for a session to be followed by another, now and then.
+  afterMs: fc.constantFrom(400, 400, 400, 4_000),
   capacity: fc.constantFrom(300, 150, 100, 60, 40, 20, 6),
   tenants: fc.constantFrom(AMPLE, AMPLE, AMPLE, TIGHT),
   modelCaps: fc.constantFrom([null, 50], [null, 50], [null, 8]),
@@ -116,6 +119,8 @@ export const setup: fc.Arbitrary<Setup & Streams> = fc.record({
 
 export interface Streams {
   readonly streams: readonly Omit<Extract<Timed["step"], { do: "burst" }>, "do" | "requests">[];
+  /** How long they go on after the last step. */
+  readonly afterMs: number;
 }
 
 /** Longer than any loan, any claim, and the longest request. */
@@ -136,7 +141,7 @@ export async function play(
   vi.stubGlobal("clearTimeout", world.time.clearTimeout);
   try {
     const after = () => watch(world);
-    const forMs = steps.reduce((sum, { afterMs }) => sum + afterMs, STREAM_AFTER_MS);
+    const forMs = steps.reduce((sum, { afterMs }) => sum + afterMs, given.afterMs);
     for (const stream of given.streams) {
       const requests = Math.ceil(forMs / stream.everyMs);
       take(world, { ...stream, do: "burst", requests });
@@ -145,7 +150,7 @@ export async function play(
       await world.run(afterMs, after);
       take(world, step);
     }
-    await world.run(2_500, after);
+    await world.run(given.afterMs + 2_500, after);
     world.wire.faults = CALM;
     await world.run(AFTER_MS, after);
     for (let rounds = 0; rounds < ROUNDS_MAX && world.truth.running.size + world.waiting > 0; rounds += 1)
