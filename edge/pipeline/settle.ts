@@ -60,6 +60,12 @@ export class Settler {
     if (this.#ended) return;
     this.#over();
     tellEnd(this.#call, rowOf(this.#call, { statusCode: 500, admission: this.#slot.grant.admission }));
+    void this.#letGo();
+  }
+
+  /** Of an adopted permit too: who lets go of the one before it only would be charged for both. */
+  async #letGo(): Promise<void> {
+    await this.#adoption.catch(() => undefined);
     this.#permit[Symbol.dispose]();
     this.#finished.resolve();
   }

@@ -170,6 +170,7 @@ export class Isolate {
     if (ends === "givesUp") {
       this.#parts.gaveUp(ask.requestId);
       truth.end(ask.requestId, NEED_TOKENS);
+      await adoption.catch(() => undefined);
       return permit[Symbol.dispose]();
     }
     truth.end(ask.requestId, NEED_TOKENS / 2);
