@@ -51,6 +51,23 @@ describe("scanning the top level", () => {
 });
 
 describe("splicing", () => {
+  it.each([
+    ['{"model":"a"}', '"a"', 1],
+    ['{"model":"b"}', '"a"', 3],
+    ['{"model":"aa"}', '"a"', 3],
+    ['{"model":"\u00fc"}', '"\u00fc"', 3],
+    ['{"model":"a","b":1,"model":"c"}', '"a"', 3],
+  ])("of %s with %s, where it stands already or not, gives %d pieces", (text, model, pieces) => {
+    const bytes = bytesOf(text);
+    const spans = scanTopLevel(bytes)?.members.filter((member) => member.name === "model") ?? [];
+    const spliced = splice(
+      bytes,
+      spans.map((member) => ({ span: member.value, text: model })),
+    );
+    expect(spliced.length).toBe(pieces);
+    expect(JSON.parse(textOf(concat(spliced)))).toMatchObject({ model: JSON.parse(model) });
+  });
+
   it("replaces spans and leaves every other byte alone", () => {
     const bytes = bytesOf('{ "model" : "a" , "ü":[1, 2],"model":"b"}');
     const spans = scanTopLevel(bytes)?.members.filter((member) => member.name === "model") ?? [];

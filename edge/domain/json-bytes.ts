@@ -64,16 +64,27 @@ export interface Edit {
   readonly text: string;
 }
 
-/** The bytes with every edit made: what is kept as views, what is new between them. */
+/** The bytes with every edit made: what is kept as views, what is new between them. One piece when nothing changes. */
 export function splice(bytes: Uint8Array, edits: readonly Edit[]): readonly Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let from = 0;
-  for (const edit of [...edits].sort((a, b) => a.span.start - b.span.start)) {
+  for (const edit of edits.toSorted((a, b) => a.span.start - b.span.start)) {
+    if (isWritten(bytes, edit)) continue;
     pieces.push(bytes.subarray(from, edit.span.start), encoder.encode(edit.text));
     from = edit.span.end;
   }
   pieces.push(bytes.subarray(from));
   return pieces;
+}
+
+/** The edit's plain text stands there already, as where a model keeps its name upstream. */
+function isWritten(bytes: Uint8Array, { span, text }: Edit): boolean {
+  if (span.end - span.start !== text.length) return false;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit > 0x7f || bytes[span.start + at] !== unit) return false;
+  }
+  return text !== "";
 }
 
 /** The pieces in one new buffer. */

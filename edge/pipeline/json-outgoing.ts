@@ -34,8 +34,10 @@ export class JsonOutgoing implements OutgoingBody {
   }
 
   open(upstreamModel: string, addUsage: boolean): UpstreamBody {
-    const pieces = this.#bytes === null ? null : rewriteBody(this.#bytes, upstreamModel, this.#root, addUsage);
-    if (pieces === null) throw new GatewayError("invalid_json");
+    const bytes = this.#bytes;
+    const pieces = bytes === null ? null : rewriteBody(bytes, upstreamModel, this.#root, addUsage);
+    if (bytes === null || pieces === null) throw new GatewayError("invalid_json");
+    if (pieces.length === 1 && bytes.byteLength <= ONE_BUFFER_MAX_BYTES) return bytes;
     const size = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
     return size > ONE_BUFFER_MAX_BYTES ? streamOf(pieces, size) : concat(pieces);
   }
