@@ -35,6 +35,9 @@ export interface Surroundings {
   readonly append: (batch: LedgerBatch) => Promise<void>;
 }
 
+const silence = async () => await new Promise<never>(() => {});
+const SILENT = { lease: silence, settleBatch: silence, level: silence };
+
 /** As the Cell object's. */
 const ADOPTION_HOLD_MS = LOAN_MS + LOAN_MARGIN_MS;
 
@@ -65,7 +68,8 @@ export class CellLife {
       failOpen: false,
       now,
       monthOf,
-      budgetOf: (tenantId) => around.budgets.budgetOf(tenantId),
+      // The dead ask nobody.
+      budgetOf: (tenantId) => (context.alive ? around.budgets.budgetOf(tenantId) : SILENT),
       judged: (requestId, verdict) => this.desk.judged(requestId, verdict),
       tell: async () => undefined,
       raise: () => undefined,
