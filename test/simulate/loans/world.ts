@@ -25,6 +25,9 @@ export interface Setup {
   readonly seed: number;
 }
 
+/** A Cell lives at least this long. */
+const LIFE_MS = 10;
+
 export class World {
   readonly time = new Timeline();
   readonly truth: Truth;
@@ -45,6 +48,7 @@ export class World {
   readonly #gaveUp = new Set<string>();
   life: CellLife;
   resets = 0;
+  #bornMs = 0;
   readonly #setup: Setup;
   readonly #ledgerContext: Context;
   readonly #applied = new Set<string>();
@@ -112,8 +116,10 @@ export class World {
       .then(inForce, failed);
   }
 
-  /** The Cell loses its memory. */
+  /** The Cell loses its memory; not twice at once, because lives are told apart by the time at which they began. */
   reset(): void {
+    if (this.time.nowMs < this.#bornMs + LIFE_MS) return;
+    this.#bornMs = this.time.nowMs;
     this.resets += 1;
     const { context } = this.life;
     context.die();
