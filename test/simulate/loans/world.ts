@@ -182,7 +182,8 @@ export class World {
   /** What nobody else knew of it may be lost. */
   #dies(id: string, how: string): void {
     const run = this.truth.runs.get(id);
-    this.truth.end(id, NEED_TOKENS);
+    // Of a grant that waited the Cell may not have heard that it was used: then it costs nothing.
+    this.truth.end(id, run?.by === "loan" ? NEED_TOKENS : 0);
     if (this.rows.has(id)) return;
     if (run === undefined) this.died.set(id, `${how} before it had a slot`);
     else if (run.untold) this.died.set(id, `${how} before the Cell was told of it`);
