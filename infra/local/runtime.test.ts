@@ -27,6 +27,7 @@ it("hands the Worker its own variables and where the stores are", () => {
     GATEWAY_CLICKHOUSE_URL: "http://127.0.0.1:2",
     GATEWAY_CLICKHOUSE_USER: "default",
     GATEWAY_CLICKHOUSE_PASSWORD: "clickhouse",
+    GATEWAY_LOG_GATHER_MS: "20",
   });
 });
 
