@@ -9,6 +9,7 @@ import type { Ask, BudgetRefusal } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 import type { Actual, Amounts } from "../domain/budget/amounts.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
+import { Epochs } from "../domain/budget/epochs.ts";
 import { type BudgetLimits, isCapped } from "../domain/budget/limits.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
@@ -57,7 +58,7 @@ export class BudgetDesk implements BudgetGate {
   readonly #accounts = new Map<string, Account>();
   /** Requests without a verdict. */
   readonly #reserving = new Map<string, Ask>();
-  #epoch = 0;
+  readonly #epochs = new Epochs();
   #unchecked = 0;
 
   constructor(options: BudgetDeskOptions) {
@@ -146,8 +147,8 @@ export class BudgetDesk implements BudgetGate {
       known.limits = limits;
       return known;
     }
-    this.#epoch = Math.max(this.#options.now(), this.#epoch + 1);
-    const wallet = new Wallet(this.#options.cell, this.#epoch, this.#options.monthOf);
+    const epoch = this.#epochs.next(tenantId, this.#options.now());
+    const wallet = new Wallet(this.#options.cell, epoch, this.#options.monthOf);
     const account: Account = { tenantId, wallet, limits, timer: null, timerAtMs: 0, toldSinceMs: null };
     this.#accounts.set(tenantId, account);
     return account;
