@@ -149,6 +149,19 @@ describe("the Cell's front desk", () => {
     expect([scheduler.inFlight, rows.length]).toEqual([1, 1]);
   });
 
+  it("charges a request that is adopted after its permit was lost, and gives back nothing twice", async () => {
+    const world = deskOf("weighted", 1);
+    const { desk, budgets } = world;
+    const seat = desk.arrive(askOf(0, 1));
+    await desk.decision(seat);
+    desk.abandon(seat);
+    await desk.settle(desk.adopt(seat.ask), { row: seat.ask.row, actualTokens: 10 });
+    world.nowMs += 3_000;
+    await vi.advanceTimersByTimeAsync(3_000);
+    const refilled = (3 * 40) / 60;
+    expect(budgets.core("t1").bucket(limitsOfTenant(1), world.nowMs).levelTokens).toBeLessThanOrEqual(30 + refilled);
+  });
+
   it("rejects those who wait for the decision on a seat that ends", async () => {
     const { desk } = deskOf("weighted", 1);
     desk.arrive(askOf(0, 0));

@@ -47,6 +47,8 @@ export interface BudgetGate {
   settle(ask: Ask, used: Actual): void;
   /** The request was let through by an earlier life of this Cell. */
   adopt(ask: Ask): void;
+  /** The request was settled when its permit was lost, and goes on: what it uses is charged at its end. */
+  readmit(ask: Ask): void;
   /** The request draws on an allowance; without effect on a request that has drawn already. */
   carve(loanId: string, ask: Ask): void;
 }
@@ -96,7 +98,8 @@ export class AdmissionDesk {
     const seat = this.#take(ask, slot);
     seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
     seat.inUse = true;
-    this.#options.budget.adopt(ask);
+    if (seat.abandoned) this.#options.budget.readmit(ask);
+    else this.#options.budget.adopt(ask);
     this.apply({ type: "adopt", arrival: arrivalOf(ask) });
     return seat;
   }

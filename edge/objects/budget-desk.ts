@@ -99,6 +99,12 @@ export class BudgetDesk implements BudgetGate {
     this.#run(account, []);
   }
 
+  readmit(ask: Ask): void {
+    const account = this.#account(ask.limits);
+    account.wallet.admitUnchecked(ask.requestId, ask.limits, this.#options.now());
+    this.#run(account, []);
+  }
+
   /**
    * Adds to the allowance of a loan what can be spared at once: at least `atLeast`, at most `want`; null: nothing. Where
    * nothing binds that is all that is wanted. `level` is without what is out on loans; null without a per-minute cap.
