@@ -13,7 +13,7 @@ import { withinPatience } from "./patience.ts";
 /** Between two messages, while there is something to tell: for so long a row that has ended is in this isolate only. */
 const TURN_MS = 5;
 /** A session that no request has used for this long ends. */
-const IDLE_MS = 300;
+const IDLE_MS = 1_000;
 /** Also without a successor: the platform bounds what may run on after an answer, */
 const SERVES_MAX_MS = 10_000;
 /** and how many calls one request may make. */

@@ -162,6 +162,18 @@ describe("the Cell's front desk", () => {
     expect(budgets.core("t1").bucket(limitsOfTenant(1), world.nowMs).levelTokens).toBeLessThanOrEqual(30 + refilled);
   });
 
+  it("charges such a request only for what its lost permit was not charged", async () => {
+    const world = deskOf("weighted", 1);
+    const { desk, budgets } = world;
+    const seat = desk.arrive(askOf(0, 2));
+    await desk.decision(seat);
+    desk.inUse(seat);
+    desk.abandon(seat); // at the estimate, 10
+    await desk.settle(desk.adopt(seat.ask), { row: seat.ask.row, actualTokens: 13 });
+    await drain(world);
+    expect(budgets.core("t2").read("tenant", limitsOfTenant(2), world.nowMs).account.usedTokens).toBe(13);
+  });
+
   it("rejects those who wait for the decision on a seat that ends", async () => {
     const { desk } = deskOf("weighted", 1);
     desk.arrive(askOf(0, 0));

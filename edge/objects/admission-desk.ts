@@ -23,8 +23,8 @@ export interface Seat {
   decision: Decision | null;
   /** The slot was lent to its isolate, and is lent again under this id when the request ends; null: it comes back. */
   lentId: string | null;
-  /** An earlier permit of it was abandoned, so there is a row already. */
-  readonly abandoned: boolean;
+  /** An earlier permit of it was abandoned: there is a row already, and this is charged for it; null: no. */
+  readonly charged: Actual | null;
   /** Its holder calls the upstream: a grant in the answer to the ask is used at once, a later one when the holder says so. */
   inUse: boolean;
   readonly waiters: { resolve(decision: Decision): void; reject(error: Error): void }[];
@@ -73,7 +73,7 @@ export class AdmissionDesk {
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
   /** Requests that held a slot when their permit was lost, the latest. */
-  readonly #abandoned = new Set<string>();
+  readonly #abandoned = new Map<string, Actual>();
   #applying = false;
 
   constructor(options: DeskOptions) {
@@ -98,7 +98,7 @@ export class AdmissionDesk {
     const seat = this.#take(ask, slot);
     seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
     seat.inUse = true;
-    if (seat.abandoned) this.#options.budget.readmit(ask);
+    if (seat.charged !== null) this.#options.budget.readmit(ask);
     else this.#options.budget.adopt(ask);
     this.apply({ type: "adopt", arrival: arrivalOf(ask) });
     return seat;
@@ -120,7 +120,7 @@ export class AdmissionDesk {
   /** The end of a request that ran on a lent slot, or did so once. A row without a seat may have come before. */
   async endLent(requestId: string, settlement: Settlement, orphan: boolean): Promise<void> {
     const seat = this.#seats.get(requestId);
-    if (seat !== undefined) await this.settle(seat, settlement, orphan || seat.abandoned);
+    if (seat !== undefined) await this.settle(seat, settlement, orphan || seat.charged !== null);
     else await this.#options.complete({ ...settlement.row, cell: this.#options.cell }, true, settlement.upstream);
   }
 
@@ -185,7 +185,7 @@ export class AdmissionDesk {
     seat.inUse = true;
   }
 
-  async settle(seat: Seat, settlement: Settlement, orphan = seat.abandoned): Promise<void> {
+  async settle(seat: Seat, settlement: Settlement, orphan = seat.charged !== null): Promise<void> {
     if (!this.#leave(seat, usedBy(settlement))) return;
     const queuedMs = Math.max(0, Math.round(this.#options.now() - seat.arrivedMs));
     const row = settledRow(settlement, seat.slot, this.#options.cell, queuedMs);
@@ -198,7 +198,7 @@ export class AdmissionDesk {
     const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
     if (!this.#leave(seat, usedBy(settlement))) return;
-    if (granted) this.#remember(seat.ask.requestId);
+    if (granted) this.#remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
     const row = settledRow(settlement, seat.slot, this.#options.cell, Math.max(0, Math.round(nowMs - seat.arrivedMs)));
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
     void this.#options.complete(row, seat.decision !== null).catch(() => undefined);
@@ -217,13 +217,15 @@ export class AdmissionDesk {
   #take(ask: Ask, slot: SlotTaken | null): Seat {
     const earlier = this.#seats.get(ask.requestId);
     if (earlier !== undefined) this.#leave(earlier, NOTHING_USED);
+    const charged = this.#abandoned.get(ask.requestId) ?? null;
+    this.#abandoned.delete(ask.requestId);
     const seat: Seat = {
       ask,
       arrivedMs: this.#options.now(),
       slot,
       decision: null,
       lentId: null,
-      abandoned: this.#abandoned.delete(ask.requestId),
+      charged,
       inUse: false,
       waiters: [],
     };
@@ -239,10 +241,10 @@ export class AdmissionDesk {
   }
 
   /** Whoever lost the way to this Cell, and not the request, may come back and adopt it. */
-  #remember(requestId: string): void {
-    this.#abandoned.add(requestId);
+  #remember(requestId: string, charged: Actual): void {
+    this.#abandoned.set(requestId, charged);
     if (this.#abandoned.size <= ABANDONED_KEPT) return;
-    const [oldest] = this.#abandoned;
+    const [oldest] = this.#abandoned.keys();
     if (oldest !== undefined) this.#abandoned.delete(oldest);
   }
 
@@ -258,7 +260,7 @@ export class AdmissionDesk {
     for (const waiter of seat.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
     const { budget } = this.#options;
     if (seat.decision === null) budget.withdraw(seat.ask);
-    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, used);
+    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, beyond(used, seat.charged));
     const { lentId } = seat;
     if (lentId !== null) this.apply({ type: "vacate", requestId, actualTokens: used.tokens, lentId });
     else if (seat.slot === null) this.apply({ type: "leave", requestId });
@@ -271,6 +273,20 @@ export class AdmissionDesk {
 
 function usedBy({ row, actualTokens }: Settlement): Actual {
   return { tokens: actualTokens, nanoUsd: nanoUsdOf(row.cost_usd) };
+}
+
+function larger(used: Actual, charged: Actual | null): Actual {
+  if (charged === null) return used;
+  return { tokens: Math.max(used.tokens, charged.tokens), nanoUsd: Math.max(used.nanoUsd, charged.nanoUsd) };
+}
+
+/** What is to be charged of what a request used, where its lost permit has been charged already. */
+function beyond(used: Actual, charged: Actual | null): Actual {
+  if (charged === null) return used;
+  return {
+    tokens: Math.max(0, used.tokens - charged.tokens),
+    nanoUsd: Math.max(0, used.nanoUsd - charged.nanoUsd),
+  };
 }
 
 function arrivalOf(ask: Ask): Arrival {

@@ -24,6 +24,8 @@ export interface CellParts {
 export function loanBooks({ scheduler, desk, budget, revisions, ended, changed }: CellParts): LoanBooks {
   return {
     lend: (lentId, { tenant, group, model }) => {
+      // The other half of what is free is for those who ask.
+      if (2 * (scheduler.lent + 1) > scheduler.maxInFlight - scheduler.inFlight) return false;
       const lent = scheduler.lend(lentId, { requestId: lentId, tenant, group, model, costTokens: 1 });
       if (lent) changed();
       return lent;

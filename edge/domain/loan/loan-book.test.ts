@@ -127,7 +127,7 @@ describe("an isolate's book", () => {
     book.answered({ ...NO_NEWS, lent: [{ shape: 1, slots: 8, amounts: null, level: null }] }, 1, 2);
     book.take(askOf("a"), 2);
     book.end("a", settlementOf("a"), 3);
-    expect(book.message(SPAN_MS)).toMatchObject({ returned: [[1, 7]], dropped: [] });
+    expect(book.message(SPAN_MS)).toMatchObject({ returned: [[1, 8]], dropped: [] });
     expect(book.message(2 * SPAN_MS)).toMatchObject({ dropped: [1] });
   });
 

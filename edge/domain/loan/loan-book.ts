@@ -22,12 +22,17 @@ import {
 const RENEW_MS = 150;
 /** A shape is worth a loan when this many of its requests had to ask the Cell within a span. */
 export const WARM_REQUESTS = 4;
+/** Requests that ask within this long are taken to run at the same time. */
+const TOGETHER_MS = 50;
+/** Slots that a shape wants at first whose requests do not. */
+const AT_FIRST = 2;
 /** Shapes counted at once; more are not worth the memory. */
 const COUNTED_MAX = 1_000;
 
 /** What is asked of the Cell within a span. */
 interface Demand {
   readonly shape: Shape;
+  readonly sinceMs: number;
   requests: number;
   /** Of one of them. */
   readonly need: Amounts;
@@ -104,7 +109,7 @@ export class LoanBook {
     }
     if (this.#asking.size >= COUNTED_MAX) return;
     const { tenant, group, model, revs, limits, need } = ask;
-    this.#asking.set(key, { shape: { tenant, group, model, revs, limits }, requests: 1, need });
+    this.#asking.set(key, { shape: { tenant, group, model, revs, limits }, sinceMs: nowMs, requests: 1, need });
   }
 
   /** Whether some shape is asked for often enough to open a session for it. */
@@ -116,7 +121,7 @@ export class LoanBook {
   successor(nowMs: number): LoanBook {
     const next = new LoanBook(nowMs);
     for (const [key, { shape, demand, lastNeed }] of this.#loans) {
-      next.#asking.set(key, { shape, requests: WARM_REQUESTS + demand, need: lastNeed });
+      next.#asking.set(key, { shape, sinceMs: nowMs, requests: WARM_REQUESTS + demand, need: lastNeed });
     }
     return next;
   }
@@ -187,7 +192,7 @@ export class LoanBook {
   /** What is to be told now; null: nothing. The answer, or the failure, has to come before the next call. */
   message(nowMs: number): Told | null {
     if (nowMs >= this.#spanEndsMs) this.#endSpan(nowMs);
-    const shapes = this.#openWarm();
+    const shapes = this.#openWarm(nowMs);
     const wishes = [...this.#loans.values()].flatMap((loan): readonly Wish[] => {
       const wish = loan.wish(nowMs);
       return wish === null ? [] : [wish];
@@ -271,12 +276,14 @@ export class LoanBook {
     this.#dropped.push(loan.number);
   }
 
-  #openWarm(): readonly (readonly [number, Shape])[] {
+  #openWarm(nowMs: number): readonly (readonly [number, Shape])[] {
     const opened: [number, Shape][] = [];
-    for (const [key, { shape, requests, need }] of this.#asking) {
+    for (const [key, { shape, sinceMs, requests, need }] of this.#asking) {
       if (requests < WARM_REQUESTS) continue;
+      // Those that came together need a slot each; those that came one by one will take turns.
+      const wanted = nowMs < sinceMs + TOGETHER_MS ? requests : AT_FIRST;
       this.#asking.delete(key);
-      const loan = new Loan(this.#nextNumber, shape, requests, need);
+      const loan = new Loan(this.#nextNumber, shape, wanted, need);
       this.#nextNumber += 1;
       this.#loans.set(key, loan);
       this.#byNumber.set(loan.number, loan);

@@ -8,11 +8,11 @@ import { adjustBucket, type BucketLevel, bucketLevel, type TokenBucket, touchBuc
 import type { Lent, Shape, Wish } from "./messages.ts";
 
 /** Demand is measured over this long; what a whole span did not need goes back at its end. */
-export const SPAN_MS = 250;
+export const SPAN_MS = 1_000;
 /** Slots of one shape that one isolate may hold. */
 export const SLOTS_MAX = 256;
-/** An allowance is to last for some spans at the rate of the last one, and for a few requests at least. */
-const SPANS_AHEAD = 2;
+/** An allowance is to last for this part of what the last span and this one drew, and for a few requests at least. */
+const AHEAD = 0.5;
 const REQUESTS_AHEAD = 8;
 /** A wish that got nothing rests for this long: a Cell that is full, or a limit that is near, stays so for a while. */
 const REST_MS = 50;
@@ -104,10 +104,7 @@ export class Loan {
   wish(nowMs: number): Wish | null {
     if (this.#wished !== null) return null;
     const slots = Math.min(this.#missed, SLOTS_MAX - this.#free - this.#inUse);
-    const ahead = larger(
-      times(plus(this.#spentBefore, this.#spent), SPANS_AHEAD),
-      times(this.#lastNeed, REQUESTS_AHEAD),
-    );
+    const ahead = larger(times(plus(this.#spentBefore, this.#spent), AHEAD), times(this.#lastNeed, REQUESTS_AHEAD));
     const short = !covers(this.#rest, times(ahead, 0.5));
     this.#missed = 0;
     if ((slots <= 0 && !short) || nowMs < this.#restsUntilMs) return null;
@@ -119,7 +116,7 @@ export class Loan {
   /** The end of a span: answers the free slots that it did not need, now let go of; null: it was not used at all. */
   endSpan(): number | null {
     const used = this.#taken > 0 || this.#inUse > 0 || this.#missed > 0;
-    const keep = this.#peak + Math.ceil(this.#peak / 4) + 1;
+    const keep = this.#peak + Math.ceil(this.#peak / 4);
     const surplus = Math.max(0, Math.min(this.#free, this.#free + this.#inUse - keep));
     this.#free -= surplus;
     this.#peakBefore = this.#peak;
