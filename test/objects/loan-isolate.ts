@@ -8,7 +8,7 @@ import { LendingAdmission } from "../../edge/adapters/lending-admission.ts";
 import { LoanDebtor } from "../../edge/adapters/loan-debtor.ts";
 import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
 import type { Ask, PermitHandle } from "../../edge/domain/ask.ts";
-import { WARM_REQUESTS } from "../../edge/domain/loan/loan-book.ts";
+import { WARM_REQUESTS } from "../../edge/domain/loan/demand.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { Cell } from "../../edge/objects/cell.ts";
 import type { Ledger } from "../../edge/objects/ledger.ts";

@@ -5,7 +5,8 @@ import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { Ask, Settlement } from "../../domain/ask.ts";
 import { limitsWith } from "../../domain/budget/testing/world.ts";
 import { Borrower } from "../../domain/loan/borrower.ts";
-import { type LoanBook, WARM_REQUESTS } from "../../domain/loan/loan-book.ts";
+import { WARM_REQUESTS } from "../../domain/loan/demand.ts";
+import type { LoanBook } from "../../domain/loan/loan-book.ts";
 import type { LoanSession, Recall, Renewal, Told } from "../../domain/loan/messages.ts";
 import { LoanCarrier } from "../loan-carrier.ts";
 

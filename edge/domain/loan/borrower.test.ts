@@ -4,8 +4,9 @@ import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { Ask } from "../ask.ts";
 import { limitsWith } from "../budget/testing/world.ts";
 import { Borrower } from "./borrower.ts";
+import { WARM_REQUESTS } from "./demand.ts";
 import { CLAIM_MS } from "./lender.ts";
-import { type LoanBook, WARM_REQUESTS } from "./loan-book.ts";
+import type { LoanBook } from "./loan-book.ts";
 import { LOAN_MARGIN_MS, LOAN_MS } from "./messages.ts";
 
 const ASK: Ask = {

@@ -3,8 +3,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { Ask, Settlement } from "../ask.ts";
 import { limitsWith } from "../budget/testing/world.ts";
+import { WARM_REQUESTS } from "./demand.ts";
 import { SPAN_MS } from "./loan.ts";
-import { LoanBook, WARM_REQUESTS } from "./loan-book.ts";
+import { LoanBook } from "./loan-book.ts";
 import { LOAN_MS, type Renewal } from "./messages.ts";
 
 const askOf = (requestId: string, rev = 5): Ask => ({

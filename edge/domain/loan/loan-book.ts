@@ -4,8 +4,8 @@
  * business, never two of them; a row stays here until the Cell has called it durable, or is handed out to be sent another way.
  */
 import type { Ask, Grant, Settlement } from "../ask.ts";
-import type { Amounts } from "../budget/amounts.ts";
 import { orphanedSettlement } from "../cell/permit-end.ts";
+import { Demand } from "./demand.ts";
 import { Loan, SPAN_MS, sameRevs, shapeKeyOf } from "./loan.ts";
 import {
   type Ended,
@@ -20,23 +20,6 @@ import {
 
 /** Loans are renewed when the last message is this old. */
 const RENEW_MS = 150;
-/** A shape is worth a loan when this many of its requests had to ask the Cell within a span. */
-export const WARM_REQUESTS = 4;
-/** Requests that ask within this long are taken to run at the same time. */
-const TOGETHER_MS = 50;
-/** Slots that a shape wants at first whose requests do not. */
-const AT_FIRST = 2;
-/** Shapes counted at once; more are not worth the memory. */
-const COUNTED_MAX = 1_000;
-
-/** What is asked of the Cell within a span. */
-interface Demand {
-  readonly shape: Shape;
-  readonly sinceMs: number;
-  requests: number;
-  /** Of one of them. */
-  readonly need: Amounts;
-}
 
 interface Runs {
   readonly loan: Loan;
@@ -50,7 +33,7 @@ interface Runs {
 export class LoanBook {
   readonly #loans = new Map<string, Loan>();
   readonly #byNumber = new Map<number, Loan>();
-  readonly #asking = new Map<string, Demand>();
+  readonly #asking = new Demand();
   readonly #running = new Map<string, Runs>();
   /** Ended and not yet durable. */
   readonly #unsafe = new Map<string, Settlement>();
@@ -102,26 +85,19 @@ export class LoanBook {
     if (nowMs >= this.#spanEndsMs) this.#endSpan(nowMs);
     const key = shapeKeyOf(ask);
     if (this.#over || this.#loans.has(key)) return;
-    const known = this.#asking.get(key);
-    if (known !== undefined) {
-      known.requests += 1;
-      return;
-    }
-    if (this.#asking.size >= COUNTED_MAX) return;
-    const { tenant, group, model, revs, limits, need } = ask;
-    this.#asking.set(key, { shape: { tenant, group, model, revs, limits }, sinceMs: nowMs, requests: 1, need });
+    this.#asking.count(key, ask, nowMs);
   }
 
   /** Whether some shape is asked for often enough to open a session for it. */
   get warm(): boolean {
-    return [...this.#asking.values()].some(({ requests }) => requests >= WARM_REQUESTS);
+    return this.#asking.warm;
   }
 
   /** The book of the session that follows on this one: it asks at once for what this one uses. */
   successor(nowMs: number): LoanBook {
     const next = new LoanBook(nowMs);
     for (const [key, { shape, demand, lastNeed }] of this.#loans) {
-      next.#asking.set(key, { shape, sinceMs: nowMs, requests: WARM_REQUESTS + demand, need: lastNeed });
+      next.#asking.know({ key, shape, slots: demand, need: lastNeed }, nowMs);
     }
     return next;
   }
@@ -278,12 +254,8 @@ export class LoanBook {
 
   #openWarm(nowMs: number): readonly (readonly [number, Shape])[] {
     const opened: [number, Shape][] = [];
-    for (const [key, { shape, sinceMs, requests, need }] of this.#asking) {
-      if (requests < WARM_REQUESTS) continue;
-      // Those that came together need a slot each; those that came one by one will take turns.
-      const wanted = nowMs < sinceMs + TOGETHER_MS ? requests : AT_FIRST;
-      this.#asking.delete(key);
-      const loan = new Loan(this.#nextNumber, shape, wanted, need);
+    for (const { key, shape, slots, need } of this.#asking.takeWarm(nowMs)) {
+      const loan = new Loan(this.#nextNumber, shape, slots, need);
       this.#nextNumber += 1;
       this.#loans.set(key, loan);
       this.#byNumber.set(loan.number, loan);
