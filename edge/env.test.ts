@@ -11,7 +11,7 @@ describe("the Worker's configuration", () => {
       maxBodyBytes: 33_554_432,
       ledgerShards: 1,
       sessionIdDerivation: true,
-      slotLoans: true,
+      slotLoans: false,
       logGatherMs: 0,
       fairshareAlgorithm: "hierarchical",
       clickhouse: { db: "gateway", user: "default", password: "" },

@@ -72,7 +72,7 @@ const schema = z.object({
     `must be at most ${SPILL_MAX_SEGMENTS}`,
   ),
   GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
-  GATEWAY_SLOT_LOANS: envFlag(true),
+  GATEWAY_SLOT_LOANS: envFlag(false),
   GATEWAY_LOG_GATHER_MS: envWhole(0, 0),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),

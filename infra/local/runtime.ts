@@ -57,6 +57,8 @@ export function workerBindings(
   return {
     GATEWAY_CELL: "local",
     GATEWAY_LOG_GATHER_MS: "20",
+    // Here a Worker never dies without its Cell: they are one process.
+    GATEWAY_SLOT_LOANS: "on",
     GATEWAY_INTERNAL_BASE_URL: controlUrl,
     ...Object.fromEntries(
       passed.map((name) => {
