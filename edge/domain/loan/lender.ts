@@ -241,9 +241,10 @@ export class Lender {
     const loan = session.loans.get(wish.shape);
     if (loan === undefined || loan.closed || nowMs < this.#calmFromMs || this.#books.stale(loan.shape.revs))
       return none;
+    // From the first ask on, whatever came of it: giving back nothing costs nothing.
+    loan.allowed = true;
     const allowance = this.#books.allow(loan.id, loan.shape.limits, wish.amounts, wish.atLeast);
     if (allowance === null) return none;
-    loan.allowed = true;
     let slots = 0;
     for (; slots < wish.slots; slots += 1) {
       const lentId = this.#newId("n");

@@ -55,10 +55,6 @@ export class Loan {
     return Math.max(this.#peak, this.#peakBefore);
   }
 
-  get free(): number {
-    return this.#free;
-  }
-
   /** A slot with the request's tokens; null when it has not both. Then the miss is remembered for the next wish. */
   take(ask: Pick<Ask, "need">, nowMs: number): Grant | null {
     const need = this.needOf(ask);
