@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AMOUNT_MAX, saturated } from "./amount.ts";
 import { costUsd, type Measure } from "./cost.ts";
 
 const prices = { input: 0.000_000_15, output: 0.000_000_6, image: 0.04, character: 0.000_015 };
@@ -32,6 +33,51 @@ describe("what a request costs (decisions §23.3)", () => {
         const nano = (inputTokens: number) =>
           Math.round(costUsd(at, { kind: "input-tokens" }, { inputTokens, outputTokens: 0 }) * 1e9);
         expect(nano(a) + nano(b)).toBe(nano(a + b));
+      }),
+    );
+  });
+});
+
+describe("an amount (decisions §43.1)", () => {
+  it.each([
+    [0, 0],
+    [-0, 0],
+    [1.9, 1],
+    [-1, 0],
+    [5e-324, 0],
+    [2 ** 53 - 1, 2 ** 53 - 1],
+    [2 ** 53, 2 ** 53 - 1],
+    [1e308, 2 ** 53 - 1],
+    [Number.POSITIVE_INFINITY, 2 ** 53 - 1],
+    [Number.NEGATIVE_INFINITY, 0],
+    [Number.NaN, 0],
+  ])("of %d is %d", (value, amount) => {
+    expect(saturated(value)).toBe(amount);
+  });
+
+  it("is what any cost comes to in nano-USD, whatever was counted and priced", () => {
+    fc.assert(
+      fc.property(
+        fc.record({ input: fc.double(), output: fc.double(), image: fc.double(), character: fc.double() }),
+        fc.constantFrom("tokens", "input-tokens", "images", "characters", "free"),
+        fc.tuple(fc.double(), fc.double(), fc.double()),
+        (of, kind, [count, inputTokens, outputTokens]) => {
+          const cost = costUsd(of, { kind, count } as Measure, { inputTokens, outputTokens });
+          expect(cost >= 0 && Number.isSafeInteger(Math.round(cost * 1e9))).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it("never falls when more is counted or the price is higher", () => {
+    const count = fc.oneof(fc.nat(), fc.integer({ min: 0, max: AMOUNT_MAX }));
+    const price = fc.double({ min: 0, noNaN: true });
+    fc.assert(
+      fc.property(fc.tuple(count, count), fc.tuple(price, price), (counts, ofEach) => {
+        const cost = (inputTokens: number, input: number) =>
+          costUsd({ ...prices, input }, { kind: "input-tokens" }, { inputTokens, outputTokens: 0 });
+        const [low, high] = [Math.min, Math.max];
+        expect(cost(low(...counts), low(...ofEach))).toBeLessThanOrEqual(cost(high(...counts), high(...ofEach)));
       }),
     );
   });

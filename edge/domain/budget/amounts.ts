@@ -4,6 +4,8 @@
  * a bucket may be fractional.
  */
 
+import { saturated } from "../../../shared/amount.ts";
+
 export interface Amounts {
   /** Taken from the per-minute bucket: the capped estimate (decisions §18). */
   readonly bucketTokens: number;
@@ -22,9 +24,9 @@ export const NOTHING: Amounts = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
 
 const NANO_PER_USD = 1_000_000_000;
 
-/** USD to integer nano-USD, rounded to the nearest. */
+/** USD to integer nano-USD, rounded to the nearest; an amount whatever the number is (shared/amount.ts). */
 export function nanoUsdOf(usd: number): number {
-  return Math.round(usd * NANO_PER_USD);
+  return saturated(Math.round(usd * NANO_PER_USD));
 }
 
 /** Nano-USD to USD. */
