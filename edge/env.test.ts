@@ -11,6 +11,7 @@ describe("the Worker's configuration", () => {
       maxBodyBytes: 33_554_432,
       ledgerShards: 1,
       sessionIdDerivation: true,
+      passthroughPaths: null,
       slotLoans: false,
       logGatherMs: 0,
       fairshareAlgorithm: "hierarchical",
@@ -38,7 +39,18 @@ describe("the Worker's configuration", () => {
     expect(parseEnv({ GATEWAY_SESSION_ID_DERIVATION: value }).sessionIdDerivation).toBe(false);
   });
 
+  it("reads the paths that are passed through", () => {
+    const paths = (value: string) => parseEnv({ GATEWAY_PASSTHROUGH_PATHS: value }).passthroughPaths;
+    expect(paths(" ")).toBeNull();
+    expect(paths("/v1/rerank, /v1/moderations")).toEqual(new Set(["/v1/rerank", "/v1/moderations"]));
+  });
+
   it.each([
+    ["GATEWAY_PASSTHROUGH_PATHS", "v1/rerank"],
+    ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank,"],
+    ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank/"],
+    ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank?a=b"],
+    ["GATEWAY_PASSTHROUGH_PATHS", "/v1/rerank,/v1/files"],
     ["GATEWAY_CELL", "Not a cell"],
     ["GATEWAY_REDIS_URL", "redis://h"],
     ["GATEWAY_CLICKHOUSE_URL", "nowhere"],

@@ -19,7 +19,9 @@ import {
 } from "../shared/env-fields.ts";
 import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
+import { isSafePath } from "../shared/upstream-url.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/custody/ledger-log.ts";
+import { isPassedThrough, isServedPath } from "./domain/path-rules.ts";
 
 /** What the platform hands to the Worker and its objects: text variables and object namespaces. */
 export interface Bindings {
@@ -49,6 +51,21 @@ const algorithm = z
   })
   .prefault("");
 
+/** Exact paths, separated by commas; null when unset. */
+const passthroughPaths = envText("").transform((text, context) => {
+  const paths = text.split(",").map((path) => path.trim());
+  if (text === "") return null;
+  const fits = (path: string): boolean =>
+    /^\/[^\s?#\\]+$/.test(path) && isSafePath(path) && isServedPath(path) && isPassedThrough(path, null);
+  if (paths.every(fits)) return new Set(paths);
+  context.addIssue({
+    code: "custom",
+    message:
+      "must be a comma-separated list of paths that begin with a slash, none of them an account object such as files",
+  });
+  return z.NEVER;
+});
+
 const schema = z.object({
   GATEWAY_CELL: envText("local").pipe(envCellName),
   GATEWAY_CELLS: envCells,
@@ -72,6 +89,7 @@ const schema = z.object({
     `must be at most ${SPILL_MAX_SEGMENTS}`,
   ),
   GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
+  GATEWAY_PASSTHROUGH_PATHS: passthroughPaths,
   GATEWAY_SLOT_LOANS: envFlag(false),
   GATEWAY_LOG_GATHER_MS: envWhole(0, 0),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
@@ -100,6 +118,8 @@ export interface Env {
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
   readonly sessionIdDerivation: boolean;
+  /** The only paths besides the documented ones that are forwarded; null: every one that may be (decisions §43.1). */
+  readonly passthroughPaths: ReadonlySet<string> | null;
   /** Whether isolates borrow slots and tokens below saturation (design §12). */
   readonly slotLoans: boolean;
   /** Request lines of the log wait this long for others; 0: each is written at once. */
@@ -154,6 +174,7 @@ export function parseEnv(bindings: object): Env {
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,
+    passthroughPaths: value.GATEWAY_PASSTHROUGH_PATHS,
     slotLoans: value.GATEWAY_SLOT_LOANS,
     logGatherMs: value.GATEWAY_LOG_GATHER_MS,
     fairshareAlgorithm: value.GATEWAY_FAIRSHARE_ALGORITHM,
