@@ -27,6 +27,7 @@ export const ERROR_TABLE = {
   invalid_json: { status: 400, message: "request body is not valid JSON" },
   invalid_multipart: { status: 400, message: "invalid multipart body" },
   model_required: { status: 400, message: "model is required", param: "model" },
+  validation_failed: { status: 400, message: "validation failed" },
   request_blocked: { status: 400, message: "request blocked by content policy" },
   response_blocked: { status: 400, message: "response blocked by content policy" },
   missing_api_key: { status: 401, message: "missing bearer token" },
@@ -61,7 +62,6 @@ export const ERROR_TABLE = {
   key_store_unavailable: { status: 503, message: "key store unavailable" },
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
-  validation_failed: { status: 400, message: "validation failed" },
   address_blocked: { status: 400, message: "<x> resolves to a blocked address" },
   unknown_fairshare_group: { status: 400, message: "fairshare group '<x>' does not exist", param: "fairshare_group" },
   no_alert_channel: { status: 400, message: "no alert channels are configured" },
@@ -106,6 +106,8 @@ export interface ErrorOptions {
   /** Replaces `<x>` in the table's message. */
   readonly value?: string;
   readonly param?: string | null;
+  /** Of `validation_failed` on the data plane: the field and the fix, in place of the table's message (decisions §43.1). */
+  readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];
   /** Headers of the answer, lower-case names (`retry-after`, `allow`, `x-should-retry`). */
   readonly headers?: Readonly<Record<string, string>>;
@@ -145,7 +147,7 @@ export function errorBody(code: ErrorCode, options: ErrorOptions = {}): ErrorBod
   const param = options.param === undefined ? (options.details?.[0]?.path ?? row.param ?? null) : options.param;
   return {
     error: {
-      message: row.message.replace("<x>", () => options.value ?? ""),
+      message: options.complaint ?? row.message.replace("<x>", () => options.value ?? ""),
       type: errorType(row.status),
       code,
       param,

@@ -5,6 +5,7 @@
  * the permit.
  */
 import { issues } from "../../shared/alerts.ts";
+import { saturated } from "../../shared/amount.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
@@ -175,7 +176,7 @@ function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): A
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: estimate.totalTokens,
-      termTokens: Math.max(stated.inputTokens + stated.outputTokens, 1),
+      termTokens: Math.max(saturated(stated.inputTokens + stated.outputTokens), 1),
       nanoUsd: nanoUsdOf(bill(model, stated, prepared.measure(), null).costUsd),
     },
     row: rowOf(call, { statusCode: 499, admission: "queued" }),

@@ -27,6 +27,8 @@ export interface PipelineConfig {
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
   readonly sessionIdDerivation: boolean;
+  /** The paths besides the documented ones that are forwarded; null: every one that is no account's (decisions §43.1). */
+  readonly passthroughPaths: ReadonlySet<string> | null;
   /** What addresses registered by an admin may be called (decisions §16). */
   readonly ssrf: SsrfPolicy;
 }
@@ -42,6 +44,9 @@ export interface IsolateMemory {
   /** Endpoints that failed lately. */
   readonly endpoints: EndpointMemory;
 }
+
+/** A model's name is no longer than this, and of a longer one this much is told, in characters. */
+export const MODEL_TEXT_MAX = 200;
 
 export interface Principal {
   readonly key: ResolvedKey;
@@ -62,8 +67,7 @@ export interface OutgoingBody {
   readonly clientBytes: Uint8Array | null;
   /**
    * The body of one attempt; `addUsage` asks for the usage event of a stream. `onFault` is told once there is a `fault`: the
-   * call has to be ended then, for a stream that fails may look to the upstream like one that is over. Throws GatewayError
-   * `invalid_json`.
+   * call has to be ended then, for a stream that fails may look to the upstream like one that is over.
    */
   open(upstreamModel: string, addUsage: boolean, onFault: () => void): UpstreamBody;
   /** Nothing is sent any more: lets go of what was kept for a further attempt. */
@@ -112,7 +116,7 @@ export interface Call {
     principal: Principal | null;
     /** Who the caller's identity token speaks of; null without one. */
     identity: Identity | null;
-    /** The client's text of `model`. */
+    /** The start of the client's text of `model`; for the log, never for a row. */
     modelText: string;
     model: ModelRecord | null;
     /** What its energy costs; null when the model takes no part in energy accounting. */

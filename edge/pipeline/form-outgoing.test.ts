@@ -34,7 +34,7 @@ const END = "--b--\r\n";
 
 /** A form that has been read until its model was known. */
 async function outgoingOf(chunks: readonly (string | Error)[], onSent = (): void => undefined) {
-  const intake = new FormIntake(new BodySource(requestOf(chunks), MAX_BYTES), new FormScan("b"));
+  const intake = new FormIntake(new BodySource(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
   while (intake.modelBytes === null && (await intake.more()));
   return { intake, outgoing: new FormOutgoing(intake, onSent) };
 }

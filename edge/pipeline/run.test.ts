@@ -46,7 +46,9 @@ describe("a refusal", () => {
     ["tenant_not_active", { key: keyOf({ tenant: tenantOf({ status: "suspended" }) }) }, { body: "{" }],
     ["invalid_json", {}, { body: "[]" }],
     ["model_required", {}, { body: '{"model":" "}' }],
+    ["validation_failed", {}, { body: '{"model":"tiny","n":0}' }],
     ["model_not_found", { model: null }, {}],
+    ["model_not_found", {}, { body: '{"model":"\\ud800"}' }],
     ["model_disabled", { model: modelOf({ enabled: false }) }, {}],
     ["request_too_large", {}, { body: "x".repeat(1025) }],
   ])("%s leaves one row, no ask and the id of its row", async (code, changes, init) => {

@@ -4,6 +4,7 @@
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { type Billed, bill, NOTHING_BILLED } from "../domain/outcome.ts";
+import { isPassedThrough } from "../domain/path-rules.ts";
 import type { ReportedUsage } from "../domain/usage-scan.ts";
 import { admit, type Slot, type Subject } from "./admit.ts";
 import { abandon, type Forwarded } from "./attempt.ts";
@@ -32,15 +33,21 @@ export async function run(received: Received): Promise<Response> {
   });
 }
 
-/** The same for any other path: 404 `unknown endpoint` unless its body names a registered model (decisions §17.4). */
+/**
+ * The same for any other path: 404 `unknown endpoint` unless it is a POST to a path that is passed through, and its body names
+ * a registered model (decisions §17.4, §43.1).
+ */
 export async function runOther(received: Received): Promise<Response> {
   return await answer(received, async (call) => {
-    const parsed = await parseOther(call);
-    if (parsed === null) throw new GatewayError("unknown_endpoint");
+    const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
+    const read = passes ? await parseOther(call) : null;
+    if (read === null) throw new GatewayError("unknown_endpoint");
+    const { parsed } = read;
     const model = await resolveModel(call, parsed.modelName).catch((error: unknown) => {
       const absent = error instanceof GatewayError && error.code === "model_not_found";
       throw absent ? new GatewayError("unknown_endpoint") : error;
     });
+    read.check();
     return [parsed, model];
   });
 }

@@ -26,6 +26,7 @@ export function received(
       upstreamBaseUrl: env.upstreamBaseUrl,
       upstreamTimeoutMs: env.upstreamTimeoutMs,
       sessionIdDerivation: env.sessionIdDerivation,
+      passthroughPaths: env.passthroughPaths,
       ssrf: env.ssrf,
     },
     request,

@@ -41,8 +41,7 @@ const after =
 
 const tenant = (part: string) => (minted: Minted) => `/tenants/${minted.tenant.id}/${part}`;
 const key = (minted: Minted): string => `/keys/${minted.key.id}`;
-const inADay = (): string => new Date(Date.now() + DAY_MS).toISOString();
-const aDayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
+const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
 
 /** A chat with a model of its own upstream, that answers no one. */
 const chatAt =
@@ -126,13 +125,13 @@ const TABLE: Readonly<Record<string, Raised>> = {
     ...denied,
     status: 403,
     message: "tenant is not active yet",
-    by: after("PATCH", tenant("schedule"), { active_from: inADay() }),
+    by: after("PATCH", tenant("schedule"), { active_from: inDays(1) }),
   },
   tenant_expired: {
     ...denied,
     status: 403,
     message: "tenant access has expired",
-    by: after("PATCH", tenant("schedule"), { active_until: aDayAgo() }),
+    by: after("PATCH", tenant("schedule"), { active_until: inDays(-1) }),
   },
   outside_access_window: {
     ...denied,
@@ -183,7 +182,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     type: "not_found_error",
     message: "model 'no such model' is not registered",
     param: "model",
-    row: { model: "no such model" },
+    row: { model: "" },
     by: async (minted) => await chat(minted, { model: "no such model" }),
   },
   mcp_server_not_found: {
@@ -245,6 +244,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
 const ELSEWHERE = {
   tenant_not_found: "edge/pipeline/run.test.ts",
   internal_error: "edge/pipeline/run.test.ts",
+  validation_failed: "test/spec/hostile-numbers.test.ts",
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   budget_check_failed: "edge/objects/budget-desk.test.ts",
   key_budget_check_failed: "edge/objects/budget-desk.test.ts",

@@ -86,6 +86,7 @@ export class World {
   adopt: () => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
+  passthroughPaths: ReadonlySet<string> | null = null;
   ssrf: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
   open: (stored: string) => Promise<string> = async (stored) => `opened ${stored}`;
   /** What happens while a request waits. */
@@ -147,6 +148,7 @@ export class World {
         upstreamBaseUrl: this.upstreamBaseUrl,
         upstreamTimeoutMs: 60_000,
         sessionIdDerivation: true,
+        passthroughPaths: this.passthroughPaths,
         ssrf: this.ssrf,
       },
       request,
