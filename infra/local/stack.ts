@@ -1,7 +1,7 @@
 /**
  * The whole gateway on one machine: stores, control service, Worker runtime and the front before it, started in an order
- * that lets each find what it needs, and stopped in the reverse one within ten seconds. Every part that dies is started
- * again; when that does not help, the stack comes down and says why.
+ * that lets each find what it needs, and stopped in the reverse one within ten seconds. Every part that dies or
+ * hangs is started again; when that does not help, the stack comes down and says why.
  */
 import net from "node:net";
 import { type Guard, startGuard } from "./child.ts";
@@ -14,6 +14,7 @@ import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } fro
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { type Inner, innerOf, startFront } from "./front.ts";
 import { type Listening, listen } from "./listen.ts";
+import type { LivenessPolicy } from "./liveness.ts";
 import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
 import { keptAdminToken } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
@@ -32,6 +33,8 @@ export interface StackOptions {
   readonly workerEntry?: string;
   /** Whether the Worker's runtime can be looked into while it runs; it is slower then. Not with `wrangler`. */
   readonly inspect?: boolean;
+  /** How it is noticed that a part hangs, when not by its own policy (liveness.ts). */
+  readonly liveness?: LivenessPolicy;
 }
 
 /** Why a stack came down by itself. */
@@ -161,7 +164,16 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const kept =
     config.adminToken === undefined ? keptAdminToken(config.dataDir) : { token: config.adminToken, made: false };
   const internalToken = config.internalToken ?? kept.token;
-  const context: StackContext = { config, adminToken: kept.token, internalToken, guard, lock, log, onGiveUp: giveUp };
+  const context: StackContext = {
+    config,
+    adminToken: kept.token,
+    internalToken,
+    guard,
+    lock,
+    liveness: options.liveness,
+    log,
+    onGiveUp: giveUp,
+  };
 
   const redis = await startRedis(context);
   undo.add(() => redis.close());

@@ -4,18 +4,19 @@
  */
 import { join } from "node:path";
 import { startChild } from "./child.ts";
-import type { RunningWorkerd, WorkerdOptions } from "./workerd/start.ts";
+import type { StartWorkerd, WorkerdOptions } from "./workerd/start.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 
 /** The answer starts `wrangler dev` each time it is called and resolves when it serves. */
-export async function prepareWrangler(options: WorkerdOptions): Promise<() => Promise<RunningWorkerd>> {
+export async function prepareWrangler(options: WorkerdOptions): Promise<StartWorkerd> {
   const variables = Object.entries(options.bindings).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
-  return async () => {
+  return async (unwanted) => {
     const child = await startChild(
       {
         name: "wrangler",
+        unwanted,
         command: process.execPath,
         args: [
           WRANGLER,

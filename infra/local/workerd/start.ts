@@ -40,8 +40,11 @@ export interface RunningWorkerd {
   readonly inspectorPort: number | null;
 }
 
+/** Starts a runtime; `unwanted` aborts when nobody waits for it any longer. Rejects when it is not ready in time. */
+export type StartWorkerd = (unwanted: AbortSignal) => Promise<RunningWorkerd>;
+
 /** Bundles and configures once; the answer starts a process each time it is called. Throws esbuild's BuildFailure. */
-export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Promise<RunningWorkerd>> {
+export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWorkerd> {
   const { folder, objectsFolder, bindings, moreCells } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   mkdirSync(objectsFolder, { recursive: true, mode: 0o700 });
@@ -58,12 +61,13 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Pro
   writeFileSync(config, text);
   const { TZ, LANG, SSL_CERT_FILE } = process.env;
 
-  return async () => {
+  return async (unwanted) => {
     const ports = new Map<unknown, number>();
     let inspectorPort: number | null = null;
     const child = await startChild(
       {
         name: "workerd",
+        unwanted,
         command: binary,
         args: [
           "serve",
