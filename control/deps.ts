@@ -11,8 +11,6 @@ import { GatewayError } from "../shared/errors.ts";
 import { importSealKey } from "../shared/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
-import { logSink } from "./alerts/alert-sink.ts";
-import { Cooldown } from "./alerts/cooldown.ts";
 import { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
@@ -74,6 +72,8 @@ const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
 const RETENTION_EVERY_MS = 3_600_000;
 const ALERTS_EVERY_MS = 3000;
+/** A message leaves this long after its cooldown at the latest. */
+const MESSAGES_EVERY_MS = 1000;
 /** How often it is looked whether the power is to be read; the settings say how often it is. */
 const POWER_EVERY_MS = 1000;
 const HEALTH_EVERY_MS = 30_000;
@@ -106,9 +106,9 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     },
   });
   const sink = new AlertSender({
-    log: logSink(log),
+    db,
     channels: async () => await alertChannels(context("system")),
-    cooldown: new Cooldown(store, Date.now),
+    now: Date.now,
     logger: log,
   });
   const health = composeHealth({
@@ -122,7 +122,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   });
   const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
   const expiry = new ExpiryWatch(db, store, sink, env.cell);
-  const alerts = new AlertPull(cells, sink, log);
+  const alerts = new AlertPull(cells, sink, db, log);
   const power = new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell);
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
@@ -165,6 +165,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     },
     { name: "energy", replicas: "one", everyMs: POWER_EVERY_MS, run: async () => await power.run(Date.now()) },
     { name: "alert_outbox", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await health.alerts.deliver() },
+    { name: "alert_messages", replicas: "one", everyMs: MESSAGES_EVERY_MS, run: async () => await sink.sendDue() },
+    { name: "alert_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await sink.prune() },
     {
       name: "health_prune",
       replicas: "one",

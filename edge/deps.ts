@@ -71,7 +71,14 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const client = new RedisClient(env.redis, clock, consoleLog);
     const uuid = () => crypto.randomUUID();
     const ledger = () => places.ledger(alertLedgerOf(env.cell));
-    const alerts = new LedgerAlerts({ ledger, clock, uuid, keepAlive: waitUntil, log: consoleLog });
+    const alerts = new LedgerAlerts({
+      ledger,
+      clock,
+      sleep: timerSleep,
+      uuid,
+      keepAlive: waitUntil,
+      log: consoleLog,
+    });
     const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
     const lending = (admission: CellAdmission): Admission => {
       const debtor = (recall: Debtor["recall"]) => new LoanDebtor(recall);

@@ -19,9 +19,15 @@ export const alertEventSchema = z.object({
   id: z.string(),
   issueKey: z.string(),
   title: z.string(),
+  /** That of the last time it was raised. */
   detail: z.string(),
-  /** When it was raised, epoch ms. */
+  /** When it was raised last, epoch ms. */
   atMs: z.number().int(),
+  /**
+   * How many times the issue was raised, all of which this event stands for: each time is counted in exactly one event
+   * (decisions §43.4). Events of older storage have no count and stand for one.
+   */
+  count: z.number().int().min(1).default(1),
 });
 export type AlertEvent = z.infer<typeof alertEventSchema>;
 

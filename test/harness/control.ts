@@ -120,7 +120,12 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const { prober } = composeHealth({
     ctx: context("system"),
     analytics,
-    sink: { take: async (alert) => void alerts.push(alert) },
+    sink: {
+      take: async (taken, also) => {
+        if (also !== undefined) await connection.db.transaction(also);
+        alerts.push(...taken);
+      },
+    },
     cell: "local",
     timeoutMs: options.probeTimeoutMs ?? 5000,
     defaultBase: options.upstreamBaseUrl ?? "http://127.0.0.1:9",
