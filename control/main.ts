@@ -4,6 +4,7 @@
  */
 import type { AddressInfo, Server } from "node:net";
 import { serve } from "@hono/node-server";
+import { terminalText } from "../shared/printable.ts";
 import { DatabaseLocked } from "./db/folder-lock.ts";
 import { migrate } from "./db/migrate.ts";
 import { compose, type Deps } from "./deps.ts";
@@ -18,7 +19,7 @@ const DATABASE_WAIT_MS = 2000;
 try {
   await main(parseEnv(process.env), createLog());
 } catch (error) {
-  process.stderr.write(`${messageOf(error)}\n`);
+  process.stderr.write(`${terminalText(messageOf(error))}\n`);
   process.exit(1);
 }
 

@@ -4,6 +4,7 @@
  * credential or a prompt: callers pass names, counts, statuses and reasons of their own words.
  */
 import * as z from "zod";
+import { oneLine } from "./printable.ts";
 
 const DETAIL_MAX = 500;
 
@@ -33,7 +34,7 @@ export type AlertEvent = z.infer<typeof alertEventSchema>;
 
 /** An issue whose detail is one line within its bound, whatever the names in it are. */
 export function issueOf(issueKey: string, title: string, detail: string): Issue {
-  const line = detail.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+  const line = oneLine(detail);
   return { issueKey, title, detail: line.length <= DETAIL_MAX ? line : `${line.slice(0, DETAIL_MAX - 3)}...` };
 }
 

@@ -159,6 +159,15 @@ describe("an alert", () => {
     expect(lastLines("clock")).toEqual(["what happened", "after"]);
   });
 
+  it("about a name with markup, a mention or a link shows it in the chat and calls nobody", async () => {
+    const { sender } = senderOf();
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
+    await sender.take([alert("markup:`<!channel>", "R&D *now* <https://evil.example|click>: failed")]);
+    expect(texts("markup:")).toEqual([
+      "*Gateway alert: A title*\n*Issue:* `markup:\u02cb&lt;!channel&gt;`\nR&amp;D \u2217now\u2217 &lt;https://evil.example|click&gt;: failed",
+    ]);
+  });
+
   it("keeps its end within the bound of a detail", async () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     const { sender } = senderOf();

@@ -3,8 +3,10 @@
  * in a few words of our own: neither the webhook's URL nor the mail password can stand in them.
  */
 import { createTransport } from "nodemailer";
+import { oneLine } from "../../shared/printable.ts";
 import type { ChannelResult, EmailValue } from "../../shared/schema/settings/alerts.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import { chatCode, chatText } from "./alert-text.ts";
 import { AskError, askStatus } from "./ask-json.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;
@@ -23,7 +25,8 @@ export async function sendToWebhook(
   policy: SsrfPolicy,
   { issueKey, title, detail }: AlertMessage,
 ): Promise<ChannelResult> {
-  const body = JSON.stringify({ text: `*Gateway alert: ${title}*\n*Issue:* \`${issueKey}\`\n${detail}` });
+  const text = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(detail)}`;
+  const body = JSON.stringify({ text });
   const headers = { "content-type": "application/json" };
   return await twice("slack", async () => {
     const status = await askStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy }, { body });
@@ -55,8 +58,8 @@ export async function sendMail(
         transport.sendMail({
           from: email.from_address,
           to: email.recipients,
-          subject: `Gateway alert: ${title}`,
-          text: `Issue: ${issueKey}\n\n${detail}`,
+          subject: `Gateway alert: ${oneLine(title)}`,
+          text: `Issue: ${oneLine(issueKey)}\n\n${oneLine(detail)}`,
         }),
       );
     });

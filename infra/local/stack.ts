@@ -4,6 +4,7 @@
  * hangs is started again; when that does not help, the stack comes down and says why.
  */
 import net from "node:net";
+import { terminalText } from "../../shared/printable.ts";
 import { type Guard, startGuard } from "./child.ts";
 import type { StackContext } from "./context.ts";
 import { checkControl, startControl } from "./control.ts";
@@ -130,7 +131,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
   );
   checkControl(config);
-  const log = (part: string, line: string) => options.log?.(`${part} | ${line}`);
+  const log = (part: string, line: string) => options.log?.(terminalText(`${part} | ${line}`));
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
   await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);
