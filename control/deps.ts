@@ -8,12 +8,14 @@ import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
 import { GatewayError } from "../shared/errors.ts";
+import { deriveInternalToken } from "../shared/internal-token.ts";
 import { importSealKey } from "../shared/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
 import { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
+import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
@@ -86,7 +88,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const { db } = connection;
   const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
   const store = new KeyStore(env.redisUrl, env.redisToken);
-  const cells = new Cells(env.cells, env.internalToken);
+  const internalToken = env.internalToken ?? (await deriveInternalToken(env.adminToken));
+  const cells = new Cells(env.cells, internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
   const resync = new Resync(db, store, publisher, log);
   const analytics = new AnalyticsStore(env.clickhouse, log);
@@ -185,9 +188,11 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const ending = new AbortController();
+  const refusals = new AuthRefusals({ log, sink, cell: env.cell, now: Date.now });
   const app = createApp({
     adminToken: env.adminToken,
-    internalToken: env.internalToken,
+    internalToken,
+    refusals,
     context,
     analytics,
     cells,
@@ -202,7 +207,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     version: readVersion(),
     log,
   });
-  const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs });
+  const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs, refusals });
   const end = (): void => ending.abort();
   return { connection, analytics, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober: health.prober };
 }

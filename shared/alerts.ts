@@ -111,6 +111,14 @@ export const issues = {
   modelHealthRecovery: (model: string, duration: string): Issue =>
     issueOf(`model_health_recovery:${model}`, "Model recovered", `${model} is healthy again after ${duration}`),
 
+  /** Wrong admin or internal tokens within a minute (decisions §43.5). */
+  adminAuthFailures: (failures: number, addresses: number): Issue =>
+    issueOf(
+      "admin_auth_failures",
+      "Admin token guessed",
+      `${failures} wrong tokens from ${addresses} addresses in a minute`,
+    ),
+
   usageSpillRefused: (droppedRecords: number): Issue =>
     issueOf("usage_spill_refused", "Usage records are being lost", `spill log full; ${droppedRecords} records dropped`),
 } as const;

@@ -4,6 +4,7 @@
  * hangs is started again; when that does not help, the stack comes down and says why.
  */
 import net from "node:net";
+import { deriveInternalToken } from "../../shared/internal-token.ts";
 import { terminalText } from "../../shared/printable.ts";
 import { type Guard, startGuard } from "./child.ts";
 import type { StackContext } from "./context.ts";
@@ -164,7 +165,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   undo.add(() => guard.close());
   const kept =
     config.adminToken === undefined ? keptAdminToken(config.dataDir) : { token: config.adminToken, made: false };
-  const internalToken = config.internalToken ?? kept.token;
+  const internalToken = config.internalToken ?? (await deriveInternalToken(kept.token));
   const context: StackContext = {
     config,
     adminToken: kept.token,
