@@ -34,6 +34,7 @@ import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
 import type { VerbContext } from "./services/context.ts";
 import { checkEncryptionKey } from "./services/encryption-check.ts";
+import { forgetPlaintext } from "./services/forget-plaintext.ts";
 import { pruneChecks } from "./services/health/prune-checks.ts";
 import { sealLeftovers } from "./services/seal-leftovers.ts";
 import { alertChannels } from "./services/settings/alert-channels.ts";
@@ -130,7 +131,9 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
     const sealed = await sealLeftovers(context("system"));
-    if (Object.keys(sealed).length > 0) log.info({ event: "secrets_sealed", ...sealed });
+    const sealedNow = Object.keys(sealed).length > 0;
+    if (sealedNow) log.info({ event: "secrets_sealed", ...sealed });
+    if (sealKey !== undefined) await forgetPlaintext(connection, sealedNow, log);
     await seedSettings(context("system"), env.seeds).catch((error: unknown) =>
       log.warn({ event: "settings_not_seeded", reason: error instanceof GatewayError ? error.message : "unknown" }),
     );
