@@ -47,6 +47,8 @@ export interface ChildSpec {
   readonly log: (line: string) => void;
   /** It starts processes of its own: it gets a process group, which is signalled and guarded as one. */
   readonly ownGroup?: boolean;
+  /** Files that it makes are for their owner alone; for programs that have no setting for that. */
+  readonly privateFiles?: boolean;
   readonly cwd?: string;
   /** Nobody waits for it any longer: until it is ready, this kills it. */
   readonly unwanted?: AbortSignal | undefined;
@@ -69,6 +71,9 @@ export interface Child {
 }
 
 const READY_MS = 60_000;
+
+/** The shell becomes the program: no process is added. */
+const WITH_UMASK = ["/bin/sh", "-c", 'umask 077; exec "$@"', "sh"];
 
 function stdioFor(spec: ChildSpec): ("ignore" | "pipe" | "ipc")[] {
   // our own scripts end when the channel closes
@@ -96,7 +101,10 @@ function signal(target: number, name: NodeJS.Signals): void {
 
 /** Starts a child. Rejects when the program cannot be started at all. */
 export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_MS): Promise<Child> {
-  const child: ChildProcess = spawn(spec.command, spec.args, {
+  const [command = "", ...args] = spec.privateFiles
+    ? [...WITH_UMASK, spec.command, ...spec.args]
+    : [spec.command, ...spec.args];
+  const child: ChildProcess = spawn(command, args, {
     stdio: stdioFor(spec),
     env: spec.env as NodeJS.ProcessEnv,
     cwd: spec.cwd,

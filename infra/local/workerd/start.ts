@@ -69,13 +69,9 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
       {
         name: "workerd",
         unwanted,
-        // it makes its files as the umask lets it, and has no setting for that
-        command: "/bin/sh",
+        privateFiles: true,
+        command: binary,
         args: [
-          "-c",
-          'umask 077; exec "$@"',
-          "sh",
-          binary,
           "serve",
           config,
           "--control-fd=3",
