@@ -97,9 +97,9 @@ export class LedgerAlerts implements Alerts {
   /** Sees to it that somebody lives to hand over what waits. */
   #keepWatch(): void {
     const nowMs = this.#options.clock();
-    if (this.#dueInMs(nowMs) === null) return;
     const sinceMs = this.#watch?.sinceMs;
     if (sinceMs !== undefined && nowMs >= sinceMs && nowMs - sinceMs < WATCH_MS) return;
+    if (this.#dueInMs(nowMs) === null) return;
     this.#watches += 1;
     this.#watch = { number: this.#watches, sinceMs: nowMs };
     this.#options.keepAlive(this.#watchOver(this.#watches));
