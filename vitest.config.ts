@@ -10,7 +10,7 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
     name,
     environment: "node" as const,
     include: [
-      "control/{api,publish,services,backup}/**/*.test.ts",
+      "control/{alerts,api,publish,services,backup}/**/*.test.ts",
       "control/job-leases.test.ts",
       `test/database/${more}.test.ts`,
     ],

@@ -8,7 +8,7 @@ describe("the control service's configuration", () => {
     expect(parseEnv(token)).toMatchObject({
       adminListen: { host: "0.0.0.0", port: 9180 },
       metricsListen: { host: "0.0.0.0", port: 9091 },
-      internalToken: "t",
+      internalToken: undefined,
       databaseUrl: "postgres://gateway:gateway@127.0.0.1:5432/gateway",
       clickhouse: { url: "http://127.0.0.1:8123", db: "gateway", user: "default", password: "" },
       ssrf: { blockPrivate: false, allowedCidrs: [], poolIdleMs: 15_000, tcpKeepAliveMs: 30_000 },

@@ -35,7 +35,8 @@ export interface ControlEnv {
   readonly adminListen: Listen;
   readonly metricsListen: Listen;
   readonly adminToken: string;
-  readonly internalToken: string;
+  /** Undefined: derived from the admin token (shared/internal-token.ts). */
+  readonly internalToken: string | undefined;
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly redisToken: string;
@@ -128,7 +129,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     adminListen: env.GATEWAY_ADMIN_LISTEN,
     metricsListen: env.GATEWAY_METRICS_LISTEN,
     adminToken: env.GATEWAY_ADMIN_TOKEN,
-    internalToken: env.GATEWAY_INTERNAL_TOKEN ?? env.GATEWAY_ADMIN_TOKEN,
+    internalToken: env.GATEWAY_INTERNAL_TOKEN,
     databaseUrl: env.GATEWAY_DATABASE_URL,
     redisUrl: env.GATEWAY_REDIS_URL,
     redisToken: env.GATEWAY_REDIS_TOKEN,

@@ -79,6 +79,7 @@ const schema = z.object({
   GATEWAY_API_KEY_PEPPER: envSecret,
   GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
   GATEWAY_INTERNAL_TOKEN: envSecret,
+  GATEWAY_ADMIN_TOKEN: envSecret,
   GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
   GATEWAY_UPSTREAM_TIMEOUT_SECS: envWhole(300),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
@@ -112,6 +113,8 @@ export interface Env {
   readonly apiKeyPepper: string | undefined;
   readonly encryptionKey: string | undefined;
   readonly internalToken: string | undefined;
+  /** Known for one thing only: what the internal token is derived from when there is none. */
+  readonly adminToken: string | undefined;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
   readonly globalMaxInFlight: number;
@@ -168,6 +171,7 @@ export function parseEnv(bindings: object): Env {
     apiKeyPepper: value.GATEWAY_API_KEY_PEPPER,
     encryptionKey: value.GATEWAY_ENCRYPTION_KEY,
     internalToken: value.GATEWAY_INTERNAL_TOKEN,
+    adminToken: value.GATEWAY_ADMIN_TOKEN,
     upstreamBaseUrl: value.GATEWAY_UPSTREAM_BASE_URL,
     upstreamTimeoutMs: value.GATEWAY_UPSTREAM_TIMEOUT_SECS * 1000,
     globalMaxInFlight: value.GATEWAY_GLOBAL_MAX_IN_FLIGHT,

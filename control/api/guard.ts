@@ -20,7 +20,10 @@ const ACTOR_MAX = 256;
 export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
   const expected = digest(`Bearer ${deps.adminToken}`);
   return async (c, next) => {
-    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) throw new GatewayError("unauthorized");
+    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) {
+      await deps.refusals.refuse(c);
+      throw new GatewayError("unauthorized");
+    }
     const actor = c.req.header("x-gateway-audit-actor")?.trim().slice(0, ACTOR_MAX) || "admin";
     c.set("ctx", deps.context(actor));
     await next();

@@ -16,6 +16,7 @@ import { fieldError, parse } from "../services/parse.ts";
 import { alertsSetting, SETTINGS } from "../services/settings/definitions.ts";
 import { checkUpstreamAddress } from "../services/upstream-address.ts";
 import { type BackupRow, ENTITIES } from "./entities.ts";
+import { checkInfrastructure } from "./infrastructure-addresses.ts";
 
 /** Names are resolved so many at a time. */
 const RESOLVED_AT_ONCE = 16;
@@ -57,6 +58,7 @@ export async function checkAddresses(ctx: VerbContext, data: Backup["data"]): Pr
     },
   };
   await checkWebhook(remembering, data);
+  await checkInfrastructure(remembering, data);
   for (const entity of BACKUP_ENTITIES) {
     const { address, label, name } = ENTITIES[entity];
     if (address === undefined) continue;

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { terminalText } from "../../shared/printable.ts";
 import { type GatewayClient, gatewayClient } from "../client/client.ts";
 import { printJson, printRecord, printTable } from "./output.ts";
 
@@ -79,7 +80,7 @@ export class Session {
 
   /** Says what was done, to a person only. */
   say(line: string): void {
-    if (!this.#json) process.stdout.write(`${line}\n`);
+    if (!this.#json) process.stdout.write(`${terminalText(line)}\n`);
   }
 }
 
@@ -106,6 +107,6 @@ function refusal(response: Response, body: unknown): string {
     error?: { message?: string; details?: readonly { path: string; message: string }[] };
   };
   if (error?.message === undefined) return `the gateway answered ${response.status}`;
-  const details = (error.details ?? []).map(({ path, message }) => `\n  ${path}: ${message}`);
-  return `${error.message}${details.join("")}`;
+  const details = (error.details ?? []).map(({ path, message }) => `\n  ${terminalText(`${path}: ${message}`)}`);
+  return `${terminalText(error.message)}${details.join("")}`;
 }

@@ -55,23 +55,6 @@ export class KeyStore {
     return (await answered(this.#redis.set(name, "1", { nx: true, ex: secs }))) !== null;
   }
 
-  /** The same for work that can be cut off: true also for an owner who claimed it before and nobody wrote over it since. */
-  async claimAs(owner: string, name: string, secs: number): Promise<boolean> {
-    if ((await answered(this.#redis.set(name, owner, { nx: true, ex: secs }))) !== null) return true;
-    return (await answered(this.#redis.get<string>(name))) === owner;
-  }
-
-  /** Adds one to a count that lives for some seconds after the last. */
-  async count(name: string, secs: number): Promise<void> {
-    await answered(this.#redis.pipeline().incr(name).expire(name, secs).exec());
-  }
-
-  /** The count, which begins anew. */
-  async takeCount(name: string): Promise<number> {
-    const [text] = await answered(this.#redis.multi().get<string>(name).del(name).exec<[string | null, number]>());
-    return Number(text ?? 0);
-  }
-
   async get(hotKeys: readonly string[]): Promise<readonly (string | null)[]> {
     return hotKeys.length === 0 ? [] : await answered(this.#redis.mget<(string | null)[]>(...hotKeys));
   }

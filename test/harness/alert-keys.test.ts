@@ -29,6 +29,7 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
   usageRowsRefused: [issues.usageRowsRefused(1)],
   modelHealthDown: [issues.modelHealthDown("m", 1, "l")],
   modelHealthRecovery: [issues.modelHealthRecovery("m", "d")],
+  adminAuthFailures: [issues.adminAuthFailures(20, 1)],
   usageSpillRefused: [issues.usageSpillRefused(1)],
 };
 

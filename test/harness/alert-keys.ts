@@ -38,6 +38,7 @@ export const ALERT_KEYS = {
   redis_sync_failed: "control/publish/outbox-watch.test.ts",
   jwks_fetch_failed: "test/faults/identity.test.ts",
   identity_tenant_created: "test/faults/identity.test.ts",
+  admin_auth_failures: "test/spec/admin-plane.test.ts",
   usage_spill_refused: "test/faults/custody-table.test.ts",
   usage_rows_refused: "test/faults/custody-table.test.ts",
 } as const;

@@ -8,6 +8,7 @@ import { pino } from "pino";
 import type { RaisedAlert } from "../../control/alerts/alert-sink.ts";
 import { AnalyticsStore } from "../../control/analytics/store.ts";
 import { createApp } from "../../control/api/app.ts";
+import { AuthRefusals } from "../../control/api/auth-refusals.ts";
 import type { Api } from "../../control/api/types.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
@@ -120,7 +121,12 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const { prober } = composeHealth({
     ctx: context("system"),
     analytics,
-    sink: { take: async (alert) => void alerts.push(alert) },
+    sink: {
+      take: async (taken, also) => {
+        if (also !== undefined) await connection.db.transaction(also);
+        alerts.push(...taken);
+      },
+    },
     cell: "local",
     timeoutMs: options.probeTimeoutMs ?? 5000,
     defaultBase: options.upstreamBaseUrl ?? "http://127.0.0.1:9",
@@ -128,9 +134,18 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   });
   const resync = new Resync(connection.db, store, publisher, log);
   const ending = new AbortController();
+  const refused: RaisedAlert[] = [];
+  const refusals = new AuthRefusals({
+    log,
+    sink: { take: async (taken) => void refused.push(...taken) },
+    cell: "local",
+    now: Date.now,
+    sleep: async () => undefined,
+  });
   const app = createApp({
     adminToken: ADMIN_TOKEN,
     internalToken: INTERNAL_TOKEN,
+    refusals,
     context,
     analytics,
     cells,

@@ -10,7 +10,7 @@ import {
 import type { VerbContext, Written } from "../context.ts";
 import { dropUndefined, fieldError, parse } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
+import { checkInfrastructureHost, checkUpstreamAddress } from "../upstream-address.ts";
 import { alertsRecord } from "./alerts-record.ts";
 import { alertsSetting } from "./definitions.ts";
 import { saveSetting } from "./setting.ts";
@@ -19,6 +19,7 @@ import { saveSetting } from "./setting.ts";
 export async function setAlerts(ctx: VerbContext, input: unknown): Promise<Written<Alerts>> {
   const body = parse(alertsBodySchema, input);
   await checkUpstreamAddress(ctx, "slack_webhook_url", body.slack_webhook_url ?? "");
+  if (body.email?.smtp_host !== undefined) await checkInfrastructureHost(ctx, "email.smtp_host", body.email.smtp_host);
   const { record, sync } = await saveSetting(ctx, alertsSetting, async (before) => ({
     slack_webhook_url:
       body.clear_slack_webhook === true

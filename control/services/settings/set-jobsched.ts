@@ -6,6 +6,7 @@ import type { KeyStore } from "../../publish/key-store.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { dropUndefined, parse, requireWhenEnabled } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
+import { checkInfrastructureUrl } from "../upstream-address.ts";
 import { jobschedSetting } from "./definitions.ts";
 import { jobschedRecord } from "./jobsched-record.ts";
 import { saveSetting } from "./setting.ts";
@@ -13,9 +14,10 @@ import { saveSetting } from "./setting.ts";
 /** A shorter token is not shown in part: four of its characters would be too many. */
 const SHOWN_FROM_LENGTH = 12;
 
-/** The settings. Throws 400. */
+/** The settings. Throws 400, also `address_blocked`. */
 export async function setJobsched(ctx: VerbContext, store: KeyStore, input: unknown): Promise<Written<Jobsched>> {
   const { token, clear_token, ...body } = parse(jobschedBodySchema, input);
+  await checkInfrastructureUrl(ctx, "url", body.url ?? "");
   const { record, sync } = await saveSetting(ctx, jobschedSetting, async (before) => {
     const wanted = { ...before, ...dropUndefined(body), ...(await tokenFields(ctx, token, clear_token, before)) };
     if (wanted.enabled) requireWhenEnabled(wanted, ["url", "user"]);

@@ -23,7 +23,7 @@ export const clearableName = freeText(300)
   .transform((text) => (text === "" ? null : text))
   .optional();
 
-/** The address of a part of the operator's own infrastructure, or "" (decisions §16: not subject to the address policy). */
+/** The address of a part of the operator's own infrastructure, or "" (decisions §43.5: only what is always blocked is refused). */
 export const infrastructureUrl = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
   .superRefine((text, context) => {
