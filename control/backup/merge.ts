@@ -3,10 +3,11 @@
  * key, nothing deleted. A unique value that another row has, or a reference to nothing, throws and so undoes everything.
  */
 import { getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
-import type { PgTable } from "drizzle-orm/pg-core";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { GatewayError } from "../../shared/errors.ts";
 import type { BackupEntity } from "../../shared/schema/backup.ts";
 import type { Transaction } from "../db/connect.ts";
+import { isInstant } from "../db/schema/columns.ts";
 import { fieldError } from "../services/parse.ts";
 import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "./entities.ts";
 
@@ -166,13 +167,10 @@ async function currentRows(
 }
 
 /** Texts of points in time as dates; an absent field is the column's default. */
-function toColumns(columns: Readonly<Record<string, { dataType: string }>>, row: BackupRow): Record<string, unknown> {
+function toColumns(columns: Readonly<Record<string, PgColumn>>, row: BackupRow): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row)
       .filter(([name, value]) => name in columns && value !== undefined)
-      .map(([name, value]) => [
-        name,
-        columns[name]?.dataType === "date" && typeof value === "string" ? new Date(value) : value,
-      ]),
+      .map(([name, value]) => [name, isInstant(columns[name]) && typeof value === "string" ? new Date(value) : value]),
   );
 }

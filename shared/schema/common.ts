@@ -3,6 +3,7 @@
  * timestamps. Messages say what is allowed, for a person who reads them in an error body.
  */
 import * as z from "zod";
+import { parseTimestamp } from "../timestamp.ts";
 
 /** False for what a database cannot hold as text: NUL and halves of surrogate pairs. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
@@ -42,18 +43,20 @@ export const amount = z.number({ error: "must be a number of at least 0" }).min(
 
 export const flag = z.boolean({ error: "must be true or false" });
 
-/** ISO 8601 in, ISO 8601 UTC with milliseconds out; within the years that a database and four digits can hold. */
+const TIMESTAMP =
+  "must be an ISO 8601 time of a real day in the years 1 to 9999, with Z or an offset, such as 2026-11-21T08:00:00Z";
+
+/** A point in time (decisions §43.5): ISO 8601 with `Z` or an offset in, ISO 8601 in UTC with milliseconds out. */
 export const timestamp = z
-  .string({ error: "must be an ISO 8601 timestamp" })
-  .refine(
-    (text) => /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)),
-    "must be an ISO 8601 timestamp",
-  )
-  .refine((text) => {
-    const year = new Date(text).getUTCFullYear();
-    return Number.isNaN(year) || (year >= 1 && year <= 9999);
-  }, "must be within the years 1 to 9999 in UTC")
-  .transform((text) => new Date(text).toISOString());
+  .string({ error: TIMESTAMP })
+  .trim()
+  .transform((text, context) => {
+    const epochMs = parseTimestamp(text);
+    if (epochMs !== null) return new Date(epochMs).toISOString();
+    context.addIssue({ code: "custom", message: TIMESTAMP });
+    return z.NEVER;
+  })
+  .meta({ format: "date-time" });
 
 /** One of a closed list; the message names them. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
@@ -91,8 +94,12 @@ function isZone(name: string): boolean {
   }
 }
 
-/** A UUID in a query, lower-cased. */
-export const uuidQuery = z.uuid("must be a UUID").transform((value) => value.toLowerCase());
+/** A UUID in a query, of any version like those in a path (a restored record may have any), lower-cased. */
+export const uuidQuery = z
+  .string()
+  .trim()
+  .check(z.guid("must be a UUID"))
+  .transform((value) => value.toLowerCase());
 
 /** Unix epoch milliseconds in a query. */
 export const epochMsQuery = z
