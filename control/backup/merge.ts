@@ -1,5 +1,5 @@
 /**
- * Merges the rows of one entity into its table, in batches, within the caller's transaction: created or updated by primary
+ * Merges the rows of one entity into its table, in batches, within the caller's transaction: inserted or updated by primary
  * key, nothing deleted. A unique value that another row has, or a reference to nothing, throws and so undoes everything.
  */
 import { getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
@@ -14,7 +14,8 @@ import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "./entities.
 export const BATCH = 500;
 
 export interface Merged {
-  readonly created: number;
+  readonly inserted: number;
+  /** Rows whose primary key was here before, whether or not anything in them differed. */
   readonly updated: number;
   /** Rows as they were that were known by other names: their copies are to be removed. */
   readonly renamed: readonly BackupRow[];
@@ -33,7 +34,7 @@ export async function mergeRows(
   const { known, renamed } = await parkRenamed(tx, kind, rows);
   await refuseTakenNames(tx, entity, kind, rows);
   for (const batch of batches(rows)) await upsert(tx, kind, batch, rev, now);
-  return { created: rows.length - known, updated: known, renamed };
+  return { inserted: rows.length - known, updated: known, renamed };
 }
 
 /** Consecutive slices. */

@@ -1794,10 +1794,14 @@ export interface components {
                      * @enum {string|null}
                      */
                     budget_period?: "lifetime" | "monthly" | "term" | null;
-                    /** @default null */
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
                     budget_started_at?: string | null;
                     /** @default null */
                     budget_tokens?: number | null;
+                    /** Format: date-time */
                     created_at: string;
                     /** @default  */
                     description?: string;
@@ -1811,6 +1815,7 @@ export interface components {
                     tenant_id: string;
                     /** @default false */
                     tracing_enabled?: boolean;
+                    /** Format: date-time */
                     updated_at: string;
                 }[];
                 /** @default [] */
@@ -1822,6 +1827,7 @@ export interface components {
                 }[];
                 /** @default [] */
                 fairshare_groups?: {
+                    /** Format: date-time */
                     created_at: string;
                     name: string;
                     weight: number;
@@ -1830,11 +1836,13 @@ export interface components {
                 mcp_servers?: {
                     /** @default null */
                     auth_header?: string | null;
+                    /** Format: date-time */
                     created_at: string;
                     /** @default true */
                     enabled?: boolean;
                     id: string;
                     name: string;
+                    /** Format: date-time */
                     updated_at: string;
                     upstream_url: string;
                 }[];
@@ -1843,6 +1851,7 @@ export interface components {
                     api_base: string;
                     /** @default null */
                     api_key?: string | null;
+                    /** Format: date-time */
                     created_at: string;
                     /** @default true */
                     enabled?: boolean;
@@ -1851,6 +1860,7 @@ export interface components {
                     name: string;
                     /** @default 100 */
                     priority?: number;
+                    /** Format: date-time */
                     updated_at: string;
                     /** @default 100 */
                     weight?: number;
@@ -1867,11 +1877,13 @@ export interface components {
                     cache_ttl_secs?: number;
                     /** @enum {string} */
                     capacity_mode?: "static" | "tuned";
+                    /** Format: date-time */
                     capacity_tuned_at?: string | null;
                     context_window?: number;
                     cost_per_audio_second?: number;
                     cost_per_character?: number;
                     cost_per_image?: number;
+                    /** Format: date-time */
                     created_at: string;
                     debug_diagnostics?: boolean;
                     description?: string;
@@ -1884,6 +1896,7 @@ export interface components {
                     health_checks_enabled?: boolean;
                     health_failure_threshold?: number;
                     health_maintenance_note?: string | null;
+                    /** Format: date-time */
                     health_maintenance_until?: string | null;
                     id: string;
                     input_cost_per_token?: number;
@@ -1902,14 +1915,21 @@ export interface components {
                     supports_vision?: boolean;
                     tags?: string[];
                     tool_servers?: string[];
+                    /** Format: date-time */
                     updated_at: string;
                     upstream_model: string;
                 }[];
                 /** @default [] */
                 tenants?: {
-                    /** @default null */
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
                     active_from?: string | null;
-                    /** @default null */
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
                     active_until?: string | null;
                     /** @default null */
                     allowed_models?: string[] | null;
@@ -1920,7 +1940,10 @@ export interface components {
                      * @enum {string|null}
                      */
                     budget_period?: "lifetime" | "monthly" | "term" | null;
-                    /** @default null */
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
                     budget_started_at?: string | null;
                     /** @default null */
                     budget_tokens?: number | null;
@@ -1937,6 +1960,7 @@ export interface components {
                     } | null;
                     /** @default  */
                     contact?: string;
+                    /** Format: date-time */
                     created_at: string;
                     /** @default  */
                     description?: string;
@@ -1979,6 +2003,7 @@ export interface components {
                     tokens_per_minute?: number;
                     /** @default false */
                     tracing_enabled?: boolean;
+                    /** Format: date-time */
                     updated_at: string;
                     /** @default [] */
                     weekly_windows?: {
@@ -1995,6 +2020,7 @@ export interface components {
                 cipher_enabled: boolean;
                 key_check: string | null;
             };
+            /** Format: date-time */
             exported_at: string;
             /** @enum {string} */
             format: "gateway-config-backup";
@@ -2093,6 +2119,7 @@ export interface components {
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
             budget_started_at?: string | null;
             budget_tokens?: number | null;
             /** @default  */
@@ -2143,6 +2170,7 @@ export interface components {
                 checks_enabled?: boolean;
                 failure_threshold?: number;
                 maintenance_note?: string | null;
+                /** Format: date-time */
                 maintenance_until?: string | null;
             };
             input_cost_per_token?: number;
@@ -2528,6 +2556,7 @@ export interface components {
             checks_enabled?: boolean;
             failure_threshold?: number;
             maintenance_note?: string | null;
+            /** Format: date-time */
             maintenance_until?: string | null;
         };
         ModelHealthDetail: {
@@ -2627,33 +2656,33 @@ export interface components {
         };
         RestoreReport: {
             api_keys: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             app_settings: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             fairshare_groups: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             mcp_servers: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             model_endpoints: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             models: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             source_exported_at: string;
             source_gateway_version: string;
             tenants: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             warnings: string[];
@@ -2825,6 +2854,7 @@ export interface components {
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
             budget_started_at?: string | null;
             budget_tokens?: number | null;
         };
@@ -2868,9 +2898,15 @@ export interface components {
             tokens_per_minute: number;
         };
         TenantSchedule: {
-            /** @default null */
+            /**
+             * Format: date-time
+             * @default null
+             */
             active_from?: string | null;
-            /** @default null */
+            /**
+             * Format: date-time
+             * @default null
+             */
             active_until?: string | null;
             timezone?: string;
             /** @default [] */
@@ -2909,6 +2945,7 @@ export interface components {
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
             budget_started_at?: string | null;
             budget_tokens?: number | null;
             description?: string;
@@ -2945,6 +2982,7 @@ export interface components {
                 checks_enabled?: boolean;
                 failure_threshold?: number;
                 maintenance_note?: string | null;
+                /** Format: date-time */
                 maintenance_until?: string | null;
             };
             input_cost_per_token?: number;

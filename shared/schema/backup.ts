@@ -178,7 +178,8 @@ export const BACKUP_ENTITIES = [
   "app_settings",
 ] as const satisfies readonly BackupEntity[];
 
-const countsSchema = z.object({ created: z.number().int(), updated: z.number().int() });
+/** Rows of the file that were not here, and those whose primary key was: they are written, whether or not they differed. */
+const countsSchema = z.object({ inserted: z.number().int(), updated: z.number().int() });
 
 /** POST /backup/restore: what became of the file's entities. Nothing is ever deleted. */
 export const restoreReportSchema = z

@@ -30,7 +30,7 @@ export async function restoreBackup(ctx: VerbContext, input: unknown): Promise<W
   const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
   const warnings = peppersDiffer && data.api_keys.length > 0 ? [PEPPER_WARNING] : [];
   return await write(ctx, async (tx, journal) => {
-    const counts = {} as Record<BackupEntity, { created: number; updated: number }>;
+    const counts = {} as Record<BackupEntity, { inserted: number; updated: number }>;
     for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
     await touchModelsOfEndpoints(tx, journal);
     journal.checkIsDue = true;
@@ -55,7 +55,7 @@ async function restoreEntity(
   journal: Journal,
   entity: BackupEntity,
   data: Backup["data"],
-): Promise<{ created: number; updated: number }> {
+): Promise<{ inserted: number; updated: number }> {
   const { secrets, outdates } = ENTITIES[entity];
   const seal = async (row: BackupRow): Promise<BackupRow> =>
     entity === "app_settings" ? await sealSetting(row, ctx.sealKey) : await sealRow(row, secrets, ctx.sealKey);
@@ -63,7 +63,7 @@ async function restoreEntity(
   const rows = secrets.length === 0 && entity !== "app_settings" ? given : await Promise.all(given.map(seal));
   const merge = async (): ReturnType<typeof mergeRows> => await mergeRows(tx, entity, rows, journal.rev, ctx.now());
   const ids = rows.map((row) => String(row["id"]));
-  const { created, updated, renamed } =
+  const { inserted, updated, renamed } =
     entity === "models" ? await forgettingMoved(tx, ids, ctx.now(), merge) : await merge();
   outdate(
     journal,
@@ -82,7 +82,7 @@ async function restoreEntity(
       journal,
       renamed.map((row) => String(row["model_id"])),
     );
-  return { created, updated };
+  return { inserted, updated };
 }
 
 /** Keys, tenants and groups are outdated all at once in the end; of keys only the copies under their old hashes are named. */
