@@ -8,7 +8,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { BackupEntity } from "../../shared/schema/backup.ts";
 import type { Transaction } from "../db/connect.ts";
 import { isInstant } from "../db/schema/columns.ts";
-import { fieldError } from "../services/parse.ts";
+import { refuse } from "../services/parse.ts";
 import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "./entities.ts";
 
 export const BATCH = 500;
@@ -59,9 +59,12 @@ async function refuseMissingReferences(
       .where(inArray(to, [...batch]));
     for (const row of found) present.add(String(row.value));
   }
-  const at = rows.findIndex((row) => !present.has(String(row[column])));
-  if (at >= 0)
-    throw fieldError(`data.${entity}.${at}.${column}`, `names a ${what} that is neither in the backup nor here`);
+  const message = `names a ${what} that is neither in the backup nor here`;
+  refuse(
+    rows.flatMap((row, at) =>
+      present.has(String(row[column])) ? [] : [{ path: `data.${entity}.${at}.${column}`, message }],
+    ),
+  );
 }
 
 /** Two rows may have exchanged their names: those that get another one give theirs up first. */

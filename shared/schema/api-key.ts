@@ -9,8 +9,8 @@ import {
   descriptionField,
   flag,
   freeText,
-  isStorable,
   oneOf,
+  queryText,
   uuidQuery,
 } from "./common.ts";
 
@@ -40,7 +40,7 @@ export type ListedKey = z.infer<typeof listedKeySchema>;
 export const allKeysFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   disabled: oneOf(["true", "false"]).optional(),
-  q: z.string().refine(isStorable).meta({ description: "Substring of name or key_prefix, in any case" }).optional(),
+  q: queryText.meta({ description: "Substring of name or key_prefix, in any case" }).optional(),
 });
 
 export type ApiKey = z.infer<typeof apiKeySchema>;

@@ -21,7 +21,7 @@ import { mcpServerName } from "./mcp-server.ts";
 import { modelFields } from "./model.ts";
 import { TENANT_STATUSES, weeklyWindow } from "./tenant.ts";
 import { compressionPolicyBody, guardrailsPolicyBody } from "./tenant-policy.ts";
-import { apiBase } from "./upstream.ts";
+import { apiBase, refuseNoUrl } from "./upstream.ts";
 
 export const BACKUP_FORMAT = "gateway-config-backup";
 export const BACKUP_VERSION = 1;
@@ -127,7 +127,7 @@ export const backupEndpointSchema = z.object({
 export const backupMcpServerSchema = z.object({
   id: uuid,
   name: mcpServerName,
-  upstream_url: requiredText(2000),
+  upstream_url: requiredText(2000).superRefine(refuseNoUrl),
   auth_header: storedSecret,
   enabled: flag.default(true),
   ...times,

@@ -9,6 +9,22 @@ import { parseTimestamp } from "../timestamp.ts";
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 const NOT_STORABLE = "must not contain NUL or half a surrogate pair";
 
+const DEPTH_MAX = 64;
+export const NOT_STORABLE_JSON = `must not contain NUL or half a surrogate pair, nor be nested deeper than ${DEPTH_MAX} levels`;
+
+/** True for a JSON value that a database can hold, names and texts within it included, and that is not nested without end. */
+export function isStorableJson(value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEPTH_MAX) return false;
+    if (level.some((item) => typeof item === "string" && !isStorable(item))) return false;
+    const objects = level.filter((item): item is object => typeof item === "object" && item !== null);
+    if (objects.some((item) => Object.keys(item).some((name) => !isStorable(name)))) return false;
+    level = objects.flatMap((item) => Object.values(item) as unknown[]);
+  }
+  return true;
+}
+
 /** Required text of 1..max characters after trimming. */
 export const requiredText = (max: number) =>
   z
@@ -58,6 +74,15 @@ export const timestamp = z
   })
   .meta({ format: "date-time" });
 
+/**
+ * When a rule about several fields of an object can be judged: as soon as these are right, whatever is wrong with the others,
+ * so that a refusal lists every offending field at once (decisions §1.1).
+ */
+export const onceRight =
+  (...fields: readonly string[]) =>
+  ({ issues }: z.core.ParsePayload): boolean =>
+    !issues.some(({ path = [] }) => path.length === 0 || fields.includes(String(path[0])));
+
 /** One of a closed list; the message names them. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(", ")}` });
@@ -93,6 +118,9 @@ function isZone(name: string): boolean {
     return false;
   }
 }
+
+/** A text in a query that is compared with what a store holds. */
+export const queryText = z.string().refine(isStorable, NOT_STORABLE);
 
 /** A UUID in a query, of any version like those in a path (a restored record may have any), lower-cased. */
 export const uuidQuery = z

@@ -8,7 +8,7 @@ import {
   alertsBodySchema,
 } from "../../../shared/schema/settings/alerts.ts";
 import type { VerbContext, Written } from "../context.ts";
-import { dropUndefined, fieldError, parse } from "../parse.ts";
+import { dropUndefined, fieldErrors, parse } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
 import { alertsRecord } from "./alerts-record.ts";
@@ -37,9 +37,8 @@ async function mergedEmail(ctx: VerbContext, body: AlertsBody, before: Email): P
   if (given === null || (given === undefined && before === null)) return null;
   const { smtp_password, clear_smtp_password = false, ...fields } = given ?? {};
   const { smtp_host, from_address, recipients, ...rest } = { ...before, ...dropUndefined(fields) };
-  if (smtp_host === undefined) throw missing("smtp_host");
-  if (from_address === undefined) throw missing("from_address");
-  if (recipients === undefined) throw missing("recipients");
+  if (smtp_host === undefined || from_address === undefined || recipients === undefined)
+    throw missing({ smtp_host, from_address, recipients });
   return {
     smtp_host,
     from_address,
@@ -54,6 +53,8 @@ async function mergedEmail(ctx: VerbContext, body: AlertsBody, before: Email): P
   };
 }
 
-function missing(field: string): Error {
-  return fieldError(`email.${field}`, "is required to send email");
+/** Names those without a value. */
+function missing(fields: Readonly<Record<string, unknown>>): Error {
+  const without = Object.keys(fields).filter((field) => fields[field] === undefined);
+  return fieldErrors(without.map((field) => ({ path: `email.${field}`, message: "is required to send email" })));
 }
