@@ -1874,6 +1874,7 @@ export interface components {
                     api_key?: string | null;
                     boons?: ("vision" | "structured_output" | "compression")[];
                     cache_enabled?: boolean;
+                    /** @description 1 to 2592000 while cache_enabled is true */
                     cache_ttl_secs?: number;
                     /** @enum {string} */
                     capacity_mode?: "static" | "tuned";
@@ -2151,6 +2152,7 @@ export interface components {
             api_key?: string | null;
             boons?: ("vision" | "structured_output" | "compression")[];
             cache_enabled?: boolean;
+            /** @description 1 to 2592000 while cache_enabled is true */
             cache_ttl_secs?: number;
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
@@ -2488,7 +2490,10 @@ export interface components {
         };
         ModelCache: {
             cache_enabled: boolean;
-            /** @default 300 */
+            /**
+             * @description 1 to 2592000 while cache_enabled is true
+             * @default 300
+             */
             cache_ttl_secs?: number;
         };
         ModelCapacity: {
@@ -2963,6 +2968,7 @@ export interface components {
             api_key?: string | null;
             boons?: ("vision" | "structured_output" | "compression")[];
             cache_enabled?: boolean;
+            /** @description 1 to 2592000 while cache_enabled is true */
             cache_ttl_secs?: number;
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";

@@ -18,7 +18,7 @@ import {
   whole,
 } from "./common.ts";
 import { mcpServerName } from "./mcp-server.ts";
-import { modelFields } from "./model.ts";
+import { cacheTtlRule, isCacheTtlRight, modelFields } from "./model.ts";
 import { TENANT_STATUSES, weeklyWindow } from "./tenant.ts";
 import { compressionPolicyBody, guardrailsPolicyBody } from "./tenant-policy.ts";
 import { apiBase, refuseNoUrl } from "./upstream.ts";
@@ -110,7 +110,8 @@ export const backupModelSchema = z
     api_base: apiBase.default(""),
     api_key: storedSecret,
     ...times,
-  });
+  })
+  .refine(isCacheTtlRight, cacheTtlRule);
 
 export const backupEndpointSchema = z.object({
   id: uuid,

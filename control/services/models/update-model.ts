@@ -2,13 +2,19 @@
  * Replaces a model's fields; what is omitted keeps its value, its name never changes (decisions §5.1).
  */
 import { eq } from "drizzle-orm";
-import { GatewayError } from "../../../shared/errors.ts";
-import { type Model, updateModelSchema } from "../../../shared/schema/model.ts";
+import { type ErrorDetail, GatewayError } from "../../../shared/errors.ts";
+import {
+  CACHE_TTL_COMPLAINT,
+  isCacheTtlRight,
+  type Model,
+  type UpdateModel,
+  updateModelSchema,
+} from "../../../shared/schema/model.ts";
 import { type ModelRow, models } from "../../db/schema/models.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { followHealthConfig, forgetHealth } from "../health/health-state.ts";
-import { fieldError, parse, parseId } from "../parse.ts";
+import { parse, parseId, refuse } from "../parse.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
 import { write } from "../write.ts";
 import { fieldsOfUpdate } from "./model-fields.ts";
@@ -24,6 +30,19 @@ function isAskedAnew(before: ModelRow, after: ModelRow): boolean {
   return before.enabled !== after.enabled || before.api_key !== after.api_key;
 }
 
+/** What only the stored row shows to be wrong. */
+function complaintsAbout(
+  body: UpdateModel,
+  before: ModelRow,
+  after: Pick<ModelRow, "cache_enabled" | "cache_ttl_secs">,
+): ErrorDetail[] {
+  const renamed = body.model_name !== undefined && body.model_name !== before.model_name;
+  return [
+    ...(renamed ? [{ path: "model_name", message: "cannot be changed; create another model instead" }] : []),
+    ...(isCacheTtlRight(after) ? [] : [{ path: "cache_ttl_secs", message: CACHE_TTL_COMPLAINT }]),
+  ];
+}
+
 /** The model. Throws 400, 404. */
 export async function updateModel(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
   const modelId = parseId(id);
@@ -31,10 +50,8 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
   await checkUpstreamAddress(ctx, "api_base", body.api_base);
   return await write(ctx, async (tx, journal) => {
     const before = await lockModel(tx, modelId);
-    if (body.model_name !== undefined && body.model_name !== before.row.model_name) {
-      throw fieldError("model_name", "cannot be changed; create another model instead");
-    }
     const fields = await fieldsOfUpdate(ctx, body, before.row);
+    refuse(complaintsAbout(body, before.row, { ...before.row, ...fields }));
     const now = ctx.now();
     const [row] = await tx
       .update(models)
