@@ -2231,11 +2231,11 @@ export interface components {
             cache_hits: number;
             cache_misses: number;
             co2_g: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             /** @description YYYY-MM-DD, empty when not grouped by day */
             day: string;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             energy_cost_usd: number;
             energy_wh: number;
             error_requests: number;
@@ -2387,9 +2387,9 @@ export interface components {
         };
         KeySummary: {
             co2_g: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             energy_cost_usd: number;
             energy_wh: number;
             input_tokens: number;
@@ -2403,7 +2403,7 @@ export interface components {
             total_tokens: number;
         };
         KeyUsage: {
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             input_tokens: number;
             key_id: string;
@@ -2505,7 +2505,7 @@ export interface components {
         };
         ModelCost: {
             co2_g: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             energy_cost_usd: number;
             energy_wh: number;
             /** @description At current prices, for information */
@@ -2645,7 +2645,7 @@ export interface components {
         };
         OverviewSummary: {
             active_tenants: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost: number;
             enabled_models: number;
             has_pricing: boolean;
@@ -2930,7 +2930,7 @@ export interface components {
         };
         TenantUsageBucket: {
             bucket_ms: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             requests: number;
             tenant_id: string;
@@ -3025,7 +3025,7 @@ export interface components {
             timezone?: string;
         };
         UsageBreakdown: {
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             fairshare_group: string;
             gen_tokens_per_sec: number;
@@ -3043,7 +3043,7 @@ export interface components {
         UsageBucket: {
             avg_ttft_ms: number;
             bucket_ms: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             errors: number;
             input_tokens: number;
@@ -3097,7 +3097,7 @@ export interface components {
             days: number;
         };
         UsageTotals: {
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             input_tokens: number;
             key_id?: string;

@@ -86,7 +86,7 @@ export const usageDailyQuerySchema = z.object({
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
 const count = z.number().int();
-const usd = z.number().meta({ description: "USD, rounded to 6 decimals" });
+const usd = z.number().meta({ description: "USD, rounded to 9 decimals" });
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
 const energy = { energy_wh: z.number(), energy_cost_usd: usd, co2_g: z.number() };
 
