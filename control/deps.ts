@@ -7,7 +7,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
-import { GatewayError } from "../shared/errors.ts";
 import { importSealKey } from "../shared/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
@@ -45,6 +44,7 @@ import { pruneUsage } from "./services/usage/compact-usage.ts";
 export interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
+  readonly store: KeyStore;
   /**
    * What the migrated database is held to before anything is served: its encryption key is ours, and settings that were
    * never saved take what the environment says. Throws EncryptionKeyError.
@@ -128,9 +128,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     await checkEncryptionKey(db, sealKey);
     const sealed = await sealLeftovers(context("system"));
     if (Object.keys(sealed).length > 0) log.info({ event: "secrets_sealed", ...sealed });
-    await seedSettings(context("system"), env.seeds).catch((error: unknown) =>
-      log.warn({ event: "settings_not_seeded", reason: error instanceof GatewayError ? error.message : "unknown" }),
-    );
+    const { refused } = await seedSettings(context("system"), env.seeds);
+    for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
   const { syncAtStart, rebuildAtStart } = startSync(context("system"), resync, { cells, own: env.cell }, log);
   const jobs: Job[] = [
@@ -202,7 +201,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   });
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs });
   const end = (): void => ending.abort();
-  return { connection, analytics, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober: health.prober };
+  const { prober } = health;
+  return { connection, analytics, store, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober };
 }
 
 /** Every replica looks for models that are due: they share them by row locks. */

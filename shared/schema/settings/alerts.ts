@@ -7,6 +7,8 @@ import { flag, freeText, requiredText, whole } from "../common.ts";
 import { refuseNoUrl } from "../upstream.ts";
 
 const RECIPIENTS_MAX = 100;
+/** The longest time that repeats of an alert are held back. */
+export const MIN_INTERVAL_SECS_MAX = 86_400;
 
 const emailValue = z.object({
   smtp_host: z.string(),
@@ -54,7 +56,7 @@ export const alertsBodySchema = z
   .object({
     slack_webhook_url: secret.superRefine(refuseNoUrl).nullable().optional(),
     clear_slack_webhook: flag.optional(),
-    min_interval_secs: whole(0, 86_400).optional(),
+    min_interval_secs: whole(0, MIN_INTERVAL_SECS_MAX).optional(),
     email: emailBody.partial().nullable().optional(),
     clear_smtp_password: flag.optional(),
   })

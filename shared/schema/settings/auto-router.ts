@@ -5,6 +5,9 @@ import * as z from "zod";
 import { flag } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 
+/** The longest time that the classifier is waited for. */
+export const CLASSIFIER_TIMEOUT_MS_MAX = 10_000;
+
 /** What is stored and what the cells read. */
 export const autoRouterValueSchema = z.object({
   classifier_enabled: z.boolean().default(false),
@@ -18,7 +21,7 @@ export const autoRouterBodySchema = z
   .object({
     classifier_enabled: flag.optional(),
     classifier_model: clearableName,
-    classifier_timeout_ms: wholeOrKeep(1, 10_000),
+    classifier_timeout_ms: wholeOrKeep(1, CLASSIFIER_TIMEOUT_MS_MAX),
   })
   .meta({ id: "SetAutoRouter" });
 
