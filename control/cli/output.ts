@@ -29,6 +29,11 @@ export function printRecord(record: Row): void {
   write(table);
 }
 
+/** What to know of a write, a line each, beside the output: a script reads the record and nothing else. */
+export function printWarnings(warnings: readonly string[]): void {
+  for (const warning of warnings) process.stderr.write(`warning: ${warning.replaceAll(/\p{Cc}/gu, "\ufffd")}\n`);
+}
+
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

@@ -1690,6 +1690,8 @@ export interface components {
             } | null;
             min_interval_secs: number;
             slack_webhook_set: boolean;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         AlertsTest: {
             results: {
@@ -1753,6 +1755,8 @@ export interface components {
             classifier_enabled: boolean;
             classifier_model: string | null;
             classifier_timeout_ms: number;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         Autotune: {
             /** @default 64 */
@@ -2074,6 +2078,8 @@ export interface components {
             vision_max_images?: number;
             /** @default 30000 */
             vision_timeout_ms?: number;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         BudgetUsage: {
             budget_cost_usd: number | null;
@@ -2359,6 +2365,8 @@ export interface components {
             token_set: boolean;
             url: string;
             user: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         JobschedResolved: {
             api_version: string;
@@ -2437,6 +2445,8 @@ export interface components {
             name: string;
             updated_at: string;
             upstream_url: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         Model: {
             admission_weight: number;
@@ -2487,6 +2497,8 @@ export interface components {
             tool_servers: string[];
             updated_at: string;
             upstream_model: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         ModelCache: {
             cache_enabled: boolean;
@@ -2536,6 +2548,8 @@ export interface components {
             name: string;
             priority: number;
             updated_at: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
             weight: number;
         };
         ModelHealthBulk: {
@@ -2845,6 +2859,8 @@ export interface components {
             tokens_per_minute: number;
             tracing_enabled: boolean;
             updated_at: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
             weekly_windows: {
                 day: number;
                 end_min: number;

@@ -99,6 +99,12 @@ export const budgetPeriod = z.preprocess(
   oneOf(BUDGET_PERIODS).nullable(),
 );
 
+/** In the answer of a write: what an admin should know of it. Absent when there is nothing, and on reads. */
+export const warningsField = z
+  .array(z.string())
+  .optional()
+  .meta({ description: "What to know of this write; absent when there is nothing, and on reads" });
+
 /** The four budget fields of tenants and keys; omitted stays undefined. */
 export const budgetFields = {
   budget_tokens: whole(0).nullable().optional(),

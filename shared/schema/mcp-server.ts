@@ -3,7 +3,7 @@
  * Authorization value is never in a record.
  */
 import * as z from "zod";
-import { flag, requiredText } from "./common.ts";
+import { flag, requiredText, warningsField } from "./common.ts";
 import { refuseNoUrl } from "./upstream.ts";
 
 export const mcpServerSchema = z
@@ -15,6 +15,7 @@ export const mcpServerSchema = z
     enabled: z.boolean(),
     created_at: z.string(),
     updated_at: z.string(),
+    warnings: warningsField,
   })
   .meta({ id: "McpServer" });
 

@@ -12,6 +12,7 @@ import {
   oneOf,
   requiredText,
   timestamp,
+  warningsField,
   whole,
 } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
@@ -146,6 +147,7 @@ export const modelSchema = z
     }),
     created_at: z.string(),
     updated_at: z.string(),
+    warnings: warningsField,
   })
   .meta({ id: "Model" });
 

@@ -14,6 +14,7 @@ import {
   oneOfLowered,
   timestamp,
   timezone,
+  warningsField,
   whole,
 } from "./common.ts";
 
@@ -48,6 +49,7 @@ export const tenantSchema = z
     synthetic: z.boolean(),
     created_at: z.string(),
     updated_at: z.string(),
+    warnings: warningsField,
   })
   .meta({ id: "Tenant" });
 

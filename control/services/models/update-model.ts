@@ -3,6 +3,7 @@
  */
 import { eq } from "drizzle-orm";
 import { type ErrorDetail, GatewayError } from "../../../shared/errors.ts";
+import { originOf } from "../../../shared/origin.ts";
 import {
   CACHE_TTL_COMPLAINT,
   isCacheTtlRight,
@@ -10,12 +11,17 @@ import {
   type UpdateModel,
   updateModelSchema,
 } from "../../../shared/schema/model.ts";
+import type { Transaction } from "../../db/connect.ts";
+import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { type ModelRow, models } from "../../db/schema/models.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { followHealthConfig, forgetHealth } from "../health/health-state.ts";
+import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../kept-secrets.ts";
 import { parse, parseId, refuse } from "../parse.ts";
+import { unhelped } from "../unbuilt.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../warnings.ts";
 import { write } from "../write.ts";
 import { fieldsOfUpdate } from "./model-fields.ts";
 import { lockModel, modelRecord } from "./model-record.ts";
@@ -43,6 +49,21 @@ function complaintsAbout(
   ];
 }
 
+/** Where the model's credential goes from now on that it did not go before. */
+async function secretWarnings(
+  tx: Transaction,
+  body: UpdateModel,
+  before: ModelRow,
+  after: ModelRow,
+): Promise<readonly string[]> {
+  const [from, to] = [originOf(before.api_base), originOf(after.api_base)];
+  const kept = isKept(body.api_key, before.api_key);
+  const own = keptSecretWarnings({ secret: "api_key", address: "api_base", kept }, from, to);
+  if (kept && from === to) return own;
+  const endpoints = await tx.select().from(modelEndpoints).where(eq(modelEndpoints.model_id, after.id));
+  return [...own, ...inheritedKeyWarnings(after, endpoints, { moved: false })];
+}
+
 /** The model. Throws 400, 404. */
 export async function updateModel(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
   const modelId = parseId(id);
@@ -59,11 +80,12 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
       .where(eq(models.id, modelId))
       .returning();
     if (row === undefined) throw new GatewayError("not_found");
+    const warnings = [...(await secretWarnings(tx, body, before.row, row)), ...unhelped(body)];
     journal.audit({
       action: "update_model",
       entityType: "model",
       entityId: modelId,
-      detail: changedFields(before.row, fields, ["api_key"]),
+      detail: { ...changedFields(before.row, fields, ["api_key"]), ...auditedWarnings(warnings) },
     });
     journal.model(row.model_name);
     const moved = isMoved(before.row, row);
@@ -71,6 +93,6 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
     const isConcerned = body.health !== undefined || isAskedAnew(before.row, row);
     if (isConcerned) await followHealthConfig(tx, row, now);
     journal.checkIsDue = moved || isConcerned;
-    return modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus });
+    return withWarnings(modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus }), warnings);
   });
 }

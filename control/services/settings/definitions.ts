@@ -5,7 +5,7 @@ import { type EnergyValue, energyValueSchema } from "../../../shared/energy.ts";
 import { type AlertsValue, alertsValueSchema } from "../../../shared/schema/settings/alerts.ts";
 import { type Assistant, assistantSchema } from "../../../shared/schema/settings/assistant.ts";
 import { type AutoRouterValue, autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
-import { type Boons, boonsSchema } from "../../../shared/schema/settings/boons.ts";
+import { type BoonsValue, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import { type JobschedValue, jobschedValueSchema } from "../../../shared/schema/settings/jobsched.ts";
 import { type RetentionValue, usageRetentionValueSchema } from "../../../shared/schema/settings/usage-retention.ts";
 import type { Setting } from "./setting.ts";
@@ -34,10 +34,10 @@ export const autoRouterSetting: Setting<AutoRouterValue> = {
   sealed: [],
 };
 
-export const boonsSetting: Setting<Boons> = {
+export const boonsSetting: Setting<BoonsValue> = {
   name: "boons",
   action: "set_boon_settings",
-  schema: boonsSchema,
+  schema: boonsValueSchema,
   secrets: [],
   sealed: [],
 };

@@ -1,6 +1,8 @@
 /**
  * Says where alerts go; what is omitted keeps its value, secrets too (decisions §9.4).
  */
+
+import { mailOrigin } from "../../../shared/origin.ts";
 import {
   type Alerts,
   type AlertsBody,
@@ -8,9 +10,11 @@ import {
   alertsBodySchema,
 } from "../../../shared/schema/settings/alerts.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { isKept, keptSecretWarnings } from "../kept-secrets.ts";
 import { dropUndefined, fieldErrors, parse } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
+import { withWarnings } from "../warnings.ts";
 import { alertsRecord } from "./alerts-record.ts";
 import { alertsSetting } from "./definitions.ts";
 import { saveSetting } from "./setting.ts";
@@ -19,15 +23,26 @@ import { saveSetting } from "./setting.ts";
 export async function setAlerts(ctx: VerbContext, input: unknown): Promise<Written<Alerts>> {
   const body = parse(alertsBodySchema, input);
   await checkUpstreamAddress(ctx, "slack_webhook_url", body.slack_webhook_url ?? "");
-  const { record, sync } = await saveSetting(ctx, alertsSetting, async (before) => ({
+  const merge = async (before: AlertsValue): Promise<AlertsValue> => ({
     slack_webhook_url:
       body.clear_slack_webhook === true
         ? null
         : await sealedSecret(ctx, body.slack_webhook_url || null, before.slack_webhook_url),
     min_interval_secs: body.min_interval_secs ?? before.min_interval_secs,
     email: await mergedEmail(ctx, body, before.email),
-  }));
-  return { record: alertsRecord(record), sync };
+  });
+  const { record, warnings, sync } = await saveSetting(ctx, alertsSetting, merge, (before, after) =>
+    passwordWarnings(body, before.email, after.email),
+  );
+  return { record: withWarnings(alertsRecord(record), warnings), sync };
+}
+
+/** The password belongs to the mail server; the webhook's URL is its own address. */
+function passwordWarnings(body: AlertsBody, before: Email, after: Email): readonly string[] {
+  if (before === null || after === null || after.smtp_password === null) return [];
+  const kept = isKept(body.email?.smtp_password || null, before.smtp_password);
+  const fields = { secret: "smtp_password", address: "email.smtp_host, smtp_port or starttls", kept };
+  return keptSecretWarnings(fields, mailOrigin(before), mailOrigin(after));
 }
 
 type Email = AlertsValue["email"];

@@ -2,7 +2,7 @@
  * The classifier of the auto router (decisions §9.2, §25).
  */
 import * as z from "zod";
-import { flag } from "../common.ts";
+import { flag, warningsField } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 
 /** The longest time that the classifier is waited for. */
@@ -32,6 +32,7 @@ export const autoRouterSchema = z
     classifier_timeout_ms: z.number().int(),
     /** Tags of the enabled chat models. */
     available_tags: z.array(z.string()),
+    warnings: warningsField,
   })
   .meta({ id: "AutoRouter" });
 export type AutoRouter = z.infer<typeof autoRouterSchema>;
