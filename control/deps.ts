@@ -16,6 +16,7 @@ import { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
 import type { Api } from "./api/types.ts";
+import { importBackupKey } from "./backup/macs.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
@@ -85,6 +86,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const connection = await connect(env.databaseUrl);
   const { db } = connection;
   const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
+  const backupKey = env.encryptionKey === undefined ? undefined : await importBackupKey(env.encryptionKey);
   const store = new KeyStore(env.redisUrl, env.redisToken);
   const cells = new Cells(env.cells, env.internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
@@ -96,6 +98,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     now: () => new Date(),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,
+    backupKey,
     pepper: env.apiKeyPepper,
     ssrf: env.ssrf,
     resolve: resolveHost,

@@ -118,6 +118,8 @@ describe("an endpoint's credential", () => {
     expect((await put({ api_base: B })).warnings).toEqual([inherited("https://b.example")]);
     expect(await put({ api_key: "own" })).not.toHaveProperty("warnings");
     expect((await put({ api_key: "" })).warnings).toEqual([inherited("https://b.example")]);
+    expect(await put({ enabled: false })).not.toHaveProperty("warnings");
+    expect((await put({ enabled: true })).warnings).toEqual([inherited("https://b.example")]);
   });
 
   it("that is the model's is told of an endpoint that moves, also where the model has no address", async () => {

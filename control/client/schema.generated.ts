@@ -1836,6 +1836,12 @@ export interface components {
                     name: string;
                     weight: number;
                 }[];
+                macs?: {
+                    entity: string;
+                    field: string;
+                    id: string;
+                    mac: string;
+                }[];
                 /** @default [] */
                 mcp_servers?: {
                     /** @default null */

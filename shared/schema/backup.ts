@@ -139,6 +139,18 @@ export const backupSettingSchema = z.object({
   value: z.record(z.string(), z.unknown(), { error: "must be an object" }),
 });
 
+/** That a sealed secret belongs to its entry and to the address beside it (decisions §43.5). */
+export const backupMacSchema = z.object({
+  entity: z.string({ error: "must be a text" }).max(100, "must be at most 100 characters"),
+  /** Primary key of the row. */
+  id: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),
+  /** Of the secret within the row, dotted. */
+  field: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),
+  /** HMAC-SHA-256 in hex. */
+  mac: z.string({ error: "must be a text" }).regex(/^[0-9a-f]{64}$/, "must be 64 hex digits"),
+});
+export type BackupMac = z.infer<typeof backupMacSchema>;
+
 const listOf = <T extends z.ZodType>(row: T) => z.array(row, { error: "must be a list" }).default([]);
 
 export const backupSchema = z
@@ -162,11 +174,13 @@ export const backupSchema = z
       model_endpoints: listOf(backupEndpointSchema),
       mcp_servers: listOf(backupMcpServerSchema),
       app_settings: listOf(backupSettingSchema),
+      /** Absent in files of older versions and of others. */
+      macs: z.array(backupMacSchema, { error: "must be a list" }).optional(),
     }),
   })
   .meta({ id: "Backup" });
 export type Backup = z.infer<typeof backupSchema>;
-export type BackupEntity = keyof Backup["data"];
+export type BackupEntity = Exclude<keyof Backup["data"], "macs">;
 
 /** In the order in which a row may refer to another. */
 export const BACKUP_ENTITIES = [

@@ -8,6 +8,7 @@ import { HOT_SETTINGS } from "../../../shared/records.ts";
 import { BACKUP_ENTITIES, type Backup, type BackupEntity, type RestoreReport } from "../../../shared/schema/backup.ts";
 import { checkAddresses, readBackup } from "../../backup/checks.ts";
 import { type BackupRow, ENTITIES } from "../../backup/entities.ts";
+import { judgeEndpointsOfOthers, judgeSecrets } from "../../backup/judge-secrets.ts";
 import { judgeKeys } from "../../backup/key-check.ts";
 import { batches, mergeRows } from "../../backup/merge.ts";
 import { sealRow, sealSetting, secretsOf } from "../../backup/secrets.ts";
@@ -23,13 +24,17 @@ const PEPPER_WARNING =
 
 /** The report. Throws 400 `backup_format`, `backup_key_*`, `address_blocked`, `validation_failed`; 409 `already_exists`. */
 export async function restoreBackup(ctx: VerbContext, input: unknown): Promise<Written<RestoreReport>> {
-  const { data, ...head } = readBackup(input);
-  const verdict = await judgeKeys(head.encryption, secretsOf(data), ctx.sealKey);
+  const { data: given, ...head } = readBackup(input);
+  const verdict = await judgeKeys(head.encryption, secretsOf(given), ctx.sealKey);
   if (verdict !== "readable") throw new GatewayError(verdict);
-  await checkAddresses(ctx, data);
+  await checkAddresses(ctx, given);
+  const judged = await judgeSecrets(ctx, given);
   const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
-  const warnings = peppersDiffer && data.api_keys.length > 0 ? [PEPPER_WARNING] : [];
+  const pepper = peppersDiffer && given.api_keys.length > 0 ? [PEPPER_WARNING] : [];
   return await write(ctx, async (tx, journal) => {
+    const warnings = [...pepper, ...judged.warnings];
+    const model_endpoints = (await judgeEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
+    const data = { ...judged.data, model_endpoints };
     const counts = {} as Record<BackupEntity, { inserted: number; updated: number }>;
     for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
     await touchModelsOfEndpoints(tx, journal);

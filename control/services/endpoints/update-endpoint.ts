@@ -76,9 +76,9 @@ function secretWarnings(
   const [from, to] = [originOf(before.api_base), originOf(after.api_base)];
   const kept = isKept(given, before.api_key);
   const moved = from !== to;
-  const inherits = moved || (before.api_key !== null && after.api_key === null);
+  const begins = (before.api_key !== null && after.api_key === null) || (!before.enabled && after.enabled);
   return [
     ...keptSecretWarnings({ secret: "api_key", address: "api_base", kept }, from, to),
-    ...(inherits ? inheritedKeyWarnings(model, [after], { moved }) : []),
+    ...(moved || begins ? inheritedKeyWarnings(model, [after], { moved }) : []),
   ];
 }

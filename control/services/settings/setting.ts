@@ -23,6 +23,8 @@ export interface Setting<Value extends object> {
   readonly secrets: readonly string[];
   /** Those of them that are stored sealed. */
   readonly sealed: readonly string[];
+  /** The origin of the address that a sealed field belongs to (shared/origin.ts); `secret`: the field in clear. */
+  originOf?(value: Value, field: string, secret: string): string;
 }
 
 /** A value, and whether it was ever saved. */
