@@ -2263,6 +2263,21 @@ export interface components {
             tenant_id: string;
             total_tokens: number;
         };
+        EndpointHealthCheck: {
+            checked_at: string;
+            endpoint_id: string;
+            /** @description null when the endpoint has been removed */
+            endpoint_name: string | null;
+            http_status: number | null;
+            id: string;
+            latency_ms: number | null;
+            message: string | null;
+            model_id: string;
+            response_excerpt: string | null;
+            status: string;
+            /** @enum {string} */
+            trigger: "manual" | "bulk" | "scheduled";
+        };
         Energy: {
             carbon_g_per_kwh: number;
             enabled: boolean;
@@ -2585,7 +2600,10 @@ export interface components {
             maintenance_until?: string | null;
         };
         ModelHealthDetail: {
+            /** @description Of the model itself, newest first, at most 50 */
             checks: components["schemas"]["ModelHealthCheck"][];
+            /** @description Of its endpoints together, newest first, at most 50 */
+            endpoint_checks: components["schemas"]["EndpointHealthCheck"][];
             summary: components["schemas"]["ModelHealthSummary"];
         };
         ModelHealthSummary: {
