@@ -8,8 +8,8 @@ import {
   budgetFields,
   descriptionField,
   flag,
-  freeText,
   oneOf,
+  optionalName,
   queryText,
   uuidQuery,
 } from "./common.ts";
@@ -47,12 +47,12 @@ export type ApiKey = z.infer<typeof apiKeySchema>;
 
 /** POST /tenants/{id}/keys */
 export const createKeySchema = z
-  .object({ name: freeText(200).default(""), description: descriptionField.default(""), ...budgetFields })
+  .object({ name: optionalName.default(""), description: descriptionField.default(""), ...budgetFields })
   .meta({ id: "CreateApiKey" });
 
 /** PUT /keys/{id}: what is omitted keeps its value, null clears. */
 export const updateKeySchema = z
-  .object({ name: freeText(200).optional(), description: descriptionField.optional(), ...budgetFields })
+  .object({ name: optionalName.optional(), description: descriptionField.optional(), ...budgetFields })
   .meta({ id: "UpdateApiKey" });
 
 /** PUT /keys/{id}/disabled */

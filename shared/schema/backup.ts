@@ -10,7 +10,7 @@ import {
   descriptionField,
   flag,
   freeText,
-  nameField,
+  knownName,
   oneOf,
   requiredText,
   timestamp,
@@ -49,20 +49,20 @@ const storedSecret = z
   .default(null);
 
 export const backupGroupSchema = z.object({
-  name: nameField,
+  name: knownName,
   weight: whole(1, 1_000_000),
   created_at: timestamp,
 });
 
 export const backupTenantSchema = z.object({
   id: uuid,
-  name: nameField,
+  name: knownName,
   description: descriptionField.default(""),
   organization: freeText(200).default(""),
   contact: freeText(320).default(""),
   status: oneOf(TENANT_STATUSES).default("active"),
   timezone: timezone.default("UTC"),
-  fairshare_group: nameField.default("default"),
+  fairshare_group: knownName.default("default"),
   weight: whole(1, 1_000_000).default(100),
   tokens_per_minute: whole(0).default(0),
   max_in_flight: whole(1).nullable().default(null),
@@ -116,7 +116,7 @@ export const backupModelSchema = z
 export const backupEndpointSchema = z.object({
   id: uuid,
   model_id: uuid,
-  name: nameField,
+  name: knownName,
   api_base: apiBase.refine((text) => text !== "", "must not be blank"),
   api_key: storedSecret,
   priority: whole(0).default(100),

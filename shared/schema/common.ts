@@ -42,7 +42,29 @@ export const freeText = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine(isStorable, NOT_STORABLE);
 
-export const nameField = requiredText(200);
+/** The name of something that exists already, as it may have been written by an earlier version. */
+export const knownName = requiredText(200);
+
+/** Controls, line and paragraph separators, and format characters other than the joiners that scripts and emoji need. */
+const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
+const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
+
+/**
+ * What a name must be besides short: one line of characters that can be seen, so that it neither reorders nor breaks what it is
+ * shown in, and written in one way only, so that two that look alike in all but their bytes are the same name.
+ */
+function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): void {
+  const complain = (message: string): void => context.addIssue({ code: "custom", message });
+  if (name === "") return;
+  if (UNSHOWABLE.test(name)) complain("must not contain control characters, line breaks or invisible characters");
+  else if (!VISIBLE.test(name)) complain("must not be blank");
+  else if (name.normalize("NFC") !== name) complain("must be in Unicode normalization form C (composed characters)");
+}
+
+/** A name that is given to something. */
+export const nameField = knownName.superRefine(refuseOddName);
+/** The same where there need not be one. */
+export const optionalName = freeText(200).superRefine(refuseOddName);
 export const descriptionField = freeText(2000);
 
 /** A whole number within bounds, safe integers at most. */
@@ -113,13 +135,13 @@ export const budgetFields = {
   budget_started_at: timestamp.nullable().optional(),
 };
 
-/** An IANA zone name. */
+/** An IANA zone name; an offset, which the runtime would take for one as well, is none. */
 export const timezone = freeText(100).refine(isZone, "must be an IANA time zone name");
 
 function isZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
-    return name !== "";
+    return /^[A-Za-z]/.test(name);
   } catch {
     return false;
   }

@@ -8,6 +8,7 @@ import {
   descriptionField,
   flag,
   freeText,
+  nameField,
   onceRight,
   oneOf,
   requiredText,
@@ -153,7 +154,7 @@ export const modelSchema = z
 
 export type Model = z.infer<typeof modelSchema>;
 
-const modelName = requiredText(200).refine((name) => name !== "auto", "auto is reserved");
+const modelName = nameField.refine((name) => name !== "auto", "auto is reserved");
 const apiKey = headerSecret.nullable();
 const health = z.object(healthFields).partial();
 

@@ -9,6 +9,7 @@ import {
   descriptionField,
   flag,
   freeText,
+  knownName,
   nameField,
   onceRight,
   oneOfLowered,
@@ -69,7 +70,7 @@ export const createTenantSchema = z
     weight: weight.default(100),
     tokens_per_minute: whole(0).default(0),
     max_in_flight: maxInFlight.default(null),
-    fairshare_group: nameField.default("default"),
+    fairshare_group: knownName.default("default"),
     synthetic: flag.default(false),
   })
   .meta({ id: "CreateTenant" });
@@ -100,7 +101,7 @@ export const tenantQuotaSchema = z
   .meta({ id: "TenantQuota" });
 
 /** PATCH /tenants/{id}/group */
-export const tenantGroupSchema = z.object({ fairshare_group: nameField }).meta({ id: "TenantGroup" });
+export const tenantGroupSchema = z.object({ fairshare_group: knownName }).meta({ id: "TenantGroup" });
 
 /** PATCH /tenants/{id}/budget: replaces; omitted caps are null. */
 export const tenantBudgetSchema = z.object(budgetFields).meta({ id: "TenantBudget" });

@@ -67,7 +67,8 @@ export type Jobsched = z.infer<typeof jobschedSchema>;
 export const jobschedResolvedQuerySchema = z.object({
   outcome: oneOf(TICK_OUTCOMES).optional(),
   error: freeText(2000)
-    .transform((text) => text.slice(0, 500))
+    // cut between characters, never within one
+    .transform((text) => [...text].slice(0, 500).join(""))
     .optional(),
 });
 
