@@ -12,8 +12,18 @@ const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.ou
 
 const oneDecimal = (expression: string): string => `round(ifNotFinite(${expression}, 0), 1)`;
 
+/** From here on a number has fewer decimals than any that is shown, and rounding it may pass what a number can hold. */
+const WHOLE_FROM = 1e15;
+
+/** Rounded; a sum that has passed what a number can hold is the largest one, since JSON has no infinity. */
+const rounded = (expression: string, decimals: number): string =>
+  `if(${expression} < ${WHOLE_FROM}, round(${expression}, ${decimals}), least(${expression}, ${Number.MAX_VALUE}))`;
+
 /** An expression in USD, rounded as every read shows it (shared/usd.ts). */
-export const usd = (expression: string): string => `round(${expression}, ${USD_DECIMALS})`;
+export const usd = (expression: string): string => rounded(expression, USD_DECIMALS);
+
+/** An expression in Wh or grams. */
+export const physical = (expression: string): string => rounded(expression, 6);
 
 const USED = `sum(u.input_tokens) AS input_tokens,
   sum(u.output_tokens) AS output_tokens,
@@ -27,9 +37,9 @@ export const TOTALS = `count() AS requests, ${USED}`;
 export const SUM_TOTALS = `sum(u.requests) AS requests, ${USED}`;
 
 /** Energy in Wh, USD and grams. */
-export const ENERGY = `round(sum(u.energy_wh), 6) AS energy_wh,
+export const ENERGY = `${physical("sum(u.energy_wh)")} AS energy_wh,
   ${usd("sum(u.energy_cost_usd)")} AS energy_cost_usd,
-  round(sum(u.co2_g), 6) AS co2_g`;
+  ${physical("sum(u.co2_g)")} AS co2_g`;
 
 export const averageOf = (column: string): string => oneDecimal(`avgIf(u.${column}, ${OK})`);
 export const medianOf = (column: string): string => oneDecimal(`quantileExactIf(0.5)(u.${column}, ${OK})`);

@@ -72,3 +72,15 @@ it("of many requests whose costs binary fractions cannot hold", async () => {
   expect(usdOf(await get("/usage/daily"))).toEqual({ cost_usd: 0.0001, energy_cost_usd: 0 });
   expect(usdOf(await get("/overview/summary"))).toEqual({ cost: 0.0001 });
 });
+
+it("of sums that pass what a number can hold", async () => {
+  const most = { cost_usd: 1.7e308, energy_wh: 1.7e308, energy_cost_usd: 1.7e308, co2_g: 1.7e308 };
+  await ledger.insert([1, 2, 3].map((at) => ledgerRow(Date.now() - 1000 * at, most)));
+  for (const path of ["/usage", "/usage/keys/summary", "/usage/models", "/usage/daily", "/usage/series", "/costs"]) {
+    const [row] = (await get(path)) as Record<string, unknown>[];
+    const figures = Object.entries(row ?? {}).filter(([name]) => /_usd$|_wh$|^co2_g$|_cost$/.test(name));
+    for (const [name, figure] of figures.filter(([name]) => !/^(in|out)put/.test(name)))
+      expect([path, name, figure]).toEqual([path, name, Number.MAX_VALUE]);
+  }
+  expect(await get("/overview/summary")).toMatchObject({ cost: Number.MAX_VALUE });
+});
