@@ -14,7 +14,7 @@ export function actorOf(header: string | undefined): string {
   const actor = decoded(header ?? "").trim();
   if (/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(actor))
     throw fieldError(HEADER, "must not contain control characters or line breaks");
-  return [...actor].slice(0, CHARACTERS_MAX).join("") || DEFAULT;
+  return Array.from(actor).slice(0, CHARACTERS_MAX).join("") || DEFAULT;
 }
 
 function decoded(header: string): string {

@@ -102,7 +102,9 @@ async function judge(path: string, value: unknown, response: Response): Promise<
   const answer = (await response.json()) as { readonly error?: Refusal } & Body;
   const about = `${path} = ${jsonText(value).slice(0, 100)}: ${response.status}`;
   expect([about, response.status < 500]).toEqual([about, true]);
-  const [top = "", last = ""] = [path.split(".")[0], path.split(".").at(-1)];
+  const steps = path.split(".");
+  const [top = ""] = steps;
+  const last = steps.at(-1) ?? "";
   if (response.status !== 200) {
     const { param = null, details = [] } = answer.error ?? {};
     const named = [param, ...details.map((detail) => detail.path)].map((place) => (place ?? "").split(".")[0] ?? "");

@@ -82,9 +82,9 @@ const CASES: readonly Case[] = [
   ["GET", "/audit?limit=x&since_ms=y&until_ms=z", undefined, ["limit", "since_ms", "until_ms"]],
   [
     "GET",
-    "/usage/logs?limit=0&since_ms=-1&status=odd&before_ms=5&model=%00",
+    "/usage/logs?limit=0&since_ms=-1&status=odd&before_ms=5&tenant_id=x",
     undefined,
-    ["since_ms", "model", "status", "limit", "before_request_id"],
+    ["since_ms", "tenant_id", "status", "limit", "before_request_id"],
   ],
   ["GET", "/usage/daily?start_day=2026-02-31&end_day=x&key_id=y", undefined, ["start_day", "end_day", "key_id"]],
 ];

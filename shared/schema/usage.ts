@@ -3,7 +3,7 @@
  */
 import * as z from "zod";
 import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
-import { epochMsQuery as epochMs, onceRight, oneOf, queryText, uuidQuery as uuid } from "./common.ts";
+import { epochMsQuery as epochMs, onceRight, oneOf, uuidQuery as uuid } from "./common.ts";
 
 /** Query fields that every usage read takes. */
 export const usageFilterFields = {
@@ -11,7 +11,7 @@ export const usageFilterFields = {
   until_ms: epochMs.optional(),
   tenant_id: uuid.optional(),
   key_id: uuid.optional(),
-  model: queryText.optional(),
+  model: z.string().optional(),
   include_internal: oneOf(["true", "false"])
     .optional()
     .transform((value) => value === "true"),
@@ -22,7 +22,7 @@ export const usageLogsQuerySchema = z
   .object({
     ...usageFilterFields,
     request_type: oneOf(REQUEST_TYPES).optional(),
-    session_id: queryText.optional(),
+    session_id: z.string().optional(),
     status: oneOf(["success", "error"]).optional(),
     request_id: z
       .string()

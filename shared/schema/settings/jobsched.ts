@@ -68,7 +68,7 @@ export const jobschedResolvedQuerySchema = z.object({
   outcome: oneOf(TICK_OUTCOMES).optional(),
   error: freeText(2000)
     // cut between characters, never within one
-    .transform((text) => [...text].slice(0, 500).join(""))
+    .transform((text) => Array.from(text).slice(0, 500).join(""))
     .optional(),
 });
 
