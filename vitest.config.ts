@@ -45,7 +45,10 @@ export default defineConfig({
         plugins: [
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
-            miniflare: { outboundService: withRuntimeMemory(storeSink) },
+            miniflare: {
+              bindings: { GATEWAY_REDIS_URL: "http://store.test" },
+              outboundService: withRuntimeMemory(storeSink),
+            },
           }),
         ],
         test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000 },

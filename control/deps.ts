@@ -7,7 +7,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
-import { GatewayError } from "../shared/errors.ts";
 import { deriveInternalToken } from "../shared/internal-token.ts";
 import { importSealKey } from "../shared/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
@@ -17,6 +16,7 @@ import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
 import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
+import { importBackupKey } from "./backup/macs.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
@@ -46,6 +46,7 @@ import { pruneUsage } from "./services/usage/compact-usage.ts";
 export interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
+  readonly store: KeyStore;
   /**
    * What the migrated database is held to before anything is served: its encryption key is ours, and settings that were
    * never saved take what the environment says. Throws EncryptionKeyError.
@@ -88,6 +89,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const connection = await connect(env.databaseUrl);
   const { db } = connection;
   const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
+  const backupKey = env.encryptionKey === undefined ? undefined : await importBackupKey(env.encryptionKey);
   const store = new KeyStore(env.redisUrl, env.redisToken);
   const internalToken = env.internalToken ?? (await deriveInternalToken(env.adminToken));
   const cells = new Cells(env.cells, internalToken);
@@ -100,6 +102,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     now: () => new Date(),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,
+    backupKey,
     pepper: env.apiKeyPepper,
     ssrf: env.ssrf,
     resolve: resolveHost,
@@ -134,9 +137,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     const sealedNow = Object.keys(sealed).length > 0;
     if (sealedNow) log.info({ event: "secrets_sealed", ...sealed });
     if (sealKey !== undefined) await forgetPlaintext(connection, sealedNow, log);
-    await seedSettings(context("system"), env.seeds).catch((error: unknown) =>
-      log.warn({ event: "settings_not_seeded", reason: error instanceof GatewayError ? error.message : "unknown" }),
-    );
+    const { refused } = await seedSettings(context("system"), env.seeds);
+    for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
   const { syncAtStart, rebuildAtStart } = startSync(context("system"), resync, { cells, own: env.cell }, log);
   const jobs: Job[] = [
@@ -212,7 +214,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   });
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs, refusals });
   const end = (): void => ending.abort();
-  return { connection, analytics, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober: health.prober };
+  const { prober } = health;
+  return { connection, analytics, store, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober };
 }
 
 /** Every replica looks for models that are due: they share them by row locks. */

@@ -51,6 +51,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
     await stopJobs();
     await stopLeases();
     await deps.analytics.close();
+    deps.store.close();
     await deps.connection.close();
     process.exit(0);
   };

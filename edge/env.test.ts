@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { EnvError, parseEnv } from "./env.ts";
+import { EnvError, parseEnv as parseBindings } from "./env.ts";
+
+const STORE = { GATEWAY_REDIS_URL: "https://store.example" };
+const parseEnv = (bindings: object) => parseBindings({ ...STORE, ...bindings });
 
 describe("the Worker's configuration", () => {
   it("has the defaults of the specification", () => {
@@ -23,6 +26,19 @@ describe("the Worker's configuration", () => {
       internalBaseUrl: "http://127.0.0.1:9180",
       ssrf: { blockPrivate: false, allowedCidrs: [] },
     });
+  });
+
+  it("says that it needs the REST endpoint of a key-value store", () => {
+    for (const bindings of [{}, { GATEWAY_REDIS_URL: " " }, { GATEWAY_REDIS_URL: "redis://127.0.0.1:6379" }])
+      expect(() => parseBindings(bindings)).toThrow(
+        /^GATEWAY_REDIS_URL must be set to the http or https URL of a REST endpoint: a Worker cannot speak the Redis protocol$/,
+      );
+    expect(parseBindings(STORE).redis).toEqual({ url: "https://store.example", token: "" });
+  });
+
+  it.each(["1e3", "0x10", "+5", "5.0"])("reads numbers in decimal digits, and not %j", (value) => {
+    expect(() => parseEnv({ GATEWAY_MAX_BODY_BYTES: value })).toThrow("GATEWAY_MAX_BODY_BYTES");
+    expect(parseEnv({ GATEWAY_MAX_BODY_BYTES: " 5 " }).maxBodyBytes).toBe(5);
   });
 
   it.each([

@@ -12,6 +12,7 @@ import {
   envEncryptionKey,
   envFlag,
   envOptionalWebUrl,
+  envRestStoreUrl,
   envSecret,
   envText,
   envWebUrl,
@@ -69,7 +70,7 @@ const passthroughPaths = envText("").transform((text, context) => {
 const schema = z.object({
   GATEWAY_CELL: envText("local").pipe(envCellName),
   GATEWAY_CELLS: envCells,
-  GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
+  GATEWAY_REDIS_URL: envRestStoreUrl,
   GATEWAY_REDIS_TOKEN: envText(""),
   GATEWAY_OTEL_ENDPOINT: envOptionalWebUrl,
   GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),

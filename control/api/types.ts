@@ -39,7 +39,11 @@ export interface ApiDeps {
 }
 
 export interface ApiTypes {
-  Variables: { ctx: VerbContext };
+  Variables: {
+    ctx: VerbContext;
+    /** The route is a POST whose fields are all optional: it may come without a body. */
+    bodyIsOptional: boolean;
+  };
 }
 
 export type Api = OpenAPIHono<ApiTypes>;

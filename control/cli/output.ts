@@ -31,6 +31,11 @@ export function printRecord(record: Row): void {
   write(table);
 }
 
+/** What to know of a write, a line each, beside the output: a script reads the record and nothing else. */
+export function printWarnings(warnings: readonly string[]): void {
+  for (const warning of warnings) process.stderr.write(`warning: ${terminalText(warning)}\n`);
+}
+
 /** Any value as JSON, indented. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { terminalText } from "../../shared/printable.ts";
 import { type GatewayClient, gatewayClient } from "../client/client.ts";
-import { printJson, printRecord, printTable } from "./output.ts";
+import { printJson, printRecord, printTable, printWarnings } from "./output.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:9180";
 
@@ -72,10 +72,17 @@ export class Session {
     else this.list(rows, columns);
   }
 
-  /** Shows one record. */
+  /** Shows one record, and its warnings to a person. */
   record(value: object): void {
-    if (this.#json) printJson(value);
-    else printRecord(value as Readonly<Record<string, unknown>>);
+    if (this.#json) {
+      printJson(value);
+      return;
+    }
+    const { warnings, ...fields } = value as Readonly<Record<string, unknown>> & {
+      readonly warnings?: readonly string[];
+    };
+    printRecord(fields);
+    printWarnings(warnings ?? []);
   }
 
   /** Says what was done, to a person only. */

@@ -10,6 +10,7 @@ import { AnalyticsStore } from "../../control/analytics/store.ts";
 import { createApp } from "../../control/api/app.ts";
 import { AuthRefusals } from "../../control/api/auth-refusals.ts";
 import type { Api } from "../../control/api/types.ts";
+import { importBackupKey } from "../../control/backup/macs.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
 import { composeHealth } from "../../control/health/compose.ts";
@@ -101,12 +102,14 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const publisher = new OutboxPublisher(connection.db, store, cells, log);
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
   const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);
+  const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey);
   const context = (actor: string): VerbContext => ({
     db: connection.db,
     actor,
     now: options.now ?? (() => new Date()),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,
+    backupKey,
     pepper: options.pepper,
     ssrf: options.ssrf ?? { blockPrivate: false, allowedCidrs: [] },
     resolve: options.resolve ?? (async () => []),

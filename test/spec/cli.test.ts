@@ -102,7 +102,7 @@ describe("the command line", () => {
     const checked = await gateway(["models", "check", name]);
     expect(checked).toMatchObject({ code: 1, err: `model '${name}' is not well: no answer: connect failed\n` });
     expect(checked.out).toMatch(
-      /^checked_at +trigger +status +http_status +latency_ms +message\n\S+ +manual +unhealthy/,
+      /^checked_at +endpoint +trigger +status +http_status +latency_ms +message\n\S+ +- +manual +unhealthy/,
     );
     expect(await json("models", "health", name)).toMatchObject({
       summary: { model_name: name, consecutive_failures: 1 },

@@ -3,8 +3,8 @@
  * what there is when nothing was saved.
  */
 import * as z from "zod";
-import { parseUpstreamUrl } from "../../ssrf.ts";
 import { freeText, whole } from "../common.ts";
+import { refuseNoUrl } from "../upstream.ts";
 
 /** A whole number where 0 keeps the stored value: 0 becomes undefined. */
 export const wholeOrKeep = (min: number, max?: number) => {
@@ -26,7 +26,4 @@ export const clearableName = freeText(300)
 /** The address of a part of the operator's own infrastructure, or "" (decisions §43.5: only what is always blocked is refused). */
 export const infrastructureUrl = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
-  .superRefine((text, context) => {
-    const url = text === "" ? null : parseUpstreamUrl(text);
-    if (typeof url === "string") context.addIssue({ code: "custom", message: url });
-  });
+  .superRefine(refuseNoUrl);
