@@ -4,10 +4,10 @@
  */
 import type { ModelRecord } from "../../shared/records.ts";
 import { clientHeaders } from "../domain/forward-headers.ts";
-import { type Billed, clientStatus } from "../domain/outcome.ts";
+import { type Answered, type Billed, clientStatus } from "../domain/outcome.ts";
 import { isWholeStream } from "../domain/stream-end.ts";
 import { countOutcome } from "../domain/upstream-outcomes.ts";
-import { type ReportedUsage, UsageScan } from "../domain/usage-scan.ts";
+import { UsageScan } from "../domain/usage-scan.ts";
 import type { Forwarded } from "./attempt.ts";
 import { Capture } from "./capture.ts";
 import type { Call } from "./context.ts";
@@ -24,8 +24,8 @@ import { tellBroken } from "./upstream-alerts.ts";
 export interface Relayed {
   readonly model: ModelRecord;
   readonly forwarded: Forwarded;
-  /** What a 2xx is billed, by the usage that it reports. */
-  readonly bill: (reported: ReportedUsage | null) => Billed;
+  /** What a 2xx is billed, by what came of it. */
+  readonly bill: (answered: Answered) => Billed;
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
   readonly miss: CacheMiss | null;
@@ -44,7 +44,7 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     ...gatewayHeaders(call),
     ...(events ? STREAM_HEADERS : {}),
   };
-  const scan = new UsageScan();
+  const scan = new UsageScan({ content: call.route.billedBy === "tokens" });
   const capture = miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES) : null;
   let firstByteMs: number | null = null;
 
@@ -65,7 +65,7 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
       settler.end({ statusCode, ttftMs });
       return;
     }
-    const billed = relayed.bill(scan.usage());
+    const billed = relayed.bill({ usage: scan.usage(), complete: end === "complete" });
     settler.end({ statusCode, billed, ttftMs });
     const captured = end === "complete" ? capture?.take() : null;
     if (miss !== null && captured && (!events || isWholeStream(captured))) {
