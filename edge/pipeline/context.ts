@@ -18,6 +18,7 @@ import type { Trace } from "../domain/trace.ts";
 import type { TraceContext } from "../domain/trace-context.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { KnownTerms, Ports, UpstreamBody } from "../ports.ts";
+import type { AnswerRoom } from "./answer-room.ts";
 import type { FirstLook } from "./first-look.ts";
 
 /** What of the configuration the pipeline needs. */
@@ -26,6 +27,8 @@ export interface PipelineConfig {
   readonly maxBodyBytes: number;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
+  /** A client that takes nothing of an answer for so long is cut off; 0: never. */
+  readonly stalledReaderMs: number;
   readonly sessionIdDerivation: boolean;
   /** The paths besides the documented ones that are forwarded; null: every one that is no account's (decisions §43.1). */
   readonly passthroughPaths: ReadonlySet<string> | null;
@@ -41,6 +44,8 @@ export interface IsolateMemory {
   readonly addresses: Map<string, boolean>;
   /** Room for large request bodies (body-room.ts); what it answers gives the room back. */
   readonly bodyRoom: { take(bytes: number, client: AbortSignal): Promise<() => void> };
+  /** Room for answers that have to be held. */
+  readonly answerRoom: AnswerRoom;
   /** Endpoints that failed lately. */
   readonly endpoints: EndpointMemory;
 }
@@ -141,6 +146,8 @@ export interface Call {
     mcpServer: string | null;
     /** What the call failed with, as it was thrown; null while it has not. */
     failure: unknown;
+    /** The client took nothing of its answer, and was cut off. */
+    readerStalled: boolean;
     /** Its end has been told (tell-end.ts). */
     told: boolean;
   };

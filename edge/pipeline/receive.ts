@@ -52,6 +52,7 @@ export function receive(received: Received): Call {
       upstreamOutcomes: {},
       mcpServer: null,
       failure: null,
+      readerStalled: false,
       told: false,
     },
   };
