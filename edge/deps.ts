@@ -134,7 +134,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const memory = {
       usageOptionRefused: new Map(),
       addresses: new Map(),
-      bodyRoom: new BodyRoom(),
+      bodyRoom: new BodyRoom(clock),
       answerRoom: new AnswerRoom(),
       endpoints: new EndpointMemory(),
     };

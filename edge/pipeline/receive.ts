@@ -50,6 +50,7 @@ export function receive(received: Received): Call {
       endpoint: "",
       level: undefined,
       upstreamOutcomes: {},
+      unread: null,
       mcpServer: null,
       failure: null,
       readerStalled: false,

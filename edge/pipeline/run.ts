@@ -15,7 +15,7 @@ import { answerEarly } from "./linger.ts";
 import { parseCall, parseOther } from "./parse-call.ts";
 import { prepare } from "./prepare.ts";
 import { type Received, receive } from "./receive.ts";
-import { cleanUpAfter, refuse } from "./refuse.ts";
+import { answerFor } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath, resolveModel } from "./resolve-model.ts";
 import { lookupResponse } from "./response-cache.ts";
@@ -53,13 +53,7 @@ export async function runOther(received: Received): Promise<Response> {
 
 async function answer(received: Received, find: (call: Call) => Promise<Wanted>): Promise<Response> {
   const call = receive(received);
-  try {
-    return await steps(call, find);
-  } catch (error) {
-    return await refuse(call, error);
-  } finally {
-    cleanUpAfter(call);
-  }
+  return await answerFor(call, async () => await steps(call, find));
 }
 
 async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise<Response> {

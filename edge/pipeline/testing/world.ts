@@ -89,6 +89,7 @@ export class World {
   upstreamBaseUrl = "http://upstream.test";
   passthroughPaths: ReadonlySet<string> | null = null;
   upstreamTimeoutMs = 300_000;
+  maxBodyBytes = 1024;
   stalledReaderMs = 60_000;
   ssrf: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
   open: (stored: string) => Promise<string> = async (stored) => `opened ${stored}`;
@@ -99,7 +100,7 @@ export class World {
   memory = {
     usageOptionRefused: new Map<string, number>(),
     addresses: new Map<string, boolean>(),
-    bodyRoom: new BodyRoom(),
+    bodyRoom: new BodyRoom(() => this.nowMs),
     answerRoom: new AnswerRoom(),
     endpoints: new EndpointMemory(),
   };
@@ -148,7 +149,7 @@ export class World {
       memory: this.memory,
       config: {
         apiKeyPepper: undefined,
-        maxBodyBytes: 1024,
+        maxBodyBytes: this.maxBodyBytes,
         upstreamBaseUrl: this.upstreamBaseUrl,
         upstreamTimeoutMs: this.upstreamTimeoutMs,
         stalledReaderMs: this.stalledReaderMs,
