@@ -10,6 +10,7 @@ describe("the Worker's configuration", () => {
       cell: "local",
       upstreamBaseUrl: "http://127.0.0.1:8081",
       upstreamTimeoutMs: 300_000,
+      stalledReaderMs: 60_000,
       globalMaxInFlight: 256,
       maxBodyBytes: 33_554_432,
       ledgerShards: 1,
@@ -51,6 +52,10 @@ describe("the Worker's configuration", () => {
     expect(parseEnv({ GATEWAY_FAIRSHARE_ALGORITHM: value }).fairshareAlgorithm).toBe(expected);
   });
 
+  it("lets a reader stall for as long as it likes when told so", () => {
+    expect(parseEnv({ GATEWAY_STALLED_READER_SECS: "0" }).stalledReaderMs).toBe(0);
+  });
+
   it.each(["0", "FALSE", "no", "off"])("reads %j as off", (value) => {
     expect(parseEnv({ GATEWAY_SESSION_ID_DERIVATION: value }).sessionIdDerivation).toBe(false);
   });
@@ -73,6 +78,8 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_CLICKHOUSE_DB", "a b"],
     ["GATEWAY_ENCRYPTION_KEY", "secret-that-is-no-key"],
     ["GATEWAY_UPSTREAM_TIMEOUT_SECS", "0"],
+    ["GATEWAY_STALLED_READER_SECS", "-1"],
+    ["GATEWAY_STALLED_READER_SECS", "86401"],
     ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "1.5"],
     ["GATEWAY_MAX_BODY_BYTES", "big"],
     ["GATEWAY_LEDGER_SHARDS", "-1"],

@@ -34,6 +34,9 @@ export interface Bindings {
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
 
+/** A day. Timers of the runtime do not reach much further than 24 of them. */
+const STALLED_READER_MAX_SECS = 86_400;
+
 const algorithm = z
   .string()
   .transform((value, context) => {
@@ -83,6 +86,10 @@ const schema = z.object({
   GATEWAY_ADMIN_TOKEN: envSecret,
   GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
   GATEWAY_UPSTREAM_TIMEOUT_SECS: envWhole(300),
+  GATEWAY_STALLED_READER_SECS: envWhole(60, 0).refine(
+    (secs) => secs <= STALLED_READER_MAX_SECS,
+    `must be at most ${STALLED_READER_MAX_SECS}`,
+  ),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
   // a ledger without a single segment to itself could keep nothing
@@ -118,6 +125,8 @@ export interface Env {
   readonly adminToken: string | undefined;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
+  /** How long a client may take nothing of an answer that is there for it; 0: for as long as it likes. */
+  readonly stalledReaderMs: number;
   readonly globalMaxInFlight: number;
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
@@ -175,6 +184,7 @@ export function parseEnv(bindings: object): Env {
     adminToken: value.GATEWAY_ADMIN_TOKEN,
     upstreamBaseUrl: value.GATEWAY_UPSTREAM_BASE_URL,
     upstreamTimeoutMs: value.GATEWAY_UPSTREAM_TIMEOUT_SECS * 1000,
+    stalledReaderMs: value.GATEWAY_STALLED_READER_SECS * 1000,
     globalMaxInFlight: value.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,

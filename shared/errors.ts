@@ -47,6 +47,7 @@ export const ERROR_TABLE = {
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
+  request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   internal_error: { status: 500, message: "internal error" },

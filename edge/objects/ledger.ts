@@ -27,7 +27,7 @@ import {
   shippingBackoffMs,
   wasApplied,
 } from "../domain/custody/ledger-log.ts";
-import { requestIdOf, spanLine, toLine } from "../domain/custody/row-line.ts";
+import { knownLine, requestIdOf, spanLine, toLine } from "../domain/custody/row-line.ts";
 import { ASIDE_RETRY_MS } from "../domain/custody/send-plan.ts";
 import type { SpanRecord } from "../domain/trace.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
@@ -202,7 +202,7 @@ export class Ledger extends DurableObject<Bindings> {
     return this.ctx.storage.transactionSync(() => {
       const rows = this.#aside.release(Date.now() - ASIDE_RETRY_MS);
       if (rows.length === 0) return false;
-      const lines = rows.map(({ line, bytes }) => ({ json: line, bytes }));
+      const lines = rows.map(({ line, bytes }) => knownLine(line, bytes));
       this.#take(appendLines(this.#index, lines, true, this.#limits));
       for (const { requestId } of rows) this.#orphans.add(requestId);
       return true;

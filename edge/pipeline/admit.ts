@@ -106,15 +106,13 @@ function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Omit<
 }
 
 /**
- * Asks the Cell. Until its answer is here nobody knows whether it holds a place for the request. The answer outlives the
- * client: a grant in it counts as used at once, and is told otherwise only by whoever gets to see it.
+ * Asks the Cell. Until its answer is here nobody knows whether it holds a place for the request. The answer is waited for,
+ * also when the client leaves: a grant in it counts as used at once, and is told otherwise only by whoever gets to see it.
  */
 async function askCell(call: Call, ask: Ask): Promise<Admitted<PermitHandle>> {
   const before = call.facts.placeUnknown;
   call.facts.placeUnknown = true;
-  const answer = call.ports.admission.admit(ask);
-  call.waitUntil(answer.catch(() => undefined));
-  const admitted = await answer;
+  const admitted = await call.ports.admission.admit(ask);
   call.facts.placeUnknown = before;
   return admitted;
 }

@@ -13,7 +13,7 @@ import { forward } from "./forward.ts";
 import { parseDetail, parseProbe } from "./parse-call.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
-import { cleanUpAfter, refuse } from "./refuse.ts";
+import { answerFor } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath, resolveModel } from "./resolve-model.ts";
 import { gatewayHeaders } from "./response-headers.ts";
@@ -41,15 +41,11 @@ export async function describeModel(received: Received): Promise<Response> {
 
 async function answer(received: Received, work: (call: Call) => Promise<Response>): Promise<Response> {
   const call = receive(received);
-  try {
+  return await answerFor(call, async () => {
     await authenticateNow(call);
     checkPath(call);
     return await work(call);
-  } catch (error) {
-    return await refuse(call, error);
-  } finally {
-    cleanUpAfter(call);
-  }
+  });
 }
 
 async function listing(call: Call): Promise<Response> {
