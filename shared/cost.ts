@@ -1,10 +1,14 @@
 /**
  * What a request costs (decisions §23.3): one formula per modality. Prices come as USD with fractions that binary numbers
  * cannot hold; inside, everything is integers of one pico-USD, so that a price times a count is exact and a sum does not
- * depend on its order. Nothing recomputes a cost later: the result is frozen in the usage row.
+ * depend on its order. Nothing recomputes a cost later: the result is frozen in the usage row. Prices and counts of any size
+ * give a cost, never NaN or Infinity.
  */
 
 const PICO_PER_USD = 1e12;
+
+/** A cost stops here: 2^53 - 1 nano-USD, the most that a budget counts (decisions §43.1). */
+export const MAX_COST_USD = Number.MAX_SAFE_INTEGER / 1e9;
 
 /** Prices of a model in USD: per token in and out, per image, per input character. */
 export interface Prices {
@@ -22,7 +26,10 @@ export type Measure =
   | { readonly kind: "characters"; readonly count: number }
   | { readonly kind: "free" };
 
-/** Cost in USD, exact to the pico-USD. Counts are integers of at least 0; `images` counts as at least one. */
+/**
+ * Cost in USD, exact to the pico-USD, at most {@link MAX_COST_USD}. Counts are integers of at least 0; `images` counts as at
+ * least one.
+ */
 export function costUsd(
   prices: Prices,
   measure: Measure,
@@ -49,11 +56,12 @@ function sum(...items: readonly (readonly [count: number, priceUsd: number])[]):
   let pico = 0;
   for (const [count, priceUsd] of items) pico += count * picoOf(priceUsd);
   if (Number.isSafeInteger(pico)) return pico / PICO_PER_USD;
+  if (pico >= MAX_COST_USD * PICO_PER_USD) return MAX_COST_USD;
   return (
     Number(items.reduce((all, [count, priceUsd]) => all + BigInt(count) * BigInt(picoOf(priceUsd)), 0n)) / PICO_PER_USD
   );
 }
 
 function picoOf(priceUsd: number): number {
-  return Math.round(priceUsd * PICO_PER_USD);
+  return Math.min(Math.round(priceUsd * PICO_PER_USD), Number.MAX_VALUE);
 }
