@@ -45,6 +45,17 @@ describe("alerts by way of the Ledger", () => {
     ]);
   });
 
+  it("are held back by no clock that is set back", async () => {
+    const { alerts, world } = alertsOf(0);
+    alerts.raise(down);
+    world.nowMs -= QUIET_MS - 1;
+    alerts.raise(down);
+    world.nowMs -= 31_536_000_000;
+    alerts.raise(down);
+    await Promise.all(world.pending);
+    expect(world.arrived.flat().map(({ id }) => id)).toEqual(["id-0", "id-1"]);
+  });
+
   it("try a second time under the same id, then leave a line in the log and disturb nobody", async () => {
     const { alerts, world } = alertsOf(1);
     alerts.raise(down);
