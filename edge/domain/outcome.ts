@@ -4,6 +4,7 @@
  */
 import { costUsd, type Measure } from "../../shared/cost.ts";
 import type { ModelRecord } from "../../shared/records.ts";
+import { saturated } from "./budget/amounts.ts";
 import type { TokenEstimate } from "./token-estimate.ts";
 import type { ReportedUsage } from "./usage-scan.ts";
 
@@ -25,6 +26,11 @@ export function bill(
   const inputTokens = reported === null ? estimate.inputTokens : (reported.inputTokens ?? estimate.inputTokens);
   const outputTokens = reported === null ? estimate.outputTokens : (reported.outputTokens ?? 0);
   return { inputTokens, outputTokens, costUsd: costUsd(model.prices, measure, { inputTokens, outputTokens }) };
+}
+
+/** The tokens of both parts, at most the largest amount (decisions §43.1): an upstream may report any number. */
+export function totalTokens({ inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">): number {
+  return saturated(inputTokens + outputTokens);
 }
 
 /** What the client gets for an upstream status: 2xx and 4xx as they are, the rest 502 (decisions §22.6). */

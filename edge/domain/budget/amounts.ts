@@ -2,6 +2,8 @@
  * What one lease or reservation takes from every limit at once (decisions §19.1). Three dimensions travel together, so
  * that a decision over all limits is one comparison. Money is integer nano-USD, tokens are integers; only the level of
  * a bucket may be fractional.
+ * Invariant: every amount is an integer from 0 to {@link MAX_AMOUNT}; sums and products stop there (decisions §43.1), so no
+ * arithmetic here makes NaN, Infinity or a number that loses its last digits out of amounts.
  */
 
 export interface Amounts {
@@ -20,11 +22,30 @@ export interface Actual {
 
 export const NOTHING: Amounts = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
 
+/** The largest amount of tokens or nano-USD: 2^53 - 1 (decisions §43.1). */
+export const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
+
+/** {@link MAX_AMOUNT} of everything. */
+export const EVERYTHING: Amounts = { bucketTokens: MAX_AMOUNT, termTokens: MAX_AMOUNT, nanoUsd: MAX_AMOUNT };
+
 const NANO_PER_USD = 1_000_000_000;
 
-/** USD to integer nano-USD, rounded to the nearest. */
+/** Whether a value is an amount: an integer from 0 to {@link MAX_AMOUNT}. */
+export function isAmount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/**
+ * A number as an amount: what is larger than {@link MAX_AMOUNT} stops there. What is no amount for another reason (NaN,
+ * negative, a fraction) stays what it is, for whoever takes amounts to refuse it.
+ */
+export function saturated(value: number): number {
+  return Math.min(value, MAX_AMOUNT);
+}
+
+/** USD to integer nano-USD, rounded to the nearest, {@link saturated}. */
 export function nanoUsdOf(usd: number): number {
-  return Math.round(usd * NANO_PER_USD);
+  return saturated(Math.round(usd * NANO_PER_USD));
 }
 
 /** Nano-USD to USD. */
@@ -40,12 +61,29 @@ function zip(a: Amounts, b: Amounts, combine: (x: number, y: number) => number):
   };
 }
 
+/** The sum, {@link saturated}. What must come back to the last token must not be summed so: see {@link isExact}. */
 export function plus(a: Amounts, b: Amounts): Amounts {
-  return zip(a, b, (x, y) => x + y);
+  return zip(a, b, (x, y) => saturated(x + y));
 }
 
+/** The sum of what two requests used, {@link saturated}. */
+export function plusUsed(a: Actual, b: Actual): Actual {
+  return { tokens: saturated(a.tokens + b.tokens), nanoUsd: saturated(a.nanoUsd + b.nanoUsd) };
+}
+
+/** What was used beyond what is known already; never negative. */
+export function beyondUsed(used: Actual, known: Actual): Actual {
+  return { tokens: Math.max(0, used.tokens - known.tokens), nanoUsd: Math.max(0, used.nanoUsd - known.nanoUsd) };
+}
+
+/** What is left of `a` without `b`; never negative when `a` covers `b`. */
 export function minus(a: Amounts, b: Amounts): Amounts {
   return zip(a, b, (x, y) => x - y);
+}
+
+/** Whether the sum of two amounts is exact, because it is an amount itself. */
+export function isExact(a: number, b: number): boolean {
+  return a + b <= MAX_AMOUNT;
 }
 
 export function smaller(a: Amounts, b: Amounts): Amounts {
@@ -56,12 +94,12 @@ export function larger(a: Amounts, b: Amounts): Amounts {
   return zip(a, b, Math.max);
 }
 
-/** Every dimension times `factor`, rounded down. */
+/** Every dimension times `factor`, rounded down, {@link saturated}. */
 export function times(a: Amounts, factor: number): Amounts {
   return {
-    bucketTokens: Math.floor(a.bucketTokens * factor),
-    termTokens: Math.floor(a.termTokens * factor),
-    nanoUsd: Math.floor(a.nanoUsd * factor),
+    bucketTokens: saturated(Math.floor(a.bucketTokens * factor)),
+    termTokens: saturated(Math.floor(a.termTokens * factor)),
+    nanoUsd: saturated(Math.floor(a.nanoUsd * factor)),
   };
 }
 
