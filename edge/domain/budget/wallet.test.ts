@@ -210,6 +210,23 @@ describe("a wallet", () => {
   });
 });
 
+describe("the authority, while the ledger is asked about a cell that fell silent", () => {
+  it.each([
+    ["forgets what it held when it stays silent", false, 0],
+    ["keeps what it holds when it is heard of meanwhile", true, 60],
+  ])("%s", (_name, speaks, reserved) => {
+    const world = new World(1);
+    const limits = limitsWith({ tenantTokens: 100 });
+    ask(world, { tenantTokens: 100 }, 60);
+    // Its reports are under way for a long time.
+    for (let second = 0; second < 60; second += 1) world.advance(1_000);
+    expect(world.core.awaitsLedger(world.coreMs)).toHaveLength(1);
+    if (speaks) world.deliver(world.nextCall());
+    world.core.ledgerSettled();
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(reserved);
+  });
+});
+
 describe("the authority after a crash", () => {
   it("sleeps while it knows nobody to ask the ledger about, and asks once it hears of somebody", () => {
     const world = new World(2);
