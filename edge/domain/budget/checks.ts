@@ -72,10 +72,12 @@ const PERIODS: ReadonlySet<unknown> = new Set(["lifetime", "monthly", "term"]);
 
 type Unknown = Readonly<Record<string, unknown>>;
 
+/** Whether a value has fields to look at. */
 export function isObject(value: unknown): value is Unknown {
   return typeof value === "object" && value !== null;
 }
 
+/** Whether a value is amounts of every dimension. */
 export function isAmounts(value: unknown): value is Amounts {
   return isObject(value) && faultInAmounts("", value as unknown as Amounts) === null;
 }

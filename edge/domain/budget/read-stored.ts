@@ -41,6 +41,7 @@ export interface ReadState {
   readonly damaged: number;
 }
 
+/** What rows say, in so far as they can be read. Never throws. */
 export function readStored(rows: StoredRows): ReadState {
   const untracked: Untracked[] = [];
   let damaged = 0;

@@ -65,6 +65,7 @@ function reopen(state: EpochState, row: GrantRow, openUntilMs: number | null): v
   state.holdings.set(row.purse, { ...holding, last: row.last, openUntilMs });
 }
 
+/** What an object holds that starts from what was stored, while its time is `nowMs`. */
 export function restore(stored: StoredState, nowMs: number): Restored {
   const states = stored.epochs.map((epoch) => epochOf(epoch, nowMs));
   let takenSince = 0;

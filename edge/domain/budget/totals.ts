@@ -28,10 +28,12 @@ export function totalsOf({ bucketTokens, termTokens, nanoUsd }: Amounts): Totals
   return { bucketTokens: BigInt(bucketTokens), termTokens: BigInt(termTokens), nanoUsd: BigInt(nanoUsd) };
 }
 
+/** The sum, exactly. */
 export function addTotals(a: Totals, b: Totals): Totals {
   return zip(a, b, (x, y) => x + y);
 }
 
+/** What is left of `a` without `b`, exactly; negative where `b` is larger. */
 export function subtractTotals(a: Totals, b: Totals): Totals {
   return zip(a, b, (x, y) => x - y);
 }
@@ -51,6 +53,7 @@ export function amountsOf(totals: Totals): Amounts {
   return { bucketTokens: amount(bucketTokens), termTokens: amount(termTokens), nanoUsd: amount(nanoUsd) };
 }
 
+/** Totals as {@link StoredTotals}. */
 export function storedTotals({ bucketTokens, termTokens, nanoUsd }: Totals): StoredTotals {
   return { bucketTokens: `${bucketTokens}`, termTokens: `${termTokens}`, nanoUsd: `${nanoUsd}` };
 }
