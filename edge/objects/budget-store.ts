@@ -53,6 +53,7 @@ export class BudgetStore {
       .toArray();
     return readStored({
       tenant: this.#meta("tenant"),
+      charged: this.#meta("charged"),
       keys: sql.exec<{ id: string; value: string }>("SELECT id, value FROM keys").toArray(),
       epochs: sql
         .exec<{ cell: string; epoch: number; value: string }>(
@@ -72,6 +73,7 @@ export class BudgetStore {
     const { sql } = this.#storage;
     this.#storage.transactionSync(() => {
       sql.exec(UPSERT_META, "tenant", JSON.stringify(checkpoint.tenant));
+      if (checkpoint.charged !== null) sql.exec(UPSERT_META, "charged", JSON.stringify(checkpoint.charged));
       for (const key of checkpoint.keys) sql.exec(UPSERT_KEY, key.limits.id, JSON.stringify(key));
       for (const epoch of checkpoint.epochs) sql.exec(UPSERT_EPOCH, epoch.cell, epoch.epoch, JSON.stringify(epoch));
       for (const { cell, epoch } of checkpoint.forgotten) {

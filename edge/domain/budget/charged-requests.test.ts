@@ -1,14 +1,35 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Actual, plusUsed } from "./amounts.ts";
-import type { SettleLine } from "./api.ts";
+import type { SettledRequest, SettleLine } from "./api.ts";
 import { ChargedRequests } from "./charged-requests.ts";
+import type { StoredCharged } from "./stored.ts";
 import { limitsWith } from "./testing/world.ts";
 
 const DRAWN = { bucketTokens: 30, termTokens: 40, nanoUsd: 50 };
 const used = (tokens: number): Actual => ({ tokens, nanoUsd: tokens * 2 });
 
-function line(amount: number, request?: SettleLine["request"]): SettleLine {
+/** What a life of a cell says of requests: that it adopted one, or what one (or many) used. */
+interface Word {
+  readonly epoch: number;
+  readonly adopts?: string;
+  readonly amount?: number;
+  readonly request?: SettledRequest;
+}
+
+const adopts = (epoch: number, adopted = "r"): Word => ({ epoch, adopts: adopted });
+const lost = (epoch: number, amount: number, since = false): Word => ({
+  epoch,
+  amount,
+  request: { id: "r", goesOn: true, since },
+});
+const ends = (epoch: number, amount: number, since = false): Word => ({
+  epoch,
+  amount,
+  request: { id: "r", goesOn: false, since },
+});
+
+function lineOf({ amount = 0, request }: Word): SettleLine {
   const tags = { tenant: "l:0", key: "l:0" };
   const base = {
     purse: null,
@@ -21,67 +42,78 @@ function line(amount: number, request?: SettleLine["request"]): SettleLine {
   return request === undefined ? base : { ...base, request };
 }
 
-/** What is charged for lines in all, and how many tokens go back to the bucket; each by an object that starts anew. */
-function sum(lines: readonly SettleLine[]) {
-  let stored: ChargedRequests["all"] = [];
+/** What words come to in all, when each is heard by an object that starts anew from what was stored. */
+function sum(words: readonly Word[]) {
+  let stored: StoredCharged = [];
   let total = used(0);
-  let returnedTokens = 0;
-  for (const each of lines) {
-    const charged = new ChargedRequests(JSON.parse(JSON.stringify(stored)) as ChargedRequests["all"]);
-    const due = charged.due(each);
-    stored = charged.all;
-    total = plusUsed(total, due.used);
-    returnedTokens += due.returnedTokens;
+  const came = { returnedTokens: 0, releases: 0, takes: 0, holdsAnew: 0 };
+  for (const word of words) {
+    const charged = new ChargedRequests(JSON.parse(JSON.stringify(stored)) as StoredCharged);
+    if (word.adopts === undefined) {
+      const due = charged.settled(lineOf(word), word.epoch);
+      total = plusUsed(total, due.used);
+      came.returnedTokens += due.returnedTokens;
+      came.releases += due.releases ? 1 : 0;
+    } else {
+      const drawn = charged.adopted(word.adopts, word.epoch);
+      came.takes += drawn === "older" ? 1 : 0;
+      came.holdsAnew += drawn === "nowhere" ? 1 : 0;
+    }
+    stored = charged.takeChanged() ?? stored;
   }
-  return { tokens: total.tokens, nanoUsd: total.nanoUsd, returnedTokens };
+  return { tokens: total.tokens, nanoUsd: total.nanoUsd, ...came };
 }
 
-describe("a request whose end may be told twice", () => {
-  it("is charged once, the larger of estimate and use, and its tokens go back once, in whatever order that is told", () => {
+describe("a request of which several lives of a cell tell", () => {
+  it("is charged the largest of what they tell, and its tokens go back once, in whatever order that is heard", () => {
+    const words = [adopts(2), adopts(3), lost(1, 20), lost(2, 25), ends(3, 22)];
+    const order = fc.shuffledSubarray(words, { minLength: words.length });
     fc.assert(
-      fc.property(fc.nat(100), fc.nat(100), fc.boolean(), (estimate, end, late) => {
-        const lost = line(estimate, { id: "r", goesOn: true, since: false });
-        const ended = line(end, { id: "r", goesOn: false, since: false });
-        const charged = Math.max(estimate, end);
-        expect(sum(late ? [ended, lost] : [lost, ended])).toEqual({ ...used(charged), returnedTokens: 30 });
+      fc.property(order, (heard) => {
+        const { tokens, nanoUsd, returnedTokens } = sum(heard);
+        expect({ tokens, nanoUsd, returnedTokens }).toEqual({ ...used(25), returnedTokens: 30 });
       }),
     );
+  });
+
+  it("holds what it had drawn once: what it takes over or holds anew is released, and no more", () => {
+    // Drawn by life 1, which is charged for it.
+    const out = (heard: readonly Word[]) => {
+      const { holdsAnew, releases } = sum(heard);
+      return 1 + holdsAnew - releases;
+    };
+    expect(out([ends(1, 5)])).toBe(0);
+    expect(out([adopts(2), ends(2, 5)])).toBe(0);
+    expect(out([lost(1, 5), adopts(2), ends(2, 5)])).toBe(0);
+    expect(out([adopts(2), lost(1, 5), ends(2, 5)])).toBe(0);
+    expect(out([adopts(2), ends(2, 5), lost(1, 5)])).toBe(0);
+    expect(out([adopts(2), lost(2, 5), adopts(3), ends(3, 5)])).toBe(0);
+    expect(out([adopts(3), adopts(2), lost(2, 5), ends(3, 5)])).toBe(0);
   });
 
   it("is charged what it used since, when the life that lost sight of it has it back", () => {
-    const lost = line(40, { id: "r", goesOn: true, since: false });
-    const since = [5, 6].map((amount) => line(amount, { id: "r", goesOn: true, since: true }));
-    const end = line(9, { id: "r", goesOn: false, since: true });
-    expect(sum([lost, ...since, end])).toEqual({ ...used(60), returnedTokens: 30 });
-    expect(sum([lost, ...since, end, lost])).toEqual({ ...used(60), returnedTokens: 30 });
-  });
-
-  it("is charged the largest of what is told by lives each of which lost sight of it", () => {
-    const tells = fc.array(fc.record({ amount: fc.nat(100), goesOn: fc.boolean() }), { minLength: 1 });
-    fc.assert(
-      fc.property(tells, (told) => {
-        const lines = told.map(({ amount, goesOn }) => line(amount, { id: "r", goesOn, since: false }));
-        const largest = Math.max(...told.map(({ amount }) => amount));
-        expect(sum(lines)).toEqual({ ...used(largest), returnedTokens: 30 });
-      }),
-    );
+    const words = [lost(1, 40), lost(1, 5, true), lost(1, 6, true), ends(1, 9, true)];
+    expect(sum(words)).toMatchObject({ ...used(60), returnedTokens: 30 });
+    expect(sum([...words, lost(1, 40)])).toMatchObject({ ...used(60), returnedTokens: 30 });
   });
 
   it("is another than every other, and than sums of many", () => {
-    const lines = [
-      line(1),
-      line(2, { id: "a", goesOn: true, since: false }),
-      line(4, { id: "b", goesOn: false, since: false }),
-      line(8),
-    ];
-    expect(sum(lines)).toEqual({ ...used(15), returnedTokens: 120 });
+    const other: Word = { epoch: 1, amount: 4, request: { id: "b", goesOn: false, since: false } };
+    expect(sum([{ epoch: 1, amount: 1 }, lost(1, 2), other, { epoch: 1, amount: 8 }])).toMatchObject({
+      ...used(15),
+      returnedTokens: 120,
+    });
   });
 
-  it("is remembered among the latest thousand", () => {
+  it("is remembered among the latest thousand, and stored when something has changed", () => {
     const charged = new ChargedRequests([]);
-    for (let at = 0; at < 1_500; at += 1) charged.due(line(1, { id: `r${at}`, goesOn: true, since: false }));
-    expect(charged.all).toHaveLength(1_000);
-    expect(charged.due(line(9, { id: "r1499", goesOn: false, since: false })).used).toEqual(used(8));
-    expect(charged.due(line(9, { id: "r499", goesOn: false, since: false })).used).toEqual(used(9));
+    expect(charged.takeChanged()).toBeNull();
+    for (let at = 0; at < 1_500; at += 1) charged.adopted(`r${at}`, 1);
+    expect(charged.takeChanged()).toHaveLength(1_000);
+    expect(charged.takeChanged()).toBeNull();
+    charged.settled(lineOf({ epoch: 1, amount: 1 }), 1);
+    expect(charged.takeChanged()).toBeNull();
+    charged.settled(lineOf(ends(1, 1)), 1);
+    expect(charged.takeChanged()).toHaveLength(1_000);
   });
 });

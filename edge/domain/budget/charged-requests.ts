@@ -1,50 +1,80 @@
 /**
- * Requests whose end may be told more than once: their Cell lost sight of them and settled them by the estimate, and lives of it
- * that adopted them settled them again, in whatever order that is heard. Remembers what they were charged, so that each is
- * charged once: the largest of what was told (decisions §43.6).
+ * Requests of which more than one life of a Cell tells: one lost sight of them and settled them by the estimate, or ended, and
+ * later ones adopted them and settled them again. What is told may be lost, and may be heard in any order. Remembers of each what
+ * it was charged and where its reservation is, so that it is charged once - the largest of what was told - and what it had drawn
+ * comes back once (decisions §43.6).
  */
 import { type Actual, beyondUsed, plusUsed } from "./amounts.ts";
 import type { SettleLine } from "./api.ts";
 
-/** What was charged of one request. */
+/** What is known of one request, and what it was charged. */
 export interface Charged extends Actual {
   /** Its end was told: whatever else is told of it is of before. */
   readonly ended: boolean;
+  /** What it had drawn has come back: lives that adopt it later hold it besides, and older ones hold none of it. */
+  readonly returned: boolean;
+  /** The newest life (epoch) of its Cell that adopted it; null: none did. */
+  readonly holder: number | null;
 }
 
-/** The latest are remembered: more than a tenant loses at once, and little enough to store. */
+/** What a settled line comes to. */
+export interface Due {
+  readonly used: Actual;
+  /** Tokens that go back to the bucket. */
+  readonly returnedTokens: number;
+  /** Whether the life that tells it still holds what the request had drawn. */
+  readonly releases: boolean;
+}
+
+/** The latest are remembered: more than a tenant has under way in one Cell, but for few, and little enough to store. */
 const REMEMBERED = 1_000;
+const UNKNOWN: Charged = { tokens: 0, nanoUsd: 0, ended: false, returned: false, holder: null };
 
 export class ChargedRequests {
   readonly #byId: Map<string, Charged>;
+  #changed = false;
 
   constructor(stored: readonly (readonly [requestId: string, charged: Charged])[]) {
     this.#byId = new Map(stored);
   }
 
-  /** The latest last. */
-  get all(): readonly (readonly [requestId: string, charged: Charged])[] {
-    return [...this.#byId];
+  /** All of them, the latest last, if any has changed since the last call; else null. */
+  takeChanged(): readonly (readonly [requestId: string, charged: Charged])[] | null {
+    const changed = this.#changed;
+    this.#changed = false;
+    return changed ? [...this.#byId] : null;
   }
 
   /**
-   * What is to be charged for a settled line, and how many tokens of what it had drawn go back to the bucket: none of a request
-   * that was settled before, because they went back then.
+   * A life adopts a request. Answers where what it had drawn is: with older lives, to be taken over; nowhere any more, so that
+   * this life holds it anew; or with a newer life, so that this one holds nothing.
    */
-  due({ request, used, released }: SettleLine): { readonly used: Actual; readonly returnedTokens: number } {
-    if (request === undefined) return { used, returnedTokens: released.bucketTokens };
+  adopted(requestId: string, epoch: number): "older" | "nowhere" | "newer" {
+    const known = this.#byId.get(requestId) ?? UNKNOWN;
+    if (known.holder !== null && known.holder > epoch) return "newer";
+    this.#remember(requestId, { ...known, holder: epoch });
+    return known.returned ? "nowhere" : "older";
+  }
+
+  /** A life tells what a request used, or a sum of many that nobody else tells of. */
+  settled({ request, used, released }: SettleLine, epoch: number): Due {
+    if (request === undefined) return { used, returnedTokens: released.bucketTokens, releases: true };
     const { id, goesOn, since } = request;
-    const before = this.#byId.get(id);
-    if (before === undefined) {
-      this.#remember(id, { ...used, ended: !goesOn });
-      return { used, returnedTokens: released.bucketTokens };
-    }
-    const due = since && !before.ended ? used : beyondUsed(used, before);
-    this.#remember(id, { ...plusUsed(before, due), ended: before.ended || !goesOn });
-    return { used: due, returnedTokens: 0 };
+    const known = this.#byId.get(id) ?? UNKNOWN;
+    const releases = known.holder === null || epoch >= known.holder;
+    const returns = releases && !known.returned;
+    const due = since && !known.ended ? used : beyondUsed(used, known);
+    this.#remember(id, {
+      ...plusUsed(known, due),
+      ended: known.ended || !goesOn,
+      returned: known.returned || returns,
+      holder: known.holder,
+    });
+    return { used: due, returnedTokens: returns ? released.bucketTokens : 0, releases };
   }
 
   #remember(requestId: string, charged: Charged): void {
+    this.#changed = true;
     this.#byId.delete(requestId);
     this.#byId.set(requestId, charged);
     const [oldest] = this.#byId.keys();

@@ -135,10 +135,15 @@ export class Holdings {
       this.put(state, purse, { ...holding, released: addTotals(holding.released, totalsOf(taken)) });
   }
 
-  /** Moves reservations that older lives of the cell had drawn to this one; answers the lives that changed. */
-  adopt(heir: EpochState, purse: string | null, drawn: Amounts): readonly EpochState[] {
+  /** A life holds what a request had drawn, whoever held it before. */
+  hold(heir: EpochState, purse: string | null, drawn: Amounts): void {
     const own = heir.holdings.get(purse) ?? NO_HOLDING;
     this.put(heir, purse, { ...own, adopted: addTotals(own.adopted, totalsOf(drawn)) });
+  }
+
+  /** Moves reservations that older lives of the cell had drawn to this one; answers the lives that changed. */
+  adopt(heir: EpochState, purse: string | null, drawn: Amounts): readonly EpochState[] {
+    this.hold(heir, purse, drawn);
     let rest = drawn;
     const touched: EpochState[] = [];
     for (const state of this.#epochs) {

@@ -79,7 +79,7 @@ export class Outbox {
   add(line: SettleLine, dueMs: number): void {
     const { limits, purse, tags, kind, request } = line;
     const revs = `${limits.tenant.rev}/${limits.key.rev}`;
-    const id = JSON.stringify([limits.key.id, revs, purse, tags.tenant, tags.key, kind, request?.id, request?.goesOn]);
+    const id = JSON.stringify([limits.key.id, revs, purse, tags.tenant, tags.key, kind, request]);
     const same = this.#lines.get(id);
     const exact = same === undefined || (areExact(same.released, line.released) && isExactUse(same, line));
     if (!exact) this.#full.push(same);

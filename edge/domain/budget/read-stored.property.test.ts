@@ -63,6 +63,7 @@ describe("a disk of a budget object", () => {
           starts(
             {
               tenant: rows.tenant === null ? null : row(rows.tenant, 0),
+              charged: rows.charged === null ? null : row(rows.charged, 0),
               keys: rows.keys.map((key) => ({ ...key, value: row(key.value, 1) })),
               epochs: rows.epochs.map((epoch) => ({ ...epoch, value: row(epoch.value, 2) })),
               grants: rows.grants.map((grant) => ({ ...grant, value: row(grant.value, 3) })),
@@ -87,6 +88,7 @@ describe("a disk of a budget object", () => {
     const epoch = (value: unknown) => ({ cell: "a", epoch: 1_700_000_000_000, value: JSON.stringify(value) });
     const rows = (each: unknown): StoredRows => ({
       tenant: null,
+      charged: null,
       keys: [],
       epochs: [epoch({ applied: 2, lostAtMs: null, holdings: [each] })],
       grants: [],

@@ -4,7 +4,7 @@
  * refills; what is out of a purse is everything, until the ledger has been asked. A counter that cannot be read starts at 0:
  * the ledger is its authority, and is asked by an object that starts before it decides (decisions §19.6).
  */
-import { isAmount } from "./amounts.ts";
+import { isAmount, saturated } from "./amounts.ts";
 import type { Charged } from "./charged-requests.ts";
 import { isAlert, isAmounts, isObject, isTermLimits } from "./checks.ts";
 import type { LastLease } from "./holdings.ts";
@@ -25,6 +25,7 @@ import { readTotals } from "./totals.ts";
 /** Rows as they are on the disk: key columns, and JSON text. */
 export interface StoredRows {
   readonly tenant: string | null;
+  readonly charged: string | null;
   readonly keys: readonly { readonly id: string; readonly value: string }[];
   readonly epochs: readonly { readonly cell: string; readonly epoch: number; readonly value: string }[];
   readonly grants: readonly {
@@ -62,7 +63,10 @@ export function readStored(rows: StoredRows): ReadState {
   });
   const tenant = rows.tenant === null ? null : tenantOf(parsed(rows.tenant));
   if (tenant?.damaged === true) damaged += 1;
-  return { state: { tenant: tenant?.tenant ?? null, keys, epochs, grants, untracked }, damaged };
+  const told = rows.charged === null ? [] : parsed(rows.charged);
+  const charged = listOf(told).filter(isCharged);
+  if (!Array.isArray(told) || charged.length < told.length) damaged += 1;
+  return { state: { tenant: tenant?.tenant ?? null, keys, epochs, grants, charged, untracked }, damaged };
 }
 
 /** Null for what is no JSON. */
@@ -80,8 +84,9 @@ function tenantOf(value: unknown): { readonly tenant: StoredTenant; readonly dam
   const limits = isTenantLimits(row["limits"]) ? row["limits"] : null;
   const account = accountOf(row["account"]);
   const alerts = listOf(row["alerts"]).filter(isAlert);
-  const charged = listOf(row["charged"]).filter(isCharged);
-  const tenant = { bucket: bucket ?? SPENT_BUCKET, limits, account: account?.account ?? null, alerts, charged };
+  const uncovered = row["uncoveredTokens"];
+  const uncoveredTokens = isFiniteNumber(uncovered) && uncovered > 0 ? saturated(uncovered) : 0;
+  const tenant = { bucket: bucket ?? SPENT_BUCKET, uncoveredTokens, limits, account: account?.account ?? null, alerts };
   const lost = bucket === null || account?.damaged === true || (account === null && row["account"] !== null);
   return { tenant, damaged: lost || (limits === null && row["limits"] !== null) };
 }
@@ -172,8 +177,9 @@ function isNamed(value: Readonly<Record<string, unknown>>, name: string): boolea
 
 function isCharged(value: unknown): value is readonly [string, Charged] {
   if (!Array.isArray(value) || typeof value[0] !== "string" || !isObject(value[1])) return false;
-  const { tokens, nanoUsd, ended } = value[1];
-  return isAmount(tokens) && isAmount(nanoUsd) && typeof ended === "boolean";
+  const { tokens, nanoUsd, ended, returned, holder } = value[1];
+  const known = typeof ended === "boolean" && typeof returned === "boolean" && (holder === null || isAmount(holder));
+  return known && isAmount(tokens) && isAmount(nanoUsd);
 }
 
 function isFiniteNumber(value: unknown): value is number {

@@ -2,6 +2,7 @@
  * From what a TenantBudget stored to what it holds, and back (see stored.ts for why grants count on top). Times that an earlier
  * life wrote are never later than now: its clock may have been another one, or was ahead.
  */
+import { saturated } from "./amounts.ts";
 import { type EpochState, Holdings, NO_HOLDING } from "./holdings.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import type { GrantRow, StoredEpoch, StoredState } from "./stored.ts";
@@ -10,6 +11,11 @@ import { amountsOf, storedTotals, subtractTotals, totalsFrom } from "./totals.ts
 
 export interface Restored {
   readonly bucket: TokenBucket;
+  /**
+   * Tokens that were granted and that no bucket covers, not even one in debt: more was granted since the checkpoint than there
+   * was, because some had come back. What comes back once more goes here first.
+   */
+  readonly uncoveredTokens: number;
   readonly holdings: Holdings;
 }
 
@@ -86,15 +92,17 @@ export function restore(stored: StoredState, nowMs: number): Restored {
   const holdings = new Holdings();
   for (const state of states) holdings.add(state);
   for (const { cell, purse } of stored.untracked) holdings.loseTrack(cell, purse, nowMs);
-  return { bucket: bucketOf(stored, takenSince, nowMs), holdings };
+  return { ...bucketOf(stored, takenSince, nowMs), holdings };
 }
 
-function bucketOf(stored: StoredState, takenSince: number, nowMs: number): TokenBucket {
+function bucketOf(stored: StoredState, takenSince: number, nowMs: number): Omit<Restored, "holdings"> {
   const stale = stored.tenant?.bucket ?? fullBucket(0, nowMs);
   // A bucket that is younger than the checkpoint started full.
   const capTokens = stale.capTokens === 0 ? Math.max(0, ...stored.grants.map((row) => row.capTokens)) : stale.capTokens;
   const refilled = touchBucket({ ...stale, atMs: Math.min(stale.atMs, nowMs) }, capTokens, nowMs);
   // What was granted of a purse whose row is damaged may have been all of it.
   const taken = stored.untracked.length > 0 ? Math.max(0, refilled.levelTokens) : takenSince;
-  return adjustBucket(refilled, -taken);
+  const bucket = adjustBucket(refilled, -taken);
+  const before = stored.tenant?.uncoveredTokens ?? 0;
+  return { bucket, uncoveredTokens: saturated(before + bucket.levelTokens - (refilled.levelTokens - taken)) };
 }

@@ -43,12 +43,15 @@ export interface StoredEpoch {
 
 export interface StoredTenant {
   readonly bucket: TokenBucket;
+  /** See restore.ts. */
+  readonly uncoveredTokens: number;
   readonly limits: TenantLimits | null;
   readonly account: TermAccount | null;
   readonly alerts: readonly BudgetAlert[];
-  /** What was charged of requests whose end may be told twice, by request id, the latest last. */
-  readonly charged: readonly (readonly [requestId: string, charged: Charged])[];
 }
+
+/** What is known of requests of which more than one life of a Cell may tell, by request id, the latest last. */
+export type StoredCharged = readonly (readonly [requestId: string, charged: Charged])[];
 
 export interface StoredKey {
   readonly limits: KeyLimits;
@@ -60,6 +63,8 @@ export interface Checkpoint {
   readonly tenant: StoredTenant;
   readonly keys: readonly StoredKey[];
   readonly epochs: readonly StoredEpoch[];
+  /** Null: unchanged. */
+  readonly charged: StoredCharged | null;
   /** Epochs of which every row can go, grants included. */
   readonly forgotten: readonly { readonly cell: string; readonly epoch: number }[];
 }
@@ -76,7 +81,15 @@ export interface StoredState {
   readonly keys: readonly StoredKey[];
   readonly epochs: readonly StoredEpoch[];
   readonly grants: readonly GrantRow[];
+  readonly charged: StoredCharged;
   readonly untracked: readonly Untracked[];
 }
 
-export const NOTHING_STORED: StoredState = { tenant: null, keys: [], epochs: [], grants: [], untracked: [] };
+export const NOTHING_STORED: StoredState = {
+  tenant: null,
+  keys: [],
+  epochs: [],
+  grants: [],
+  charged: [],
+  untracked: [],
+};

@@ -12,13 +12,15 @@ import { ChargedRequests } from "./charged-requests.ts";
 import { faultInAsk, faultInLimits, faultInLine, faultInReport, faultInUsed } from "./checks.ts";
 import { Counters, type Whose } from "./counters.ts";
 import { type EpochState, type Holdings, NO_HOLDING } from "./holdings.ts";
-import { type LeaseRoom, sizeLease } from "./lease-size.ts";
+import { leaseRoom } from "./lease-room.ts";
+import { sizeLease } from "./lease-size.ts";
 import type { BudgetLimits } from "./limits.ts";
 import { grantRow, restore, storedEpoch } from "./restore.ts";
 import { SteadyTime } from "./steady-time.ts";
 import type { Checkpoint, GrantRow, StoredState } from "./stored.ts";
-import { isClosed, type MonthOf, roomIn, type TermAccount } from "./term-budget.ts";
-import { adjustBucket, type TokenBucket, touchBucket } from "./token-bucket.ts";
+import { TenantBucket } from "./tenant-bucket.ts";
+import type { MonthOf, TermAccount } from "./term-budget.ts";
+import type { TokenBucket } from "./token-bucket.ts";
 import { addTotals, subtractTotals, totalsOf } from "./totals.ts";
 import { UntoldAlerts } from "./untold-alerts.ts";
 
@@ -40,16 +42,16 @@ export class TenantBudgetCore {
   readonly #time = new SteadyTime();
   /** The dead that the ledger is being asked about, and since when they are. */
   #askedAbout = new Map<EpochState, number | null>();
-  #bucket: TokenBucket;
+  readonly #bucket: TenantBucket;
   #dirty = false;
 
   constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
-    const { bucket, holdings } = restore(stored, this.#time.at(nowMs));
-    this.#bucket = bucket;
-    this.#holdings = holdings;
+    const restored = restore(stored, this.#time.at(nowMs));
+    this.#bucket = new TenantBucket(restored);
+    this.#holdings = restored.holdings;
     this.#counters = new Counters(monthOf, stored.tenant, stored.keys);
     this.#alerts = new UntoldAlerts(stored.tenant?.alerts ?? []);
-    this.#charged = new ChargedRequests(stored.tenant?.charged ?? []);
+    this.#charged = new ChargedRequests(stored.charged);
   }
 
   /** Whether a checkpoint is due: something changed that is not stored. */
@@ -63,9 +65,11 @@ export class TenantBudgetCore {
     const verdict = this.#verdict(request, epoch, nowMs);
     const atMs = this.#time.at(nowMs);
     return {
-      answer: { report: this.#answer(request.report, epoch, atMs), verdict, bucket: this.#bucket },
+      answer: { report: this.#answer(request.report, epoch, atMs), verdict, bucket: this.#bucket.level },
       grant:
-        epoch === null || verdict.kind !== "granted" ? null : grantRow(epoch, request.purse, this.#bucket.capTokens),
+        epoch === null || verdict.kind !== "granted"
+          ? null
+          : grantRow(epoch, request.purse, this.#bucket.level.capTokens),
     };
   }
 
@@ -78,7 +82,7 @@ export class TenantBudgetCore {
   /** The bucket as of now, under the newest cap heard. */
   bucket(limits: BudgetLimits, nowMs: number): TokenBucket {
     if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
-    return this.#bucket;
+    return this.#bucket.level;
   }
 
   /** A counter under the newest limits heard, and what is out on lease of it. */
@@ -153,12 +157,13 @@ export class TenantBudgetCore {
     const { tenant: limits, account } = this.#counters;
     return {
       tenant: {
-        bucket: this.#bucket,
+        bucket: this.#bucket.level,
+        uncoveredTokens: this.#bucket.uncoveredTokens,
         limits,
         account,
         alerts: this.#alerts.all,
-        charged: this.#charged.all,
       },
+      charged: this.#charged.takeChanged(),
       keys: this.#counters.takeDirtyKeys(),
       epochs,
       forgotten: forgotten.map(({ cell, epoch }) => ({ cell, epoch })),
@@ -189,10 +194,10 @@ export class TenantBudgetCore {
       return { kind: "granted", grant: holding.last.grant, ttlMs: holding.last.ttlMs };
     }
     if (request.n <= holding.newestN || epoch.epoch < this.#holdings.newestEpoch(epoch.cell)) return { kind: "stale" };
-    const room = this.#room(request, limits);
+    const room = leaseRoom(request, limits, this.#bucket.level, this.#counters, this.#holdings);
     if (room.kind === "refused") return room;
     const { grant, ttlMs } = sizeLease(request.need, request.want, room);
-    this.#bucket = adjustBucket(this.#bucket, -grant.bucketTokens);
+    this.#bucket.take(grant.bucketTokens);
     this.#holdings.put(epoch, request.purse, {
       ...holding,
       granted: addTotals(holding.granted, totalsOf(grant)),
@@ -204,30 +209,15 @@ export class TenantBudgetCore {
     return { kind: "granted", grant, ttlMs };
   }
 
-  /** What every limit still has, or the first that refuses: bucket, key, tenant (decisions §19.3). */
-  #room(request: LeaseRequest, limits: BudgetLimits): LeaseRoom | (LeaseVerdict & { readonly kind: "refused" }) {
-    const { capTokens, levelTokens } = this.#bucket;
-    if (capTokens > 0 && levelTokens < request.need.bucketTokens) return { kind: "refused", reason: "rate" };
-    const tenantOut = this.#holdings.tenantOut;
-    const tenant = this.#counters.read("tenant", limits);
-    let room = roomIn(tenant, limits.tenant.term, tenantOut);
-    if (request.purse !== null) {
-      const keyOut = this.#holdings.keyOut(request.purse);
-      const key = this.#counters.read("key", limits);
-      if (isClosed(key, limits.key.term, keyOut)) return { kind: "refused", reason: "key" };
-      const own = roomIn(key, limits.key.term, keyOut);
-      room = { tokens: Math.min(room.tokens, own.tokens), nanoUsd: Math.min(room.nanoUsd, own.nanoUsd) };
-    }
-    if (isClosed(tenant, limits.tenant.term, tenantOut)) return { kind: "refused", reason: "tenant" };
-    return { kind: "room", bucketTokens: capTokens === 0 ? Infinity : levelTokens, ...room };
-  }
-
   /** Null: the life of the cell is over and forgotten, or the report is none to go by. */
   #hear(report: Report, nowMs: number): EpochState | null {
     if (this.#isRefused(faultInReport(report), "the report is not applied", nowMs)) return null;
     for (const id of report.alertsSeen) if (this.#alerts.safe(id)) this.#dirty = true;
+    const known = this.#holdings.find(report.cell, report.epoch) !== undefined;
     const epoch = this.#holdings.hear(report.cell, report.epoch, report.base, this.#time.at(nowMs));
     if (epoch === null) return null;
+    // Stored before an older life is forgotten: else what that one told would count again after a crash.
+    if (!known) this.#mark(epoch);
     epoch.applied = Math.max(epoch.applied, report.base);
     for (const batch of report.batches) {
       if (batch.sequence === epoch.applied + 1) this.#apply(batch, epoch, nowMs);
@@ -251,7 +241,7 @@ export class TenantBudgetCore {
       const unheard = end.void && holding.last?.n === end.n ? holding.last.grant : NOTHING;
       const granted = subtractTotals(holding.granted, totalsOf(unheard));
       this.#holdings.put(epoch, end.purse, { ...holding, granted, newestN: end.n, openUntilMs: null });
-      this.#bucket = adjustBucket(this.#bucket, unheard.bucketTokens);
+      this.#bucket.settle(unheard.bucketTokens);
     }
     epoch.applied = batch.sequence;
     this.#mark(epoch);
@@ -262,24 +252,34 @@ export class TenantBudgetCore {
     if (this.#isRefused(faultInLine(line), "the settlement is left out", nowMs)) return;
     const limits = this.#touch(line.limits, nowMs);
     if (line.kind === "adopted") {
-      for (const older of this.#holdings.adopt(epoch, line.purse, line.released)) this.#mark(older);
+      this.#adopt(line, epoch);
       return;
     }
     if (line.kind === "lost") {
       this.#mark(this.#holdings.lose(epoch, line.purse, line.released, this.#time.at(nowMs)));
       return;
     }
-    this.#holdings.release(epoch, line.purse, line.released);
-    if (line.kind === "doubled") return;
-    const { used, returnedTokens } = this.#charged.due(line);
-    this.#bucket = adjustBucket(this.#bucket, returnedTokens - used.tokens);
+    if (line.kind === "doubled") {
+      this.#holdings.release(epoch, line.purse, line.released);
+      return;
+    }
+    const { used, returnedTokens, releases } = this.#charged.settled(line, epoch.epoch);
+    if (releases) this.#holdings.release(epoch, line.purse, line.released);
+    this.#bucket.settle(returnedTokens - used.tokens);
     if (used.tokens === 0 && used.nanoUsd === 0) return;
     for (const alert of this.#counters.charge(limits, line.tags, used, nowMs)) this.#alerts.add(alert);
   }
 
+  #adopt({ purse, released, request }: SettleLine, epoch: EpochState): void {
+    const drawn = request === undefined ? "older" : this.#charged.adopted(request.id, epoch.epoch);
+    if (drawn === "nowhere") this.#holdings.hold(epoch, purse, released);
+    if (drawn !== "older") return;
+    for (const older of this.#holdings.adopt(epoch, purse, released)) this.#mark(older);
+  }
+
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
     const newest = this.#counters.touch(limits, nowMs);
-    this.#bucket = touchBucket(this.#bucket, newest.tenant.tokensPerMinute, this.#time.at(nowMs));
+    this.#bucket.touch(newest.tenant.tokensPerMinute, this.#time.at(nowMs));
     return newest;
   }
 

@@ -119,7 +119,8 @@ export class Wallet {
     this.#state.hold(waiter, purse, leased ? waiter.need : NOTHING, "adopted");
     if (!leased) return;
     const { tags, need: released } = waiter;
-    const line: SettleLine = { purse, limits, tags, released, used: NOTHING_USED, kind: "adopted" };
+    const request = { id: requestId, goesOn: true, since: false };
+    const line: SettleLine = { purse, limits, tags, released, used: NOTHING_USED, kind: "adopted", request };
     this.#state.outbox.add(line, this.#state.time.at(nowMs));
   }
 

@@ -11,6 +11,7 @@ interface Row {
 
 export class Disk {
   #tenant: string | null = null;
+  #charged: string | null = null;
   readonly #keys = new Map<string, string>();
   readonly #epochs = new Map<string, Row>();
   readonly #grants = new Map<string, Row>();
@@ -22,6 +23,7 @@ export class Disk {
 
   putCheckpoint(checkpoint: Checkpoint): void {
     this.#tenant = JSON.stringify(checkpoint.tenant);
+    if (checkpoint.charged !== null) this.#charged = JSON.stringify(checkpoint.charged);
     for (const key of checkpoint.keys) this.#keys.set(key.limits.id, JSON.stringify(key));
     for (const state of checkpoint.epochs) {
       const { cell, epoch } = state;
@@ -36,6 +38,7 @@ export class Disk {
   get rows(): StoredRows {
     return {
       tenant: this.#tenant,
+      charged: this.#charged,
       keys: [...this.#keys].map(([id, value]) => ({ id, value })),
       epochs: [...this.#epochs.values()],
       grants: [...this.#grants.values()],
