@@ -75,6 +75,17 @@ export const issues = {
     return issueOf(`${key}_failed`, "Budget settlement failed", `${reason}; request was already served`);
   },
 
+  /**
+   * A number that is no amount was refused where it entered a budget, which is a defect of the gateway's own (decisions §43.1).
+   * `where`: of which part; `consequence`: what became of what it belongs to.
+   */
+  budgetAmountRefused: (where: string, field: string, consequence: string): Issue =>
+    issueOf(
+      "budget_amount_refused",
+      "Budget amount refused",
+      `${where}: ${field} is out of range (whole numbers from 0 to ${Number.MAX_SAFE_INTEGER}); ${consequence}`,
+    ),
+
   upstreamRequestFailed: (model: string, reason: string, attempts: number, endpoints: number): Issue =>
     issueOf(
       "upstream_request_failed",

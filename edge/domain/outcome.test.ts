@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Answered, bill, clientStatus } from "./outcome.ts";
+import { isAmount } from "../../shared/amount.ts";
+import { MAX_COST_USD } from "../../shared/cost.ts";
+import { nanoUsdOf } from "./budget/amounts.ts";
+import { type Answered, bill, clientStatus, totalTokens } from "./outcome.ts";
 import type { SeenUsage } from "./usage-scan.ts";
 
 describe("what is billed", () => {
@@ -74,4 +77,36 @@ describe("what is billed", () => {
   ])("an upstream's %i reaches the client as %i", (upstream, client) => {
     expect(clientStatus(upstream)).toBe(client);
   });
+});
+
+it("what is billed is amounts that budgets count, whatever an upstream reports and models cost", () => {
+  const price = fc.oneof(
+    fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(0, 5e-324, 1e308),
+  );
+  const reported = fc.option(fc.maxSafeNat());
+  const stated = fc.oneof(fc.maxSafeNat(), fc.constant(1e308));
+  fc.assert(
+    fc.property(price, price, reported, reported, stated, (input, output, inputTokens, outputTokens, statedTokens) => {
+      const model = { prices: { input, output, image: 0, character: 0, audio_second: 0 } };
+      const estimate = {
+        inputTokens: 7,
+        outputTokens: statedTokens,
+        totalTokens: 15,
+        statedOutputTokens: statedTokens,
+      };
+      const usage = {
+        reported: { inputTokens, outputTokens },
+        upToDate: false,
+        seenTokens: statedTokens,
+        empty: false,
+      };
+      for (const answer of [null, { usage, complete: false }]) {
+        const billed = bill(model, estimate, { kind: "tokens" }, answer);
+        expect(isAmount(totalTokens(billed))).toBe(true);
+        expect(isAmount(nanoUsdOf(billed.costUsd))).toBe(true);
+        expect(billed.costUsd).toBeLessThanOrEqual(MAX_COST_USD);
+      }
+    }),
+  );
 });

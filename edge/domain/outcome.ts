@@ -3,9 +3,9 @@
  * §23.3, §23.4, §43.2). Only a 2xx of the upstream, or a client that left while one was under way, costs anything. Tokens are
  * safe integers, and so is their sum, whatever an upstream reports.
  */
+import { AMOUNT_MAX, saturated } from "../../shared/amount.ts";
 import { costUsd, type Measure } from "../../shared/cost.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { TOKENS_MAX } from "./token-count.ts";
 import type { TokenEstimate } from "./token-estimate.ts";
 import type { SeenUsage } from "./usage-scan.ts";
 
@@ -36,7 +36,7 @@ export function bill(
   answered: Answered | null,
 ): Billed {
   const inputTokens = answered?.usage.reported?.inputTokens ?? estimate.inputTokens;
-  const outputTokens = Math.min(outputOf(estimate, answered), TOKENS_MAX - inputTokens);
+  const outputTokens = Math.min(outputOf(estimate, answered), AMOUNT_MAX - inputTokens);
   const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
   return { inputTokens, outputTokens, costUsd: costUsd(model.prices, made, { inputTokens, outputTokens }) };
 }
@@ -55,6 +55,11 @@ function outputOf(estimate: TokenEstimate, answered: Answered | null): number {
 
 function isEmpty(answered: Answered | null): boolean {
   return answered?.complete === true && answered.usage.empty;
+}
+
+/** The tokens of both parts, at most the largest amount (decisions §43.1): an upstream may report any number. */
+export function totalTokens({ inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">): number {
+  return saturated(inputTokens + outputTokens);
 }
 
 /** What the client gets for an upstream status: 2xx and 4xx as they are, the rest 502 (decisions §22.6). */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { AMOUNT_MAX } from "../../shared/amount.ts";
 import type { AnswerTally } from "./answer-scan.ts";
 import { StreamScan } from "./stream-scan.ts";
-import { TOKENS_MAX } from "./token-count.ts";
 
 const encoder = new TextEncoder();
 
@@ -175,9 +175,9 @@ describe("the usage that a stream reports", () => {
     ["1.5", null],
     ["-1", null],
     ["1e-3", null],
-    ["9007199254740991", TOKENS_MAX],
-    ["9007199254740993", TOKENS_MAX],
-    ["1e308", TOKENS_MAX],
+    ["9007199254740991", AMOUNT_MAX],
+    ["9007199254740993", AMOUNT_MAX],
+    ["1e308", AMOUNT_MAX],
     ["1e309", null],
     ["1".repeat(500), null],
     ['"12"', null],
@@ -201,7 +201,7 @@ function reference(usage: unknown): { readonly inputTokens: number | null; reado
   const last = (...names: readonly string[]): number | null => {
     const counts = Object.entries(record).filter(([name, value]) => names.includes(name) && isCount(value));
     const [, value] = counts.at(-1) ?? [];
-    return value === undefined ? null : Math.min(Number(value), TOKENS_MAX) + 0;
+    return value === undefined ? null : Math.min(Number(value), AMOUNT_MAX) + 0;
   };
   return {
     inputTokens: last("prompt_tokens", "input_tokens"),

@@ -75,6 +75,7 @@ export class Cell extends DurableObject<Bindings> {
       cell: this.#cell,
       failOpen: this.#config.failOpen,
       now: Date.now,
+      nextLife: () => this.#store.nextLife(),
       monthOf,
       budgetOf: (tenantId) => this.#places.budget(tenantId),
       judged: (requestId, verdict) => this.#desk.judged(requestId, verdict),

@@ -5,14 +5,13 @@
  * the permit.
  */
 import { issues } from "../../shared/alerts.ts";
-import { saturated } from "../../shared/amount.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import type { Admitted, Ask, Decision, Grant, PermitHandle } from "../domain/ask.ts";
 import { nanoUsdOf } from "../domain/budget/amounts.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
-import { bill } from "../domain/outcome.ts";
+import { bill, totalTokens } from "../domain/outcome.ts";
 import { type Call, ClientGone, type Prepared, type Principal, Settled } from "./context.ts";
 import { refusalHeaders } from "./rate-limit.ts";
 import { settleRefused } from "./settle-refused.ts";
@@ -174,7 +173,7 @@ function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): A
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: estimate.totalTokens,
-      termTokens: Math.max(saturated(stated.inputTokens + stated.outputTokens), 1),
+      termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(bill(model, stated, prepared.measure(), null).costUsd),
     },
     row: rowOf(call, { statusCode: 499, admission: "queued" }),

@@ -18,6 +18,7 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
   budgetSettlementFailed: (["bucket", "tenant", "key"] as const).map((part) =>
     issues.budgetSettlementFailed(part, "r"),
   ),
+  budgetAmountRefused: [issues.budgetAmountRefused("w", "f", "c")],
   upstreamRequestFailed: [issues.upstreamRequestFailed("m", "r", 1, 1)],
   upstream5xxResponse: [issues.upstream5xxResponse("m", 500)],
   upstreamStreamError: [issues.upstreamStreamError("m", "r", 1)],
