@@ -37,9 +37,9 @@ const contentOf = (pieces: readonly FormPiece[], name: string): Uint8Array =>
 describe("a form, cut anywhere", () => {
   it("is its pieces, byte for byte, with every part whole", () => {
     const awkward = fc
-      .array(fc.constantFrom("\r", "\n", "\r\n", "-", "--", "b", "\r\n--b", "\r\n--bX", "--b--", "\r\n--b \t", "x"))
+      .array(fc.constantFrom("\r", "\n", "\r\n", "-", "--", "-b", "b", "\r\n-", "\r\n--", "\r\r\n-", "x"))
       .map((texts) => bytesOf(texts.join("")))
-      .filter((content) => !/\r\n--b(?:--|[ \t]*\r\n|[ \t]*$)/.test(new TextDecoder().decode(content)));
+      .filter((content) => !new TextDecoder().decode(content).includes("--b"));
     const content = fc.oneof(awkward, fc.uint8Array({ maxLength: 200 }));
     const part = fc.record({ name: fc.constantFrom("file", "n", "user"), content, file: fc.boolean() });
     fc.assert(
@@ -71,6 +71,10 @@ describe("a form, cut anywhere", () => {
     ["a part without headers", "--b\r\n\r\n1\r\n--b--\r\n"],
     ["a part without a name", "--b\r\nContent-Disposition: form-data\r\n\r\n1\r\n--b--\r\n"],
     ["a part of another kind", '--b\r\nContent-Disposition: attachment; name="a"\r\n\r\n1\r\n--b--\r\n'],
+    [
+      "more parts than anybody sends",
+      `${'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(1001)}--b--`,
+    ],
     ["headers without end", `--b\r\nx: ${"y".repeat(20_000)}`],
   ])("refuses %s", (_, text) => {
     expect(scan("b", bytesOf(text), [])).toBeNull();

@@ -2,7 +2,11 @@
  * Cuts a multipart/form-data body (RFC 7578, RFC 2046 §5.1) into its pieces while it arrives, split anywhere, without
  * changing a byte: the pieces in order are the body. Libraries that read forms keep a part until it is complete or make
  * a new body of it; here a file of any size passes through and little is held.
+ *
+ * Parsers differ in what they take for a delimiter: some need no CR LF before it, or no line end at all, some read on after
+ * the closing one. So two dashes and the boundary may stand nowhere but in a delimiter that every parser takes for one.
  */
+import { BytePattern } from "./byte-pattern.ts";
 import { type FormPart, partOf } from "./form-head.ts";
 import { concat } from "./json-bytes.ts";
 
@@ -15,27 +19,32 @@ export type FormPiece =
   | { readonly kind: "end"; readonly part: FormPart };
 
 const HEADERS_MAX_BYTES = 16 * 1024;
-/** Spaces after a delimiter, which nobody sends. */
-const PADDING_MAX_BYTES = 64;
+/** Servers that read forms take as many. Each is held and judged, however little it carries. */
+const PARTS_MAX = 1000;
 const CR = 0x0d;
 const LF = 0x0a;
 const DASH = 0x2d;
+const BLANK = new Set([CR, LF, 0x20, 0x09]);
 
-/** How a line that begins with the delimiter goes on. */
+/** How a line that begins with the delimiter goes on; in any other way no client writes it, and parsers disagree. */
 type Line =
   | { readonly kind: "part" | "close"; readonly end: number }
   | { readonly kind: "cut" }
   | { readonly kind: "other" };
 
 export class FormScan {
-  /** CR LF, two dashes and the boundary. */
+  /** Two dashes and the boundary. */
+  readonly #dashed: BytePattern;
+  /** The same after CR LF. */
   readonly #delimiter: Uint8Array;
   #state: "start" | "headers" | "data" | "over" = "start";
   #part: FormPart | null = null;
+  #parts = 0;
   #held = new Uint8Array(0) as Uint8Array;
 
   constructor(boundary: string) {
     this.#delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
+    this.#dashed = new BytePattern(this.#delimiter.subarray(2));
   }
 
   /** The closing delimiter has been read: the form is whole. */
@@ -70,8 +79,7 @@ export class FormScan {
       case "data":
         return this.#data(bytes, at, pieces);
       case "over":
-        pieces.push({ kind: "frame", bytes: bytes.subarray(at) });
-        return bytes.byteLength;
+        return this.#over(bytes, at, pieces);
       default:
         return this.#state satisfies never;
     }
@@ -92,9 +100,12 @@ export class FormScan {
     if (bytes[at] === CR && bytes[at + 1] === LF) return null;
     const end = endOfHeaders(bytes, at);
     if (end === null) return bytes.byteLength - at > HEADERS_MAX_BYTES ? null : at;
-    const part = partOf(new TextDecoder().decode(bytes.subarray(at, end - 2)));
-    if (part === null || end - at > HEADERS_MAX_BYTES) return null;
-    pieces.push({ kind: "frame", bytes: bytes.subarray(at, end) });
+    const block = bytes.subarray(at, end);
+    if (block.byteLength > HEADERS_MAX_BYTES || this.#standsIn(block)) return null;
+    const part = partOf(new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(block.subarray(0, -2)));
+    this.#parts += 1;
+    if (part === null || this.#parts > PARTS_MAX) return null;
+    pieces.push({ kind: "frame", bytes: block });
     this.#part = part;
     this.#state = "data";
     return end;
@@ -106,20 +117,29 @@ export class FormScan {
     const content = (until: number): void => {
       if (until > at) pieces.push({ kind: "data", part, bytes: bytes.subarray(at, until) });
     };
-    for (let found = bytes.indexOf(CR, at); found !== -1; found = bytes.indexOf(CR, found + 1)) {
-      const matched = matchAt(bytes, found, this.#delimiter);
-      const whole = matched === this.#delimiter.byteLength;
-      const line: Line = whole
-        ? this.#line(bytes, found + matched)
-        : { kind: found + matched === bytes.byteLength ? "cut" : "other" };
-      if (line.kind === "other") continue;
-      content(found);
-      if (line.kind === "cut") return found;
-      pieces.push({ kind: "end", part });
-      return this.#frame(bytes, found, line.end, line.kind, pieces);
-    }
-    content(bytes.byteLength);
+    const dashed = this.#dashed.find(bytes, at);
+    const lineEnd = Math.max(at, dashed - lineEndBefore(bytes, dashed));
+    const after = dashed + this.#dashed.bytes.byteLength;
+    const whole = after <= bytes.byteLength;
+    if (whole && dashed - lineEnd !== 2) return null;
+    const line: Line = whole ? this.#line(bytes, after) : { kind: "cut" };
+    if (line.kind === "other") return null;
+    content(lineEnd);
+    if (line.kind === "cut") return lineEnd;
+    pieces.push({ kind: "end", part });
+    return this.#frame(bytes, lineEnd, line.end, line.kind, pieces);
+  }
+
+  /** After the closing delimiter there is nothing, but perhaps line ends. */
+  #over(bytes: Uint8Array, at: number, pieces: FormPiece[]): number | null {
+    const rest = bytes.subarray(at);
+    if (!rest.every((byte) => BLANK.has(byte))) return null;
+    pieces.push({ kind: "frame", bytes: rest });
     return bytes.byteLength;
+  }
+
+  #standsIn(bytes: Uint8Array): boolean {
+    return this.#dashed.find(bytes, 0) + this.#dashed.bytes.byteLength <= bytes.byteLength;
   }
 
   #frame(bytes: Uint8Array, at: number, end: number, kind: "part" | "close", pieces: FormPiece[]): number {
@@ -132,11 +152,14 @@ export class FormScan {
   #line(bytes: Uint8Array, start: number): Line {
     if (start + 2 > bytes.byteLength) return { kind: "cut" };
     if (bytes[start] === DASH && bytes[start + 1] === DASH) return { kind: "close", end: start + 2 };
-    let at = start;
-    while (at - start < PADDING_MAX_BYTES && (bytes[at] === 0x20 || bytes[at] === 0x09)) at += 1;
-    if (at + 2 > bytes.byteLength) return { kind: "cut" };
-    return bytes[at] === CR && bytes[at + 1] === LF ? { kind: "part", end: at + 2 } : { kind: "other" };
+    return bytes[start] === CR && bytes[start + 1] === LF ? { kind: "part", end: start + 2 } : { kind: "other" };
   }
+}
+
+/** How many bytes of CR LF stand before `at`: 2, or 1 when the bytes end there after a CR, which an LF may follow. */
+function lineEndBefore(bytes: Uint8Array, at: number): 0 | 1 | 2 {
+  if (bytes[at - 1] === LF && bytes[at - 2] === CR) return 2;
+  return bytes[at - 1] === CR && at === bytes.byteLength ? 1 : 0;
 }
 
 /** How many bytes of `pattern` stand at `at`. */

@@ -62,6 +62,12 @@ export function asJson(headers: Record<string, string>): Record<string, string> 
   return headers;
 }
 
+/** Headers of a form, which was read as its bytes are: an upstream that decompressed it could find another form. */
+export function asForm(headers: Record<string, string>): Record<string, string> {
+  delete headers["content-encoding"];
+  return headers;
+}
+
 /** What of the upstream's headers the client gets; `contentType` is one of them. */
 export function clientHeaders(upstream: Headers, status: number, contentType: string | null): Record<string, string> {
   const headers: Record<string, string> = {};

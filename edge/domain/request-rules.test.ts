@@ -3,7 +3,7 @@ import { isKeySecret } from "../../shared/api-key.ts";
 import { isSafePath, upstreamUrl } from "../../shared/upstream-url.ts";
 import { readCredential } from "./credential.ts";
 import { fnv1a64 } from "./fnv1a.ts";
-import { asJson, clientHeaders, upstreamHeaders } from "./forward-headers.ts";
+import { asForm, asJson, clientHeaders, upstreamHeaders } from "./forward-headers.ts";
 import { concat, scanTopLevel, type TopLevel } from "./json-bytes.ts";
 import { wholeDocument } from "./json-document.ts";
 import type { EstimateRule } from "./route-class.ts";
@@ -97,6 +97,11 @@ describe("headers", () => {
     ])
       expect(asJson({ "content-type": other })).toEqual({ "content-type": "application/json" });
     expect(asJson({ "content-encoding": "deflate" })).toEqual({ "content-type": "application/json" });
+  });
+
+  it("tell an upstream that a form is what was read as one", () => {
+    const form = { "content-type": "multipart/form-data; boundary=b" };
+    expect(asForm({ ...form, "content-encoding": "deflate" })).toEqual(form);
   });
 
   it("may have any name, also one that every object has, and come together when they come twice", () => {

@@ -97,6 +97,54 @@ describe("another model beside the one that is judged", () => {
     }
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
+
+  const TYPE = "multipart/form-data; boundary=BB";
+  const named = (name: string, value: string): string =>
+    `--BB\r\nContent-Disposition: form-data; name=${name}\r\n\r\n${value}\r\n`;
+  const file = (data: string): string =>
+    `--BB\r\nContent-Disposition: form-data; name="image"; filename="a"\r\n\r\n${data}\r\n`;
+  const form = (name: string): string => `Content-Disposition: form-data; name="${name}"\r\n\r\nforbidden\r\n`;
+
+  it.each<readonly [string, string, (honest: string) => string]>([
+    ["a continued name", TYPE, (honest) => `${named('"pad"; name*0=model', "forbidden")}${honest}--BB--`],
+    ["a name with a charset", TYPE, (honest) => `${named(`"pad"; name*=utf-8''model`, "forbidden")}${honest}--BB--`],
+    ["a name in single quotes", TYPE, (honest) => `${named("'n'", "9")}${honest}--BB--`],
+    ["a second boundary", `${TYPE}; boundary*=utf-8''CC`, (h) => `${h}${file(`--CC\r\n${form("model")}--CC--`)}--BB--`],
+    ["a delimiter after LF", TYPE, (honest) => `${honest}${file(`x\n--BB\n${form("model")}`)}--BB--`],
+    ["a delimiter after CR", TYPE, (honest) => `${file(`x\r--BB\r\n${form("n")}`)}${honest}--BB--`],
+    ["a delimiter within a line", TYPE, (honest) => `${honest}${file(`x--BB\r\n${form("model")}`)}--BB--`],
+    ["a delimiter deep in a file", TYPE, (h) => `${h}${file(`${"x".repeat(2e6)}\n--BB\r\n${form("model")}`)}--BB--`],
+    ["a form after the form", TYPE, (honest) => `${honest}--BB--\r\n--BB\r\n${form("model")}--BB--`],
+  ])("in a form, where some parser reads it and another does not, is refused: %s", async (_, type, bodyOf) => {
+    const minted = await mintAt(fixture.gateway, upstream, { cost_per_image: 0.04 });
+    for (const path of ["/v1/images/edits", "/v1/images/variations", "/v1/audio/transcriptions"]) {
+      const answer = await rawRequest(fixture.gateway.proxyUrl, {
+        method: "POST",
+        path,
+        headers: { authorization: `Bearer ${minted.secret}`, "content-type": type },
+        body: bodyOf(named('"model"', minted.model.model_name)),
+      });
+      expect([path, answer.status, JSON.parse(answer.text)]).toMatchObject([
+        path,
+        400,
+        { error: { code: "invalid_multipart", message: "invalid multipart body" } },
+      ]);
+    }
+    expect(upstream.seen(minted.mark)).toEqual([]);
+  });
+
+  it("in a form that an upstream would decompress is not there: the form goes upstream as it was read", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const answer = await rawRequest(fixture.gateway.proxyUrl, {
+      method: "POST",
+      path: "/v1/audio/transcriptions",
+      headers: { authorization: `Bearer ${minted.secret}`, "content-type": TYPE, "content-encoding": "deflate" },
+      body: `${named('"model"', minted.model.model_name)}${file("x")}--BB--`,
+    });
+    const [call] = upstream.seen(minted.mark);
+    expect([answer.status, call?.headers["content-encoding"]]).toEqual([200, undefined]);
+    expect(call?.fields).toEqual({ model: "upstream-name" });
+  });
 });
 
 describe("a name that is not registered", () => {

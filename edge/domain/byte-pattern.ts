@@ -1,0 +1,45 @@
+/**
+ * Where a pattern stands in bytes that arrive in chunks, in linear time whatever bytes and pattern are (Knuth, Morris and
+ * Pratt): both are a client's.
+ */
+export class BytePattern {
+  readonly bytes: Uint8Array;
+  /** By how much of the pattern has matched: the longest shorter start of it that those bytes end with. */
+  readonly #shorter: Uint32Array;
+
+  /** `bytes` are one at least. */
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+    this.#shorter = new Uint32Array(bytes.byteLength + 1);
+    let matched = 0;
+    for (let at = 1; at < bytes.byteLength; at += 1) {
+      matched = this.#next(matched, bytes[at]);
+      this.#shorter[at + 1] = matched;
+    }
+  }
+
+  /**
+   * The first place from `from` on where the pattern stands; else where it may have begun before the bytes ended, as early
+   * as that can be; else the end of the bytes. It is whole when `bytes` go on long enough after it.
+   */
+  find(bytes: Uint8Array, from: number): number {
+    const [first = 0] = this.bytes;
+    const { byteLength } = this.bytes;
+    let matched = 0;
+    for (let at = from; at < bytes.byteLength; at += 1) {
+      if (matched === 0) {
+        at = bytes.indexOf(first, at);
+        if (at === -1) return bytes.byteLength;
+      }
+      matched = this.#next(matched, bytes[at]);
+      if (matched === byteLength) return at + 1 - byteLength;
+    }
+    return bytes.byteLength - matched;
+  }
+
+  #next(matched: number, byte: number | undefined): number {
+    let length = matched;
+    while (length > 0 && byte !== this.bytes[length]) length = this.#shorter[length] ?? 0;
+    return byte === this.bytes[length] ? length + 1 : 0;
+  }
+}
