@@ -23,6 +23,11 @@ export class IndexedHeap<T> {
     return this.#items[0];
   }
 
+  /** Every item, in no order. */
+  values(): IterableIterator<T> {
+    return this.#places.keys();
+  }
+
   /** Adds the item, or puts it where it now belongs. */
   put(item: T): void {
     let place = this.#places.get(item);

@@ -1,45 +1,61 @@
 /**
- * The tenants that compete with one another - all of them in weighted mode, those of one group in hierarchical mode - and
- * their virtual time (decisions §20.1). A tenant competes with its earliest admissible head; the smallest served / w is next,
- * ties by arrival.
+ * The tenants that compete with one another - all of them in weighted mode, those of one group in hierarchical mode. A
+ * tenant competes with its earliest admissible head; the smallest served / w is next, ties by arrival (decisions §20.3,
+ * §20.4). A full model costs nothing to pass over, however many wait for it: heads stand by the line of their model, and a tenant's
+ * later heads besides by one earlier model (their witness), with which they are passed over while that has room. So a decision looks at lines, not
+ * at tenants; a head that another earlier model keeps back is moved to that witness when it is met.
  */
-import { Lanes, type Standing, standingsOf } from "./lanes.ts";
+import { IndexedHeap, type Order } from "./indexed-heap.ts";
+import { Lines, type Score, type WeightIn } from "./lines.ts";
+import type { NewWeight } from "./policy.ts";
 import { Roster } from "./roster.ts";
-import { effectiveWeight, type Head, headScore, isActive, lastWeight, type TenantState } from "./state.ts";
-import { type Spell, VirtualTime } from "./virtual-time.ts";
+import {
+  effectiveWeight,
+  type Head,
+  hasRoom,
+  isActive,
+  isOpen,
+  type Line,
+  lastWeight,
+  lineOf,
+  linesOf,
+  type ModelState,
+  oldestOrder,
+  type TenantState,
+} from "./state.ts";
+import type { Spell } from "./virtual-time.ts";
+
+/** The heads of one line, by their witness. */
+type Heaps = Map<ModelState | null, IndexedHeap<Head>>;
 
 export class Pool {
   /** Tenants that wait or hold a slot. */
   readonly active: Roster<TenantState>;
-  readonly lanes: Lanes<Head>;
-  readonly #standings = new Map<TenantState, readonly Standing[]>();
-  readonly #time: VirtualTime;
+  readonly lines: Lines<TenantState>;
+  readonly #heaps = new Map<Line, Heaps>();
+  readonly #standing = new Map<TenantState, readonly Head[]>();
+  readonly #probe: () => void;
 
   constructor(spell: Spell, probe: () => void) {
-    this.#time = new VirtualTime(spell);
+    this.#probe = probe;
+    this.lines = new Lines(spell);
     this.active = new Roster(probe);
-    this.lanes = new Lanes((a, b) => {
-      probe();
-      return headScore(a) - headScore(b) || a.waiters.oldestOrder - b.waiters.oldestOrder;
-    });
   }
 
-  /** Puts a tenant where it now belongs. */
-  place(tenant: TenantState): void {
-    const standings = standingsOf(tenant);
-    const before = this.#standings.get(tenant);
-    for (const { lane, head } of before ?? [])
-      if (!standings.some((other) => other.head === head && other.lane.key === lane.key))
-        this.lanes.remove(lane.key, head);
-    for (const { lane, head } of standings) this.lanes.put(lane, head);
-    if (standings.length > 0) this.#standings.set(tenant, standings);
-    else if (before !== undefined) this.#standings.delete(tenant);
+  /** Puts a tenant where it now belongs; `at`: position among all events. */
+  place(tenant: TenantState, at: number): void {
+    const places = placesOf(tenant);
+    const stays = new Set(places.map(({ head }) => head));
+    for (const head of this.#standing.get(tenant) ?? []) if (!stays.has(head)) this.#remove(head);
+    for (const { head, witness } of places) this.#put(head, lineOf(head.model), witness, at);
+    if (places.length > 0) this.#standing.set(tenant, [...stays]);
+    else this.#standing.delete(tenant);
   }
 
   /** Takes a tenant out of the order. */
   unplace(tenant: TenantState): void {
-    for (const { lane, head } of this.#standings.get(tenant) ?? []) this.lanes.remove(lane.key, head);
-    this.#standings.delete(tenant);
+    for (const head of this.#standing.get(tenant) ?? []) this.#remove(head);
+    this.#standing.delete(tenant);
   }
 
   /** Keeps who is active, for the slot caps. */
@@ -48,37 +64,217 @@ export class Pool {
     else this.active.remove(tenant);
   }
 
+  /** The lines in which somebody stands. */
+  standingLines(): readonly Line[] {
+    return [...this.#heaps.keys()];
+  }
+
+  /** True when somebody stands in the line. */
+  stands(line: Line): boolean {
+    return this.#heaps.has(line);
+  }
+
+  /** A request for the model is about to join the queue of its tenant. */
+  start(tenant: TenantState, model: ModelState, at: number): void {
+    const waits = linesOf(tenant);
+    this.lines.start(tenant, lineOf(model), weightOf(tenant, model), (line) => waits.has(line), at);
+  }
+
+  /** The tenant held as many slots as it may; one of its requests has ended. */
+  comeBack(tenant: TenantState, requestTokens: number, at: number): void {
+    for (const line of linesOf(tenant)) this.lines.comeBack(tenant, line, weightIn(tenant)(line), requestTokens, at);
+  }
+
   /** The head that is next among admissible ones whose tenant passes `fits`. */
   next(fits: (tenant: TenantState) => boolean): Head | undefined {
-    return this.lanes.first((head) => fits(head.tenant));
+    let next: { readonly head: Head; readonly score: number } | undefined;
+    for (const line of [...this.#heaps.keys()]) {
+      this.#probe();
+      if (line !== null && !hasRoom(line)) continue;
+      this.#catchUp(line);
+      const head = this.#nextIn(line, fits);
+      if (head === undefined) continue;
+      const score = this.#score(head) + this.lines.shift(line);
+      const lead = next === undefined ? -1 : score - next.score || orderOf(head) - orderOf(next.head);
+      if (lead < 0) next = { head, score };
+    }
+    return next?.head;
   }
 
-  /** After a grant to a tenant that stood at `grantedScore` before its charge. */
-  advance(grantedScore: number): void {
-    const top = this.lanes.top();
-    this.#time.advance(top === undefined ? undefined : headScore(top), grantedScore);
+  /** Where a tenant stands with a request for a model. */
+  scoreOf({ tenant, model }: Pick<Head, "tenant" | "model">): Score {
+    const line = lineOf(model);
+    return { score: this.lines.score(tenant, line, weightOf(tenant, model)), shift: this.lines.shift(line) };
   }
 
-  /** A tenant that comes back from idle has banked nothing. */
-  lift(tenant: TenantState, admissionWeight: number): void {
-    tenant.served = this.#time.lifted(tenant.served, effectiveWeight(tenant.weight, admissionWeight));
+  /** The smallest score in a line, of who can be granted something or not; undefined when nobody stands there. */
+  lowest(line: Line): number | undefined {
+    const top = this.#lowest(line);
+    return top === undefined ? undefined : this.#score(top);
   }
 
-  /** Gives a tenant a new weight; it stands out of the order. */
-  reweigh(tenant: TenantState, weight: number): void {
-    tenant.served = this.#time.reweighed(tenant.served, lastWeight(tenant), lastWeight(tenant, weight));
-    tenant.weight = weight;
+  /** A new weight of a tenant, which stands in no order. */
+  reweigh(tenant: TenantState, change: NewWeight, at: number): void {
+    this.lines.reweigh(tenant, weightIn(tenant), weightIn(tenant, change), at);
+    if ("weight" in change) tenant.weight = change.weight;
   }
 
-  /** Takes over a tenant of another pool with its lead over the others there. */
-  receive(tenant: TenantState, from: Pool): void {
-    const weight = lastWeight(tenant);
-    const lead = Math.max(0, tenant.served - from.#time.score * weight);
-    tenant.served = this.#time.score * weight + lead;
+  /** A tenant comes from another pool; it stands in no order. */
+  receive(tenant: TenantState, from: Pool, at: number): void {
+    this.lines.receive(tenant, from.lines, weightIn(tenant), at);
   }
 
-  /** True when forgetting the tenant's books would change nothing: it would be lifted to where they are anyway. */
+  /** True when an idle tenant's books may be forgotten without anybody's gain or loss. */
   forgives(tenant: TenantState): boolean {
-    return tenant.served <= this.#time.score * lastWeight(tenant);
+    return this.lines.forgives(tenant, weightIn(tenant));
   }
+
+  #score(head: Head): number {
+    return this.lines.score(head.tenant, head.line, weightOf(head.tenant, head.model));
+  }
+
+  #put(head: Head, line: Line, witness: ModelState | null, at: number): void {
+    this.lines.enter(head.tenant, line, weightOf(head.tenant, head.model), at);
+    const heap = this.#heap(line, witness);
+    if (head.line !== line || head.witness !== witness) this.#remove(head);
+    head.line = line;
+    head.witness = witness;
+    heap.put(head);
+  }
+
+  #remove(head: Head): void {
+    const heaps = this.#heaps.get(head.line);
+    const heap = heaps?.get(head.witness);
+    heap?.remove(head);
+    if (heap?.size === 0) heaps?.delete(head.witness);
+    if (heaps?.size === 0) this.#heaps.delete(head.line);
+  }
+
+  #heap(line: Line, witness: ModelState | null): IndexedHeap<Head> {
+    const heaps: Heaps = this.#heaps.get(line) ?? new Map();
+    this.#heaps.set(line, heaps);
+    const heap = heaps.get(witness) ?? new IndexedHeap((a, b) => this.#order(a, b));
+    heaps.set(witness, heap);
+    return heap;
+  }
+
+  /** Of heads in one line. */
+  #order(a: Head, b: Head): number {
+    this.#probe();
+    return this.#score(a) - this.#score(b) || orderOf(a) - orderOf(b);
+  }
+
+  /** The first of one line that fits. Heads in its way that an earlier head of their tenant keeps back are put aside. */
+  #nextIn(line: Line, fits: (tenant: TenantState) => boolean): Head | undefined {
+    for (;;) {
+      const top = first(this.#enabled(line), (a, b) => this.#order(a, b));
+      const earlier = top === undefined ? null : this.#keptBackBy(top);
+      if (top === undefined || earlier === null)
+        return top === undefined || fits(top.tenant) ? top : this.#search(line, fits);
+      this.#put(top, line, earlier, 0);
+    }
+  }
+
+  /** The same, when the very first does not fit. */
+  #search(line: Line, fits: (tenant: TenantState) => boolean): Head | undefined {
+    const keptBack: (readonly [Head, ModelState])[] = [];
+    const fronts = new IndexedHeap<{ head: Head; readonly rest: Generator<Head, undefined> }>((a, b) =>
+      this.#order(a.head, b.head),
+    );
+    for (const heap of this.#enabled(line)) {
+      const rest = heap.inOrder();
+      const head = rest.next().value;
+      if (head !== undefined) fronts.put({ head, rest });
+    }
+    let found: Head | undefined;
+    for (let front = fronts.peek(); front !== undefined && found === undefined; front = fronts.peek()) {
+      const { head } = front;
+      const earlier = this.#keptBackBy(head);
+      if (earlier !== null) keptBack.push([head, earlier]);
+      else if (fits(head.tenant)) found = head;
+      const following = front.rest.next().value;
+      if (following === undefined) fronts.remove(front);
+      else {
+        front.head = following;
+        fronts.put(front);
+      }
+    }
+    for (const [head, earlier] of keptBack) this.#put(head, line, earlier, 0);
+    return found;
+  }
+
+  /** The heaps of a line whose witness has no room. */
+  #enabled(line: Line): readonly IndexedHeap<Head>[] {
+    const enabled: IndexedHeap<Head>[] = [];
+    for (const [witness, heap] of this.#heaps.get(line) ?? []) {
+      this.#probe();
+      if (witness === null || !hasRoom(witness)) enabled.push(heap);
+    }
+    return enabled;
+  }
+
+  #catchUp(line: Line): void {
+    if (line === null || !this.lines.lags(line)) return;
+    const head = this.#lowest(line);
+    const cost = head?.waiters.peek()?.arrival.costTokens;
+    if (head === undefined || cost === undefined) return;
+    this.lines.catchUp(line, this.#score(head), cost / weightOf(head.tenant, head.model));
+  }
+
+  #lowest(line: Line): Head | undefined {
+    return first([...(this.#heaps.get(line)?.values() ?? [])], (a, b) => this.#order(a, b));
+  }
+
+  /** The earlier model of the same tenant that has room: its head is the one the tenant competes with. Null: there is none. */
+  #keptBackBy(head: Head): ModelState | null {
+    for (const earlier of head.tenant.headsByArrival.inOrder()) {
+      this.#probe();
+      if (earlier === head) return null;
+      if (isOpen(earlier.model)) return earlier.model;
+    }
+    return null;
+  }
+}
+
+/** The first item of several heaps. */
+function first(heaps: readonly IndexedHeap<Head>[], order: Order<Head>): Head | undefined {
+  let top: Head | undefined;
+  for (const heap of heaps) {
+    const head = heap.peek();
+    if (head !== undefined && (top === undefined || order(head, top) < 0)) top = head;
+  }
+  return top;
+}
+
+function orderOf(head: Head): number {
+  return oldestOrder(head.waiters);
+}
+
+/** A tenant's heads as far as the first that nothing is in the way of. None while it holds as many slots as it may. */
+function placesOf(tenant: TenantState): readonly { readonly head: Head; readonly witness: ModelState | null }[] {
+  if (!hasRoom(tenant) || tenant.passedOver) return [];
+  const places: { readonly head: Head; readonly witness: ModelState | null }[] = [];
+  const earlier = new Set<ModelState>();
+  for (const head of tenant.headsByArrival.inOrder()) {
+    const [first = null] = earlier;
+    const witness = head.witness !== null && earlier.has(head.witness) ? head.witness : first;
+    places.push({ head, witness });
+    if (!head.model.watched) break;
+    earlier.add(head.model);
+  }
+  return places;
+}
+
+function weightOf(tenant: TenantState, model: ModelState): number {
+  return effectiveWeight(tenant.weight, model.admissionWeight);
+}
+
+/** The weight of a tenant in each line, as it is or after a change; in the open one that of the model it asked for last. */
+function weightIn(tenant: TenantState, change?: NewWeight): WeightIn {
+  const weight = change !== undefined && "weight" in change ? change.weight : tenant.weight;
+  return (line) => {
+    const model = line ?? tenant.lastModel;
+    const isChanged = change !== undefined && "model" in change && change.model === model;
+    return effectiveWeight(weight, isChanged ? change.admissionWeight : model.admissionWeight);
+  };
 }
