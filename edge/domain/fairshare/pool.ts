@@ -5,7 +5,7 @@
  * later heads besides by one earlier model (their witness), with which they are passed over while that has room. So a decision looks at lines, not
  * at tenants; a head that another earlier model keeps back is moved to that witness when it is met.
  */
-import { IndexedHeap, type Order } from "./indexed-heap.ts";
+import { HeadOrder } from "./head-order.ts";
 import { Lines, type Score, type WeightIn } from "./lines.ts";
 import type { NewWeight } from "./policy.ts";
 import { Roster } from "./roster.ts";
@@ -25,14 +25,11 @@ import {
 } from "./state.ts";
 import type { Spell } from "./virtual-time.ts";
 
-/** The heads of one line, by their witness. */
-type Heaps = Map<ModelState | null, IndexedHeap<Head>>;
-
 export class Pool {
   /** Tenants that wait or hold a slot. */
   readonly active: Roster<TenantState>;
   readonly lines: Lines<TenantState>;
-  readonly #heaps = new Map<Line, Heaps>();
+  readonly #heads: HeadOrder;
   readonly #standing = new Map<TenantState, readonly Head[]>();
   readonly #probe: () => void;
 
@@ -40,13 +37,14 @@ export class Pool {
     this.#probe = probe;
     this.lines = new Lines(spell);
     this.active = new Roster(probe);
+    this.#heads = new HeadOrder((a, b) => this.#order(a, b), probe);
   }
 
   /** Puts a tenant where it now belongs; `at`: position among all events. */
   place(tenant: TenantState, at: number): void {
     const places = placesOf(tenant);
     const stays = new Set(places.map(({ head }) => head));
-    for (const head of this.#standing.get(tenant) ?? []) if (!stays.has(head)) this.#remove(head);
+    for (const head of this.#standing.get(tenant) ?? []) if (!stays.has(head)) this.#heads.remove(head);
     for (const { head, witness } of places) this.#put(head, lineOf(head.model), witness, at);
     if (places.length > 0) this.#standing.set(tenant, [...stays]);
     else this.#standing.delete(tenant);
@@ -54,7 +52,7 @@ export class Pool {
 
   /** Takes a tenant out of the order. */
   unplace(tenant: TenantState): void {
-    for (const head of this.#standing.get(tenant) ?? []) this.#remove(head);
+    for (const head of this.#standing.get(tenant) ?? []) this.#heads.remove(head);
     this.#standing.delete(tenant);
   }
 
@@ -66,12 +64,12 @@ export class Pool {
 
   /** The lines in which somebody stands. */
   standingLines(): readonly Line[] {
-    return [...this.#heaps.keys()];
+    return this.#heads.lines();
   }
 
   /** True when somebody stands in the line. */
   stands(line: Line): boolean {
-    return this.#heaps.has(line);
+    return this.#heads.has(line);
   }
 
   /** A request for the model is about to join the queue of its tenant. */
@@ -87,18 +85,16 @@ export class Pool {
 
   /** The head that is next among admissible ones whose tenant passes `fits`. */
   next(fits: (tenant: TenantState) => boolean): Head | undefined {
-    let next: { readonly head: Head; readonly score: number } | undefined;
-    for (const line of [...this.#heaps.keys()]) {
-      this.#probe();
-      if (line !== null && !hasRoom(line)) continue;
-      this.#catchUp(line);
-      const head = this.#nextIn(line, fits);
-      if (head === undefined) continue;
-      const score = this.#score(head) + this.lines.shift(line);
-      const lead = next === undefined ? -1 : score - next.score || orderOf(head) - orderOf(next.head);
-      if (lead < 0) next = { head, score };
+    const open = this.#heads.lines().filter((line) => this.#hasRoom(line));
+    const fronts = open.map((line) => ({ line, head: this.#heads.first(line) }));
+    for (;;) {
+      const front = this.#foremost(fronts);
+      if (front?.head === undefined) return undefined;
+      const earlier = this.#keptBackBy(front.head);
+      if (earlier === null) return fits(front.head.tenant) ? front.head : this.#search(open, fits);
+      this.#put(front.head, front.line, earlier, 0);
+      front.head = this.#heads.first(front.line);
     }
-    return next?.head;
   }
 
   /** Where a tenant stands with a request for a model. */
@@ -109,7 +105,7 @@ export class Pool {
 
   /** The smallest score in a line, of who can be granted something or not; undefined when nobody stands there. */
   lowest(line: Line): number | undefined {
-    const top = this.#lowest(line);
+    const top = this.#heads.lowest(line);
     return top === undefined ? undefined : this.#score(top);
   }
 
@@ -135,27 +131,7 @@ export class Pool {
 
   #put(head: Head, line: Line, witness: ModelState | null, at: number): void {
     this.lines.enter(head.tenant, line, weightOf(head.tenant, head.model), at);
-    const heap = this.#heap(line, witness);
-    if (head.line !== line || head.witness !== witness) this.#remove(head);
-    head.line = line;
-    head.witness = witness;
-    heap.put(head);
-  }
-
-  #remove(head: Head): void {
-    const heaps = this.#heaps.get(head.line);
-    const heap = heaps?.get(head.witness);
-    heap?.remove(head);
-    if (heap?.size === 0) heaps?.delete(head.witness);
-    if (heaps?.size === 0) this.#heaps.delete(head.line);
-  }
-
-  #heap(line: Line, witness: ModelState | null): IndexedHeap<Head> {
-    const heaps: Heaps = this.#heaps.get(line) ?? new Map();
-    this.#heaps.set(line, heaps);
-    const heap = heaps.get(witness) ?? new IndexedHeap((a, b) => this.#order(a, b));
-    heaps.set(witness, heap);
-    return heap;
+    this.#heads.put(head, line, witness);
   }
 
   /** Of heads in one line. */
@@ -164,65 +140,53 @@ export class Pool {
     return this.#score(a) - this.#score(b) || orderOf(a) - orderOf(b);
   }
 
-  /** The first of one line that fits. Heads in its way that an earlier head of their tenant keeps back are put aside. */
-  #nextIn(line: Line, fits: (tenant: TenantState) => boolean): Head | undefined {
-    for (;;) {
-      const top = first(this.#enabled(line), (a, b) => this.#order(a, b));
-      const earlier = top === undefined ? null : this.#keptBackBy(top);
-      if (top === undefined || earlier === null)
-        return top === undefined || fits(top.tenant) ? top : this.#search(line, fits);
-      this.#put(top, line, earlier, 0);
-    }
-  }
-
-  /** The same, when the very first does not fit. */
-  #search(line: Line, fits: (tenant: TenantState) => boolean): Head | undefined {
+  /** The same, when the very first does not fit: heads are taken in order until one does. */
+  #search(open: readonly Line[], fits: (tenant: TenantState) => boolean): Head | undefined {
     const keptBack: (readonly [Head, ModelState])[] = [];
-    const fronts = new IndexedHeap<{ head: Head; readonly rest: Generator<Head, undefined> }>((a, b) =>
-      this.#order(a.head, b.head),
-    );
-    for (const heap of this.#enabled(line)) {
-      const rest = heap.inOrder();
-      const head = rest.next().value;
-      if (head !== undefined) fronts.put({ head, rest });
-    }
+    const fronts = open.map((line) => {
+      const rest = this.#heads.inOrder(line);
+      return { line, rest, head: rest.next().value };
+    });
     let found: Head | undefined;
-    for (let front = fronts.peek(); front !== undefined && found === undefined; front = fronts.peek()) {
-      const { head } = front;
-      const earlier = this.#keptBackBy(head);
-      if (earlier !== null) keptBack.push([head, earlier]);
-      else if (fits(head.tenant)) found = head;
-      const following = front.rest.next().value;
-      if (following === undefined) fronts.remove(front);
-      else {
-        front.head = following;
-        fronts.put(front);
-      }
+    while (found === undefined) {
+      const front = this.#foremost(fronts);
+      if (front?.head === undefined) break;
+      const earlier = this.#keptBackBy(front.head);
+      if (earlier !== null) keptBack.push([front.head, earlier]);
+      else if (fits(front.head.tenant)) found = front.head;
+      front.head = front.rest.next().value;
     }
-    for (const [head, earlier] of keptBack) this.#put(head, line, earlier, 0);
+    for (const [head, earlier] of keptBack) this.#put(head, head.line, earlier, 0);
     return found;
   }
 
-  /** The heaps of a line whose witness has no room. */
-  #enabled(line: Line): readonly IndexedHeap<Head>[] {
-    const enabled: IndexedHeap<Head>[] = [];
-    for (const [witness, heap] of this.#heaps.get(line) ?? []) {
+  /** The line whose foremost head is next of all lines. */
+  #foremost<F extends Front>(fronts: readonly F[]): F | undefined {
+    let foremost: { readonly front: F; readonly score: number; readonly order: number } | undefined;
+    for (const front of fronts) {
       this.#probe();
-      if (witness === null || !hasRoom(witness)) enabled.push(heap);
+      if (front.head === undefined) continue;
+      const score = this.#score(front.head) + this.lines.shift(front.line);
+      const order = orderOf(front.head);
+      const lead = foremost === undefined ? -1 : score - foremost.score || order - foremost.order;
+      if (lead < 0) foremost = { front, score, order };
     }
-    return enabled;
+    return foremost?.front;
+  }
+
+  #hasRoom(line: Line): boolean {
+    this.#probe();
+    if (line !== null && !hasRoom(line)) return false;
+    this.#catchUp(line);
+    return true;
   }
 
   #catchUp(line: Line): void {
     if (line === null || !this.lines.lags(line)) return;
-    const head = this.#lowest(line);
+    const head = this.#heads.lowest(line);
     const cost = head?.waiters.peek()?.arrival.costTokens;
     if (head === undefined || cost === undefined) return;
     this.lines.catchUp(line, this.#score(head), cost / weightOf(head.tenant, head.model));
-  }
-
-  #lowest(line: Line): Head | undefined {
-    return first([...(this.#heaps.get(line)?.values() ?? [])], (a, b) => this.#order(a, b));
   }
 
   /** The earlier model of the same tenant that has room: its head is the one the tenant competes with. Null: there is none. */
@@ -236,14 +200,10 @@ export class Pool {
   }
 }
 
-/** The first item of several heaps. */
-function first(heaps: readonly IndexedHeap<Head>[], order: Order<Head>): Head | undefined {
-  let top: Head | undefined;
-  for (const heap of heaps) {
-    const head = heap.peek();
-    if (head !== undefined && (top === undefined || order(head, top) < 0)) top = head;
-  }
-  return top;
+/** A line, and the head in it that has not been looked at yet; undefined: none is left. */
+interface Front {
+  readonly line: Line;
+  head: Head | undefined;
 }
 
 function orderOf(head: Head): number {
