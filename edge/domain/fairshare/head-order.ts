@@ -16,6 +16,11 @@ export class HeadOrder {
     this.#probe = probe;
   }
 
+  /** Somebody stands in another line than the open one. */
+  get isDivided(): boolean {
+    return this.#heaps.size > (this.#heaps.has(null) ? 1 : 0);
+  }
+
   /** The lines in which somebody stands. */
   lines(): readonly Line[] {
     return [...this.#heaps.keys()];
@@ -27,10 +32,16 @@ export class HeadOrder {
 
   /** Puts a head where it now belongs, from wherever it stood. */
   put(head: Head, line: Line, witness: ModelState | null): void {
-    const heaps = this.#heaps.get(line) ?? new Map<ModelState | null, IndexedHeap<Head>>();
-    this.#heaps.set(line, heaps);
-    const heap = heaps.get(witness) ?? new IndexedHeap(this.#order);
-    heaps.set(witness, heap);
+    let heaps = this.#heaps.get(line);
+    if (heaps === undefined) {
+      heaps = new Map();
+      this.#heaps.set(line, heaps);
+    }
+    let heap = heaps.get(witness);
+    if (heap === undefined) {
+      heap = new IndexedHeap(this.#order);
+      heaps.set(witness, heap);
+    }
     if (head.line !== line || head.witness !== witness) this.remove(head);
     head.line = line;
     head.witness = witness;
@@ -42,7 +53,8 @@ export class HeadOrder {
     const heaps = this.#heaps.get(head.line);
     const heap = heaps?.get(head.witness);
     heap?.remove(head);
-    if (heap?.size === 0) heaps?.delete(head.witness);
+    if (heap?.size !== 0) return;
+    heaps?.delete(head.witness);
     if (heaps?.size === 0) this.#heaps.delete(head.line);
   }
 
@@ -53,6 +65,8 @@ export class HeadOrder {
 
   /** The first of a line whose witness has no room. */
   first(line: Line): Head | undefined {
+    const heaps = this.#heaps.get(line);
+    if (heaps?.size === 1 && heaps.has(null)) return heaps.get(null)?.peek();
     return this.#firstOf(this.#enabled(line));
   }
 

@@ -53,6 +53,10 @@ export class IndexedHeap<T> {
   *inOrder(): Generator<T, undefined> {
     const top = this.#items[0];
     if (top === undefined) return undefined;
+    if (this.#items.length === 1) {
+      yield top;
+      return undefined;
+    }
     const frontier = new IndexedHeap<{ readonly item: T; readonly place: number }>((a, b) =>
       this.#order(a.item, b.item),
     );

@@ -172,12 +172,9 @@ export class Lines<T extends Competitor> {
   }
 
   /** Lines behind models that are watched still; the others are let go of. */
-  *#current(): Generator<readonly [ModelState, Behind<T>], undefined> {
-    for (const entry of this.#behind) {
-      const [model, { watches }] = entry;
-      if (model.watched && watches === model.watches) yield entry;
-      else this.#behind.delete(model);
-    }
-    return undefined;
+  #current(): ReadonlyMap<ModelState, Behind<T>> {
+    for (const [model, { watches }] of this.#behind)
+      if (!model.watched || watches !== model.watches) this.#behind.delete(model);
+    return this.#behind;
   }
 }

@@ -65,14 +65,15 @@ class Hierarchical implements Policy {
   }
 
   placeGroup(group: GroupState): void {
+    const before = this.#standing.get(group) ?? [];
     const lines = this.#pool(group).standingLines();
-    for (const line of this.#standing.get(group) ?? []) if (!lines.includes(line)) this.#remove(group, line);
+    for (const line of before) if (!lines.includes(line)) this.#remove(group, line);
     for (const line of lines) {
       this.#lines.enter(group, line, group.weight, this.#position());
       this.#heap(line).put(group);
     }
     if (lines.length > 0) this.#standing.set(group, lines);
-    else this.#standing.delete(group);
+    else if (before.length > 0) this.#standing.delete(group);
     if (isActiveGroup(group)) this.#active.put(group, group.weight);
     else this.#active.remove(group);
   }
@@ -174,6 +175,9 @@ class Hierarchical implements Policy {
 
   /** The next head, within the bounds, of the first group in order that has one. */
   #choose(groupFits: (group: GroupState) => boolean, tenantFits: (tenant: TenantState) => boolean): Head | undefined {
+    const only = this.#heaps.size === 1 ? this.#heaps.get(null)?.peek() : undefined;
+    const at = only !== undefined && groupFits(only) ? this.#pool(only).next(tenantFits) : undefined;
+    if (at !== undefined) return at;
     const fronts = new IndexedHeap<Front>((a, b) => {
       this.#probe();
       const lead = this.#score(a.group, a.line) - this.#score(b.group, b.line);

@@ -42,12 +42,12 @@ export class Pool {
 
   /** Puts a tenant where it now belongs; `at`: position among all events. */
   place(tenant: TenantState, at: number): void {
-    const places = placesOf(tenant);
-    const stays = new Set(places.map(({ head }) => head));
-    for (const head of this.#standing.get(tenant) ?? []) if (!stays.has(head)) this.#heads.remove(head);
-    for (const { head, witness } of places) this.#put(head, lineOf(head.model), witness, at);
-    if (places.length > 0) this.#standing.set(tenant, [...stays]);
-    else this.#standing.delete(tenant);
+    const before = this.#standing.get(tenant) ?? [];
+    const heads = standingHeads(tenant);
+    for (const head of before) if (!heads.includes(head)) this.#heads.remove(head);
+    for (const [place, head] of heads.entries()) this.#put(head, lineOf(head.model), witnessOf(head, heads, place), at);
+    if (heads.length > 0) this.#standing.set(tenant, heads);
+    else if (before.length > 0) this.#standing.delete(tenant);
   }
 
   /** Takes a tenant out of the order. */
@@ -85,6 +85,10 @@ export class Pool {
 
   /** The head that is next among admissible ones whose tenant passes `fits`. */
   next(fits: (tenant: TenantState) => boolean): Head | undefined {
+    if (!this.#heads.isDivided) {
+      const head = this.#heads.first(null);
+      if (head === undefined || fits(head.tenant)) return head;
+    }
     const open = this.#heads.lines().filter((line) => this.#hasRoom(line));
     const fronts = open.map((line) => ({ line, head: this.#heads.first(line) }));
     for (;;) {
@@ -191,6 +195,7 @@ export class Pool {
 
   /** The earlier model of the same tenant that has room: its head is the one the tenant competes with. Null: there is none. */
   #keptBackBy(head: Head): ModelState | null {
+    if (head.witness === null) return null;
     for (const earlier of head.tenant.headsByArrival.inOrder()) {
       this.#probe();
       if (earlier === head) return null;
@@ -211,18 +216,20 @@ function orderOf(head: Head): number {
 }
 
 /** A tenant's heads as far as the first that nothing is in the way of. None while it holds as many slots as it may. */
-function placesOf(tenant: TenantState): readonly { readonly head: Head; readonly witness: ModelState | null }[] {
-  if (!hasRoom(tenant) || tenant.passedOver) return [];
-  const places: { readonly head: Head; readonly witness: ModelState | null }[] = [];
-  const earlier = new Set<ModelState>();
+function standingHeads(tenant: TenantState): readonly Head[] {
+  if (tenant.headsByArrival.size === 0 || !hasRoom(tenant) || tenant.passedOver) return [];
+  const heads: Head[] = [];
   for (const head of tenant.headsByArrival.inOrder()) {
-    const [first = null] = earlier;
-    const witness = head.witness !== null && earlier.has(head.witness) ? head.witness : first;
-    places.push({ head, witness });
+    heads.push(head);
     if (!head.model.watched) break;
-    earlier.add(head.model);
   }
-  return places;
+  return heads;
+}
+
+/** An earlier model of the same tenant: the one that is witness already, or else the earliest. */
+function witnessOf(head: Head, heads: readonly Head[], place: number): ModelState | null {
+  const earlier = heads.slice(0, place).map(({ model }) => model);
+  return head.witness !== null && earlier.includes(head.witness) ? head.witness : (earlier[0] ?? null);
 }
 
 function weightOf(tenant: TenantState, model: ModelState): number {

@@ -133,8 +133,11 @@ export function lineOf(model: ModelState): Line {
   return model.watched ? model : null;
 }
 
+const NO_LINES: ReadonlySet<Line> = new Set();
+
 /** The lines in which a tenant waits. */
 export function linesOf(tenant: TenantState): ReadonlySet<Line> {
+  if (tenant.heads.size === 0) return NO_LINES;
   return new Set([...tenant.heads.values()].map(({ model }) => lineOf(model)));
 }
 
