@@ -99,8 +99,8 @@ class Hierarchical implements Policy {
   }
 
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void {
-    this.#pool(tenant.group).lines.correct(tenant, charge, tokens);
-    this.#lines.correct(group, charge, tokens);
+    this.#pool(tenant.group).correct(tenant, charge, tokens);
+    this.#lines.correct(group, charge, tokens, () => group.weight);
   }
 
   reweigh(tenant: TenantState, change: NewWeight): void {

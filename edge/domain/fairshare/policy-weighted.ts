@@ -19,8 +19,8 @@ export function weightedPolicy(spell: Spell, position: Positions, probe: () => v
       group.served.charge(charge.tokens);
     },
     correct: (tenant, group, charge, tokens) => {
-      pool.lines.correct(tenant, charge, tokens);
-      group.served.correct(tokens, charge.at);
+      pool.correct(tenant, charge, tokens);
+      group.served.correct(tokens, charge.at, 0);
     },
     reweigh: (tenant, change) => pool.reweigh(tenant, change, position()),
     reweighGroup: (group, weight) => {

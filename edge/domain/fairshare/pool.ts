@@ -10,6 +10,7 @@ import { Lines, type Score, type WeightIn } from "./lines.ts";
 import type { NewWeight } from "./policy.ts";
 import { Roster } from "./roster.ts";
 import {
+  type Charge,
   effectiveWeight,
   type Head,
   hasRoom,
@@ -76,6 +77,10 @@ export class Pool {
   start(tenant: TenantState, model: ModelState, at: number): void {
     const waits = linesOf(tenant);
     this.lines.start(tenant, lineOf(model), weightOf(tenant, model), (line) => waits.has(line), at);
+  }
+
+  correct(tenant: TenantState, charge: Charge, tokens: number): void {
+    this.lines.correct(tenant, charge, tokens, weightIn(tenant));
   }
 
   /** The tenant held as many slots as it may; one of its requests has ended. */

@@ -92,12 +92,13 @@ export class RefLines {
       if (charge.everywhere || charge.model === model) line.served.get(who)?.charge(charge.tokens);
   }
 
-  correct(who: Party, charge: RefCharge, tokens: number): void {
-    who.served.correct(tokens, charge.at);
+  correct(who: Party, charge: RefCharge, tokens: number, weight: Weight): void {
+    who.served.correct(tokens, charge.at, this.open * weight(null) - charge.tokens);
     for (const [model, line] of this.#current()) {
       const own = line.served.get(who);
       if (own === undefined) continue;
-      if (charge.everywhere || charge.model === model || own.holds(charge.at)) own.correct(tokens, charge.at);
+      if (charge.everywhere || charge.model === model || own.holds(charge.at))
+        own.correct(tokens, charge.at, line.time * weight(model) - charge.tokens);
     }
   }
 
