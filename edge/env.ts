@@ -65,6 +65,7 @@ const schema = z.object({
   GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
   GATEWAY_UPSTREAM_TIMEOUT_SECS: envWhole(300),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
+  GATEWAY_MAX_QUEUED_PER_TENANT: envWhole(10_000, 0),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
   // a ledger without a single segment to itself could keep nothing
   GATEWAY_LEDGER_SHARDS: envWhole(1).refine(
@@ -97,6 +98,8 @@ export interface Env {
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
   readonly globalMaxInFlight: number;
+  /** How many requests of one tenant may wait in a cell; 0: as many as the cell's queue holds. */
+  readonly maxQueuedPerTenant: number;
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
   readonly sessionIdDerivation: boolean;
@@ -151,6 +154,7 @@ export function parseEnv(bindings: object): Env {
     upstreamBaseUrl: value.GATEWAY_UPSTREAM_BASE_URL,
     upstreamTimeoutMs: value.GATEWAY_UPSTREAM_TIMEOUT_SECS * 1000,
     globalMaxInFlight: value.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
+    maxQueuedPerTenant: value.GATEWAY_MAX_QUEUED_PER_TENANT,
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,

@@ -48,6 +48,7 @@ export const ERROR_TABLE = {
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
   request_too_large: { status: 413, message: "request body too large" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
+  queue_full: { status: 429, message: "queue is full" },
   internal_error: { status: 500, message: "internal error" },
   upstream_failed: { status: 502, message: "upstream request failed" },
   /** In-band only: the last event of a stream that broke (decisions §22.6). */

@@ -19,6 +19,10 @@ import type { UpstreamOutcomes } from "./upstream-outcomes.ts";
 export interface Ask extends Arrival {
   /** Revisions of every record the ask was built from: key, tenant, group, model. */
   readonly revs: readonly RevItem[];
+  /** When the tenant's access window ends, or may end, epoch ms: from then on a waiting request is judged again. Null: never. */
+  readonly openUntilMs: number | null;
+  /** How long the request has waited before, ms: it has a place in the queue, or lost one to a reset. Null: its first ask. */
+  readonly waitedMs: number | null;
   /**
    * Skeleton of the usage row as it would read if nothing more were heard from the request: the Cell completes it with
    * status, tokens and times when a permit dies unsettled.
@@ -52,10 +56,24 @@ export interface BudgetRefusal {
   readonly level: BucketLevel | null;
 }
 
+/** Why a request gets no slot: its budgets, or a queue that is full (decisions §43.2). It holds nothing. */
+export interface Refusal extends Omit<BudgetRefusal, "code"> {
+  readonly code: BudgetRefusal["code"] | "queue_full";
+}
+
 /** What the Cell decided about one request. */
 export type Decision =
   | { readonly verdict: "granted"; readonly grant: Grant }
-  | { readonly verdict: "refused"; readonly refusal: BudgetRefusal };
+  | { readonly verdict: "refused"; readonly refusal: Refusal };
+
+/**
+ * Some record is older than the Cell knows: drop these, read again, ask once more (design §5). Without items only time has
+ * passed, and the request is to be judged again. A request that waited keeps its place, by its permit, until then.
+ */
+export interface Stale {
+  readonly verdict: "stale";
+  readonly items: readonly RevItem[];
+}
 
 /** The end of a request that held (or waited for) a permit. */
 export interface Settlement {
@@ -72,8 +90,8 @@ export interface Settlement {
  * back. Over RPC every method returns a promise.
  */
 export interface PermitHandle extends Disposable {
-  /** Resolves when the request is granted or refused (at once when `admit` said so already). */
-  decision(): Promise<Decision>;
+  /** Resolves when the request is granted, refused, or to be judged again (at once when `admit` said so already). */
+  decision(): Promise<Decision | Stale>;
   /**
    * Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant that came
    * with the answer to the ask is taken to be in use without it.
@@ -92,8 +110,7 @@ export interface PermitHandle extends Disposable {
 export type Admitted<Permit> =
   | (Decision & { readonly permit: Permit })
   | { readonly verdict: "waiting"; readonly permit: Permit }
-  /** Some record is older than the Cell knows: drop these, read again, ask once more (design §5). */
-  | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
+  | Stale;
 
 /** A batch of rows on its way from a Cell to a Ledger; applied once per (cell, epoch, sequence). */
 export interface LedgerBatch {

@@ -16,7 +16,7 @@ import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters } from "../domain/cell/counters.ts";
 import { History, type HistorySample } from "../domain/cell/history.ts";
-import { budgetNews, schedulerEvents } from "../domain/cell/live-values.ts";
+import { schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
@@ -25,7 +25,7 @@ import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts"
 import { LOAN_MARGIN_MS, LOAN_MS } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
-import { AdmissionDesk, type Seat } from "./admission-desk.ts";
+import { AdmissionDesk } from "./admission-desk.ts";
 import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { cellGauges } from "./cell-gauges.ts";
@@ -36,6 +36,7 @@ import { SessionTarget } from "./loan-session.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
 import { RowCourier } from "./row-courier.ts";
+import type { Seat } from "./seat.ts";
 
 /** After a reset under load, adoptions come first: nothing is granted until what an earlier life lent can be taken no more. */
 const ADOPTION_HOLD_MS = LOAN_MS + LOAN_MARGIN_MS;
@@ -67,7 +68,14 @@ export class Cell extends DurableObject<Bindings> {
     this.#cell = state.id.name ?? this.#config.cell;
     this.#store = new CellStore(state.storage);
     for (const { item, seenMs } of this.#store.loadRevisions()) this.#revisions.note([item], seenMs);
-    this.#scheduler = createScheduler({ algorithm: this.#config.fairshareAlgorithm, maxInFlight: this.#capacity() });
+    this.#scheduler = createScheduler({
+      algorithm: this.#config.fairshareAlgorithm,
+      maxInFlight: this.#capacity(),
+      judge: {
+        mayHave: (requestId) => this.#desk.mayHave(requestId),
+        deferred: (requestId) => this.#desk.deferred(requestId),
+      },
+    });
     this.#courier = new RowCourier(this.#cell, this.#config.ledgerShards, (shard) => this.#ledger(shard));
     const alerts = this.#alertCourier();
     this.#budget = new BudgetDesk({
@@ -84,6 +92,8 @@ export class Cell extends DurableObject<Bindings> {
       cell: this.#cell,
       scheduler: this.#scheduler,
       budget: this.#budget,
+      revisions: this.#revisions,
+      maxQueuedPerTenant: this.#config.maxQueuedPerTenant,
       now: Date.now,
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
@@ -125,7 +135,8 @@ export class Cell extends DurableObject<Bindings> {
     if (items.length > 0) return { verdict: "stale", items };
     const seat = this.#desk.arrive(ask);
     const permit = new Permit(this.#desk, seat);
-    return seat.decision === null ? { verdict: "waiting", permit } : { ...seat.decision, permit };
+    const { decision } = seat;
+    return decision === null || decision.verdict === "stale" ? { verdict: "waiting", permit } : { ...decision, permit };
   }
 
   /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
@@ -168,7 +179,6 @@ export class Cell extends DurableObject<Bindings> {
     const nowMs = Date.now();
     this.#store.saveRevisions(this.#revisions.note(changes, nowMs), nowMs);
     const current = this.#revisions.current(changes);
-    for (const limits of budgetNews(current)) this.#desk.learn(limits);
     for (const event of schedulerEvents(current)) this.#desk.apply(event);
     this.#revisions.prune(nowMs);
     this.#store.pruneRevisions(nowMs - REVISION_KEEP_MS);

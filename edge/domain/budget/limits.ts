@@ -83,14 +83,6 @@ export function keyLimits(key: KeyFacts): KeyLimits {
   };
 }
 
-/** What holds after news of a tenant or key; the limits themselves when it is of others, or no news. */
-export function newerLimits(known: BudgetLimits, news: Partial<BudgetLimits>): BudgetLimits {
-  const newer = <T extends { readonly id: string; readonly rev: number }>(old: T, told: T | undefined): T =>
-    told !== undefined && told.id === old.id && told.rev > old.rev ? told : old;
-  const [tenant, key] = [newer(known.tenant, news.tenant), newer(known.key, news.key)];
-  return tenant === known.tenant && key === known.key ? known : { tenant, key };
-}
-
 /** Whether a term budget has any cap. */
 export function isCapped(term: TermLimits): boolean {
   return term.tokens !== null || term.nanoUsd !== null;

@@ -4,7 +4,6 @@
  * in-flight and lent slots never exceed the cap by a grant; no slot stays free while an admissible head waits, unless grants
  * are held or the requests of that head's tenant are being judged anew.
  */
-
 import { LentSlots, mayLend } from "./lent-slots.ts";
 import { LiveValues, type Met } from "./live-values.ts";
 import type { Policy } from "./policy.ts";
@@ -13,7 +12,7 @@ import { weightedPolicy } from "./policy-weighted.ts";
 import { Queues } from "./queues.ts";
 import { Registry } from "./registry.ts";
 import { RECENT_MS, snapshotOf } from "./snapshot.ts";
-import { hasRoom, type Line, lineOf, type Running, type Waiter } from "./state.ts";
+import { hasRoom, type Line, lineOf, type Running, type TenantState, type Waiter } from "./state.ts";
 import type {
   Arrival,
   GrantJudge,
@@ -136,8 +135,8 @@ class FairshareScheduler implements Scheduler {
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
     const { maxInFlight, inFlight, queued } = this;
-    const slotCap = this.#policy.slotCaps(maxInFlight);
-    return snapshotOf({ algorithm, maxInFlight, inFlight, queued, known: this.#known, slotCap }, nowMs);
+    const books = { algorithm, maxInFlight, inFlight, queued, known: this.#known };
+    return snapshotOf({ ...books, slotCap: this.#policy.slotCaps(maxInFlight) }, nowMs);
   }
 
   /** Slots that are neither in use nor lent; negative after a cap was lowered. */
@@ -189,17 +188,16 @@ class FairshareScheduler implements Scheduler {
     const before = this.#queues.deferred(requestId);
     // Whoever is back has waited all along: it starts nothing.
     if (before === undefined) this.#policy.start(tenant, model);
-    const order = before?.order ?? this.#known.order();
-    const arrivedMs = before?.arrivedMs ?? nowMs - (waitedMs ?? 0);
+    const place = before ?? { order: this.#known.order(), arrivedMs: nowMs - (waitedMs ?? 0) };
     const returning = before !== undefined || waitedMs !== null;
-    this.#queues.add({ arrival, arrivedMs, order, returning, tenant, model });
+    this.#queues.add({ ...place, arrival, returning, tenant, model });
     this.#policy.place(tenant);
     this.#values.watch(model);
   }
 
   #sweep(nowMs: number): void {
-    const forgotten = this.#known.sweep(nowMs - RECENT_MS, (tenant) => this.#policy.forgives(tenant));
-    for (const tenant of forgotten) this.#policy.forget(tenant);
+    const forgiven = (tenant: TenantState): boolean => this.#policy.forgives(tenant);
+    for (const tenant of this.#known.sweep(nowMs - RECENT_MS, forgiven)) this.#policy.forget(tenant);
   }
 
   #leave(requestId: string, nowMs: number): void {

@@ -1,6 +1,7 @@
 /** The front desk for tests, with the real scheduler and the real budgets behind calls that a test delays or fails. */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { monthOf } from "../../domain/budget/testing/world.ts";
+import { Revisions } from "../../domain/cell/revisions.ts";
 import { createScheduler } from "../../domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../domain/fairshare/types.ts";
 import { AdmissionDesk } from "../admission-desk.ts";
@@ -12,15 +13,21 @@ export interface Desk {
   readonly scheduler: Scheduler;
   readonly budgets: TestBudgets;
   readonly rows: UsageRow[];
+  readonly revisions: Revisions;
   nowMs: number;
 }
 
 /** A desk at time 0; a test moves `nowMs`. */
-export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number): Desk {
+export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number, maxQueuedPerTenant = 10_000): Desk {
   const rows: UsageRow[] = [];
   const now = () => world.nowMs;
   const budgets = new TestBudgets(now);
-  const scheduler = createScheduler({ algorithm, maxInFlight });
+  const revisions = new Revisions();
+  const judge = {
+    mayHave: (requestId: string) => desk.mayHave(requestId),
+    deferred: (requestId: string) => desk.deferred(requestId),
+  };
+  const scheduler = createScheduler({ algorithm, maxInFlight, judge });
   const budget = new BudgetDesk({
     cell: "c",
     failOpen: false,
@@ -35,12 +42,14 @@ export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: numb
     cell: "c",
     scheduler,
     budget,
+    revisions,
+    maxQueuedPerTenant,
     now,
     complete: async (row) => {
       rows.push(row);
     },
     changed: () => undefined,
   });
-  const world: Desk = { desk, scheduler, budgets, rows, nowMs: 0 };
+  const world: Desk = { desk, scheduler, budgets, rows, revisions, nowMs: 0 };
   return world;
 }
