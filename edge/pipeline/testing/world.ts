@@ -7,7 +7,7 @@ import type { RevItem } from "../../../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
 import type { SsrfPolicy } from "../../../shared/ssrf.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../domain/ask.ts";
+import type { Admitted, Ask, Decision, PermitHandle, Settlement, Stale } from "../../domain/ask.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
@@ -35,7 +35,7 @@ export const SECRET = `sk_${"ab".repeat(24)}`;
 
 /** A permit that remembers how it ended. */
 export class TestPermit implements PermitHandle {
-  readonly decided = Promise.withResolvers<Decision>();
+  readonly decided = Promise.withResolvers<Decision | Stale>();
   readonly reset = Promise.withResolvers<never>();
   settlement: Settlement | null = null;
   disposed = false;
@@ -46,7 +46,7 @@ export class TestPermit implements PermitHandle {
     this.reset.promise.catch(() => undefined);
   }
 
-  async decision(): Promise<Decision> {
+  async decision(): Promise<Decision | Stale> {
     return await this.decided.promise;
   }
 
