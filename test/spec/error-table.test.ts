@@ -245,6 +245,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
 const ELSEWHERE = {
   tenant_not_found: "edge/pipeline/run.test.ts",
   internal_error: "edge/pipeline/run.test.ts",
+  queue_full: "test/faults/queue-bound.test.ts",
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   budget_check_failed: "edge/objects/budget-desk.test.ts",
   key_budget_check_failed: "edge/objects/budget-desk.test.ts",
