@@ -170,7 +170,8 @@ describe("a waiting request", () => {
       const { told, rows } = await outcomeOf(scene);
       expect(told.map((one) => [one.status, one.code])).toEqual(told.map(() => [status, code]));
       expect(fixture.upstream.seen(`${scene.minted.mark} waiter`)).toEqual([]);
-      expect(rows.map((row) => row.request_id).toSorted()).toEqual(told.map((one) => one.id).toSorted());
+      expect(new Set(rows.map((row) => row.request_id))).toEqual(new Set(told.map((one) => one.id)));
+      expect(rows).toHaveLength(WAITERS);
       for (const row of rows) {
         expect(row).toMatchObject({
           admission: "rejected",
