@@ -157,8 +157,11 @@ export interface LedgerStatus {
 }
 
 export interface LedgerApi {
-  /** Resolves when the batch is durable; a batch seen before changes nothing. */
-  append(batch: LedgerBatch): Promise<void>;
+  /**
+   * Resolves when the batch is durable, with the requests of its rows that the log held before; a batch seen before changes
+   * nothing, and of its rows nothing is said.
+   */
+  append(batch: LedgerBatch): Promise<readonly string[]>;
   /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
   appendOrphan(row: UsageRow): Promise<void>;
   /** Keeps the spans of a traced request until the analytics store has them. */

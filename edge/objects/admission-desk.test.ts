@@ -176,6 +176,19 @@ describe("the Cell's front desk", () => {
     expect(budgets.core("t2").read("tenant", limitsOfTenant(2), world.nowMs).account.usedTokens).toBe(13);
   });
 
+  it("says of the row of a request that an earlier life may have ended that it may have come before", async () => {
+    const { desk, orphans } = deskOf("weighted", 8);
+    const [plain, waited, adopted, left] = [askOf(0, 0), { ...askOf(1, 0), waitedMs: 5 }, askOf(2, 0), askOf(3, 0)];
+    for (const ask of [plain, waited]) {
+      const seat = desk.arrive(ask);
+      await desk.decision(seat);
+      await desk.settle(seat, { row: ask.row, actualTokens: 1 });
+    }
+    await desk.settle(desk.adopt(adopted), { row: adopted.row, actualTokens: 1 });
+    desk.abandon(desk.adopt(left));
+    expect(orphans).toEqual([waited, adopted, left].map((ask) => ask.requestId));
+  });
+
   it("rejects those who wait for the decision on a seat that ends", async () => {
     const { desk } = deskOf("weighted", 1);
     desk.arrive(askOf(0, 0));

@@ -48,7 +48,7 @@ export class AdmissionDesk implements GrantJudge {
   readonly #options: DeskOptions;
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
-  /** Requests that held a slot when their permit was lost, the latest. */
+  /** Of those that held a slot when their permit was lost, the latest. */
   readonly #abandoned = new Map<string, Actual>();
   #applying = false;
   /** Its records were compared just now, in the turn of its arrival. */
@@ -99,6 +99,7 @@ export class AdmissionDesk implements GrantJudge {
     const seat = this.#take(ask, slot);
     seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
     seat.inUse = true;
+    seat.mayHaveRow = true;
     if (seat.charged !== null) this.#options.budget.readmit(ask);
     else this.#options.budget.adopt(ask);
     this.apply({ type: "adopt", arrival: arrivalOf(ask) });
@@ -121,7 +122,7 @@ export class AdmissionDesk implements GrantJudge {
   /** The end of a request that ran on a lent slot, or did so once. A row without a seat may have come before. */
   async endLent(requestId: string, settlement: Settlement, orphan: boolean): Promise<void> {
     const seat = this.#seats.get(requestId);
-    if (seat !== undefined) await this.settle(seat, settlement, orphan || seat.charged !== null);
+    if (seat !== undefined) await this.settle(seat, settlement, orphan || seat.mayHaveRow);
     else await this.#options.complete({ ...settlement.row, cell: this.#options.cell }, true, settlement.upstream);
   }
 
@@ -183,10 +184,9 @@ export class AdmissionDesk implements GrantJudge {
     seat.inUse = true;
   }
 
-  async settle(seat: Seat, settlement: Settlement, orphan = seat.charged !== null): Promise<void> {
+  async settle(seat: Seat, settlement: Settlement, orphan = seat.mayHaveRow): Promise<void> {
     if (!this.#leave(seat, usedBy(settlement))) return;
-    const queuedMs = Math.max(0, Math.round(this.#options.now() - seat.arrivedMs));
-    const row = settledRow(settlement, seat.slot, this.#options.cell, queuedMs);
+    const row = settledRow(settlement, seat.slot, this.#options.cell, this.#options.now() - seat.arrivedMs);
     await this.#options.complete(row, orphan, settlement.upstream);
   }
 
@@ -197,9 +197,9 @@ export class AdmissionDesk implements GrantJudge {
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
     if (!this.#leave(seat, usedBy(settlement))) return;
     if (granted) this.#remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
-    const row = settledRow(settlement, seat.slot, this.#options.cell, Math.max(0, Math.round(nowMs - seat.arrivedMs)));
+    const row = settledRow(settlement, seat.slot, this.#options.cell, nowMs - seat.arrivedMs);
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
-    void this.#options.complete(row, seat.decision !== null).catch(() => undefined);
+    void this.#options.complete(row, seat.decision !== null || seat.mayHaveRow).catch(() => undefined);
   }
 
   /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
@@ -227,6 +227,7 @@ export class AdmissionDesk implements GrantJudge {
       decision: null,
       lentId: null,
       charged: isBack ? earlier.charged : charged,
+      mayHaveRow: earlier?.mayHaveRow ?? (charged !== null || ask.waitedMs !== null),
       inUse: false,
       waiters: [],
     };
@@ -271,9 +272,8 @@ export class AdmissionDesk implements GrantJudge {
   /** Whoever lost the way to this Cell, and not the request, may come back and adopt it. */
   #remember(requestId: string, charged: Actual): void {
     this.#abandoned.set(requestId, charged);
-    if (this.#abandoned.size <= ABANDONED_KEPT) return;
-    const [oldest] = this.#abandoned.keys();
-    if (oldest !== undefined) this.#abandoned.delete(oldest);
+    const [oldest = requestId] = this.#abandoned.keys();
+    if (this.#abandoned.size > ABANDONED_KEPT) this.#abandoned.delete(oldest);
   }
 
   #isSeated(seat: Seat): boolean {

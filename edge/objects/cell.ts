@@ -225,10 +225,16 @@ export class Cell extends DurableObject<Bindings> {
     return { cell: this.#cell, families: [...this.#counters.families(), ...this.#tallies.families(), ...gauges] };
   }
 
+  /** A row that may have come before counts when the Ledger says that it has not: an earlier life has counted the other. */
   async #complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
+    if (!orphan) this.#count(row, upstream);
+    const isNew = await this.#courier.deliver(row, orphan);
+    if (orphan && isNew) this.#count(row, upstream);
+  }
+
+  #count(row: UsageRow, upstream: UpstreamOutcomes): void {
     this.#counters.count(row, upstream);
     this.#pulse.wake();
-    await this.#courier.deliver(row, orphan);
   }
 
   #alertCourier(): AlertCourier {

@@ -23,6 +23,8 @@ export interface Seat {
   lentId: string | null;
   /** An earlier permit of it was abandoned: there is a row already, and this is charged for it; null: no. */
   readonly charged: Actual | null;
+  /** An earlier permit of it, or an earlier life of this Cell, may have written its row: another one is held against the log. */
+  mayHaveRow: boolean;
   /** Its holder calls the upstream: a grant in the answer to the ask is used at once, a later one when the holder says so. */
   inUse: boolean;
   readonly waiters: { resolve(decision: Decision | Stale): void; reject(error: Error): void }[];

@@ -60,7 +60,7 @@ export async function admit(
 interface Waiting {
   /** Since when it waits, epoch ms; null: it does not. */
   sinceMs: number | null;
-  /** Keeps the place while the request is judged again. */
+  /** Keeps the place until the next ask takes it: the request is judged again, or the call that waited has failed. */
   permit: PermitHandle | null;
 }
 
@@ -92,7 +92,9 @@ async function seekSlot(
     waiting.sinceMs ??= call.ports.clock();
     const decided = await waitForDecision(call, permit);
     if (decided === null) {
-      // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew.
+      // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew. Should only the call
+      // have failed, the place is not given up before it is taken again: that would be a row of a request that goes on.
+      waiting.permit = permit;
       call.facts.placeUnknown = true;
       resets += 1;
     } else if (decided.verdict === "stale") {
@@ -103,6 +105,7 @@ async function seekSlot(
       return { ...slotOf(call, current, ask, { ...decided, permit }), atOnce: false };
     }
   }
+  waiting.permit?.[Symbol.dispose]();
   const { alerts, admission } = call.ports;
   alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again and again while a request waited"));
   throw new GatewayError("scheduler_unavailable");
@@ -177,7 +180,7 @@ async function askCell(call: Call, ask: Ask): Promise<Admitted<PermitHandle>> {
 
 type Decided = Decision & { readonly permit: PermitHandle };
 
-/** The Cell's decision once it is made; null when the Cell is gone. Throws ClientGone. */
+/** The Cell's decision once it is made; null when the Cell or the way to it is gone. Throws ClientGone, without the permit. */
 async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decision | Stale | null> {
   const gone = new Promise<never>((_, reject) => {
     const leave = () => reject(new ClientGone());
@@ -189,9 +192,9 @@ async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decisi
     return await Promise.race([decision, gone]);
   } catch (error) {
     decision.catch(() => undefined);
+    if (!(error instanceof ClientGone)) return null;
     permit[Symbol.dispose]();
-    if (error instanceof ClientGone) throw error;
-    return null;
+    throw error;
   } finally {
     gone.catch(() => undefined);
   }

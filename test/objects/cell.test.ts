@@ -159,12 +159,10 @@ describe("Cell", () => {
   it("sends a waiter back at its turn whose records have changed, and takes it again at its place, also over a reset", async () => {
     const { name, stub } = await cellOf(1);
     const [holder, waits, last] = [id(), id(), id()];
-    const one = await admit(stub, askFor(holder));
+    const other = { tenant: { id: "t2", name: "Other", weight: 100, maxInFlight: null }, revs: [] };
+    const one = await admit(stub, askFor(holder, other));
     const two = await admit(stub, askFor(waits));
-    const three = await admit(
-      stub,
-      askFor(last, { tenant: { id: "t2", name: "Other", weight: 100, maxInFlight: null }, revs: [] }),
-    );
+    const three = await admit(stub, askFor(last, other));
     const item = { kind: "key" as const, id: "k1", rev: 6 };
     await stub.invalidate([item]);
     await one.permit.settle(settlementFor(holder));
@@ -178,8 +176,7 @@ describe("Cell", () => {
     await three.permit.settle(settlementFor(last));
     expect(await again.permit.decision()).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
 
-    const other = await admit(stub, askFor(id(), { revs: [item] }));
-    expect(other.verdict).toBe("waiting");
+    expect((await admit(stub, askFor(id(), { revs: [item] }))).verdict).toBe("waiting");
     await abortAllDurableObjects();
     const after = bindings.CELL.getByName(name);
     expect(await after.admit(askFor(id()))).toEqual({ verdict: "stale", items: [item] });

@@ -13,6 +13,8 @@ export interface Desk {
   readonly scheduler: Scheduler;
   readonly budgets: TestBudgets;
   readonly rows: UsageRow[];
+  /** Requests whose rows were handed in as ones that may have come before. */
+  readonly orphans: string[];
   readonly revisions: Revisions;
   nowMs: number;
 }
@@ -20,6 +22,7 @@ export interface Desk {
 /** A desk at time 0; a test moves `nowMs`. */
 export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number, maxQueuedPerTenant = 10_000): Desk {
   const rows: UsageRow[] = [];
+  const orphans: string[] = [];
   const now = () => world.nowMs;
   const budgets = new TestBudgets(now);
   const revisions = new Revisions();
@@ -45,11 +48,12 @@ export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: numb
     revisions,
     maxQueuedPerTenant,
     now,
-    complete: async (row) => {
+    complete: async (row, orphan) => {
       rows.push(row);
+      if (orphan) orphans.push(row.request_id);
     },
     changed: () => undefined,
   });
-  const world: Desk = { desk, scheduler, budgets, rows, revisions, nowMs: 0 };
+  const world: Desk = { desk, scheduler, budgets, rows, orphans, revisions, nowMs: 0 };
   return world;
 }

@@ -86,7 +86,7 @@ export class CellLife {
       revisions: this.#revisions,
       maxQueuedPerTenant: 0,
       now,
-      complete: async (row, orphan) => await this.#courier.deliver(row, orphan),
+      complete: async (row, orphan) => void (await this.#courier.deliver(row, orphan)),
       changed: () => this.#changed(),
     });
     const parts = { scheduler: this.scheduler, desk: this.desk, budget: this.#budget, revisions: this.#revisions };
