@@ -57,7 +57,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #tallies = new Tallies();
   readonly #refusals = new RefusalBound();
   readonly #cell: string;
-  readonly #history = new History();
+  readonly #history: History;
   readonly #pulse: Pulse;
   #busy = false;
 
@@ -68,6 +68,7 @@ export class Cell extends DurableObject<Bindings> {
     this.#cell = state.id.name ?? this.#config.cell;
     this.#store = new CellStore(state.storage);
     for (const { item, seenMs } of this.#store.loadRevisions()) this.#revisions.note([item], seenMs);
+    this.#history = new History(this.#store);
     this.#scheduler = createScheduler({
       algorithm: this.#config.fairshareAlgorithm,
       maxInFlight: this.#capacity(),
@@ -113,9 +114,12 @@ export class Cell extends DurableObject<Bindings> {
       later,
       sample: () => this.#sample(),
       report: async () => await this.#report(),
-      save: () => this.#saveCounters(),
+      save: () => this.#save(),
       seated: () => this.#desk.seated + this.#scheduler.lent,
-      rest: () => this.#markBusy(false),
+      rest: () => {
+        this.#history.save(true);
+        this.#markBusy(false);
+      },
       failed: (error) =>
         consoleLog.event("cell_save_failed", {
           cell: this.#cell,
@@ -195,10 +199,11 @@ export class Cell extends DurableObject<Bindings> {
 
   /** Who holds and who waits, by group and tenant (decisions §7.2). */
   async fairshareLive(): Promise<SchedulerSnapshot> {
-    return this.#scheduler.snapshot(Date.now());
+    const nowMs = Date.now();
+    return this.#history.live(this.#scheduler.snapshot(nowMs), nowMs);
   }
 
-  /** The last hour from `sinceMs` on (decisions §7.3); starts anew with the object. */
+  /** The last hour from `sinceMs` on (decisions §7.3), earlier lives of this object included. */
   async fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]> {
     return this.#history.since(sinceMs, Date.now());
   }
@@ -271,10 +276,11 @@ export class Cell extends DurableObject<Bindings> {
     this.#busy = busy;
   }
 
-  #saveCounters(): void {
+  #save(): void {
     this.#store.counters = this.#counters.save();
     const tallies = this.#tallies.save();
     if (tallies.length > 0) this.#store.tallies = tallies;
+    this.#history.save(false);
   }
 
   #sample(): void {

@@ -49,6 +49,7 @@ export function snapshotOf(books: Books, nowMs: number): SchedulerSnapshot {
       shareScore: group.served.tokens / group.weight,
       weightShare: share,
       expectedSlots: share * books.maxInFlight,
+      lastActiveMs: isActiveGroup(group) ? nowMs : group.lastActiveMs,
     };
   });
   const tenants = recentTenants.map((tenant): TenantSnapshot => {
@@ -65,6 +66,7 @@ export function snapshotOf(books: Books, nowMs: number): SchedulerSnapshot {
       shareScore: tenant.served.tokens / tenant.weight,
       weightShare: share,
       expectedSlots: share * books.maxInFlight,
+      lastActiveMs: isActive(tenant) ? nowMs : tenant.lastActiveMs,
     };
   });
   return {
@@ -72,8 +74,8 @@ export function snapshotOf(books: Books, nowMs: number): SchedulerSnapshot {
     maxInFlight: books.maxInFlight,
     inFlight: books.inFlight,
     queued: books.queued,
-    groups: groups.sort((a, b) => compare(a.name, b.name)),
-    tenants: tenants.sort((a, b) => compare(a.name, b.name)),
+    groups: groups.sort(byName),
+    tenants: tenants.sort(byName),
     modelInFlight: counts(models, (model) => model.inFlight),
     modelQueued: counts(models, (model) => model.queued),
   };
@@ -87,6 +89,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** Groups and tenants are shown in this order (decisions §7.2). */
+export function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

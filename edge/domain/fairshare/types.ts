@@ -80,6 +80,8 @@ export interface GroupSnapshot {
   readonly shareScore: number;
   readonly weightShare: number;
   readonly expectedSlots: number;
+  /** Epoch ms; of who is queued or in flight, the time of the snapshot. */
+  readonly lastActiveMs: number;
 }
 
 export interface TenantSnapshot {
@@ -94,6 +96,8 @@ export interface TenantSnapshot {
   readonly shareScore: number;
   readonly weightShare: number;
   readonly expectedSlots: number;
+  /** Epoch ms; of who is queued or in flight, the time of the snapshot. */
+  readonly lastActiveMs: number;
 }
 
 /** Decisions §7.2. Groups and tenants that are queued, in flight, or were within the last 60 s; sorted by name. */
