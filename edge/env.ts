@@ -12,6 +12,7 @@ import {
   envEncryptionKey,
   envFlag,
   envOptionalWebUrl,
+  envRestStoreUrl,
   envSecret,
   envText,
   envWebUrl,
@@ -19,7 +20,9 @@ import {
 } from "../shared/env-fields.ts";
 import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
+import { isSafePath } from "../shared/upstream-url.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/custody/ledger-log.ts";
+import { isPassedThrough, isServedPath } from "./domain/path-rules.ts";
 
 /** What the platform hands to the Worker and its objects: text variables and object namespaces. */
 export interface Bindings {
@@ -30,6 +33,9 @@ export interface Bindings {
   readonly UPSTREAMS?: Fetcher;
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
+
+/** A day. Timers of the runtime do not reach much further than 24 of them. */
+const STALLED_READER_MAX_SECS = 86_400;
 
 const algorithm = z
   .string()
@@ -49,10 +55,25 @@ const algorithm = z
   })
   .prefault("");
 
+/** Exact paths, separated by commas; null when unset. */
+const passthroughPaths = envText("").transform((text, context) => {
+  const paths = text.split(",").map((path) => path.trim());
+  if (text === "") return null;
+  const fits = (path: string): boolean =>
+    /^\/[^\s?#\\]+$/.test(path) && isSafePath(path) && isServedPath(path) && isPassedThrough(path, null);
+  if (paths.every(fits)) return new Set(paths);
+  context.addIssue({
+    code: "custom",
+    message:
+      "must be a comma-separated list of paths that begin with a slash, none of them an account object such as files",
+  });
+  return z.NEVER;
+});
+
 const schema = z.object({
   GATEWAY_CELL: envText("local").pipe(envCellName),
   GATEWAY_CELLS: envCells,
-  GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
+  GATEWAY_REDIS_URL: envRestStoreUrl,
   GATEWAY_REDIS_TOKEN: envText(""),
   GATEWAY_OTEL_ENDPOINT: envOptionalWebUrl,
   GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
@@ -62,8 +83,13 @@ const schema = z.object({
   GATEWAY_API_KEY_PEPPER: envSecret,
   GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
   GATEWAY_INTERNAL_TOKEN: envSecret,
+  GATEWAY_ADMIN_TOKEN: envSecret,
   GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
   GATEWAY_UPSTREAM_TIMEOUT_SECS: envWhole(300),
+  GATEWAY_STALLED_READER_SECS: envWhole(60, 0).refine(
+    (secs) => secs <= STALLED_READER_MAX_SECS,
+    `must be at most ${STALLED_READER_MAX_SECS}`,
+  ),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
   GATEWAY_MAX_QUEUED_PER_TENANT: envWhole(10_000, 0),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
@@ -73,6 +99,7 @@ const schema = z.object({
     `must be at most ${SPILL_MAX_SEGMENTS}`,
   ),
   GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
+  GATEWAY_PASSTHROUGH_PATHS: passthroughPaths,
   GATEWAY_SLOT_LOANS: envFlag(false),
   GATEWAY_LOG_GATHER_MS: envWhole(0, 0),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
@@ -95,14 +122,20 @@ export interface Env {
   readonly apiKeyPepper: string | undefined;
   readonly encryptionKey: string | undefined;
   readonly internalToken: string | undefined;
+  /** Known for one thing only: what the internal token is derived from when there is none. */
+  readonly adminToken: string | undefined;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
+  /** How long a client may take nothing of an answer that is there for it; 0: for as long as it likes. */
+  readonly stalledReaderMs: number;
   readonly globalMaxInFlight: number;
   /** How many requests of one tenant may wait in a cell; 0: as many as the cell's queue holds. */
   readonly maxQueuedPerTenant: number;
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
   readonly sessionIdDerivation: boolean;
+  /** The only paths besides the documented ones that are forwarded; null: every one that may be (decisions §43.1). */
+  readonly passthroughPaths: ReadonlySet<string> | null;
   /** Whether isolates borrow slots and tokens below saturation (design §12). */
   readonly slotLoans: boolean;
   /** Request lines of the log wait this long for others; 0: each is written at once. */
@@ -151,13 +184,16 @@ export function parseEnv(bindings: object): Env {
     apiKeyPepper: value.GATEWAY_API_KEY_PEPPER,
     encryptionKey: value.GATEWAY_ENCRYPTION_KEY,
     internalToken: value.GATEWAY_INTERNAL_TOKEN,
+    adminToken: value.GATEWAY_ADMIN_TOKEN,
     upstreamBaseUrl: value.GATEWAY_UPSTREAM_BASE_URL,
     upstreamTimeoutMs: value.GATEWAY_UPSTREAM_TIMEOUT_SECS * 1000,
+    stalledReaderMs: value.GATEWAY_STALLED_READER_SECS * 1000,
     globalMaxInFlight: value.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
     maxQueuedPerTenant: value.GATEWAY_MAX_QUEUED_PER_TENANT,
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,
+    passthroughPaths: value.GATEWAY_PASSTHROUGH_PATHS,
     slotLoans: value.GATEWAY_SLOT_LOANS,
     logGatherMs: value.GATEWAY_LOG_GATHER_MS,
     fairshareAlgorithm: value.GATEWAY_FAIRSHARE_ALGORITHM,

@@ -27,6 +27,7 @@ export const ERROR_TABLE = {
   invalid_json: { status: 400, message: "request body is not valid JSON" },
   invalid_multipart: { status: 400, message: "invalid multipart body" },
   model_required: { status: 400, message: "model is required", param: "model" },
+  validation_failed: { status: 400, message: "validation failed" },
   request_blocked: { status: 400, message: "request blocked by content policy" },
   response_blocked: { status: 400, message: "response blocked by content policy" },
   missing_api_key: { status: 401, message: "missing bearer token" },
@@ -46,6 +47,7 @@ export const ERROR_TABLE = {
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
+  request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   queue_full: { status: 429, message: "queue is full" },
@@ -62,7 +64,6 @@ export const ERROR_TABLE = {
   key_store_unavailable: { status: 503, message: "key store unavailable" },
   identity_unavailable: { status: 503, message: "identity provisioning unavailable" },
   upstream_timeout: { status: 504, message: "upstream request timed out" },
-  validation_failed: { status: 400, message: "validation failed" },
   address_blocked: { status: 400, message: "<x> resolves to a blocked address" },
   unknown_fairshare_group: { status: 400, message: "fairshare group '<x>' does not exist", param: "fairshare_group" },
   no_alert_channel: { status: 400, message: "no alert channels are configured" },
@@ -107,6 +108,8 @@ export interface ErrorOptions {
   /** Replaces `<x>` in the table's message. */
   readonly value?: string;
   readonly param?: string | null;
+  /** Of `validation_failed` on the data plane: the field and the fix, in place of the table's message (decisions §43.1). */
+  readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];
   /** Headers of the answer, lower-case names (`retry-after`, `allow`, `x-should-retry`). */
   readonly headers?: Readonly<Record<string, string>>;
@@ -146,7 +149,7 @@ export function errorBody(code: ErrorCode, options: ErrorOptions = {}): ErrorBod
   const param = options.param === undefined ? (options.details?.[0]?.path ?? row.param ?? null) : options.param;
   return {
     error: {
-      message: row.message.replace("<x>", () => options.value ?? ""),
+      message: options.complaint ?? row.message.replace("<x>", () => options.value ?? ""),
       type: errorType(row.status),
       code,
       param,

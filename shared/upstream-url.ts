@@ -10,7 +10,11 @@ export function upstreamUrl(base: string, path: string, search: string): string 
   return trimmed + rest + search;
 }
 
-/** True when a path may be forwarded: no `..` segment, not even by backslashes (a URL takes them for slashes), no encoded dot, slash or backslash (decisions §17.2). */
+/**
+ * True when a path may be forwarded (decisions §17.2): no `..` segment, not even by backslashes (a URL takes them for
+ * slashes) or before a semicolon (some servers drop what follows it), no encoded dot, slash or backslash, however often it
+ * is encoded.
+ */
 export function isSafePath(rawPath: string): boolean {
-  return !/%2e|%2f|%5c/i.test(rawPath) && !rawPath.split(/[/\\]/).includes("..");
+  return !/%(?:25)*(?:2e|2f|5c)/i.test(rawPath) && !/(?:^|[/\\])\.\.(?:[;/\\]|%(?:25)*3b|$)/i.test(rawPath);
 }

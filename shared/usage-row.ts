@@ -40,7 +40,7 @@ export const usageRowSchema = z.object({
   ts_ms: z.number().int(),
   tenant_id: z.string(),
   key_id: z.string(),
-  /** The model_name; on refusals the client's text cut to 200 characters, or "". */
+  /** The model_name of a registered model, else "": never a text of the client (decisions §43.1). */
   model: z.string(),
   request_type: z.enum(REQUEST_TYPES),
   session_id: z.string(),

@@ -3,6 +3,8 @@
  * parser could take differently are refused, so that the model that was admitted is the model that the upstream reads.
  */
 
+import { isJudgedName, TOKEN_LIMITS } from "./client-fields.ts";
+
 /** A part, as its headers describe it. */
 export interface FormPart {
   readonly name: string;
@@ -11,6 +13,8 @@ export interface FormPart {
 }
 
 const TEXT_ENCODINGS = new Set(["7bit", "8bit", "binary"]);
+/** Fields that are read: no files, and not encoded. */
+const READ = new Set<string>(["model", "n", ...TOKEN_LIMITS]);
 
 /** The boundary of a multipart/form-data content type, or null when there is none to rely on. */
 export function boundaryOf(contentType: string | null): string | null {
@@ -37,7 +41,7 @@ export function partOf(headers: string): FormPart | null {
     disposition = value;
   }
   const part = disposition === null ? null : partOfDisposition(disposition);
-  if (part === null || part.name !== "model") return part;
+  if (part === null || !READ.has(part.name)) return part;
   return part.file || !TEXT_ENCODINGS.has(encoding) ? null : part;
 }
 
@@ -50,16 +54,17 @@ function partOfDisposition(disposition: string): FormPart | null {
   const name = names.length === 1 ? (names[0]?.value ?? null) : null;
   const starred = parameters.some((parameter) => parameter?.name === "name*");
   if (name === null || starred) return null;
-  if (name !== "model" && isModelInDisguise(name)) return null;
+  if (isDisguised(name)) return null;
   return { name, file: parameters.some((parameter) => /^filename\*?$/.test(parameter?.name ?? "")) };
 }
 
-/** Another parser may undo an escape or trim: what it could read as `model` has to be written plainly. */
-function isModelInDisguise(name: string): boolean {
+/** Another parser may undo an escape or trim: what it could read as a name that counts has to be written plainly. */
+function isDisguised(name: string): boolean {
   const plain = name
     .replaceAll("\\", "")
-    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return plain.trim().toLowerCase() === "model";
+    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .trim();
+  return plain !== name && isJudgedName(plain);
 }
 
 /** Cuts at the semicolons that stand outside quotes. */

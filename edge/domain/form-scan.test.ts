@@ -87,6 +87,10 @@ describe("the name of a part", () => {
     ["form-data; name=\"a\"; filename*=UTF-8''x.wav", { name: "a", file: true }],
     ['form-data; name="a;b=c"', { name: "a;b=c", file: false }],
     ['form-data; name="model"', { name: "model", file: false }],
+    ['form-data; name="n"', { name: "n", file: false }],
+    // named to the client as what they are, once the form is read
+    ['form-data; name="Model"', { name: "Model", file: false }],
+    ['form-data; name="N"; filename="n.txt"', { name: "N", file: true }],
   ])("%s is %j", (disposition, expected) => {
     expect(part(disposition)).toEqual(expected);
   });
@@ -99,10 +103,15 @@ describe("the name of a part", () => {
     ["form-data; name=\"x\"; name*=UTF-8''model"],
     ['form-data; name="model"; filename="m.txt"'],
     ['form-data; name="x"; "odd"'],
+    ['form-data; name="\\n"'],
+    ['form-data; name="%6e"'],
+    ['form-data; name=" n"'],
+    ['form-data; name="n"; filename="n.txt"'],
+    ['form-data; name="max_tokens"', "Content-Transfer-Encoding: quoted-printable\r\n"],
     ['form-data; name="model"', "Content-Transfer-Encoding: base64\r\n"],
     ['form-data; name="x"', 'Content-Disposition: form-data; name="model"\r\n'],
     ['form-data; name="x"', " folded: y\r\n"],
-  ])("%s is refused, for it could be read as the model", (disposition, more = "") => {
+  ])("%s is refused, for it could be read as a field that counts", (disposition, more = "") => {
     expect(part(disposition, more)).toBeNull();
   });
 });

@@ -44,6 +44,18 @@ describe("scanning the top level", () => {
     expect(scanTopLevel(bytesOf(text))).toBeNull();
   });
 
+  it("lists what is wanted, by the names that JSON makes of them", () => {
+    const bytes = bytesOf('{"a":1,"m\\u006fdel":"x","model":"y","mod\\u0065l\\u0000":"z","b":{"model":1}}');
+    const isModel = (name: string): boolean => name.startsWith("model");
+    expect(scanTopLevel(bytes, isModel)?.members.map((member) => member.name)).toEqual(["model", "model", "model\0"]);
+  });
+
+  it("reads a million members for the few that are wanted, and gives up on ten thousand of those", () => {
+    const many = bytesOf(`{${'"a":1,'.repeat(1_000_000)}"model":"m"}`);
+    expect(scanTopLevel(many, (name) => name === "model")?.members).toHaveLength(1);
+    expect(scanTopLevel(many)).toBeNull();
+  });
+
   it("is not fooled by what stands in strings", () => {
     const bytes = bytesOf('{"a":"}\\"],{","model":"m","n":{"model":"inner"}}');
     expect(scanTopLevel(bytes)?.members.map((member) => member.name)).toEqual(["a", "model", "n"]);

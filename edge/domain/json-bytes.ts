@@ -33,8 +33,14 @@ export interface TopLevel {
   readonly closeAt: number;
 }
 
-/** Members of the top-level object, or null when the bytes are not one object. Duplicate names are all listed. */
-export function scanTopLevel(bytes: Uint8Array): TopLevel | null {
+/** More members of names that are asked for are in no document of good faith. */
+const MEMBERS_MAX = 10_000;
+
+/**
+ * Members of the top-level object whose names are `wanted`, or null when the bytes are not one object, or one of more than
+ * 10,000 such members. Duplicate names are all listed. A name is what JSON makes of it: escapes are undone.
+ */
+export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolean = () => true): TopLevel | null {
   const members: Member[] = [];
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== OPEN_BRACE) return null;
@@ -50,7 +56,8 @@ export function scanTopLevel(bytes: Uint8Array): TopLevel | null {
     const start = skipSpace(bytes, at + 1);
     const end = valueEnd(bytes, start);
     if (end === null || end === start) return null;
-    members.push({ name, value: { start, end } });
+    if (wanted(name)) members.push({ name, value: { start, end } });
+    if (members.length > MEMBERS_MAX) return null;
     at = skipSpace(bytes, end);
     if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
     if (bytes[at] !== COMMA) return null;

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countCodePoints, readJson } from "./json-document.ts";
+import { countCodePoints, readJson as read } from "./json-document.ts";
 
+const SECRET = "b1b6a1a8";
+const readJson = (bytes: Uint8Array, parseWholeMaxBytes?: number) => read(bytes, SECRET, parseWholeMaxBytes);
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 describe("reading a document", () => {
@@ -36,9 +38,9 @@ describe("reading a document", () => {
             ? encoded.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
             : encoded;
           const document = readJson(bytesOf(text), 0);
-          const read = document?.root["long"];
-          expect(typeof read).toBe("string");
-          expect(document?.codePoints(String(read))).toBe(Array.from(long).length);
+          const kept = document?.root["long"];
+          expect(typeof kept).toBe("string");
+          expect(document?.codePoints(String(kept))).toBe(Array.from(long).length);
           expect(document?.root["before"]).toBe("x");
         },
       ),
@@ -82,5 +84,16 @@ describe("reading a document", () => {
 
   it("counts surrogate pairs once", () => {
     expect(countCodePoints("a😀b\ud800")).toBe(4);
+  });
+
+  it("takes no string of the client's for one that was cut, whatever it begins with", () => {
+    const cut = "\\u0041".repeat(20_000);
+    for (const forged of ["\ue000cut:0;", "0;", ":0;", `${"b".repeat(8)}:0;`]) {
+      const input = `${forged}${"x".repeat(50_000)}`;
+      const document = readJson(bytesOf(`{"long":"${cut}","input":"${input}"}`), 0);
+      expect(document?.codePoints(String(document.root["long"]))).toBe(20_000);
+      expect(document?.codePoints(String(document.root["input"]))).toBe(input.length);
+      expect(document?.text(String(document.root["input"]))).toBe(input);
+    }
   });
 });

@@ -9,8 +9,6 @@ import { concat, stringEnd } from "./json-bytes.ts";
 export const PARSE_WHOLE_MAX_BYTES = 256 * 1024;
 /** A string longer than this is cut to it when the document is above the limit. */
 const KEPT_STRING_BYTES = 64 * 1024;
-/** Starts a cut string: a private-use character that no text of a real request begins with. */
-const MARK = "\uE000cut:";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -27,18 +25,26 @@ export interface JsonDocument {
   text(value: string): string;
 }
 
-/** The document, or null when the bytes are not a JSON object. */
-export function readJson(bytes: Uint8Array, parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES): JsonDocument | null {
+/**
+ * The document, or null when the bytes are not a JSON object. `secret` marks the strings that are cut: text that the client
+ * cannot know, or its own strings could pass for cut ones of another length.
+ */
+export function readJson(
+  bytes: Uint8Array,
+  secret: string,
+  parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES,
+): JsonDocument | null {
   if (bytes.byteLength <= parseWholeMaxBytes) {
     const root = parseObject(bytes);
     return root === null ? null : wholeDocument(root);
   }
   const lengths: number[] = [];
-  const cut = cutLongStrings(bytes, lengths);
+  const mark = `${secret}:`;
+  const cut = cutLongStrings(bytes, mark, lengths);
   const root = cut === null ? null : parseObject(cut);
   if (root === null) return null;
   const lengthOf = (text: string): number | undefined =>
-    text.startsWith(MARK) ? lengths[Number(text.slice(MARK.length, text.indexOf(";")))] : undefined;
+    text.startsWith(mark) ? lengths[Number(text.slice(mark.length, text.indexOf(";")))] : undefined;
   return {
     root,
     codePoints: (text) => lengthOf(text) ?? countCodePoints(text),
@@ -81,10 +87,10 @@ function parseObject(bytes: Uint8Array): JsonObject | null {
 }
 
 /**
- * Copies the document without the tails of its long strings; their lengths in code points go to `lengths`. Null when a
- * string that was cut is none that JSON allows.
+ * Copies the document without the tails of its long strings, each with the mark and its number in front; their lengths in
+ * code points go to `lengths`. Null when a string that was cut is none that JSON allows.
  */
-function cutLongStrings(bytes: Uint8Array, lengths: number[]): Uint8Array | null {
+function cutLongStrings(bytes: Uint8Array, mark: string, lengths: number[]): Uint8Array | null {
   const pieces: Uint8Array[] = [];
   const encoder = new TextEncoder();
   let copied = 0;
@@ -98,7 +104,7 @@ function cutLongStrings(bytes: Uint8Array, lengths: number[]): Uint8Array | null
       if (!(kept.ascii && rest.ascii) && !isUtf8(bytes.subarray(at, end))) return null;
       pieces.push(
         bytes.subarray(copied, at + 1),
-        encoder.encode(`${MARK}${lengths.length};`),
+        encoder.encode(`${mark}${lengths.length};`),
         bytes.subarray(at + 1, kept.end),
       );
       lengths.push(kept.points + rest.points);

@@ -5,6 +5,7 @@
 import type { SessionIdSource } from "../../shared/usage-row.ts";
 import { fnv1a64 } from "./fnv1a.ts";
 import type { JsonDocument, JsonObject } from "./json-document.ts";
+import { cutText } from "./printable.ts";
 import type { EstimateRule } from "./route-class.ts";
 
 const MAX_LENGTH = 200;
@@ -41,8 +42,9 @@ export function sessionIdOf({ headers, document, rule, tenantId }: SessionSource
     body["user"],
   ];
   for (const value of stated) {
-    const id = typeof value === "string" ? document.text(value).trim().slice(0, MAX_LENGTH) : "";
-    if (id !== "") return { id, source: "client" };
+    const id = typeof value === "string" ? cutText(document.text(value).trim(), MAX_LENGTH) : "";
+    // Half a character is no text: stored it would be a replacement character, the same for every such id.
+    if (id !== "" && id.isWellFormed()) return { id, source: "client" };
   }
   return derive ? derived(document, rule, tenantId) : NONE;
 }

@@ -4,7 +4,7 @@ import type { BilledBy, EstimateRule } from "./route-class.ts";
 import { estimateTokens, measureOf, textTokens } from "./token-estimate.ts";
 
 function documentOf(body: object) {
-  const document = readJson(new TextEncoder().encode(JSON.stringify(body)));
+  const document = readJson(new TextEncoder().encode(JSON.stringify(body)), "secret");
   if (document === null) throw new Error("the test's body is an object");
   return document;
 }
@@ -46,10 +46,10 @@ describe("the estimate of a chat request (decisions §18)", () => {
     );
   });
 
-  it("takes the first stated maximum, cut to 8192 but remembered as given", () => {
-    expect(estimate({ messages: [], max_tokens: 10, max_completion_tokens: 99 })).toMatchObject({
-      outputTokens: 10,
-      statedOutputTokens: 10,
+  it("takes the largest stated maximum, cut to 8192 but remembered as given", () => {
+    expect(estimate({ messages: [], max_tokens: 10, max_completion_tokens: 99, max_output_tokens: 5 })).toMatchObject({
+      outputTokens: 99,
+      statedOutputTokens: 99,
     });
     expect(estimate({ messages: [], max_completion_tokens: 100_000 })).toMatchObject({
       outputTokens: 8192,
@@ -112,7 +112,8 @@ describe("what a route is billed by (decisions §23.3)", () => {
     ["images", { n: -2 }, { kind: "images", count: 1 }],
     ["images", { n: "many" }, { kind: "images", count: 1 }],
     ["images", { n: null }, { kind: "images", count: 1 }],
-    ["images", { n: 1e300 }, { kind: "images", count: 1 }],
+    ["images", { n: 1e300 }, { kind: "images", count: 2 ** 53 - 1 }],
+    ["images", { n: [7] }, { kind: "images", count: 1 }],
     ["characters", { input: "a😀b" }, { kind: "characters", count: 3 }],
     ["characters", { input: 5 }, { kind: "characters", count: 0 }],
     ["nothing", {}, { kind: "free" }],

@@ -1,18 +1,21 @@
 /**
  * The estimate of a request's tokens before it runs (decisions §18): what the scheduler charges and budgets reserve. Made
- * from the client's own body. It never reads more than it needs and never fails: what is not text counts nothing.
+ * from the client's own body. It never reads more than it needs and never fails: what is not text counts nothing, and every
+ * number it answers is an amount (shared/amount.ts), whatever the body holds.
  */
+import { saturated } from "../../shared/amount.ts";
 import type { Measure } from "../../shared/cost.ts";
+import { TOKEN_LIMITS } from "./client-fields.ts";
 import type { JsonDocument, JsonObject } from "./json-document.ts";
 import type { BilledBy, EstimateRule } from "./route-class.ts";
 
-/** All in tokens. */
+/** All in tokens, safe integers of at least 0. */
 export interface TokenEstimate {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** max(input + output, 1). */
   readonly totalTokens: number;
-  /** The output that a client states, uncut; what a term budget reserves (decisions §19.2). */
+  /** The largest output that a client states, uncut; what a term budget reserves (decisions §19.2, §43.1). */
   readonly statedOutputTokens: number | null;
 }
 
@@ -55,8 +58,9 @@ export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
     case "input-tokens":
       return { kind: billedBy };
     case "images": {
-      const count = Math.floor(Number(document.root["n"] ?? 1));
-      return { kind: "images", count: Number.isSafeInteger(count) ? Math.max(count, 1) : 1 };
+      const n = document.root["n"];
+      const count = typeof n === "number" || typeof n === "string" ? saturated(Number(n)) : 1;
+      return { kind: "images", count: Math.max(count, 1) };
     }
     case "characters": {
       const input = document.root["input"];
@@ -117,17 +121,29 @@ function contentTokens(document: JsonDocument, content: unknown): number {
 }
 
 function inputOnly(inputTokens: number): TokenEstimate {
-  return { inputTokens, outputTokens: 0, totalTokens: Math.max(inputTokens, 1), statedOutputTokens: null };
+  return estimateOf(inputTokens, 0, null);
 }
 
 function withOutput(root: JsonObject, inputTokens: number): TokenEstimate {
-  const stated = [root["max_tokens"], root["max_completion_tokens"], root["max_output_tokens"]].find(
-    (value) => value !== undefined && value !== null,
-  );
-  const given = typeof stated === "number" && stated >= 0 && Number.isFinite(stated) ? Math.floor(stated) : null;
+  const stated = statedLimit(root);
   const outputTokens =
-    given === null ? Math.min(Math.max(inputTokens, OUTPUT_MIN), OUTPUT_MAX) : Math.min(given, OUTPUT_MAX);
-  return { inputTokens, outputTokens, totalTokens: Math.max(inputTokens + outputTokens, 1), statedOutputTokens: given };
+    stated === null ? Math.min(Math.max(inputTokens, OUTPUT_MIN), OUTPUT_MAX) : Math.min(stated, OUTPUT_MAX);
+  return estimateOf(inputTokens, outputTokens, stated);
+}
+
+function estimateOf(inputTokens: number, outputTokens: number, statedOutputTokens: number | null): TokenEstimate {
+  const totalTokens = Math.max(saturated(inputTokens + outputTokens), 1);
+  return { inputTokens: saturated(inputTokens), outputTokens, totalTokens, statedOutputTokens };
+}
+
+/** The largest of the limits that are numbers of at least 0; null without one. */
+function statedLimit(root: JsonObject): number | null {
+  let largest: number | null = null;
+  for (const name of TOKEN_LIMITS) {
+    const limit = root[name];
+    if (typeof limit === "number" && limit >= 0) largest = Math.max(largest ?? 0, saturated(limit));
+  }
+  return largest;
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -2,7 +2,7 @@
  * The body that goes upstream: the client's bytes with `model` replaced, and on streams without it the usage option added
  * (decisions §17.4, §22.5). Everything else stays byte for byte what the client sent.
  */
-import { type Edit, scanTopLevel, splice } from "./json-bytes.ts";
+import { type Edit, splice, type TopLevel } from "./json-bytes.ts";
 import type { JsonObject } from "./json-document.ts";
 
 /** True when a streaming request already asks for its usage event. */
@@ -11,15 +11,22 @@ export function asksForUsage(root: JsonObject): boolean {
   return isObject(options) && options["include_usage"] === true;
 }
 
-/** Replaces `model`, and adds `stream_options.include_usage` when `addUsage`. The pieces, in order; null when the bytes are not one object. */
+/** What a rewritten body replaces; `top` of {@link rewriteBody} has to hold every member of these names. */
+export function isRewrittenName(name: string): boolean {
+  return name === "model" || name === "stream_options";
+}
+
+/**
+ * Replaces `model`, every one of them, and adds `stream_options.include_usage` when `addUsage`. The pieces, in order. `top`
+ * and `root` are of the same bytes.
+ */
 export function rewriteBody(
   bytes: Uint8Array,
+  top: TopLevel,
   upstreamModel: string,
   root: JsonObject,
   addUsage: boolean,
-): readonly Uint8Array[] | null {
-  const top = scanTopLevel(bytes);
-  if (top === null) return null;
+): readonly Uint8Array[] {
   const edits: Edit[] = top.members
     .filter((member) => member.name === "model")
     .map((member) => ({ span: member.value, text: JSON.stringify(upstreamModel) }));

@@ -195,7 +195,7 @@ export class AdmissionDesk implements GrantJudge {
     const granted = seat.decision?.verdict === "granted";
     const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
-    if (!this.#leave(seat, usedBy(settlement))) return;
+    if (!this.#leave(seat, usedBy(settlement), true)) return;
     if (granted) this.#remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
     const row = settledRow(settlement, seat.slot, this.#options.cell, nowMs - seat.arrivedMs);
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
@@ -281,14 +281,14 @@ export class AdmissionDesk implements GrantJudge {
   }
 
   /** True for the one caller that ends the seat. */
-  #leave(seat: Seat, used: Actual): boolean {
+  #leave(seat: Seat, used: Actual, goesOn = false): boolean {
     const { requestId } = seat.ask;
     if (!this.#isSeated(seat)) return false;
     this.#seats.delete(requestId);
     for (const waiter of seat.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
     const { budget } = this.#options;
     if (seat.decision === null) budget.withdraw(seat.ask);
-    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, beyond(used, seat.charged));
+    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, beyond(used, seat.charged), goesOn);
     const { lentId } = seat;
     if (lentId !== null) this.apply({ type: "vacate", requestId, actualTokens: used.tokens, lentId });
     else if (seat.slot === null) this.apply({ type: "leave", requestId });

@@ -1,10 +1,11 @@
 /**
- * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy, what it has counted and its
- * last hour. Written when configuration changes, load begins and ends, and as time passes under load; never per request
- * (design §4).
+ * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy, the number of its life, what
+ * it has counted and its last hour. Written when configuration changes, load begins and ends, the Cell starts, and as time
+ * passes under load; never per request (design §4).
  */
 import * as z from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../shared/internal.ts";
+import { lifeAfter } from "../domain/budget/epochs.ts";
 import type { SavedCounters } from "../domain/cell/counters.ts";
 import type { HistoryDisk, Minute } from "../domain/cell/history.ts";
 import type { SavedTallies } from "../domain/cell/tallies.ts";
@@ -112,6 +113,13 @@ export class CellStore implements HistoryDisk {
 
   set capacity(value: number | null) {
     this.#write("capacity", value === null ? null : String(value));
+  }
+
+  /** Counts a life of this Cell: larger than every one before, whatever clocks say (decisions §19.1). One row, written once. */
+  nextLife(): number {
+    const life = lifeAfter(this.#read("life"));
+    this.#write("life", String(life));
+    return life;
   }
 
   /** Set while requests hold slots: a Cell that starts with it was reset under load. */

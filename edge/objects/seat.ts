@@ -43,8 +43,8 @@ export interface BudgetGate {
   reserve(ask: Ask): void;
   /** The request left before a verdict. */
   withdraw(ask: Ask): void;
-  /** The request ended after it was let through. */
-  settle(ask: Ask, used: Actual): void;
+  /** The request ended after it was let through. `goesOn`: its permit was lost, and it may be adopted by a later Cell. */
+  settle(ask: Ask, used: Actual, goesOn?: boolean): void;
   /** The request was let through by an earlier life of this Cell. */
   adopt(ask: Ask): void;
   /** The request was settled when its permit was lost, and goes on: what it uses is charged at its end. */

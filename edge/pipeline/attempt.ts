@@ -8,7 +8,7 @@ import type { ModelRecord } from "../../shared/records.ts";
 import { isUrlAllowed } from "../../shared/ssrf.ts";
 import { upstreamUrl } from "../../shared/upstream-url.ts";
 import type { Target } from "../domain/endpoint-order.ts";
-import { upstreamHeaders } from "../domain/forward-headers.ts";
+import { asJson, upstreamHeaders } from "../domain/forward-headers.ts";
 import type { OpenSpan } from "../domain/trace.ts";
 import { childSpanId, traceparentOf } from "../domain/trace-context.ts";
 import { asksForUsage } from "../domain/upstream-body.ts";
@@ -107,6 +107,7 @@ async function ask(
 ): Promise<Forwarded> {
   const { call, model, parsed } = sending;
   const headers = upstreamHeaders(call.request.headers, credential);
+  if (parsed.outgoing.clientBytes !== null) asJson(headers);
   const context = call.traceContext;
   if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
   const first = { ...(await send(sending, target, headers, stop, addsUsage(call, model, parsed))), span };

@@ -18,6 +18,8 @@ import type { Trace } from "../domain/trace.ts";
 import type { TraceContext } from "../domain/trace-context.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { KnownTerms, Ports, UpstreamBody } from "../ports.ts";
+import type { AnswerRoom } from "./answer-room.ts";
+import type { BodyRoom } from "./body-room.ts";
 import type { FirstLook } from "./first-look.ts";
 
 /** What of the configuration the pipeline needs. */
@@ -26,7 +28,11 @@ export interface PipelineConfig {
   readonly maxBodyBytes: number;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
+  /** A client that takes nothing of an answer for so long is cut off; 0: never. */
+  readonly stalledReaderMs: number;
   readonly sessionIdDerivation: boolean;
+  /** The paths besides the documented ones that are forwarded; null: every one that is no account's (decisions §43.1). */
+  readonly passthroughPaths: ReadonlySet<string> | null;
   /** What addresses registered by an admin may be called (decisions §16). */
   readonly ssrf: SsrfPolicy;
 }
@@ -37,15 +43,28 @@ export interface IsolateMemory {
   readonly usageOptionRefused: Map<string, number>;
   /** Whether an upstream's address may be called, by the address. */
   readonly addresses: Map<string, boolean>;
-  /** Room for large request bodies (body-room.ts); what it answers gives the room back. */
-  readonly bodyRoom: { take(bytes: number, client: AbortSignal): Promise<() => void> };
+  /** Room for large request bodies. */
+  readonly bodyRoom: BodyRoom;
+  /** Room for answers that have to be held. */
+  readonly answerRoom: AnswerRoom;
   /** Endpoints that failed lately. */
   readonly endpoints: EndpointMemory;
 }
 
+/** A model's name is no longer than this, and of a longer one this much is told, in characters. */
+export const MODEL_TEXT_MAX = 200;
+
 export interface Principal {
   readonly key: ResolvedKey;
   readonly tenant: ResolvedTenant;
+}
+
+/** A body of which something may be left. */
+export interface Unread {
+  /** Nothing is left to be read. */
+  readonly ended: boolean;
+  /** Reads the rest and throws it away. Never rejects. */
+  discard(): Promise<void>;
 }
 
 /** The client's body as it goes upstream: its own bytes, but for `model` (decisions §17.4). */
@@ -62,8 +81,7 @@ export interface OutgoingBody {
   readonly clientBytes: Uint8Array | null;
   /**
    * The body of one attempt; `addUsage` asks for the usage event of a stream. `onFault` is told once there is a `fault`: the
-   * call has to be ended then, for a stream that fails may look to the upstream like one that is over. Throws GatewayError
-   * `invalid_json`.
+   * call has to be ended then, for a stream that fails may look to the upstream like one that is over.
    */
   open(upstreamModel: string, addUsage: boolean, onFault: () => void): UpstreamBody;
   /** Nothing is sent any more: lets go of what was kept for a further attempt. */
@@ -98,7 +116,7 @@ export interface Call {
   readonly route: RouteClass;
   readonly arrivedMs: number;
   /** Gives back what steps acquired until the request is forwarded; called then, or before its refusal is answered. */
-  readonly cleanups: (() => void | Promise<void>)[];
+  readonly cleanups: (() => void)[];
   /** What the call waits for at most. */
   readonly waits: FirstLook;
   /** Keeps the isolate alive for work that outlives the response. */
@@ -112,7 +130,7 @@ export interface Call {
     principal: Principal | null;
     /** Who the caller's identity token speaks of; null without one. */
     identity: Identity | null;
-    /** The client's text of `model`. */
+    /** The start of the client's text of `model`; for the log, never for a row. */
     modelText: string;
     model: ModelRecord | null;
     /** What its energy costs; null when the model takes no part in energy accounting. */
@@ -133,10 +151,14 @@ export interface Call {
     level: BucketLevel | null | undefined;
     /** How attempts ended so far. */
     readonly upstreamOutcomes: UpstreamOutcomes;
+    /** The body, once somebody reads it: what nobody has read of it is read away before its client is refused. */
+    unread: Unread | null;
     /** Name of the MCP server that was called, `unknown` when none is registered; null for everything else. */
     mcpServer: string | null;
     /** What the call failed with, as it was thrown; null while it has not. */
     failure: unknown;
+    /** The client took nothing of its answer, and was cut off. */
+    readerStalled: boolean;
     /** Its end has been told (tell-end.ts). */
     told: boolean;
   };

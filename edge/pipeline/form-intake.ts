@@ -3,9 +3,12 @@
  * the upstream's name fills. Exactly one part names the model: with two, admission and upstream could read different ones.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import { numberTextFault, spellingFault, TOKEN_LIMITS } from "../domain/client-fields.ts";
+import type { FormPart } from "../domain/form-head.ts";
 import type { FormPiece, FormScan } from "../domain/form-scan.ts";
 import { concat } from "../domain/json-bytes.ts";
 import type { BodySource } from "./body-source.ts";
+import { fieldError } from "./field-error.ts";
 
 /** Stands where the value of `model` stood. */
 export const MODEL_GAP = Symbol("model");
@@ -14,21 +17,29 @@ export type FormSegment = Uint8Array | typeof MODEL_GAP;
 
 /** Of a longer field only the start is noted; all of it is forwarded. */
 const FIELD_MAX_BYTES = 64 * 1024;
+/** What somebody reads of a form. */
+const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user"]);
 
 export class FormIntake {
-  /** The fields read so far; of a name that comes twice the last. */
+  /** The fields that are read, so far; of a name that comes twice the last. One that is not UTF-8 is left out. */
   readonly fields: Record<string, unknown> = {};
   /** What was read and not yet sent, in order. */
   readonly segments: FormSegment[] = [];
   readonly source: BodySource;
   readonly #scan: FormScan;
+  readonly #deciding: readonly string[];
+  /** Of the parts so far, those that decide. */
+  readonly #names: string[] = [];
+  #part: FormPart | null = null;
   #value: Uint8Array[] = [];
   #valueBytes = 0;
   #modelBytes: number | null = null;
 
-  constructor(source: BodySource, scan: FormScan) {
+  /** `deciding`: the fields of the form that admission and billing rest on (client-fields.ts). */
+  constructor(source: BodySource, scan: FormScan, deciding: readonly string[]) {
     this.source = source;
     this.#scan = scan;
+    this.#deciding = deciding;
   }
 
   /** Length of the value of `model` as the client wrote it, null before it has come. */
@@ -37,8 +48,8 @@ export class FormIntake {
   }
 
   /**
-   * Reads on. False when the form is whole and nothing is left. Throws 400 `invalid_multipart`, 413 `request_too_large`,
-   * or ClientGone.
+   * Reads on. False when the form is whole and nothing is left. Throws 400 `invalid_multipart` or `validation_failed`, 413
+   * `request_too_large`, or ClientGone.
    */
   async more(): Promise<boolean> {
     const chunk = await this.source.next();
@@ -57,21 +68,51 @@ export class FormIntake {
       this.segments.push(piece.bytes);
       return;
     }
-    const isModel = piece.part.name === "model";
+    if (piece.part !== this.#part) this.#begin(piece.part);
+    const { name } = piece.part;
+    const isModel = name === "model";
     if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
       throw new GatewayError("invalid_multipart");
     if (piece.kind === "data") {
       if (!isModel) this.segments.push(piece.bytes);
-      if (!piece.part.file && this.#valueBytes <= FIELD_MAX_BYTES) this.#value.push(piece.bytes);
+      if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#value.push(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;
       return;
     }
-    if (!piece.part.file) this.fields[piece.part.name] = new TextDecoder().decode(concat(this.#value));
+    if (isNoted(piece.part)) this.#end(name, textOf(concat(this.#value), this.#valueBytes > FIELD_MAX_BYTES));
     if (isModel) {
       this.segments.push(MODEL_GAP);
       this.#modelBytes = this.#valueBytes;
     }
     this.#value = [];
     this.#valueBytes = 0;
+  }
+
+  #begin(part: FormPart): void {
+    this.#part = part;
+    const fault = spellingFault([...this.#names, part.name], this.#deciding);
+    if (fault !== null) throw fieldError(fault);
+    if (this.#deciding.includes(part.name)) this.#names.push(part.name);
+  }
+
+  /** The value of a field is complete; null: it is no text. */
+  #end(name: string, text: string | null): void {
+    const fault = numberTextFault(name, text ?? "");
+    if (fault !== null) throw fieldError(fault);
+    if (text !== null) this.fields[name] = text;
+    else if (name === "model") throw new GatewayError("invalid_multipart");
+  }
+}
+
+function isNoted({ name, file }: FormPart): boolean {
+  return !file && NOTED.has(name);
+}
+
+/** The text of a field; null when it is not UTF-8. Of a `cut` one a character may be incomplete. */
+function textOf(bytes: Uint8Array, cut: boolean): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: cut });
+  } catch {
+    return null;
   }
 }

@@ -2,8 +2,7 @@
  * A JSON body on its way upstream. It may be sent any number of times, each time from the client's own bytes: small ones
  * as one buffer, large ones piece by piece, so that a large document is never in memory twice.
  */
-import { GatewayError } from "../../shared/errors.ts";
-import { concat } from "../domain/json-bytes.ts";
+import { concat, type TopLevel } from "../domain/json-bytes.ts";
 import type { JsonObject } from "../domain/json-document.ts";
 import { rewriteBody } from "../domain/upstream-body.ts";
 import type { UpstreamBody } from "../ports.ts";
@@ -18,10 +17,13 @@ export class JsonOutgoing implements OutgoingBody {
   readonly fault = null;
   readonly readRest = null;
   readonly #root: JsonObject;
+  readonly #top: TopLevel;
   #bytes: Uint8Array<ArrayBuffer> | null;
 
-  constructor(bytes: Uint8Array<ArrayBuffer>, root: JsonObject) {
+  /** `top` holds the members that are rewritten (upstream-body.ts). */
+  constructor(bytes: Uint8Array<ArrayBuffer>, top: TopLevel, root: JsonObject) {
     this.#bytes = bytes;
+    this.#top = top;
     this.#root = root;
   }
 
@@ -35,8 +37,8 @@ export class JsonOutgoing implements OutgoingBody {
 
   open(upstreamModel: string, addUsage: boolean): UpstreamBody {
     const bytes = this.#bytes;
-    const pieces = bytes === null ? null : rewriteBody(bytes, upstreamModel, this.#root, addUsage);
-    if (bytes === null || pieces === null) throw new GatewayError("invalid_json");
+    if (bytes === null) throw new Error("the body has been let go of");
+    const pieces = rewriteBody(bytes, this.#top, upstreamModel, this.#root, addUsage);
     if (pieces.length === 1 && bytes.byteLength <= ONE_BUFFER_MAX_BYTES) return bytes;
     const size = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
     return size > ONE_BUFFER_MAX_BYTES ? streamOf(pieces, size) : concat(pieces);

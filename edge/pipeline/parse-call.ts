@@ -3,41 +3,95 @@
  * read until its model is known, and its file is left to stream.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import {
+  decidingFields,
+  inputFault,
+  isJudgedName,
+  numberFault,
+  repeatedFault,
+  spellingFault,
+} from "../domain/client-fields.ts";
 import { boundaryOf } from "../domain/form-head.ts";
 import { FormScan } from "../domain/form-scan.ts";
-import { type JsonDocument, readJson, wholeDocument } from "../domain/json-document.ts";
-import { ROOM_FREE_BYTES } from "./body-room.ts";
-import { BodySource } from "./body-source.ts";
-import type { Call, ParsedCall } from "./context.ts";
+import { scanTopLevel } from "../domain/json-bytes.ts";
+import { type JsonDocument, PARSE_WHOLE_MAX_BYTES, readJson, wholeDocument } from "../domain/json-document.ts";
+import { isHeavyJson } from "../domain/json-weight.ts";
+import { cutText } from "../domain/printable.ts";
+import { isRewrittenName } from "../domain/upstream-body.ts";
+import { type Call, MODEL_TEXT_MAX, type ParsedCall } from "./context.ts";
+import { fieldError } from "./field-error.ts";
 import { FormIntake } from "./form-intake.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { JsonOutgoing } from "./json-outgoing.ts";
 import { PassedOn } from "./passed-on.ts";
-import { readBody, takeRoom } from "./read-body.ts";
+import { openBody, RoomUse, readBody } from "./read-body.ts";
 
-/** Text of a refused model in rows and messages, in characters. */
-export const MODEL_TEXT_MAX = 200;
+/** What a parsed body may take besides its text. */
+const JSON_MAX_BYTES = 64 * 1024 * 1024;
 /** A form is read this far though its model is known: small ones then tell all of their fields before they are admitted. */
 const FORM_AHEAD_BYTES = 256 * 1024;
 
-/** Reads and parses the body of a route that insists on a model. Throws 400 or 413. */
-export async function parseCall(call: Call): Promise<ParsedCall> {
-  return call.route.form && !isJson(call.request) ? await parseForm(call) : await parseJson(call);
+/** A JSON body that has been read, its fields not looked at. */
+interface ReadCall {
+  readonly document: JsonDocument;
+  /** Of its top level, those that may be taken for a field that decides, as often as they are there. */
+  readonly names: readonly string[];
+  readonly outgoing: JsonOutgoing;
 }
 
-/** The same for a path that insists on nothing: null unless its body is a JSON object that names a model. Throws 413. */
-export async function parseOther(call: Call): Promise<ParsedCall | null> {
+/** Reads and parses the body of a route that insists on a model. Throws 400 or 413. */
+export async function parseCall(call: Call): Promise<ParsedCall> {
+  if (call.route.form && !isJson(call.request)) return await parseForm(call);
+  const read = await readCall(call);
+  if (read === null) throw new GatewayError("invalid_json");
+  checkSpelling(call, read.names);
+  const parsed = parsedCall(read, modelOf(call, read.document));
+  checkValues(call, read.document);
+  return parsed;
+}
+
+/**
+ * The same for a path that insists on nothing: null unless its body is a JSON object that names a model. Its fields are for
+ * `check`, once its model is known to be one: throws 400. Throws 413.
+ */
+export async function parseOther(
+  call: Call,
+): Promise<{ readonly parsed: ParsedCall; readonly check: () => void } | null> {
   const { request } = call;
   if (request.body === null || isMultipart(request)) return null;
-  const kept = request.method === "GET" || request.method === "HEAD" ? request.clone() : null;
+  const read = await readCall(call);
+  const modelName = read === null ? null : modelNameOf(call, read.document);
+  if (read === null || modelName === null) return null;
+  return {
+    parsed: parsedCall(read, modelName),
+    check: () => {
+      checkSpelling(call, read.names);
+      checkValues(call, read.document);
+    },
+  };
+}
+
+/**
+ * A GET whose body names a model; null for any other. It goes upstream as it is, so that two models in it would be judged
+ * and read apart. Throws 400 or 413.
+ */
+export async function parseProbe(call: Call): Promise<ParsedCall | null> {
+  if (call.request.body === null || isMultipart(call.request)) return null;
+  const kept = call.request.clone();
   try {
-    const parsed = await parseJson(call);
-    return kept === null ? parsed : { ...parsed, outgoing: new PassedOn(kept) };
+    const read = await readCall(call);
+    const modelName = read === null ? null : modelNameOf(call, read.document);
+    if (read !== null && modelName !== null) {
+      checkSpelling(call, read.names);
+      if (read.names.filter((name) => name === "model").length > 1) throw fieldError(repeatedFault("model"));
+      return { ...parsedCall(read, modelName), outgoing: new PassedOn(kept) };
+    }
   } catch (error) {
-    await kept?.body?.cancel();
-    if (error instanceof GatewayError && error.status === 400) return null;
+    await kept.body?.cancel();
     throw error;
   }
+  await kept.body?.cancel();
+  return null;
 }
 
 /** A GET whose path names a model after `prefix`. */
@@ -46,37 +100,62 @@ export function parseDetail(call: Call, prefix: string): ParsedCall {
   return { document, modelName: modelOf(call, document), stream: false, outgoing: new PassedOn(call.request) };
 }
 
-async function parseJson(call: Call): Promise<ParsedCall> {
+/** Null: the body is no JSON object. Throws 413 also for one that would take much more memory than it has bytes. */
+async function readCall(call: Call): Promise<ReadCall | null> {
   const bytes = await readBody(call);
-  const document = readJson(bytes);
-  if (document === null) throw new GatewayError("invalid_json");
-  const outgoing = new JsonOutgoing(bytes, document.root);
+  if (bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(bytes, JSON_MAX_BYTES))
+    throw new GatewayError("request_too_large");
+  const document = readJson(bytes, call.requestId);
+  const top = document === null ? null : scanTopLevel(bytes, (name) => isJudgedName(name) || isRewrittenName(name));
+  if (document === null || top === null) return null;
+  const outgoing = new JsonOutgoing(bytes, top, document.root);
   call.cleanups.push(() => outgoing.release());
-  return { document, modelName: modelOf(call, document), stream: document.root["stream"] === true, outgoing };
+  return { document, names: top.members.map(({ name }) => name), outgoing };
+}
+
+function parsedCall({ document, outgoing }: ReadCall, modelName: string): ParsedCall {
+  return { document, modelName, stream: document.root["stream"] === true, outgoing };
+}
+
+function checkSpelling(call: Call, names: readonly string[]): void {
+  const fault = spellingFault(names, decidingFields(call.route));
+  if (fault !== null) throw fieldError(fault);
+}
+
+function checkValues(call: Call, { root }: JsonDocument): void {
+  const fault = numberFault(root) ?? inputFault(call.route, root);
+  if (fault !== null) throw fieldError(fault);
 }
 
 async function parseForm(call: Call): Promise<ParsedCall> {
   const boundary = boundaryOf(call.request.headers.get("content-type"));
-  const source = new BodySource(call.request, call.config.maxBodyBytes);
-  const intake = new FormIntake(source, new FormScan(boundary ?? ""));
-  let giveBack: (() => void) | null = null;
-  const outgoing = new FormOutgoing(intake, () => giveBack?.());
-  call.cleanups.push(async () => await outgoing.drain());
+  const source = openBody(call);
+  const room = new RoomUse(call, source);
+  const intake = new FormIntake(source, new FormScan(boundary ?? ""), decidingFields(call.route));
+  const outgoing = new FormOutgoing(intake, () => room.giveBack());
+  call.facts.unread = outgoing;
   if (boundary === null) throw new GatewayError("invalid_multipart");
   while (intake.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
     if (!(await intake.more())) break;
-    if (giveBack !== null || source.readBytes <= ROOM_FREE_BYTES || intake.modelBytes !== null) continue;
-    giveBack = await takeRoom(call, source.declaredBytes ?? call.config.maxBodyBytes);
+    await room.count();
   }
+  room.complete();
   const document = wholeDocument(intake.fields);
   return { document, modelName: modelOf(call, document), stream: intake.fields["stream"] === "true", outgoing };
 }
 
 function modelOf(call: Call, document: JsonDocument): string {
+  const name = modelNameOf(call, document);
+  if (name === null) throw new GatewayError("model_required");
+  return name;
+}
+
+/** The name in `model`, noted; null when there is none. */
+function modelNameOf(call: Call, document: JsonDocument): string | null {
   const name = document.root["model"];
-  if (typeof name !== "string" || name.trim() === "") throw new GatewayError("model_required");
+  if (typeof name !== "string" || name.trim() === "") return null;
   const text = document.text(name);
-  call.facts.modelText = text.slice(0, MODEL_TEXT_MAX);
+  call.facts.modelText = cutText(text, MODEL_TEXT_MAX);
   return text;
 }
 

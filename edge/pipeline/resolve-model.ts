@@ -6,15 +6,17 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { isSafePath } from "../../shared/upstream-url.ts";
+import { isServedPath } from "../domain/path-rules.ts";
+import { cutText } from "../domain/printable.ts";
 import { authenticateNow } from "./authenticate-now.ts";
-import type { Call } from "./context.ts";
-import { MODEL_TEXT_MAX } from "./parse-call.ts";
+import { type Call, MODEL_TEXT_MAX } from "./context.ts";
 import { mustBeCurrent } from "./still-current.ts";
 
-/** The path as the client wrote it is safe to forward. Throws 400 `invalid_path`. */
+/** The path as the client wrote it is safe to forward, and one that is served. Throws 400 `invalid_path`, 404 `unknown_endpoint`. */
 export function checkPath(call: Call): void {
   const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
   if (!isSafePath(raw)) throw new GatewayError("invalid_path");
+  if (!isServedPath(call.path)) throw new GatewayError("unknown_endpoint");
 }
 
 /**
@@ -22,12 +24,15 @@ export function checkPath(call: Call): void {
  * `key_store_unavailable`, and whatever a principal that is read anew is refused with.
  */
 export async function resolveModel(call: Call, modelName: string): Promise<ModelRecord> {
-  const found = await call.ports.directory.model(modelName);
-  if (found === null) throw new GatewayError("model_not_found", { value: modelName.slice(0, MODEL_TEXT_MAX) });
+  // A name that nobody can register is not asked for: the store would be given another text for half a character.
+  const registrable = modelName.length <= MODEL_TEXT_MAX && modelName.isWellFormed();
+  const found = registrable ? await call.ports.directory.model(modelName) : null;
+  const absent = (): GatewayError => new GatewayError("model_not_found", { value: cutText(modelName, MODEL_TEXT_MAX) });
+  if (found === null) throw absent();
   let model = found.record;
   if (!model.enabled && found.source === "memory") {
     const fresh = await call.ports.directory.model(modelName, { fresh: true });
-    if (fresh === null) throw new GatewayError("model_not_found", { value: modelName.slice(0, MODEL_TEXT_MAX) });
+    if (fresh === null) throw absent();
     model = fresh.record;
     if (fresh.source === "memory" && !model.enabled) await mustBeCurrent(call, modelRevs(call, model));
   }

@@ -1,5 +1,5 @@
 /** The steps of a request that end before, or without, a relayed byte (decisions §17, §21, §22, §23.4). */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import type { CacheEntry } from "../ports.ts";
 import { run } from "./run.ts";
@@ -46,7 +46,9 @@ describe("a refusal", () => {
     ["tenant_not_active", { key: keyOf({ tenant: tenantOf({ status: "suspended" }) }) }, { body: "{" }],
     ["invalid_json", {}, { body: "[]" }],
     ["model_required", {}, { body: '{"model":" "}' }],
+    ["validation_failed", {}, { body: '{"model":"tiny","n":0}' }],
     ["model_not_found", { model: null }, {}],
+    ["model_not_found", {}, { body: '{"model":"\\ud800"}' }],
     ["model_disabled", { model: modelOf({ enabled: false }) }, {}],
     ["request_too_large", {}, { body: "x".repeat(1025) }],
   ])("%s leaves one row, no ask and the id of its row", async (code, changes, init) => {
@@ -121,6 +123,7 @@ describe("admission", () => {
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     const client = new AbortController();
     const answered = answer(world, { signal: client.signal });
+    await vi.waitFor(() => expect(world.asks).toHaveLength(1));
     client.abort();
     await answered;
     expect([world.permit.disposed, world.permit.settlement, world.recorded]).toEqual([true, null, []]);

@@ -3,8 +3,8 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { type Billed, bill, NOTHING_BILLED } from "../domain/outcome.ts";
-import type { ReportedUsage } from "../domain/usage-scan.ts";
+import { type Answered, type Billed, bill, NOTHING_BILLED } from "../domain/outcome.ts";
+import { isPassedThrough } from "../domain/path-rules.ts";
 import { admit, type Slot, type Subject } from "./admit.ts";
 import { abandon, type Forwarded } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
@@ -15,7 +15,7 @@ import { answerEarly } from "./linger.ts";
 import { parseCall, parseOther } from "./parse-call.ts";
 import { prepare } from "./prepare.ts";
 import { type Received, receive } from "./receive.ts";
-import { cleanUpAfter, refuse } from "./refuse.ts";
+import { answerFor } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath, resolveModel } from "./resolve-model.ts";
 import { lookupResponse } from "./response-cache.ts";
@@ -32,28 +32,28 @@ export async function run(received: Received): Promise<Response> {
   });
 }
 
-/** The same for any other path: 404 `unknown endpoint` unless its body names a registered model (decisions §17.4). */
+/**
+ * The same for any other path: 404 `unknown endpoint` unless it is a POST to a path that is passed through, and its body names
+ * a registered model (decisions §17.4, §43.1).
+ */
 export async function runOther(received: Received): Promise<Response> {
   return await answer(received, async (call) => {
-    const parsed = await parseOther(call);
-    if (parsed === null) throw new GatewayError("unknown_endpoint");
+    const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
+    const read = passes ? await parseOther(call) : null;
+    if (read === null) throw new GatewayError("unknown_endpoint");
+    const { parsed } = read;
     const model = await resolveModel(call, parsed.modelName).catch((error: unknown) => {
       const absent = error instanceof GatewayError && error.code === "model_not_found";
       throw absent ? new GatewayError("unknown_endpoint") : error;
     });
+    read.check();
     return [parsed, model];
   });
 }
 
 async function answer(received: Received, find: (call: Call) => Promise<Wanted>): Promise<Response> {
   const call = receive(received);
-  try {
-    return await steps(call, find);
-  } catch (error) {
-    return await refuse(call, error);
-  } finally {
-    cleanUpAfter(call);
-  }
+  return await answerFor(call, async () => await steps(call, find));
 }
 
 async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise<Response> {
@@ -85,7 +85,7 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
     const response = await relay(call, {
       model: slot.model,
       forwarded,
-      bill: (reported) => billed(slot.model, prepared, reported),
+      bill: (answered) => billed(slot.model, prepared, answered),
       settler,
       miss: cached.kind === "miss" ? cached.miss : null,
     });
@@ -107,6 +107,6 @@ function endOf(call: Call, slot: Slot, prepared: Prepared, error: unknown): Endi
   return { statusCode, billed: owed ? billed(slot.model, prepared, null) : NOTHING_BILLED };
 }
 
-function billed(model: ModelRecord, prepared: Prepared, reported: ReportedUsage | null): Billed {
-  return bill(model, prepared.estimate, prepared.measure(), reported);
+function billed(model: ModelRecord, prepared: Prepared, answered: Answered | null): Billed {
+  return bill(model, prepared.estimate, prepared.measure(), answered);
 }

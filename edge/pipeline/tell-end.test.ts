@@ -79,6 +79,14 @@ describe("the line of a call", () => {
     expect(line["tenant_id"] === NIL_UUID).toBe(error.endsWith("api_key"));
   });
 
+  it("has the name of a model that is not registered, printable and short; its row has none", async () => {
+    const refused = world({ model: null });
+    const model = `\u001b[2J${"x".repeat(300)}`;
+    const line = await lineOf(refused, run(refused.received({ body: JSON.stringify({ model }) })));
+    expect(line["model"]).toBe(`\\u{1b}[2J${"x".repeat(196)}`);
+    expect(refused.recorded).toMatchObject([{ model: "", status_code: 404 }]);
+  });
+
   it("that its budgets refused is one, too", async () => {
     const refused = world();
     const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null } as const;

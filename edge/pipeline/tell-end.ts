@@ -1,12 +1,14 @@
 /**
  * The end of a call as operators see it: one wide line of the log for each, whatever became of it, and its spans. Written
  * once, by whoever ends the call first, from what it learned on its way (style "one wide event per request"). Never holds a
- * prompt, an answer, a credential, a path or a query; the client's own texts are in it only as far as its row has them.
+ * prompt, an answer, a credential, a path or a query; of the client's own texts only those that its row has, and the name of
+ * a model that is not registered.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
+import { printable } from "../domain/printable.ts";
 import type { LogFields } from "../ports.ts";
-import { type Call, ClientGone } from "./context.ts";
+import { type Call, ClientGone, MODEL_TEXT_MAX } from "./context.ts";
 import { isTraced, sendSpans } from "./traced.ts";
 
 /** Tells of a call that ends with this row. Every time but the first says nothing. */
@@ -33,7 +35,7 @@ function fieldsOf(call: Call, row: UsageRow): LogFields {
     cell: row.cell,
     tenant_id: row.tenant_id,
     key_id: row.key_id,
-    model: row.model,
+    model: row.model || printable(facts.modelText, MODEL_TEXT_MAX),
     mcp_server: facts.mcpServer ?? undefined,
     request_type: row.request_type,
     method: call.request.method,
@@ -41,6 +43,7 @@ function fieldsOf(call: Call, row: UsageRow): LogFields {
     error: errorOf(facts.failure, row.status_code),
     reason: reasonOf(facts.failure),
     client_gone: row.status_code === 499,
+    reader_stalled: facts.readerStalled || undefined,
     admission: row.admission,
     cache: row.cache_status,
     endpoint: facts.endpoint,

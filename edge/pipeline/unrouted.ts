@@ -10,12 +10,12 @@ import { authenticateNow } from "./authenticate-now.ts";
 import { type Call, ClientGone, type ParsedCall, Settled } from "./context.ts";
 import { DEFAULT_UPSTREAM } from "./default-upstream.ts";
 import { forward } from "./forward.ts";
-import { parseDetail, parseOther } from "./parse-call.ts";
+import { parseDetail, parseProbe } from "./parse-call.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
-import { cleanUpAfter, refuse } from "./refuse.ts";
+import { answerFor } from "./refuse.ts";
 import { relay } from "./relay.ts";
-import { checkPath } from "./resolve-model.ts";
+import { checkPath, resolveModel } from "./resolve-model.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import type { Ending } from "./settle.ts";
 import { logEnd, tellEnd } from "./tell-end.ts";
@@ -27,7 +27,7 @@ const DETAIL = "/v1/models/";
 /** `GET /v1/models`: every registered model, by id; with a body that names a model it goes to that model's upstream. */
 export async function listModels(received: Received): Promise<Response> {
   return await answer(received, async (call) => {
-    const probe = await parseOther(call);
+    const probe = await parseProbe(call);
     return probe === null ? await listing(call) : await forwardProbe(call, probe);
   });
 }
@@ -35,22 +35,17 @@ export async function listModels(received: Received): Promise<Response> {
 /** `GET /v1/models/{id}`: what the model's upstream says of it. */
 export async function describeModel(received: Received): Promise<Response> {
   return await answer(received, async (call) => {
-    if (call.path === DETAIL) throw new GatewayError("unknown_endpoint");
     return await forwardProbe(call, parseDetail(call, DETAIL));
   });
 }
 
 async function answer(received: Received, work: (call: Call) => Promise<Response>): Promise<Response> {
   const call = receive(received);
-  try {
+  return await answerFor(call, async () => {
     await authenticateNow(call);
     checkPath(call);
     return await work(call);
-  } catch (error) {
-    return await refuse(call, error);
-  } finally {
-    cleanUpAfter(call);
-  }
+  });
 }
 
 async function listing(call: Call): Promise<Response> {
@@ -67,10 +62,18 @@ async function listing(call: Call): Promise<Response> {
   return Response.json({ object: "list", data }, { headers: gatewayHeaders(call) });
 }
 
+/** The record of a name, behind the gates of its model; a name that nobody registered is the default upstream's. */
+async function modelOf(call: Call, name: string): Promise<ModelRecord> {
+  try {
+    return await resolveModel(call, name);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "model_not_found") return DEFAULT_UPSTREAM;
+    throw error;
+  }
+}
+
 async function forwardProbe(call: Call, probe: ParsedCall): Promise<Response> {
-  const found = await call.ports.directory.model(probe.modelName);
-  const model: ModelRecord = found?.record ?? DEFAULT_UPSTREAM;
-  if (found !== null) call.facts.model = model;
+  const model = await modelOf(call, probe.modelName);
   await readLevel(call);
   const end = ({ statusCode, ttftMs = 0 }: Ending): void => {
     const row = rowOf(call, { statusCode, ttftMs, admission: "fast" });

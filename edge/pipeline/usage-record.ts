@@ -4,7 +4,7 @@
 import type { ModelRecord } from "../../shared/records.ts";
 import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 import { energyUsed } from "../domain/energy.ts";
-import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
+import { type Billed, NOTHING_BILLED, totalTokens } from "../domain/outcome.ts";
 import type { Call } from "./context.ts";
 
 /** The parts of a row that only the end of a request knows. */
@@ -25,10 +25,10 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
     ...zeroUsageRow(call.requestId, nowMs),
     tenant_id: principal?.tenant.id ?? NIL_UUID,
     key_id: principal?.key.key_id ?? NIL_UUID,
-    // A client's text may hold half a character, of itself or where it was cut; the analytics store takes none.
-    model: (model?.model_name ?? call.facts.modelText).toWellFormed(),
+    // Only names that are registered: rows are added up by it for ever, and a client can make up any number of names.
+    model: model?.model_name ?? "",
     request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
-    session_id: (prepared?.session.id ?? "").toWellFormed(),
+    session_id: prepared?.session.id ?? "",
     session_id_source: prepared?.session.source ?? "none",
     admission: end.admission,
     cache_status: call.facts.cacheStatus,
@@ -39,7 +39,7 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
     upstream_status: call.facts.upstreamStatus,
     input_tokens: billed.inputTokens,
     output_tokens: billed.outputTokens,
-    total_tokens: billed.inputTokens + billed.outputTokens,
+    total_tokens: totalTokens(billed),
     estimated_tokens: prepared?.estimate.totalTokens ?? 0,
     queue_wait_ms: call.facts.queueWaitMs,
     ttft_ms: end.ttftMs ?? 0,

@@ -47,6 +47,7 @@ describe("variables", () => {
       GATEWAY_FAIRSHARE_ALGORITHM: "weighted",
       GATEWAY_MAX_BODY_BYTES: "2000",
       GATEWAY_SESSION_ID_DERIVATION: "off",
+      GATEWAY_PASSTHROUGH_PATHS: "/v1/rerank, /v1/score",
       GATEWAY_UPSTREAM_TIMEOUT_SECS: "1",
       GATEWAY_UPSTREAM_BASE_URL: upstream.url,
       GATEWAY_LEDGER_SHARDS: "2",
@@ -83,6 +84,17 @@ describe("variables", () => {
       const large = await gateway.chat(minted, { body: { messages: [{ role: "user", content: "x".repeat(2000) }] } });
       expect(large.status).toBe(413);
       await large.text();
+      const passed = async (path: string): Promise<boolean> => {
+        const headers = { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" };
+        const body = JSON.stringify({ model: minted.model.model_name });
+        const response = await fetch(`${gateway.proxyUrl}${path}`, { method: "POST", headers, body });
+        return !(await response.text()).includes("unknown_endpoint");
+      };
+      expect([await passed("/v1/rerank"), await passed("/v1/score"), await passed("/v1/moderations")]).toEqual([
+        true,
+        true,
+        false,
+      ]);
       const slow = await gateway.mint("", "hang");
       expect((await gateway.chat(slow)).status).toBe(504);
       expect(readdirSync(join(folder, "wal")).length).toBeGreaterThan(0);

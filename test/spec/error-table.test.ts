@@ -8,7 +8,6 @@ import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 
 const fixture = useGateway();
-const DAY_MS = 86_400_000;
 
 interface Raised {
   readonly status: number;
@@ -41,8 +40,7 @@ const after =
 
 const tenant = (part: string) => (minted: Minted) => `/tenants/${minted.tenant.id}/${part}`;
 const key = (minted: Minted): string => `/keys/${minted.key.id}`;
-const inADay = (): string => new Date(Date.now() + DAY_MS).toISOString();
-const aDayAgo = (): string => new Date(Date.now() - DAY_MS).toISOString();
+const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
 
 /** A chat with a model of its own upstream, that answers no one. */
 const chatAt =
@@ -126,13 +124,13 @@ const TABLE: Readonly<Record<string, Raised>> = {
     ...denied,
     status: 403,
     message: "tenant is not active yet",
-    by: after("PATCH", tenant("schedule"), { active_from: inADay() }),
+    by: after("PATCH", tenant("schedule"), { active_from: inDays(1) }),
   },
   tenant_expired: {
     ...denied,
     status: 403,
     message: "tenant access has expired",
-    by: after("PATCH", tenant("schedule"), { active_until: aDayAgo() }),
+    by: after("PATCH", tenant("schedule"), { active_until: inDays(-1) }),
   },
   outside_access_window: {
     ...denied,
@@ -183,7 +181,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
     type: "not_found_error",
     message: "model 'no such model' is not registered",
     param: "model",
-    row: { model: "no such model" },
+    row: { model: "" },
     by: async (minted) => await chat(minted, { model: "no such model" }),
   },
   mcp_server_not_found: {
@@ -243,9 +241,11 @@ const TABLE: Readonly<Record<string, Raised>> = {
 
 /** What makes it answer so: an absent part, an identity provider, a record that no API call leaves behind. */
 const ELSEWHERE = {
+  request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",
   internal_error: "edge/pipeline/run.test.ts",
   queue_full: "test/faults/queue-bound.test.ts",
+  validation_failed: "test/spec/hostile-numbers.test.ts",
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   budget_check_failed: "edge/objects/budget-desk.test.ts",
   key_budget_check_failed: "edge/objects/budget-desk.test.ts",
@@ -258,7 +258,6 @@ const ELSEWHERE = {
 /** What only guardrails and the auto router could raise; the data plane has neither. */
 const RAISED_BY_NONE = ["request_blocked", "response_blocked", "content_policy_unavailable", "no_model_available"];
 const TELLING = ["x-should-retry", "www-authenticate", "retry-after", "retry-after-ms"];
-
 describe("an error of the data plane", () => {
   it.each(Object.entries(TABLE))("%s", async (code, { status, message, type, param, headers, row, by }) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);

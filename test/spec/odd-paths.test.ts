@@ -1,8 +1,8 @@
 /** Requests whose path or host is written oddly: what is routed, governed and billed is what the upstream gets (decisions §17.2, §17.4). */
-import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
+import { rawRequest } from "../harness/raw-request.ts";
 import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
 
 const fixture = useGateway();
@@ -14,33 +14,16 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** A POST with its path and headers as given, which fetch would tidy. */
 async function post(
   minted: Minted,
   path: string,
   body: string | Buffer,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  return await new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(fixture.gateway.proxyUrl);
-    const common = { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" };
-    const outgoing = request(
-      { hostname, port, path, method: "POST", headers: { ...common, "content-length": body.length, ...headers } },
-      (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.on("end", () =>
-          resolve({
-            status: incoming.statusCode ?? 0,
-            requestId: String(incoming.headers["x-gateway-request-id"]),
-            body: JSON.parse(Buffer.concat(chunks).toString()),
-          }),
-        );
-      },
-    );
-    outgoing.on("error", reject);
-    outgoing.end(body);
-  });
+  const common = { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" };
+  const request = { method: "POST", path, body, headers: { ...common, ...headers } };
+  const { status, requestId, text } = await rawRequest(fixture.gateway.proxyUrl, request);
+  return { status, requestId, body: JSON.parse(text) };
 }
 
 describe("a path", () => {

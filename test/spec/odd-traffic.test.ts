@@ -70,6 +70,17 @@ describe("a body whose model is written oddly", () => {
     expect((await fixture.gateway.chat(minted)).status).toBe(200);
   });
 
+  it.each([
+    ["empty objects", (model: string) => `{"model":"${model}","messages":[${"{},".repeat(2_000_000)}{}]}`],
+    ["members", (model: string) => `{"model":"${model}"${',"a":1'.repeat(2_000_000)}}`],
+    ["brackets", (model: string) => `{"model":"${model}","x":${"[".repeat(3_000_000)}${"]".repeat(3_000_000)}}`],
+  ])("that would take many times its size in memory is refused like one that is too large: %s", async (_, body) => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url);
+    const response = await post(minted, body(minted.model.model_name));
+    expect([response.status, await response.json()]).toMatchObject([413, { error: { code: "request_too_large" } }]);
+    expect((await fixture.gateway.chat(minted)).status).toBe(200);
+  });
+
   it.each(["true", 1, null])("streams only when stream is true, not %j", async (stream) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await fixture.gateway.chat(minted, { body: { stream } });

@@ -1,0 +1,156 @@
+/** Which paths are served, and which go upstream though nobody documents them (decisions §43.1). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isPassedThrough, isServedPath } from "./path-rules.ts";
+import { MODEL_ROUTES, routeClassOf } from "./route-class.ts";
+
+const ACCOUNT = [
+  "files",
+  "uploads",
+  "batches",
+  "fine_tuning",
+  "fine-tunes",
+  "assistants",
+  "threads",
+  "vector_stores",
+  "containers",
+  "evals",
+  "organization",
+  "projects",
+  "realtime",
+  "conversations",
+  "videos",
+  "skills",
+];
+
+describe("a path is served", () => {
+  it.each([
+    ...MODEL_ROUTES,
+    "/health",
+    "/v1/models",
+    "/v1/models/Org/Model.V2",
+    "/v1/rerank",
+    "/v1/Custom/Path",
+    "/mcp/Tools",
+    "/mcp/tools/",
+    "/mcp/tools/a/",
+    "/v1/images/generation%73",
+    "/v1/%ff",
+  ])("%s", (path) => {
+    expect(isServedPath(path)).toBe(true);
+  });
+
+  it.each([
+    "/",
+    "//",
+    "//v1/models",
+    "/v1//models",
+    "/v1/chat//completions",
+    "/v1/models/a//b",
+    "/mcp//tools",
+    "/mcp/tools//x",
+    "/mcp/",
+    "/v1/models/",
+    "/v1/models/a/",
+    "/v1/chat/completions/",
+    "/health/",
+    "/V1/chat/completions",
+    "/v1/Chat/Completions",
+    "/v1/%43hat/completions",
+    "/V1/models",
+    "/v1/MODELS",
+    "/v1/Models/a",
+    "/MCP/tools",
+    "/Mcp/tools/x",
+    "/Health",
+    "/Internal/stats",
+    "/v1/audio/\u017fpeech",
+    "/v1/audio/%C5%BFpeech",
+  ])("but not %s", (path) => {
+    expect(isServedPath(path)).toBe(false);
+  });
+});
+
+/** Ways of writing a segment that some server reads as the plain one. */
+const SPELLINGS: readonly ((segment: string) => string)[] = [
+  (segment) => segment,
+  (segment) => segment.toUpperCase(),
+  (segment) => `${segment.slice(0, 1).toUpperCase()}${segment.slice(1)}`,
+  (segment) => segment.replace(/^./, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+  (segment) => segment.replace(/.$/, (letter) => `%25${letter.charCodeAt(0).toString(16)}`),
+  (segment) => segment.replace(/.$/, (letter) => `%252525${letter.charCodeAt(0).toString(16)}`),
+  (segment) => `${segment};x=y`,
+  (segment) => `${segment}%3bx`,
+  (segment) => `${segment}%00`,
+  (segment) => `${segment}%20`,
+  (segment) => `${segment}.`,
+  (segment) => `${segment}%253Fx`,
+];
+
+describe("a path that nobody documents goes upstream", () => {
+  it.each(["/v1/rerank", "/v2/rerank", "/v1/moderations", "/v1/messages", "/v1/messages/count_tokens", "/v1/score"])(
+    "%s",
+    (path) => {
+      expect([isPassedThrough(path, null), isPassedThrough(path, new Set([path]))]).toEqual([true, true]);
+      expect(isPassedThrough(path, new Set(["/v1/other"]))).toBe(false);
+    },
+  );
+
+  it("as it is listed, letter by letter, and no account object though it is listed", () => {
+    const listed = new Set(["/v1/rerank", "/v1/files"]);
+    for (const path of ["/v1/%72erank", "/v1/rerank;a", "/v1/files"])
+      expect([path, isPassedThrough(path, listed)]).toEqual([path, false]);
+  });
+
+  it("unless it is an account's, wherever it begins and however it is written", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...ACCOUNT),
+        fc.constantFrom(...SPELLINGS),
+        fc.constantFrom("", "/v1", "/openai/v1", "/v1/v1"),
+        fc.constantFrom("", "/id", "/id/content"),
+        (name, spell, before, after) => {
+          expect(isPassedThrough(`${before}/${spell(name)}${after}`, null)).toBe(false);
+        },
+      ),
+    );
+  });
+
+  it("unless it is below stored answers", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom("responses", "chat/completions"),
+        fc.constantFrom(...SPELLINGS),
+        fc.constantFrom("", "/v1", "/openai/v1"),
+        fc.constantFrom("/resp_1", "/resp_1/cancel", "/x/messages"),
+        (name, spell, before, after) => {
+          const written = name.split("/").map(spell).join("/");
+          expect(isPassedThrough(`${before}/${written}${after}`, null)).toBe(false);
+        },
+      ),
+    );
+  });
+
+  it("or is classed and billed as what any server could read it as, on every documented route", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...MODEL_ROUTES),
+        fc.array(fc.constantFrom(...SPELLINGS), { minLength: 3, maxLength: 3 }),
+        fc.constantFrom("", "/v1", "/deployments/x"),
+        (route, spellings, before) => {
+          const segments = route.slice(1).split("/");
+          const path = `${before}/${segments.map((segment, at) => spellings[at]?.(segment) ?? segment).join("/")}`;
+          const { requestType, billedBy } = routeClassOf(route);
+          if (isServedPath(path) && isPassedThrough(path, null))
+            expect(routeClassOf(path)).toMatchObject({ requestType, billedBy });
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("and is judged in no time, however it is made", () => {
+    for (const part of ["%25", ".", ";", " .", "%2", "/", "%25%32%35", "..%3b", "responses/"])
+      expect(isPassedThrough(`/v1/${part.repeat(60_000 / part.length)}x`, null)).toEqual(expect.any(Boolean));
+  });
+});

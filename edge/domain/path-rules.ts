@@ -1,0 +1,97 @@
+/**
+ * Which paths are served at all, and which of those that no route documents may go upstream (decisions §43.1). A path is
+ * forwarded as the client wrote it, and servers differ in what they overlook: the case of letters, a second round of
+ * percent-decoding, empty segments, parameters after a semicolon. So a path is also read as the most lenient server would;
+ * where that reading is something else than what was judged, nothing is forwarded.
+ */
+import { MODEL_ROUTES, routeClassOf } from "./route-class.ts";
+
+/** Objects of a provider's account: they belong to the operator's credential, not to a tenant. */
+const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
+  "files",
+  "uploads",
+  "batches",
+  "fine_tuning",
+  "fine-tunes",
+  "assistants",
+  "threads",
+  "vector_stores",
+  "containers",
+  "evals",
+  "organization",
+  "projects",
+  "realtime",
+  "conversations",
+  "videos",
+  "skills",
+]);
+/** Below these are stored answers of every tenant that shares the credential. */
+const STORED_ANSWERS = /\/(?:responses|chat\/completions)\/./;
+
+const DOCUMENTED: ReadonlySet<string> = new Set([...MODEL_ROUTES, "/v1/models", "/health"]);
+/** What the rest of such a path is, nobody here says. */
+const PREFIXES = ["/v1/models/", "/mcp/", "/internal/"] as const;
+
+/** Rounds of percent-decoding that a chain of servers might make. */
+const DECODINGS_MAX = 8;
+
+/**
+ * False for a path with an empty segment, for one that ends with a slash (but below `/mcp/{server}`), and for a documented
+ * route in other letters. `path` is as the client wrote it.
+ */
+export function isServedPath(path: string): boolean {
+  if (DOCUMENTED.has(path)) return true;
+  if (path.includes("//")) return false;
+  if (path.endsWith("/") && !/^\/mcp\/[^/]/.test(path)) return false;
+  const plain = decodedOnce(path);
+  const folded = fold(plain);
+  if (folded === plain) return true;
+  return !DOCUMENTED.has(folded) && !PREFIXES.some((prefix) => folded.startsWith(prefix) && !plain.startsWith(prefix));
+}
+
+/**
+ * Whether a path that no route documents may go upstream. `listed`: the only ones that may; null: every one but those of
+ * account objects, and those that a lenient server would take for a route of another class.
+ */
+export function isPassedThrough(path: string, listed: ReadonlySet<string> | null): boolean {
+  if (listed !== null && !listed.has(path)) return false;
+  const lenient = lenientReading(path);
+  if (lenient === null || STORED_ANSWERS.test(lenient)) return false;
+  if (lenient.split("/").some((segment) => ACCOUNT_OBJECTS.has(segment))) return false;
+  const [judged, read] = [routeClassOf(path), routeClassOf(lenient)];
+  return judged.requestType === read.requestType && judged.billedBy === read.billedBy && judged.form === read.form;
+}
+
+/** The path as the most lenient of servers would read it; null when such a server would take its end for a query. */
+function lenientReading(path: string): string | null {
+  let text = path;
+  for (let round = 0; round < DECODINGS_MAX; round += 1) text = decodedOnce(text);
+  if (/[?#]/.test(text)) return null;
+  const segments = text.split(/[/\\]/).map(lenientSegment);
+  return `/${segments.filter((segment) => segment !== "").join("/")}`;
+}
+
+/** Without parameters, and without the spaces, dots and control characters that some servers drop at its end. */
+function lenientSegment(segment: string): string {
+  const [name = ""] = segment.split(";", 1);
+  let end = name.length;
+  while (end > 0 && (name.charCodeAt(end - 1) <= 0x20 || name[end - 1] === ".")) end -= 1;
+  return fold(name.slice(0, end));
+}
+
+/** Every escape undone that is one, also beside some that are none. */
+function decodedOnce(path: string): string {
+  if (!path.includes("%")) return path;
+  return path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    }
+  });
+}
+
+/** One case for all letters; both ways, for some letters become ASCII in one of them only. */
+function fold(text: string): string {
+  return text.toUpperCase().toLowerCase();
+}

@@ -1,0 +1,40 @@
+/** Requests on paths that no route documents (decisions §17.4, §43.1). */
+import { describe, expect, it } from "vitest";
+import { runOther } from "./run.ts";
+import { World } from "./testing/world.ts";
+
+describe("a path that nobody documents", () => {
+  const other = async (world: World, path: string, init: RequestInit = {}) => {
+    const response = await runOther(world.received(init, path));
+    const body = (await response.json().catch(() => null)) as { error?: { code: string; param: string } } | null;
+    await world.settled();
+    return [response.status, body?.error?.code, body?.error?.param];
+  };
+  const served = (): World => Object.assign(new World(), { upstream: async () => new Response(null, { status: 204 }) });
+  const bad = JSON.stringify({ model: "tiny", max_tokens: -1, Model: "huge" });
+
+  it("is served when its body names a registered model, and it is among those that are passed through", async () => {
+    expect(await other(served(), "/v1/rerank")).toEqual([204, undefined, undefined]);
+    const listed = served();
+    listed.passthroughPaths = new Set(["/v1/score"]);
+    expect(await other(listed, "/v1/rerank")).toEqual([404, "unknown_endpoint", null]);
+    expect(await other(listed, "/v1/score")).toEqual([204, undefined, undefined]);
+    expect(listed.upstreamCalls).toHaveLength(1);
+  });
+
+  it.each(["PUT", "PATCH", "DELETE"])("is unknown by %s, its body unread", async (method) => {
+    const world = served();
+    expect(await other(world, "/v1/rerank", { method })).toEqual([404, "unknown_endpoint", null]);
+    expect([world.upstreamCalls, world.recorded]).toEqual([[], []]);
+  });
+
+  it("is unknown first, and only then are the fields of its body wrong", async () => {
+    const unknown = Object.assign(served(), { model: null });
+    expect(await other(unknown, "/v1/rerank", { body: bad })).toEqual([404, "unknown_endpoint", null]);
+    expect(unknown.recorded).toEqual([]);
+    const known = served();
+    expect(await other(known, "/v1/rerank", { body: bad })).toEqual([400, "validation_failed", "Model"]);
+    expect(known.recorded).toMatchObject([{ status_code: 400, model: "tiny" }]);
+    expect(known.upstreamCalls).toEqual([]);
+  });
+});

@@ -1,0 +1,202 @@
+/** What of a client's headers reaches an upstream or an MCP server (specification "Data plane routes" 5, decisions §43.1). */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { useMcp } from "../harness/mcp-fixture.ts";
+import { type RawAnswer, rawRequest } from "../harness/raw-request.ts";
+import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
+
+const fixture = useGateway();
+const upstream = useRouteUpstream();
+const mcp = useMcp(fixture);
+
+/** None of these may arrive with the value that the client gives it. */
+const DROPPED = [
+  "accept-encoding",
+  "cookie",
+  "forwarded",
+  "x-forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-prefix",
+  "x-real-ip",
+  "true-client-ip",
+  "cf-connecting-ip",
+  "x-original-url",
+  "x-rewrite-url",
+  "x-http-method",
+  "x-http-method-override",
+  "x-method-override",
+  "openai-organization",
+  "openai-project",
+  "x-gateway-boons",
+  "x-gateway-session-id",
+  "x-gateway-anything",
+  "x-api-key",
+  "keep-alive",
+  "te",
+  "proxy-authorization",
+  "proxy-connection",
+  "x-named-by-connection",
+];
+const KEPT = [
+  "accept",
+  "user-agent",
+  "openai-beta",
+  "anthropic-version",
+  "x-session-id",
+  "x-stainless-lang",
+  "x-custom",
+];
+const CLIENT = {
+  ...Object.fromEntries([...DROPPED, ...KEPT].map((name) => [name, `client-${name}`])),
+  connection: "keep-alive, X-Named-By-Connection, authorization, content-type",
+};
+
+function expectForwarded(seen: Readonly<Record<string, unknown>>): void {
+  const values = Object.entries(seen).map(([name, value]) => [name, String(value)]);
+  expect(KEPT.map((name) => [name, seen[name]])).toEqual(KEPT.map((name) => [name, `client-${name}`]));
+  const foreign = values.filter(([name = "", value = ""]) => value.startsWith("client-") && !KEPT.includes(name));
+  expect(foreign).toEqual([]);
+}
+
+async function chat(minted: Minted, headers: Record<string, string>, more: object = {}): Promise<RawAnswer> {
+  return await rawRequest(fixture.gateway.proxyUrl, {
+    method: "POST",
+    path: "/v1/chat/completions",
+    headers: { authorization: `Bearer ${minted.secret}`, ...headers },
+    body: JSON.stringify({ model: minted.model.model_name, ...more }),
+  });
+}
+
+describe("headers of a client", () => {
+  it("reach an upstream but for those that are the gateway's, the connection's or the operator's to say", async () => {
+    const minted = await mintAt(fixture.gateway, upstream, { api_key: "the-operators-credential" });
+    const answer = await chat(minted, CLIENT);
+    expect(answer.status).toBe(200);
+    const [call] = upstream.seen(minted.mark);
+    expectForwarded(call?.headers ?? {});
+    expect([call?.headers.authorization, call?.headers["content-type"]]).toEqual([
+      "Bearer the-operators-credential",
+      "application/json",
+    ]);
+  });
+
+  it("reach an MCP server by the same rule", async () => {
+    const minted = await mcp.mint("", { auth_header: "Bearer of-the-server" });
+    const answer = await rawRequest(fixture.gateway.proxyUrl, {
+      method: "POST",
+      path: `/mcp/${minted.server.name}/${minted.mark}`,
+      headers: { ...CLIENT, authorization: `Bearer ${minted.secret}` },
+      body: '{"jsonrpc":"2.0"}',
+    });
+    expect(answer.status).toBe(200);
+    const seen = await mcp.seenOnce(`/${minted.mark}`);
+    expectForwarded(seen.headers);
+    expect(seen.headers.authorization).toBe("Bearer of-the-server");
+  });
+});
+
+describe("a body that was read as JSON", () => {
+  it.each([
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=b",
+    "text/plain",
+    "application/json; charset=utf-7",
+    "application/json; charset=utf-16",
+  ])("is told to the upstream as such, not as %s: it could read another model in it", async (type) => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const answer = await chat(
+      minted,
+      { "content-type": type, "content-encoding": "deflate" },
+      { a: "&model=forbidden&" },
+    );
+    expect(answer.status).toBe(200);
+    const [call] = upstream.seen(minted.mark);
+    expect([call?.headers["content-type"], call?.headers["content-encoding"], call?.json]).toEqual([
+      "application/json",
+      undefined,
+      { model: "upstream-name", a: "&model=forbidden&" },
+    ]);
+  });
+});
+
+describe("bytes that are no text", () => {
+  it("in a session's header are the characters of Latin-1, none is lost", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    for (const header of ["caf\u00e9", "\u00ff\u00fe", "caf\u00c3\u00a9"]) {
+      const answer = await chat(minted, { "content-type": "application/json", "x-session-id": header });
+      const row = await fixture.gateway.row(minted.tenant.id, answer.requestId);
+      expect([row.session_id, row.session_id_source]).toEqual([header, "client"]);
+    }
+  });
+
+  it("in a JSON body are refused, wherever they stand in it", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const name = minted.model.model_name;
+    for (const [before, after] of [
+      [`{"model":"${name}","user":"`, '"}'],
+      [`{"model":"${name}","`, '":1}'],
+      [`{"model":"${name}`, '"}'],
+      [`{"x":"${"y".repeat(300_000)}`, `","model":"${name}"}`],
+    ] as const) {
+      for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf5, 0x80, 0x80, 0x80]]) {
+        const answer = await rawRequest(fixture.gateway.proxyUrl, {
+          method: "POST",
+          path: "/v1/chat/completions",
+          headers: { authorization: `Bearer ${minted.secret}` },
+          body: Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]),
+        });
+        expect([answer.status, JSON.parse(answer.text)]).toMatchObject([400, { error: { code: "invalid_json" } }]);
+      }
+    }
+    expect(upstream.seen(minted.mark)).toEqual([]);
+  });
+
+  it("in a form: the model is refused, a session is not taken from them, other fields go upstream as they are", async () => {
+    const received: Buffer[] = [];
+    const server = createServer((request, response) => {
+      request.on("data", (chunk: Buffer) => received.push(chunk));
+      request.on("end", () => response.writeHead(200, { "content-type": "application/json" }).end("{}"));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const minted = await fixture.gateway.mint(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, "up");
+    const field = (name: string, value: Uint8Array): Buffer =>
+      Buffer.concat([
+        Buffer.from(`--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`),
+        value,
+        Buffer.from("\r\n"),
+      ]);
+    const bad = Buffer.from([0x61, 0xff, 0x62]);
+    const model = Buffer.from(minted.model.model_name);
+    const send = async (...fields: readonly Buffer[]): Promise<RawAnswer> =>
+      await rawRequest(fixture.gateway.proxyUrl, {
+        method: "POST",
+        path: "/v1/audio/transcriptions",
+        headers: { authorization: `Bearer ${minted.secret}`, "content-type": "multipart/form-data; boundary=b" },
+        body: Buffer.concat([...fields, Buffer.from("--b--\r\n")]),
+      });
+    const refused = await send(field("model", Buffer.concat([model, bad])));
+    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([400, { error: { code: "invalid_multipart" } }]);
+    expect(received).toEqual([]);
+    const served = await send(field("model", model), field("user", bad), field("prompt", bad));
+    expect(served.status).toBe(200);
+    expect(await fixture.gateway.row(minted.tenant.id, served.requestId)).toMatchObject({
+      session_id: "",
+      session_id_source: "none",
+    });
+    const sent = [
+      field("model", Buffer.from("up")),
+      field("user", bad),
+      field("prompt", bad),
+      Buffer.from("--b--\r\n"),
+    ];
+    expect(Buffer.concat(received).equals(Buffer.concat(sent))).toBe(true);
+  });
+});

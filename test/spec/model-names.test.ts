@@ -1,0 +1,155 @@
+/** How a body may name its model, and what becomes of names that nobody registered (decisions §23.4, §43.1). */
+import { randomUUID } from "node:crypto";
+import { describe, expect, inject, it } from "vitest";
+import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+import { rawRequest } from "../harness/raw-request.ts";
+import { StackLog } from "../harness/stack-log.ts";
+import { mintAt, useRouteUpstream } from "../harness/upstream-routes.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useGateway();
+const upstream = useRouteUpstream();
+const log = new StackLog(inject("logFile"));
+
+async function post(minted: Minted, path: string, body: string | FormData): Promise<Response> {
+  const type = typeof body === "string" ? { "content-type": "application/json" } : {};
+  const headers = { authorization: `Bearer ${minted.secret}`, ...type };
+  return await fetch(`${fixture.gateway.proxyUrl}${path}`, { method: "POST", headers, body });
+}
+
+describe("another model beside the one that is judged", () => {
+  it.each([
+    ["Model", "Model"],
+    ["MODEL", "MODEL"],
+    ["mOd\\u0045l", "mOdEl"],
+    ["model\\u0000", "model\\u{0}"],
+    ["Model\\u0000x", "Model\\u{0}x"],
+  ])("in a name that a lenient upstream would take for it is refused: %s", async (name, param) => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    for (const path of ["/v1/chat/completions", "/v1/images/generations", "/v1/embeddings", "/v1/rerank"]) {
+      for (const body of [
+        `{"model":"${minted.model.model_name}","${name}":"forbidden"}`,
+        `{"${name}":"forbidden","model":"${minted.model.model_name}"}`,
+      ]) {
+        const response = await post(minted, path, body);
+        expect([path, response.status, await response.json()]).toEqual([
+          path,
+          400,
+          {
+            error: {
+              message: `field '${param}' must be written 'model'`,
+              type: "invalid_request_error",
+              code: "validation_failed",
+              param,
+            },
+          },
+        ]);
+        expect(response.headers.get("x-should-retry")).toBe("false");
+      }
+    }
+    expect(upstream.seen(minted.mark)).toEqual([]);
+  });
+
+  it("is told apart from a body that names none", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const name = minted.model.model_name;
+    const alone = await post(minted, "/v1/chat/completions", `{"Model":"${name}"}`);
+    expect([alone.status, await alone.json()]).toMatchObject([400, { error: { param: "Model" } }]);
+    const nested = await post(minted, "/v1/chat/completions", `{"model":"${name}","metadata":{"Model":"x"}}`);
+    expect(nested.status).toBe(200);
+    await nested.text();
+    expect(upstream.seen(minted.mark)[0]?.json).toEqual({ model: "upstream-name", metadata: { Model: "x" } });
+  });
+
+  it("of the same name is upstream the one that was judged, however often and however it is written", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const body = `{"model":"forbidden","\\u006dodel":"forbidden, too","mod\\u0065l":"${minted.model.model_name}"}`;
+    const response = await post(minted, "/v1/chat/completions", body);
+    await response.text();
+    const [call] = upstream.seen(minted.mark);
+    expect([response.status, call?.size]).toEqual([
+      200,
+      body.length - "forbidden".length - 14 - minted.model.model_name.length + 39,
+    ]);
+    expect(call?.json).toEqual({ model: "upstream-name" });
+  });
+
+  it.each(["Model", "MODEL"])("in a form is refused, before its file and after: %s", async (name) => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const field = (of: string, value: string): readonly [string, string] => [of, value];
+    const model = field("model", minted.model.model_name);
+    for (const [before, after] of [
+      [[field(name, "forbidden"), model], []],
+      [[model, field(name, "forbidden")], []],
+      [[model], [field(name, "forbidden")]],
+    ] as const) {
+      const form = new FormData();
+      for (const [of, value] of before) form.append(of, value);
+      form.append("file", new File([new Uint8Array(after.length === 0 ? 1000 : 2_000_000)], "a.wav"));
+      for (const [of, value] of after) form.append(of, value);
+      const response = await post(minted, "/v1/audio/transcriptions", form);
+      expect([response.status, await response.json()]).toMatchObject([
+        400,
+        { error: { code: "validation_failed", param: name } },
+      ]);
+    }
+    expect(upstream.seen(minted.mark)).toEqual([]);
+  });
+});
+
+describe("a name that is not registered", () => {
+  it("leaves one row in usage_daily, though there are 200 of them, by every route that takes one", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const names = Array.from({ length: 200 }, (_, at) => `made-up-${minted.mark}-${at}`);
+    const ask = async (name: string, at: number): Promise<string> => {
+      const headers = { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" };
+      const answer =
+        at % 2 === 0
+          ? await rawRequest(fixture.gateway.proxyUrl, { method: "GET", path: `/v1/models/${name}`, headers })
+          : await rawRequest(fixture.gateway.proxyUrl, {
+              method: "POST",
+              path: at % 4 === 1 ? "/v1/chat/completions" : "/v1/embeddings",
+              headers,
+              body: JSON.stringify({ model: name }),
+            });
+      return answer.requestId;
+    };
+    const ids: string[] = [];
+    for (let at = 0; at < names.length; at += 20)
+      ids.push(...(await Promise.all(names.slice(at, at + 20).map(async (name, nth) => await ask(name, at + nth)))));
+    const daily = await waitFor(
+      async () =>
+        await fixture.gateway.must<DailyUsage[]>(
+          "GET",
+          `/usage/daily?tenant_id=${minted.tenant.id}&group_by=key_model`,
+        ),
+      (rows) => rows.reduce((sum, row) => sum + row.requests, 0) === 200,
+    );
+    expect(daily.map(({ model, requests }) => [model, requests])).toEqual([["", 200]]);
+    const rows = await fixture.gateway.allRows(minted.tenant.id);
+    expect(new Set(rows.map(({ model }) => model))).toEqual(new Set([""]));
+    expect(new Set(rows.map(({ request_id }) => request_id))).toEqual(new Set(ids));
+  });
+
+  it.each([
+    ["control characters", "\u001b[2J\u0007\r\nforged", "\\u{1b}[2J\\u{7}\\u{d}\\u{a}forged"],
+    ["control characters of eight bits", "\u009b31m", "\\u{9b}31m"],
+    ["text that runs backwards", "\u202egnp", "\\u{202e}gnp"],
+    ["half a character", "\ud800", "\\u{d800}"],
+    ["no end", "q".repeat(5000), "q".repeat(200)],
+  ])("is in the log, cut and escaped, with %s in it", async (_, name, printed) => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const model = `${randomUUID()} ${name}`;
+    const response = await post(minted, "/v1/chat/completions", JSON.stringify({ model }));
+    expect(response.status).toBe(404);
+    await response.text();
+    const line = await log.request(response.headers.get("x-gateway-request-id"));
+    const shown = String(line["model"]);
+    expect(`${model.slice(0, 37)}${printed}`.startsWith(shown)).toBe(true);
+    expect(shown.length).toBeGreaterThan(40);
+    const row = await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
+    expect(row).toMatchObject({ model: "", status_code: 404, admission: "rejected" });
+  });
+});
