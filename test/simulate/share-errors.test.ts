@@ -54,6 +54,7 @@ const WITHIN_5_PERCENT = {
   weighted: [
     "500 against 50",
     "five tenants of three groups",
+    "estimates of 0.1 to 20 times the use",
     "3 of 10 cancelled at once",
     "models with caps of 4 and 8",
     "the three groups on 5 slots",

@@ -92,16 +92,12 @@ export class Lines<T extends Competitor> {
       if (charge.everywhere || model === charge.line) served.get(who)?.charge(charge.tokens);
   }
 
-  /**
-   * Actual less estimate of a request. A refund leaves nobody further behind the virtual time than the estimate was: whoever
-   * waited while many requests were charged too much does not take every slot once they have ended.
-   */
-  correct(who: T, charge: Charge, tokens: number, weight: WeightIn): void {
-    who.served.correct(tokens, charge.at, this.#open.score * weight(null) - charge.tokens);
-    for (const [model, { served, time }] of this.#current()) {
+  /** Actual less estimate of a request, whole: whoever is charged too much for a while is behind by that, and catches up. */
+  correct(who: T, charge: Charge, tokens: number): void {
+    who.served.correct(tokens, charge.at);
+    for (const [model, { served }] of this.#current()) {
       const own = served.get(who);
-      if (charge.everywhere || model === charge.line || own?.holds(charge.at) === true)
-        own?.correct(tokens, charge.at, time.score * weight(model) - charge.tokens);
+      if (charge.everywhere || model === charge.line || own?.holds(charge.at) === true) own?.correct(tokens, charge.at);
     }
   }
 

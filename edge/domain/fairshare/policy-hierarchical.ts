@@ -100,7 +100,7 @@ class Hierarchical implements Policy {
 
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void {
     this.#pool(tenant.group).correct(tenant, charge, tokens);
-    this.#lines.correct(group, charge, tokens, () => group.weight);
+    this.#lines.correct(group, charge, tokens);
   }
 
   reweigh(tenant: TenantState, change: NewWeight): void {

@@ -20,7 +20,7 @@ export function weightedPolicy(spell: Spell, position: Positions, probe: () => v
     },
     correct: (tenant, group, charge, tokens) => {
       pool.correct(tenant, charge, tokens);
-      group.served.correct(tokens, charge.at, 0);
+      group.served.correct(tokens, charge.at);
     },
     reweigh: (tenant, change) => pool.reweigh(tenant, change, position()),
     reweighGroup: (group, weight) => {

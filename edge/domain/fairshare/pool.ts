@@ -80,7 +80,7 @@ export class Pool {
   }
 
   correct(tenant: TenantState, charge: Charge, tokens: number): void {
-    this.lines.correct(tenant, charge, tokens, weightIn(tenant));
+    this.lines.correct(tenant, charge, tokens);
   }
 
   /** The tenant held as many slots as it may; one of its requests has ended. */

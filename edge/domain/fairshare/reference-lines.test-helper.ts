@@ -92,13 +92,12 @@ export class RefLines {
       if (charge.everywhere || charge.model === model) line.served.get(who)?.charge(charge.tokens);
   }
 
-  correct(who: Party, charge: RefCharge, tokens: number, weight: Weight): void {
-    who.served.correct(tokens, charge.at, this.open * weight(null) - charge.tokens);
+  correct(who: Party, charge: RefCharge, tokens: number): void {
+    who.served.correct(tokens, charge.at);
     for (const [model, line] of this.#current()) {
       const own = line.served.get(who);
       if (own === undefined) continue;
-      if (charge.everywhere || charge.model === model || own.holds(charge.at))
-        own.correct(tokens, charge.at, line.time * weight(model) - charge.tokens);
+      if (charge.everywhere || charge.model === model || own.holds(charge.at)) own.correct(tokens, charge.at);
     }
   }
 

@@ -103,8 +103,8 @@ export class Reference extends Choice {
     const stood = [...this.waitsIn(tenant)].filter((line) => this.stands(tenant.group, line));
     this.running = this.running.filter((other) => other !== done);
     const correction = actualTokens - charge.tokens;
-    this.linesOf(tenant).correct(tenant, charge, correction, this.weightIn(tenant));
-    if (this.algorithm === "hierarchical") this.lines.correct(group, charge, correction, () => group.weight);
+    this.linesOf(tenant).correct(tenant, charge, correction);
+    if (this.algorithm === "hierarchical") this.lines.correct(group, charge, correction);
     if (wasFull) this.#comeBack(tenant, arrival.costTokens, stood);
     this.#settle();
   }

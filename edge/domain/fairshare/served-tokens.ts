@@ -71,15 +71,15 @@ export class ServedTokens {
 
   /**
    * Actual less estimate of a request charged at `chargedAt`. More than estimated of an old one is set off against the lift
-   * since; a refund of an old one gives back no more than what it holds above the floor. No refund takes it below `least`.
+   * since; a refund of an old one gives back no more than what it holds above the floor. No refund takes it below 0.
    */
-  correct(tokens: number, chargedAt: number, least: number): void {
+  correct(tokens: number, chargedAt: number): void {
     let change = tokens;
     if (chargedAt <= this.#startedAt) {
       const before = Math.max(0, this.#surplus);
       this.#surplus = Math.max(this.#least, this.#surplus + tokens);
       change = Math.max(0, this.#surplus) - before;
     }
-    this.#tokens = Math.max(this.#tokens + change, Math.min(this.#tokens, least));
+    this.#tokens = Math.max(this.#tokens + change, Math.min(this.#tokens, 0));
   }
 }
