@@ -163,6 +163,18 @@ export interface CacheEntry {
   readonly origin: string;
 }
 
+/** Whose the sessions of MCP servers are, by the server's name (decisions §43.5). Never throws: a failed store knows nobody. */
+export interface McpSessions {
+  /** The ids of the tenants that any of these sessions is known to be of. */
+  owners(server: string, ids: readonly string[]): Promise<readonly string[]>;
+  /** They are this tenant's from now on, whoever's they were: their server has given them to it. */
+  remember(server: string, ids: readonly string[], tenantId: string): Promise<void>;
+  /** They are in use: whose they are is kept for a day from now. */
+  renew(server: string, ids: readonly string[]): Promise<void>;
+  /** They have ended. */
+  forget(server: string, ids: readonly string[]): Promise<void>;
+}
+
 export interface ResponseCache {
   /** Null: there is none, or the store failed. */
   lookup(tenantId: string, digest: string): Promise<CacheEntry | null>;
@@ -242,6 +254,7 @@ export interface Ports {
   readonly upstream: Upstream;
   readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;
+  readonly mcpSessions: McpSessions;
   readonly secrets: SecretOpener;
   readonly tokens: TokenVerifier;
   readonly identities: IdentityProvisioner;

@@ -248,6 +248,7 @@ const ELSEWHERE = {
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   budget_check_failed: "edge/objects/budget-desk.test.ts",
   key_budget_check_failed: "edge/objects/budget-desk.test.ts",
+  mcp_session_not_found: "test/spec/mcp-sessions.test.ts",
   invalid_token: "test/faults/identity.test.ts",
   identity_unavailable: "test/faults/identity.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",
