@@ -10,7 +10,7 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
     name,
     environment: "node" as const,
     include: [
-      "control/{api,publish,services,backup}/**/*.test.ts",
+      "control/{alerts,api,publish,services,backup}/**/*.test.ts",
       "control/job-leases.test.ts",
       `test/database/${more}.test.ts`,
     ],
@@ -45,7 +45,10 @@ export default defineConfig({
         plugins: [
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
-            miniflare: { outboundService: withRuntimeMemory(storeSink) },
+            miniflare: {
+              bindings: { GATEWAY_REDIS_URL: "http://store.test" },
+              outboundService: withRuntimeMemory(storeSink),
+            },
           }),
         ],
         test: { name: "objects", include: ["test/objects/**/*.test.ts"], testTimeout: 60_000 },

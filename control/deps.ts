@@ -7,16 +7,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
-import { GatewayError } from "../shared/errors.ts";
+import { deriveInternalToken } from "../shared/internal-token.ts";
 import { importSealKey } from "../shared/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
-import { logSink } from "./alerts/alert-sink.ts";
-import { Cooldown } from "./alerts/cooldown.ts";
 import { ExpiryWatch } from "./alerts/expiry-watch.ts";
 import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
+import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
+import { importBackupKey } from "./backup/macs.ts";
 import { type Connection, connect } from "./db/connect.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
@@ -34,6 +34,7 @@ import { Resync } from "./publish/resync.ts";
 import { startSync } from "./publish/sync-at-start.ts";
 import type { VerbContext } from "./services/context.ts";
 import { checkEncryptionKey } from "./services/encryption-check.ts";
+import { forgetPlaintext } from "./services/forget-plaintext.ts";
 import { pruneChecks } from "./services/health/prune-checks.ts";
 import { sealLeftovers } from "./services/seal-leftovers.ts";
 import { alertChannels } from "./services/settings/alert-channels.ts";
@@ -45,6 +46,7 @@ import { pruneUsage } from "./services/usage/compact-usage.ts";
 export interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
+  readonly store: KeyStore;
   /**
    * What the migrated database is held to before anything is served: its encryption key is ours, and settings that were
    * never saved take what the environment says. Throws EncryptionKeyError.
@@ -74,6 +76,8 @@ const PRUNE_EVERY_MS = 3_600_000;
 const ANALYTICS_EVERY_MS = 2000;
 const RETENTION_EVERY_MS = 3_600_000;
 const ALERTS_EVERY_MS = 3000;
+/** A message leaves this long after its cooldown at the latest. */
+const MESSAGES_EVERY_MS = 1000;
 /** How often it is looked whether the power is to be read; the settings say how often it is. */
 const POWER_EVERY_MS = 1000;
 const HEALTH_EVERY_MS = 30_000;
@@ -85,8 +89,10 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const connection = await connect(env.databaseUrl);
   const { db } = connection;
   const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
+  const backupKey = env.encryptionKey === undefined ? undefined : await importBackupKey(env.encryptionKey);
   const store = new KeyStore(env.redisUrl, env.redisToken);
-  const cells = new Cells(env.cells, env.internalToken);
+  const internalToken = env.internalToken ?? (await deriveInternalToken(env.adminToken));
+  const cells = new Cells(env.cells, internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
   const resync = new Resync(db, store, publisher, log);
   const analytics = new AnalyticsStore(env.clickhouse, log);
@@ -96,6 +102,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     now: () => new Date(),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,
+    backupKey,
     pepper: env.apiKeyPepper,
     ssrf: env.ssrf,
     resolve: resolveHost,
@@ -106,9 +113,9 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     },
   });
   const sink = new AlertSender({
-    log: logSink(log),
+    db,
     channels: async () => await alertChannels(context("system")),
-    cooldown: new Cooldown(store, Date.now),
+    now: Date.now,
     logger: log,
   });
   const health = composeHealth({
@@ -122,15 +129,16 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   });
   const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
   const expiry = new ExpiryWatch(db, store, sink, env.cell);
-  const alerts = new AlertPull(cells, sink, log);
+  const alerts = new AlertPull(cells, sink, db, log);
   const power = new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell);
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
     const sealed = await sealLeftovers(context("system"));
-    if (Object.keys(sealed).length > 0) log.info({ event: "secrets_sealed", ...sealed });
-    await seedSettings(context("system"), env.seeds).catch((error: unknown) =>
-      log.warn({ event: "settings_not_seeded", reason: error instanceof GatewayError ? error.message : "unknown" }),
-    );
+    const sealedNow = Object.keys(sealed).length > 0;
+    if (sealedNow) log.info({ event: "secrets_sealed", ...sealed });
+    if (sealKey !== undefined) await forgetPlaintext(connection, sealedNow, log);
+    const { refused } = await seedSettings(context("system"), env.seeds);
+    for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
   const { syncAtStart, rebuildAtStart } = startSync(context("system"), resync, { cells, own: env.cell }, log);
   const jobs: Job[] = [
@@ -165,6 +173,8 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     },
     { name: "energy", replicas: "one", everyMs: POWER_EVERY_MS, run: async () => await power.run(Date.now()) },
     { name: "alert_outbox", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await health.alerts.deliver() },
+    { name: "alert_messages", replicas: "one", everyMs: MESSAGES_EVERY_MS, run: async () => await sink.sendDue() },
+    { name: "alert_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await sink.prune() },
     {
       name: "health_prune",
       replicas: "one",
@@ -183,9 +193,11 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     log,
   });
   const ending = new AbortController();
+  const refusals = new AuthRefusals({ log, sink, cell: env.cell, now: Date.now });
   const app = createApp({
     adminToken: env.adminToken,
-    internalToken: env.internalToken,
+    internalToken,
+    refusals,
     context,
     analytics,
     cells,
@@ -200,9 +212,10 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     version: readVersion(),
     log,
   });
-  const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs });
+  const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs, refusals });
   const end = (): void => ending.abort();
-  return { connection, analytics, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober: health.prober };
+  const { prober } = health;
+  return { connection, analytics, store, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober };
 }
 
 /** Every replica looks for models that are due: they share them by row locks. */

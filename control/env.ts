@@ -11,14 +11,21 @@ import {
   envDatabaseName,
   envEncryptionKey,
   envFlag,
+  envOptionalFlag,
   envOptionalUrl,
+  envOptionalWhole,
   envSecret,
+  envStoreUrl,
   envText,
   envWebUrl,
   envWhole,
 } from "../shared/env-fields.ts";
 import { MIN_CHECK_INTERVAL_SECS } from "../shared/schema/model.ts";
+import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/settings/alerts.ts";
+import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router.ts";
+import { clearableName } from "../shared/schema/settings/fields.ts";
 import type { OutboundPolicy } from "./outbound/judged-connections.ts";
+import { dropUndefined } from "./services/parse.ts";
 import type { SettingSeeds } from "./services/settings/seed-settings.ts";
 
 /** Raised by {@link parseEnv}: one line that names every offending variable. */
@@ -35,7 +42,8 @@ export interface ControlEnv {
   readonly adminListen: Listen;
   readonly metricsListen: Listen;
   readonly adminToken: string;
-  readonly internalToken: string;
+  /** Undefined: derived from the admin token (shared/internal-token.ts). */
+  readonly internalToken: string | undefined;
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly redisToken: string;
@@ -66,6 +74,10 @@ export interface ControlEnv {
   readonly seeds: SettingSeeds;
 }
 
+/** Timers hold some 24 days and dates some 270,000 years: no variable may say more than these. */
+const DAY_SECS = 86_400;
+const KEPT_DAYS_MAX = 36_500;
+
 const listen = (fallback: string) =>
   envText(fallback).transform((value, context): Listen => {
     const match = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(value);
@@ -87,7 +99,7 @@ const schema = z
       (value) => value.startsWith("pglite:") || /^postgres(ql)?:\/\//.test(value),
       "must be a postgres:// URL or pglite:<folder>",
     ),
-    GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
+    GATEWAY_REDIS_URL: envStoreUrl,
     GATEWAY_REDIS_TOKEN: envText(""),
     GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
     GATEWAY_CLICKHOUSE_DB: envDatabaseName("gateway"),
@@ -97,25 +109,29 @@ const schema = z
     GATEWAY_API_KEY_PEPPER: envSecret,
     GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
     GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
-    GATEWAY_UPSTREAM_POOL_IDLE_SECS: envWhole(15),
-    GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS: envWhole(30),
+    GATEWAY_UPSTREAM_POOL_IDLE_SECS: envWhole(15, 1, DAY_SECS),
+    GATEWAY_UPSTREAM_TCP_KEEPALIVE_SECS: envWhole(30, 1, DAY_SECS),
     GATEWAY_CELL: envText("local").pipe(envCellName),
     GATEWAY_CELLS: envCells,
     GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
     GATEWAY_PARENT_WATCH: envFlag(false),
-    GATEWAY_USAGE_RETENTION_DAYS: envWhole(180),
+    // the floor is a day (specification "Limits"): none counts as one
+    GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX).transform((days) => Math.max(days, 1)),
     GATEWAY_COMPRESSOR_URL: envOptionalUrl,
-    GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800),
+    GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800, 1, DAY_SECS * 1000),
     GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
     GATEWAY_MODEL_HEALTH_ENABLED: envFlag(true),
     GATEWAY_MODEL_HEALTH_INTERVAL_SECS: envWhole(900),
-    GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30),
-    GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30),
+    GATEWAY_MODEL_HEALTH_TIMEOUT_SECS: envWhole(30, 1, DAY_SECS),
+    GATEWAY_MODEL_HEALTH_RETENTION_DAYS: envWhole(30, 1, KEPT_DAYS_MAX),
     GATEWAY_SLACK_WEBHOOK_URL: envOptionalUrl,
-    GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envWhole(300),
-    GATEWAY_AUTO_CLASSIFIER_ENABLED: envFlag(false),
-    GATEWAY_AUTO_CLASSIFIER_MODEL: envText(""),
-    GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envWhole(250),
+    GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS: envOptionalWhole(0, MIN_INTERVAL_SECS_MAX),
+    GATEWAY_AUTO_CLASSIFIER_ENABLED: envOptionalFlag,
+    GATEWAY_AUTO_CLASSIFIER_MODEL: envText("").refine(
+      (name) => clearableName.safeParse(name).success,
+      "must be a model's name of at most 300 characters",
+    ),
+    GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: envOptionalWhole(1, CLASSIFIER_TIMEOUT_MS_MAX),
   })
   .superRefine(requireOwnCell);
 
@@ -128,7 +144,7 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
     adminListen: env.GATEWAY_ADMIN_LISTEN,
     metricsListen: env.GATEWAY_METRICS_LISTEN,
     adminToken: env.GATEWAY_ADMIN_TOKEN,
-    internalToken: env.GATEWAY_INTERNAL_TOKEN ?? env.GATEWAY_ADMIN_TOKEN,
+    internalToken: env.GATEWAY_INTERNAL_TOKEN,
     databaseUrl: env.GATEWAY_DATABASE_URL,
     redisUrl: env.GATEWAY_REDIS_URL,
     redisToken: env.GATEWAY_REDIS_TOKEN,
@@ -162,21 +178,15 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
       retentionDays: env.GATEWAY_MODEL_HEALTH_RETENTION_DAYS,
     },
     seeds: {
-      alerts:
-        env.GATEWAY_SLACK_WEBHOOK_URL === ""
-          ? null
-          : {
-              slack_webhook_url: env.GATEWAY_SLACK_WEBHOOK_URL,
-              min_interval_secs: env.GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS,
-            },
-      auto_router:
-        env.GATEWAY_AUTO_CLASSIFIER_MODEL === ""
-          ? null
-          : {
-              classifier_enabled: env.GATEWAY_AUTO_CLASSIFIER_ENABLED,
-              classifier_model: env.GATEWAY_AUTO_CLASSIFIER_MODEL,
-              classifier_timeout_ms: env.GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS,
-            },
+      alerts: dropUndefined({
+        slack_webhook_url: env.GATEWAY_SLACK_WEBHOOK_URL || undefined,
+        min_interval_secs: env.GATEWAY_SLACK_ALERT_MIN_INTERVAL_SECS,
+      }),
+      auto_router: dropUndefined({
+        classifier_enabled: env.GATEWAY_AUTO_CLASSIFIER_ENABLED,
+        classifier_model: env.GATEWAY_AUTO_CLASSIFIER_MODEL || undefined,
+        classifier_timeout_ms: env.GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS,
+      }),
     },
   };
 }

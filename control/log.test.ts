@@ -18,3 +18,13 @@ it("writes no field of the list of secrets, at the top or below, and no credenti
     reason: "asked https://[redacted]@host with [redacted], [redacted]",
   });
 });
+
+it("writes no raw control character, and one line for each event, whatever a name holds", () => {
+  const lines: string[] = [];
+  const log = createLog({ write: (line) => void lines.push(line) });
+  const name = 'a\r\n\u001b[31m\u007f\u009b2J\u2028{"level":10}\u202e';
+  log.warn({ event: "x", [name]: name });
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^[^\p{Cc}\u2028\u202e]*\n$/u);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ [name]: name });
+});

@@ -1,8 +1,9 @@
 /**
  * The control service's log: JSON lines on stderr. What the list of secrets names is in none of them, as a field or within a
- * text (shared/redaction.ts).
+ * text (shared/redaction.ts), nor is a raw control character (shared/printable.ts).
  */
 import { type DestinationStream, type Logger, pino } from "pino";
+import { printableJson } from "../shared/printable.ts";
 import { CENSORED, censored, SECRET_FIELDS } from "../shared/redaction.ts";
 
 /** A field of this name at the top of a line, and one level below. */
@@ -15,7 +16,7 @@ export function createLog(to: DestinationStream = pino.destination({ fd: 2, sync
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: REDACTED, censor: CENSORED },
-      hooks: { streamWrite: censored },
+      hooks: { streamWrite: (line) => printableJson(censored(line)) },
     },
     to,
   );

@@ -41,7 +41,7 @@ function start(change: Record<string, string> = {}): Service {
       GATEWAY_ADMIN_TOKEN: "token",
       GATEWAY_ADMIN_LISTEN: "127.0.0.1:0",
       GATEWAY_METRICS_LISTEN: "127.0.0.1:0",
-      GATEWAY_DATABASE_URL: `pglite:${folder}`,
+      GATEWAY_DATABASE_URL: `pglite:${folder}/database`,
       GATEWAY_REDIS_URL: "http://127.0.0.1:9",
       GATEWAY_CLICKHOUSE_URL: "http://127.0.0.1:9",
       GATEWAY_EDGE_BASE_URL: "http://127.0.0.1:9",
@@ -133,7 +133,7 @@ describe("the control service", () => {
   });
 
   it("ends at once when its schema cannot be brought up to date, and quotes no statement", async () => {
-    const connection = await connect(`pglite:${folder}`);
+    const connection = await connect(`pglite:${folder}/database`);
     await connection.db.execute("CREATE TABLE schema_migrations (odd int)");
     await connection.close();
     const { code, errors } = await start().ended;

@@ -4,6 +4,8 @@
  */
 import type { AddressInfo, Server } from "node:net";
 import { serve } from "@hono/node-server";
+import { terminalText } from "../shared/printable.ts";
+import { configWarnings } from "./config-warnings.ts";
 import { DatabaseLocked } from "./db/folder-lock.ts";
 import { migrate } from "./db/migrate.ts";
 import { compose, type Deps } from "./deps.ts";
@@ -18,7 +20,7 @@ const DATABASE_WAIT_MS = 2000;
 try {
   await main(parseEnv(process.env), createLog());
 } catch (error) {
-  process.stderr.write(`${messageOf(error)}\n`);
+  process.stderr.write(`${terminalText(messageOf(error))}\n`);
   process.exit(1);
 }
 
@@ -30,8 +32,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   await deps.prepare();
   await deps.analytics.migrate().catch(() => log.warn({ event: "analytics_not_ready" }));
   await deps.syncAtStart().catch(() => log.warn({ event: "hot_copies_not_synced" }));
-  if (env.encryptionKey === undefined)
-    log.warn({ event: "secrets_in_plaintext", fix: "set GATEWAY_ENCRYPTION_KEY to base64 of 32 random bytes" });
+  for (const warning of configWarnings(env)) log.warn(warning);
   const admin = await listen(deps.app.fetch, env.adminListen, "GATEWAY_ADMIN_LISTEN");
   const metrics = await listen(deps.metrics.fetch, env.metricsListen, "GATEWAY_METRICS_LISTEN");
   const stopLeases = deps.leases.start();
@@ -50,6 +51,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
     await stopJobs();
     await stopLeases();
     await deps.analytics.close();
+    deps.store.close();
     await deps.connection.close();
     process.exit(0);
   };

@@ -2,6 +2,8 @@
  * The only composition root of the Worker: bindings become ports, once per isolate.
  */
 import { waitUntil } from "cloudflare:workers";
+import { deriveInternalToken } from "../shared/internal-token.ts";
+import { AuthRefusals } from "./adapters/auth-refusals.ts";
 import { CellAdmission } from "./adapters/cell-admission.ts";
 import { CellTallies } from "./adapters/cell-tallies.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
@@ -31,6 +33,7 @@ import { type Arrived, cellFor } from "./domain/cell/placement.ts";
 import { EndpointMemory } from "./domain/endpoint-memory.ts";
 import type { Debtor } from "./domain/loan/messages.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
+import { AnswerRoom } from "./pipeline/answer-room.ts";
 import { BodyRoom } from "./pipeline/body-room.ts";
 import type { IsolateMemory } from "./pipeline/context.ts";
 import type { Admission, Log, Ports } from "./ports.ts";
@@ -42,6 +45,10 @@ export interface Deps {
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
   readonly budgets: TenantBudgets;
+  /** The token between the planes; undefined when there is none, and nobody may use the internal routes. */
+  readonly internalToken: () => Promise<string | undefined>;
+  /** What follows a wrong one. */
+  readonly refusals: AuthRefusals;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
   readonly alertLedger: () => LedgerApi;
   /** The same for another cell; null for one that is neither the Worker's own nor listed. */
@@ -72,7 +79,14 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const client = new RedisClient(env.redis, clock, consoleLog);
     const uuid = () => crypto.randomUUID();
     const ledger = () => places.ledger(alertLedgerOf(env.cell));
-    const alerts = new LedgerAlerts({ ledger, clock, uuid, keepAlive: waitUntil, log: consoleLog });
+    const alerts = new LedgerAlerts({
+      ledger,
+      clock,
+      sleep: timerSleep,
+      uuid,
+      keepAlive: waitUntil,
+      log: consoleLog,
+    });
     const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
     const lending = (admission: CellAdmission): Admission => {
       const debtor = (recall: Debtor["recall"]) => new LoanDebtor(recall);
@@ -86,6 +100,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
       clock,
       waitUntil,
     );
+    const internalToken = internalTokenOf(env);
+    const refusals = new AuthRefusals({ clock, sleep: timerSleep, alerts, tallies, log: consoleLog });
     const directory = new RedisDirectory(client, clock, waitUntil, alerts);
     const shared: Omit<Ports, "admission"> = {
       clock,
@@ -109,7 +125,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       ),
       identities: new ControlIdentities({
         baseUrl: env.internalBaseUrl,
-        internalToken: env.internalToken,
+        internalToken,
         keepAlive: waitUntil,
         alerts,
         log: consoleLog,
@@ -135,7 +151,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const memory = {
       usageOptionRefused: new Map(),
       addresses: new Map(),
-      bodyRoom: new BodyRoom(),
+      bodyRoom: new BodyRoom(clock),
+      answerRoom: new AnswerRoom(),
       endpoints: new EndpointMemory(),
     };
     const budgets = new TenantBudgets(places);
@@ -150,6 +167,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
         memory,
         cell,
         budgets,
+        internalToken,
+        refusals,
         alertLedger: () => places.ledger(alertLedgerOf(name)),
         ofCell: (other) => (other === env.cell || env.cells.some((plan) => plan.cell === other) ? of(other) : null),
       };
@@ -162,6 +181,16 @@ function compose(bindings: Bindings): Isolate | EnvError {
     consoleLog.event("configuration_invalid", { reason: error.message });
     return error;
   }
+}
+
+/** The configured one, else what is derived from the admin token: derived once, when somebody first asks (decisions §43.5). */
+function internalTokenOf({ internalToken, adminToken }: Env): () => Promise<string | undefined> {
+  let derived: Promise<string | undefined> | undefined;
+  return async () => {
+    if (internalToken !== undefined || adminToken === undefined) return internalToken;
+    derived ??= deriveInternalToken(adminToken);
+    return await derived;
+  };
 }
 
 function requestLog(gatherMs: number): Log {

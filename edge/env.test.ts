@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { EnvError, parseEnv } from "./env.ts";
+import { EnvError, parseEnv as parseBindings } from "./env.ts";
+
+const STORE = { GATEWAY_REDIS_URL: "https://store.example" };
+const parseEnv = (bindings: object) => parseBindings({ ...STORE, ...bindings });
 
 describe("the Worker's configuration", () => {
   it("has the defaults of the specification", () => {
@@ -7,6 +10,7 @@ describe("the Worker's configuration", () => {
       cell: "local",
       upstreamBaseUrl: "http://127.0.0.1:8081",
       upstreamTimeoutMs: 300_000,
+      stalledReaderMs: 60_000,
       globalMaxInFlight: 256,
       maxBodyBytes: 33_554_432,
       ledgerShards: 1,
@@ -25,6 +29,19 @@ describe("the Worker's configuration", () => {
     });
   });
 
+  it("says that it needs the REST endpoint of a key-value store", () => {
+    for (const bindings of [{}, { GATEWAY_REDIS_URL: " " }, { GATEWAY_REDIS_URL: "redis://127.0.0.1:6379" }])
+      expect(() => parseBindings(bindings)).toThrow(
+        /^GATEWAY_REDIS_URL must be set to the http or https URL of a REST endpoint: a Worker cannot speak the Redis protocol$/,
+      );
+    expect(parseBindings(STORE).redis).toEqual({ url: "https://store.example", token: "" });
+  });
+
+  it.each(["1e3", "0x10", "+5", "5.0"])("reads numbers in decimal digits, and not %j", (value) => {
+    expect(() => parseEnv({ GATEWAY_MAX_BODY_BYTES: value })).toThrow("GATEWAY_MAX_BODY_BYTES");
+    expect(parseEnv({ GATEWAY_MAX_BODY_BYTES: " 5 " }).maxBodyBytes).toBe(5);
+  });
+
   it.each([
     ["hierarchical", "hierarchical"],
     ["group", "hierarchical"],
@@ -33,6 +50,10 @@ describe("the Worker's configuration", () => {
     ["weighted", "weighted"],
   ])("reads the algorithm %j as %s", (value, expected) => {
     expect(parseEnv({ GATEWAY_FAIRSHARE_ALGORITHM: value }).fairshareAlgorithm).toBe(expected);
+  });
+
+  it("lets a reader stall for as long as it likes when told so", () => {
+    expect(parseEnv({ GATEWAY_STALLED_READER_SECS: "0" }).stalledReaderMs).toBe(0);
   });
 
   it.each(["0", "FALSE", "no", "off"])("reads %j as off", (value) => {
@@ -57,6 +78,8 @@ describe("the Worker's configuration", () => {
     ["GATEWAY_CLICKHOUSE_DB", "a b"],
     ["GATEWAY_ENCRYPTION_KEY", "secret-that-is-no-key"],
     ["GATEWAY_UPSTREAM_TIMEOUT_SECS", "0"],
+    ["GATEWAY_STALLED_READER_SECS", "-1"],
+    ["GATEWAY_STALLED_READER_SECS", "86401"],
     ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "1.5"],
     ["GATEWAY_MAX_BODY_BYTES", "big"],
     ["GATEWAY_LEDGER_SHARDS", "-1"],

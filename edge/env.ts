@@ -12,6 +12,7 @@ import {
   envEncryptionKey,
   envFlag,
   envOptionalWebUrl,
+  envRestStoreUrl,
   envSecret,
   envText,
   envWebUrl,
@@ -32,6 +33,9 @@ export interface Bindings {
   readonly UPSTREAMS?: Fetcher;
   readonly [variable: `GATEWAY_${string}`]: string | undefined;
 }
+
+/** A day. Timers of the runtime do not reach much further than 24 of them. */
+const STALLED_READER_MAX_SECS = 86_400;
 
 const algorithm = z
   .string()
@@ -69,7 +73,7 @@ const passthroughPaths = envText("").transform((text, context) => {
 const schema = z.object({
   GATEWAY_CELL: envText("local").pipe(envCellName),
   GATEWAY_CELLS: envCells,
-  GATEWAY_REDIS_URL: envWebUrl("http://127.0.0.1:8079"),
+  GATEWAY_REDIS_URL: envRestStoreUrl,
   GATEWAY_REDIS_TOKEN: envText(""),
   GATEWAY_OTEL_ENDPOINT: envOptionalWebUrl,
   GATEWAY_CLICKHOUSE_URL: envWebUrl("http://127.0.0.1:8123"),
@@ -79,8 +83,13 @@ const schema = z.object({
   GATEWAY_API_KEY_PEPPER: envSecret,
   GATEWAY_ENCRYPTION_KEY: envEncryptionKey,
   GATEWAY_INTERNAL_TOKEN: envSecret,
+  GATEWAY_ADMIN_TOKEN: envSecret,
   GATEWAY_UPSTREAM_BASE_URL: envWebUrl("http://127.0.0.1:8081"),
   GATEWAY_UPSTREAM_TIMEOUT_SECS: envWhole(300),
+  GATEWAY_STALLED_READER_SECS: envWhole(60, 0).refine(
+    (secs) => secs <= STALLED_READER_MAX_SECS,
+    `must be at most ${STALLED_READER_MAX_SECS}`,
+  ),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
   // a ledger without a single segment to itself could keep nothing
@@ -112,8 +121,12 @@ export interface Env {
   readonly apiKeyPepper: string | undefined;
   readonly encryptionKey: string | undefined;
   readonly internalToken: string | undefined;
+  /** Known for one thing only: what the internal token is derived from when there is none. */
+  readonly adminToken: string | undefined;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
+  /** How long a client may take nothing of an answer that is there for it; 0: for as long as it likes. */
+  readonly stalledReaderMs: number;
   readonly globalMaxInFlight: number;
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
@@ -168,8 +181,10 @@ export function parseEnv(bindings: object): Env {
     apiKeyPepper: value.GATEWAY_API_KEY_PEPPER,
     encryptionKey: value.GATEWAY_ENCRYPTION_KEY,
     internalToken: value.GATEWAY_INTERNAL_TOKEN,
+    adminToken: value.GATEWAY_ADMIN_TOKEN,
     upstreamBaseUrl: value.GATEWAY_UPSTREAM_BASE_URL,
     upstreamTimeoutMs: value.GATEWAY_UPSTREAM_TIMEOUT_SECS * 1000,
+    stalledReaderMs: value.GATEWAY_STALLED_READER_SECS * 1000,
     globalMaxInFlight: value.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,

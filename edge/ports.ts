@@ -239,7 +239,7 @@ export interface Log {
   event(name: string, fields: LogFields, level?: "info" | "warn" | "error"): void;
 }
 
-/** Operational alerts (decisions §35). Never throws and never delays; an issue that repeats at once is told once. */
+/** Operational alerts (decisions §35). Never throws and never delays; what repeats is counted and told as a number. */
 export interface Alerts {
   raise(issue: Issue): void;
 }

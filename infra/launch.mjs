@@ -4,11 +4,11 @@
  * version 24 on, else the one in node_modules), hands over the terminal and passes signals and the exit code through.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { lockInstall } from "./install-lock.mjs";
+import { refusedFor } from "./lock-integrity.mjs";
 import { staleReasons, thisPlatform } from "./lock-state.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -29,42 +29,23 @@ function readJson(path) {
   }
 }
 
+function readLock() {
+  return (
+    readJson(join(ROOT, "package-lock.json")) ??
+    fail("package-lock.json cannot be read: restore it from the repository")
+  );
+}
+
 function stale() {
-  const lock = readJson(join(ROOT, "package-lock.json"));
-  if (lock === undefined) fail("package-lock.json cannot be read: restore it from the repository");
-  return staleReasons(lock, readJson(join(ROOT, "node_modules/.package-lock.json")), thisPlatform());
-}
-
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === "EPERM";
-  }
-}
-
-/** Takes the one install lock of this folder; waits while another launcher that is alive holds it. Returns its release. */
-function lockInstall() {
-  const path = join(tmpdir(), `gateway-install-${createHash("sha256").update(ROOT).digest("hex").slice(0, 16)}`);
-  for (;;) {
-    try {
-      writeFileSync(path, String(process.pid), { flag: "wx" });
-      return () => rmSync(path, { force: true });
-    } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== "EEXIST") throw error;
-    }
-    const holder = Number(readJson(path));
-    if (Number.isInteger(holder) && holder > 0 && !isAlive(holder)) rmSync(path, { force: true });
-    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
-  }
+  return staleReasons(readLock(), readJson(join(ROOT, "node_modules/.package-lock.json")), thisPlatform());
 }
 
 function install() {
   const reasons = stale();
   if (reasons.length === 0) return;
-  const release = lockInstall();
+  const release = lockInstall(ROOT, (holder) =>
+    process.stderr.write(`waiting for process ${holder}, which installs packages here\n`),
+  );
   try {
     if (stale().length === 0) return; // another launcher did it meanwhile
     const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more)` : "";
@@ -74,6 +55,11 @@ function install() {
     const args = [...first, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     const done = spawnSync(command, args, { cwd: ROOT, stdio: ["ignore", 2, 2] });
     if (done.status !== 0) fail("npm ci failed; see above. Fix that, or run `npm ci` yourself, and try again");
+    const refused = refusedFor(readLock(), thisPlatform());
+    if (refused.length > 0)
+      process.stderr.write(
+        `left out, as package-lock.json does not know their content: ${refused.join(", ")}; \`npm run lock\` asks the registry for it\n`,
+      );
   } finally {
     release();
   }

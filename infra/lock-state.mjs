@@ -5,8 +5,8 @@
 
 /**
  * @typedef {string | string[]} Allowed one word or several, `!word` for all but this one
- * @typedef {{ version?: string, resolved?: string, integrity?: string, optional?: boolean, link?: boolean,
- *   dev?: boolean, os?: Allowed, cpu?: Allowed, libc?: Allowed, optionalDependencies?: Record<string, string> }} LockedPackage
+ * @typedef {{ name?: string, version?: string, resolved?: string, integrity?: string, optional?: boolean, link?: boolean,
+ *   inBundle?: boolean, dev?: boolean, os?: Allowed, cpu?: Allowed, libc?: Allowed, optionalDependencies?: Record<string, string> }} LockedPackage
  * @typedef {{ packages?: Record<string, LockedPackage> }} Lock
  * @typedef {{ os: string, cpu: string, libc: string }} Platform
  */
@@ -16,7 +16,7 @@
  * @param {Allowed | undefined} allowed
  * @param {string} value
  */
-function admits(allowed, value) {
+export function admits(allowed, value) {
   const list = [allowed ?? []].flat();
   if (list.length === 0) return true;
   if (list.includes(`!${value}`)) return false;

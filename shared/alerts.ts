@@ -4,6 +4,7 @@
  * credential or a prompt: callers pass names, counts, statuses and reasons of their own words.
  */
 import * as z from "zod";
+import { oneLine } from "./printable.ts";
 
 const DETAIL_MAX = 500;
 
@@ -19,15 +20,21 @@ export const alertEventSchema = z.object({
   id: z.string(),
   issueKey: z.string(),
   title: z.string(),
+  /** That of the last time it was raised. */
   detail: z.string(),
-  /** When it was raised, epoch ms. */
+  /** When it was raised last, epoch ms. */
   atMs: z.number().int(),
+  /**
+   * How many times the issue was raised, all of which this event stands for: each time is counted in exactly one event
+   * (decisions §43.4). Events of older storage have no count and stand for one.
+   */
+  count: z.number().int().min(1).default(1),
 });
 export type AlertEvent = z.infer<typeof alertEventSchema>;
 
 /** An issue whose detail is one line within its bound, whatever the names in it are. */
 export function issueOf(issueKey: string, title: string, detail: string): Issue {
-  const line = detail.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
+  const line = oneLine(detail);
   return { issueKey, title, detail: line.length <= DETAIL_MAX ? line : `${line.slice(0, DETAIL_MAX - 3)}...` };
 }
 
@@ -68,6 +75,17 @@ export const issues = {
     return issueOf(`${key}_failed`, "Budget settlement failed", `${reason}; request was already served`);
   },
 
+  /**
+   * A number that is no amount was refused where it entered a budget, which is a defect of the gateway's own (decisions §43.1).
+   * `where`: of which part; `consequence`: what became of what it belongs to.
+   */
+  budgetAmountRefused: (where: string, field: string, consequence: string): Issue =>
+    issueOf(
+      "budget_amount_refused",
+      "Budget amount refused",
+      `${where}: ${field} is out of range (whole numbers from 0 to ${Number.MAX_SAFE_INTEGER}); ${consequence}`,
+    ),
+
   upstreamRequestFailed: (model: string, reason: string, attempts: number, endpoints: number): Issue =>
     issueOf(
       "upstream_request_failed",
@@ -103,6 +121,14 @@ export const issues = {
   /** `duration`: a span of time in words. */
   modelHealthRecovery: (model: string, duration: string): Issue =>
     issueOf(`model_health_recovery:${model}`, "Model recovered", `${model} is healthy again after ${duration}`),
+
+  /** Wrong admin or internal tokens within a minute (decisions §43.5). */
+  adminAuthFailures: (failures: number, addresses: number): Issue =>
+    issueOf(
+      "admin_auth_failures",
+      "Admin token guessed",
+      `${failures} wrong tokens from ${addresses} addresses in a minute`,
+    ),
 
   usageSpillRefused: (droppedRecords: number): Issue =>
     issueOf("usage_spill_refused", "Usage records are being lost", `spill log full; ${droppedRecords} records dropped`),

@@ -12,3 +12,8 @@ export function saturated(value: number): number {
   if (value >= AMOUNT_MAX) return AMOUNT_MAX;
   return value > 0 ? Math.floor(value) : 0;
 }
+
+/** Whether a value is an amount: an integer from 0 to {@link AMOUNT_MAX}. */
+export function isAmount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

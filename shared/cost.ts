@@ -1,14 +1,16 @@
 /**
  * What a request costs (decisions §23.3): one formula per modality. Prices come as USD with fractions that binary numbers
  * cannot hold; inside, everything is integers of one pico-USD, so that a price times a count is exact and a sum does not
- * depend on its order. Nothing recomputes a cost later: the result is frozen in the usage row.
+ * depend on its order. Nothing recomputes a cost later: the result is frozen in the usage row. Prices and counts of any size
+ * give a cost, never NaN or Infinity.
  */
 
 import { AMOUNT_MAX, saturated } from "./amount.ts";
 
 const PICO_PER_USD = 1e12;
-/** What budgets can count, as they count integers of one nano-USD (decisions §43.1). */
-const USD_MAX = AMOUNT_MAX / 1e9;
+
+/** A cost stops here: 2^53 - 1 nano-USD, the most that a budget counts (decisions §43.1). */
+export const MAX_COST_USD = AMOUNT_MAX / 1e9;
 
 /** Prices of a model in USD: per token in and out, per image, per input character. */
 export interface Prices {
@@ -27,9 +29,9 @@ export type Measure =
   | { readonly kind: "free" };
 
 /**
- * Cost in USD, exact to the pico-USD and at most 9,007,199.25 (2^53 - 1 nano-USD): what would cost more costs that, so that
- * it always is an amount that budgets can take. Counts saturate as amounts do (amount.ts); `images` counts as at least one.
- * A price that is no number of at least 0 is 0.
+ * Cost in USD, exact to the pico-USD and at most {@link MAX_COST_USD}: what would cost more costs that, so that it always is an
+ * amount that budgets can take. Counts saturate as amounts do (amount.ts); `images` counts as at least one. A price that is no
+ * number of at least 0 is 0.
  */
 export function costUsd(
   prices: Prices,
@@ -58,9 +60,9 @@ function sum(...items: readonly (readonly [count: number, priceUsd: number])[]):
   for (const [count, priceUsd] of items) pico += saturated(count) * picoOf(priceUsd);
   if (Number.isSafeInteger(pico)) return pico / PICO_PER_USD;
   const exact = items.reduce((all, [count, priceUsd]) => all + BigInt(saturated(count)) * BigInt(picoOf(priceUsd)), 0n);
-  return Math.min(Number(exact) / PICO_PER_USD, USD_MAX);
+  return Math.min(Number(exact) / PICO_PER_USD, MAX_COST_USD);
 }
 
 function picoOf(priceUsd: number): number {
-  return priceUsd > 0 ? Math.round(Math.min(priceUsd, USD_MAX) * PICO_PER_USD) : 0;
+  return priceUsd > 0 ? Math.round(Math.min(priceUsd, MAX_COST_USD) * PICO_PER_USD) : 0;
 }

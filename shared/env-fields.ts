@@ -21,36 +21,60 @@ export const envSecret = z
   .transform((value) => (value === "" ? undefined : value))
   .optional();
 
+/** A truth word in any case; undefined when unset or blank. */
+export const envOptionalFlag = z
+  .string()
+  .transform((text, context): boolean | undefined => {
+    const value = text.trim().toLowerCase();
+    if (value === "") return undefined;
+    if (TRUTHY.has(value)) return true;
+    if (FALSY.has(value)) return false;
+    context.addIssue({ code: "custom", message: "must be 1, true, yes, on, 0, false, no or off" });
+    return z.NEVER;
+  })
+  .prefault("");
+
 /** A truth word in any case, or the fallback. */
-export const envFlag = (fallback: boolean) =>
+export const envFlag = (fallback: boolean) => envOptionalFlag.transform((value) => value ?? fallback);
+
+/** A whole number within bounds in decimal digits, nothing else that stands for one; undefined when unset or blank. */
+export const envOptionalWhole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
-    .transform((text, context) => {
-      const value = text.trim().toLowerCase();
-      if (value === "") return fallback;
-      if (TRUTHY.has(value)) return true;
-      if (FALSY.has(value)) return false;
-      context.addIssue({ code: "custom", message: "must be 1, true, yes, on, 0, false, no or off" });
+    .transform((text, context): number | undefined => {
+      const digits = text.trim();
+      if (digits === "") return undefined;
+      const value = Number(digits);
+      if (/^\d+$/.test(digits) && value >= least && value <= most) return value;
+      const bounds = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+      context.addIssue({ code: "custom", message: `must be a whole number ${bounds}, in digits` });
       return z.NEVER;
     })
     .prefault("");
 
-/** A whole number of at least `least`, or the fallback. */
-export const envWhole = (fallback: number, least = 1) =>
-  z
-    .string()
-    .transform((text, context) => {
-      if (text.trim() === "") return fallback;
-      const value = Number(text);
-      if (Number.isSafeInteger(value) && value >= least) return value;
-      context.addIssue({ code: "custom", message: `must be a whole number of at least ${least}` });
-      return z.NEVER;
-    })
-    .prefault("");
+/** A whole number within bounds, or the fallback. */
+export const envWhole = (fallback: number, least = 1, most = Number.MAX_SAFE_INTEGER) =>
+  envOptionalWhole(least, most).transform((value) => value ?? fallback);
+
+const isWebUrl = (value: string): boolean => URL.canParse(value) && /^https?:/i.test(value);
 
 /** An http or https URL, or the fallback. */
-export const envWebUrl = (fallback: string) =>
-  envText(fallback).refine((value) => URL.canParse(value) && /^https?:/.test(value), "must be an http or https URL");
+export const envWebUrl = (fallback: string) => envText(fallback).refine(isWebUrl, "must be an http or https URL");
+
+/** Where the key-value store is when nothing says so (specification "Limits"). */
+const DEFAULT_STORE_URL = "redis://127.0.0.1:6379";
+
+/** The key-value store for a service that speaks both protocols. */
+export const envStoreUrl = envText(DEFAULT_STORE_URL).refine(
+  (value) => isWebUrl(value) || (URL.canParse(value) && /^rediss?:/i.test(value)),
+  "must be a redis:// or rediss:// URL, or the https:// URL of a REST endpoint",
+);
+
+/** The key-value store for a Worker, which cannot speak the Redis protocol: there is no default that it could use. */
+export const envRestStoreUrl = envText(DEFAULT_STORE_URL).refine(
+  isWebUrl,
+  "must be set to the http or https URL of a REST endpoint: a Worker cannot speak the Redis protocol",
+);
 
 /** Address ranges, separated by commas. */
 export const envCidrs = envText("")
@@ -64,13 +88,13 @@ export const envCidrs = envText("")
 
 /** An http or https URL, or "". */
 export const envOptionalUrl = envText("").refine(
-  (value) => value === "" || (URL.canParse(value) && /^https?:/.test(value)),
+  (value) => value === "" || isWebUrl(value),
   "must be an http or https URL",
 );
 
 /** An http or https URL without a trailing slash, or null. */
 export const envOptionalWebUrl = envText("")
-  .refine((value) => value === "" || (URL.canParse(value) && /^https?:/.test(value)), "must be an http or https URL")
+  .refine((value) => value === "" || isWebUrl(value), "must be an http or https URL")
   .transform((value) => (value === "" ? null : value.replace(/\/+$/, "")));
 
 /** A cell's name (decisions §0.2). */

@@ -49,6 +49,7 @@ export const ERROR_TABLE = {
   /** Of another tenant's session; MCP clients answer a 404 by beginning one anew (decisions §43.5). */
   mcp_session_not_found: { status: 404, message: "mcp session is not known" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
+  request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
   internal_error: { status: 500, message: "internal error" },

@@ -3,6 +3,7 @@
  * which the Worker asks the control service for a key that is not there yet. There is no secret behind such a key.
  */
 import * as z from "zod";
+import { isStorable, nameField } from "./schema/common.ts";
 import { sha256Hex } from "./sha256.ts";
 
 /** `jwt:` and SHA-256 of issuer, 0x00, subject in hex; stands where the hash of a secret stands. */
@@ -15,14 +16,26 @@ export const IDENTITIES_PATH = "/internal/identities";
 
 const text = z.string().min(1).max(8192);
 
+/** A claim of somebody's token as a label: without what no database can hold and no terminal should show. */
+const label = z
+  .string()
+  .transform((claim) =>
+    claim
+      .toWellFormed()
+      .replaceAll(/\p{Cc}/gu, " ")
+      .trim(),
+  )
+  .pipe(z.string().max(200));
+
 /** `POST /internal/identities`: a key for a subject, under a tenant that is created when it does not exist. */
 export const provisionIdentitySchema = z.object({
-  issuer: text,
+  issuer: text.refine(isStorable),
+  /** Only ever hashed. */
   subject: text,
   /** Name of the key. */
-  name: z.string().max(200),
+  name: label,
   /** Name of the tenant. */
-  tenant: z.string().trim().min(1).max(200),
+  tenant: nameField,
 });
 export type ProvisionIdentity = z.infer<typeof provisionIdentitySchema>;
 

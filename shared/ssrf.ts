@@ -1,15 +1,19 @@
 /**
- * Which addresses an admin may register as upstreams (specification "SSRF policy", decisions §16). Link-local, metadata
+ * Which addresses an admin may register as upstreams (specification "SSRF policy", decisions §16, §43.5). Link-local, metadata
  * and the like are always refused; private ranges are allowed unless blocked, and an allow-list reopens private ranges
  * only. Resolving is the caller's; this decides about literal addresses.
  */
 import ipaddr from "ipaddr.js";
 
+/** What is refused besides what always is. */
 export interface SsrfPolicy {
   readonly blockPrivate: boolean;
   /** CIDRs that stay allowed while private networks are blocked. */
   readonly allowedCidrs: readonly string[];
 }
+
+/** The policy of the operator's own infrastructure (metrics server, job scheduler, mail server): what always is refused. */
+export const INFRASTRUCTURE_POLICY: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -22,14 +26,26 @@ export const ALWAYS_BLOCKED_CIDRS = [
   "192.0.2.0/24",
   "198.51.100.0/24",
   "203.0.113.0/24",
+  // protocol assignments, and the metadata and platform addresses of several clouds
+  "192.0.0.0/24",
+  "168.63.129.16/32",
+  "100.100.100.200/32",
   "fe80::/10",
+  "fec0::/10",
   "fd00:ec2::254/128",
+  "fd20:ce::/32",
   "::/128",
   "ff00::/8",
   "2001:db8::/32",
+  "3fff::/20",
+  // these lead to IPv4 addresses that cannot be told, or to any at all: Teredo, local NAT64, IPv4-translated
+  "2001::/32",
+  "64:ff9b:1::/48",
+  "::ffff:0:0:0/96",
 ] as const;
 
-const PRIVATE_CIDRS = [
+/** Refused while private networks are blocked, as CIDRs. */
+export const PRIVATE_CIDRS = [
   "10.0.0.0/8",
   "172.16.0.0/12",
   "192.168.0.0/16",
@@ -37,7 +53,7 @@ const PRIVATE_CIDRS = [
   "100.64.0.0/10",
   "fc00::/7",
   "::1/128",
-];
+] as const;
 
 type Range = readonly [Address, number];
 
@@ -58,6 +74,24 @@ const CARRIERS = [
   { range: ["2002::/16"], at: 2 },
 ] as const;
 const COMPATIBLE = { range: ["::/96"], at: 12 } as const;
+
+/**
+ * IPv4 ranges as they stand in IPv6 ones that lead to them, for a network configuration that judges an IPv6 address by its
+ * own bits only. IPv4-mapped addresses are not among them: every network takes those for what they map.
+ */
+export function carriedRanges(cidrs: readonly string[]): readonly string[] {
+  return cidrs.flatMap((cidr) => {
+    const [address, bits] = ipaddr.parseCIDR(cidr);
+    if (address.kind() === "ipv6") return [];
+    return [...CARRIERS, COMPATIBLE].flatMap(({ range: [carrier], at }) => {
+      const bytes = ipaddr.parseCIDR(carrier)[0].toByteArray();
+      bytes.splice(at, 4, ...address.toByteArray());
+      // `::` and what follows it are addresses of their own
+      if (at === COMPATIBLE.at && carrier === COMPATIBLE.range[0] && bytes[12] === 0) return [];
+      return [`${ipaddr.fromByteArray(bytes).toString()}/${at * 8 + bits}`];
+    });
+  });
+}
 
 /** True when a literal address may be called. An IPv4 address inside an IPv6 one counts too; what is no address is refused. */
 export function isAddressAllowed(text: string, policy: SsrfPolicy): boolean {

@@ -4,7 +4,7 @@ import { issues } from "../../shared/alerts.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { alertOutbox } from "../db/schema/journal.ts";
 import { AlertOutbox, raiseIn } from "./alert-outbox.ts";
-import type { RaisedAlert } from "./alert-sink.ts";
+import type { AlertSink, RaisedAlert } from "./alert-sink.ts";
 
 let control: TestControl;
 let nowMs = 0;
@@ -23,9 +23,10 @@ beforeEach(async () => {
   nowMs = 1_700_000_000_000;
   taken = [];
   failing = false;
-  const take = async (alert: RaisedAlert): Promise<void> => {
+  const take = async (...[alerts, also]: Parameters<AlertSink["take"]>): Promise<void> => {
     if (failing) throw new Error("away");
-    taken.push(alert);
+    if (also !== undefined) await control.connection.db.transaction(also);
+    taken.push(...alerts);
   };
   outbox = new AlertOutbox(control.connection.db, { take }, "local", () => new Date(nowMs));
 });
@@ -75,17 +76,39 @@ it("leaves alone what another replica has taken, unless that one is gone", async
 
 it("keeps its hold on what it has not come to yet, however slow the sink is", async () => {
   await raise(["a", "b", "c", "d"]);
+  const { db } = control.connection;
+  const sinkOf = (before: (alert: RaisedAlert | undefined) => Promise<void>): AlertSink => ({
+    take: async (alerts, also) => {
+      await before(alerts[0]);
+      if (also !== undefined) await db.transaction(also);
+      taken.push(...alerts);
+    },
+  });
   const other = new AlertOutbox(
-    control.connection.db,
-    { take: async (alert) => void taken.push(alert) },
+    db,
+    sinkOf(async () => undefined),
     "there",
     () => new Date(nowMs),
   );
-  const take = async (alert: RaisedAlert): Promise<void> => {
+  const slow = sinkOf(async (alert) => {
     nowMs += 60_000;
-    if (alert.issueKey.endsWith(":d")) await other.deliver();
-    taken.push(alert);
-  };
-  await new AlertOutbox(control.connection.db, { take }, "here", () => new Date(nowMs)).deliver();
+    if (alert?.issueKey.endsWith(":d") === true) await other.deliver();
+  });
+  await new AlertOutbox(db, slow, "here", () => new Date(nowMs)).deliver();
   expect(told()).toEqual(["a", "b", "c", "d"]);
+});
+
+it("takes nothing twice that another replica took meanwhile: the claim of this one had run out", async () => {
+  await raise(["a"]);
+  const { db } = control.connection;
+  const late: AlertSink = {
+    take: async (alerts, also) => {
+      nowMs += 121_000;
+      await outbox.deliver();
+      if (also !== undefined) await db.transaction(also);
+      taken.push(...alerts);
+    },
+  };
+  await new AlertOutbox(db, late, "here", () => new Date(nowMs)).deliver();
+  expect(told()).toEqual(["a"]);
 });

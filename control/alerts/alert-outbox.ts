@@ -1,21 +1,21 @@
 /**
  * Alerts that are raised by a change of the database: they are committed with it, and handed to the sink afterwards, so
- * that a crash between the two loses none. Replicas share the work by row locks, one alert at a time; one that was handed
- * over and could not be removed is handed over again, which its cooldown makes a repeat.
+ * that a crash between the two loses none. Replicas share the work by row locks, one alert at a time; one leaves in the
+ * transaction that takes it.
  */
 import { randomUUID } from "node:crypto";
 import { eq, sql } from "drizzle-orm";
 import { alertEventSchema, type Issue } from "../../shared/alerts.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { alertOutbox } from "../db/schema/journal.ts";
-import type { AlertSink } from "./alert-sink.ts";
+import { type AlertSink, AlreadyTaken } from "./alert-sink.ts";
 
 /** Longer than a sink needs for one, with all its attempts. */
 const CLAIMED_FOR_MS = 120_000;
 
 /** Raises an issue with the transaction. */
 export async function raiseIn(tx: Transaction, issue: Issue, at: Date): Promise<void> {
-  await tx.insert(alertOutbox).values({ event: { ...issue, id: randomUUID(), atMs: at.getTime() } });
+  await tx.insert(alertOutbox).values({ event: { ...issue, id: randomUUID(), atMs: at.getTime(), count: 1 } });
 }
 
 export class AlertOutbox {
@@ -38,12 +38,13 @@ export class AlertOutbox {
     for (let claimed = await this.#claim(); claimed !== null; claimed = await this.#claim()) {
       const { seq, event } = claimed;
       try {
-        await this.#sink.take({ ...alertEventSchema.parse(event), cell: this.#cell });
+        const alert = { ...alertEventSchema.parse(event), cell: this.#cell };
+        await this.#sink.take([alert], async (tx) => await remove(tx, seq));
       } catch (error) {
+        if (error instanceof AlreadyTaken) continue;
         await this.#giveBack(seq);
         throw error;
       }
-      await this.#db.delete(alertOutbox).where(eq(alertOutbox.seq, seq));
       alerts += 1;
     }
     return { alerts };
@@ -67,4 +68,10 @@ export class AlertOutbox {
       .where(eq(alertOutbox.seq, seq))
       .catch(() => undefined);
   }
+}
+
+/** Throws AlreadyTaken when another replica has removed it. */
+async function remove(tx: Transaction, seq: number): Promise<void> {
+  const removed = await tx.delete(alertOutbox).where(eq(alertOutbox.seq, seq)).returning({ seq: alertOutbox.seq });
+  if (removed.length === 0) throw new AlreadyTaken(`alert ${seq} has been taken`);
 }

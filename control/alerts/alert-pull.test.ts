@@ -1,16 +1,29 @@
 /** Alerts on their way from the cells to the sink: in order, none lost, whatever fails (decisions §0.4, §35). */
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { alertSources } from "../db/schema/alerts.ts";
 import type { CellAddress } from "../publish/cells.ts";
 import { AlertPull, type AlertSource } from "./alert-pull.ts";
-import type { AlertSink, RaisedAlert } from "./alert-sink.ts";
+import type { AlertSink } from "./alert-sink.ts";
 
 const log = pino({ level: "silent" });
+let control: TestControl;
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => {
+  await control.close();
+});
+beforeEach(async () => {
+  await control.connection.db.delete(alertSources);
+});
 
 function event(id: string): AlertEvent {
-  return { id, issueKey: id, title: "t", detail: "d", atMs: 0 };
+  return { id, issueKey: id, title: "t", detail: "d", atMs: 0, count: 1 };
 }
 
 /** Cells that hold alerts as a Ledger does, two to an answer. */
@@ -60,12 +73,17 @@ function sinkOf(): AlertSink & { readonly taken: string[]; failAt: string | null
   return {
     taken,
     failAt: null,
-    async take({ cell, id }: RaisedAlert) {
-      if (this.failAt === id) throw new Error("full");
-      taken.push(`${cell} ${id}`);
+    async take(alerts, also) {
+      await control.connection.db.transaction(async (tx) => {
+        await also?.(tx);
+        if (alerts.some(({ id }) => id === this.failAt)) throw new Error("full");
+      });
+      taken.push(...alerts.map(({ cell, id }) => `${cell} ${id}`));
     },
   };
 }
+
+const pullOf = (cells: TestCells, sink: AlertSink): AlertPull => new AlertPull(cells, sink, control.connection.db, log);
 
 describe("the pull of alerts", () => {
   it("empties every cell in order and leaves nothing behind", async () => {
@@ -73,7 +91,7 @@ describe("the pull of alerts", () => {
     const sink = sinkOf();
     cells.raise("a", "1", "2", "3", "4", "5");
     cells.raise("b", "6");
-    await new AlertPull(cells, sink, log).run();
+    await pullOf(cells, sink).run();
     expect(sink.taken.filter((entry) => entry.startsWith("a"))).toEqual(["a 1", "a 2", "a 3", "a 4", "a 5"]);
     expect(sink.taken).toContain("b 6");
     expect([...cells.waiting.values()]).toEqual([[], []]);
@@ -85,7 +103,7 @@ describe("the pull of alerts", () => {
     cells.raise("a", "1");
     cells.raise("b", "2");
     cells.down.add("a");
-    const pull = new AlertPull(cells, sink, log);
+    const pull = pullOf(cells, sink);
     await expect(pull.run()).rejects.toThrow("down");
     expect(sink.taken).toEqual(["b 2"]);
     cells.down.clear();
@@ -97,7 +115,7 @@ describe("the pull of alerts", () => {
     const cells = new TestCells("a");
     const sink = sinkOf();
     cells.raise("a", "1", "2");
-    const pull = new AlertPull(cells, sink, log);
+    const pull = pullOf(cells, sink);
     cells.alerts = async (address, ack) => {
       if (ack !== null) cells.loseAnswers = cells.asked.length === 1 ? 1 : 0;
       return await TestCells.prototype.alerts.call(cells, address, ack);
@@ -111,21 +129,48 @@ describe("the pull of alerts", () => {
   it("hands over again what the sink refused and everything after it, but nothing before", async () => {
     const cells = new TestCells("a");
     const sink = sinkOf();
-    cells.raise("a", "1", "2", "3");
-    sink.failAt = "2";
-    const pull = new AlertPull(cells, sink, log);
+    cells.raise("a", "1", "2", "3", "4");
+    sink.failAt = "4";
+    const pull = pullOf(cells, sink);
     await expect(pull.run()).rejects.toThrow("full");
+    expect(sink.taken).toEqual(["a 1", "a 2"]);
     sink.failAt = null;
-    cells.raise("a", "4");
+    cells.raise("a", "5");
     await pull.run();
-    expect(sink.taken).toEqual(["a 1", "a 2", "a 3", "a 4"]);
+    expect(sink.taken).toEqual(["a 1", "a 2", "a 3", "a 4", "a 5"]);
+  });
+
+  it("hands nothing over twice after a crash between the taking and the confirmation, to whichever replica goes on", async () => {
+    const cells = new TestCells("a");
+    const sink = sinkOf();
+    cells.raise("a", "1", "2", "3");
+    const confirmed = cells.alerts.bind(cells);
+    cells.alerts = async (address, ack) => {
+      if (ack !== null) throw new Error("killed");
+      return await confirmed(address, ack);
+    };
+    await expect(pullOf(cells, sink).run()).rejects.toThrow("killed");
+    cells.alerts = confirmed;
+    await pullOf(cells, sink).run();
+    expect(sink.taken).toEqual(["a 1", "a 2", "a 3"]);
+  });
+
+  it("takes nothing twice when two replicas ask at once", async () => {
+    const cells = new TestCells("a");
+    const sink = sinkOf();
+    cells.raise("a", "1", "2", "3");
+    await pullOf(cells, sink).run();
+    cells.raise("a", "4", "5", "6");
+    await Promise.all([1, 2, 3].map(async () => await pullOf(cells, sink).run()));
+    await pullOf(cells, sink).run();
+    expect(sink.taken).toEqual(["1", "2", "3", "4", "5", "6"].map((id) => `a ${id}`));
   });
 
   it("confirms nothing of one storage to another", async () => {
     const cells = new TestCells("a");
     const sink = sinkOf();
     cells.raise("a", "1");
-    const pull = new AlertPull(cells, sink, log);
+    const pull = pullOf(cells, sink);
     await pull.run();
     cells.ledger = "l2";
     cells.waiting.set("a", [{ sequence: 1, event: event("2") }]);

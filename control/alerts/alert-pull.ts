@@ -1,12 +1,15 @@
 /**
- * Fetches what the cells have raised (decisions §0.4). Alerts of a cell reach the sink in order; a cell lets go of one
- * only after the sink has it, so that no failure on the way loses any. What was handed over and could not be confirmed is
- * confirmed first next time, and is not handed over twice by this process.
+ * Fetches what the cells have raised (decisions §0.4). Alerts of a cell reach the sink in order; a cell lets go of one only
+ * after the sink has it. How far they were taken is written with the same transaction that takes them, so that no failure
+ * on the way loses any or takes any twice, whichever replica goes on.
  */
+import { and, eq } from "drizzle-orm";
 import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { alertSources } from "../db/schema/alerts.ts";
 import type { Logger } from "../log.ts";
 import type { CellAddress } from "../publish/cells.ts";
-import type { AlertSink } from "./alert-sink.ts";
+import { type AlertSink, AlreadyTaken } from "./alert-sink.ts";
 
 /** The cells, as far as alerts go. Rejects when the cell does not answer. */
 export interface AlertSource {
@@ -17,16 +20,14 @@ export interface AlertSource {
 export class AlertPull {
   readonly #cells: AlertSource;
   readonly #sink: AlertSink;
+  readonly #db: Database;
   readonly #log: Logger;
-  /** By cell: how far the sink has its alerts. */
-  readonly #acks = new Map<string, AlertAck>();
-  /** By cell: ids of a batch that the sink took only in part. */
-  readonly #taken = new Map<string, Set<string>>();
   readonly #dropped = new Map<string, number>();
 
-  constructor(cells: AlertSource, sink: AlertSink, log: Logger) {
+  constructor(cells: AlertSource, sink: AlertSink, db: Database, log: Logger) {
     this.#cells = cells;
     this.#sink = sink;
+    this.#db = db;
     this.#log = log;
   }
 
@@ -43,23 +44,53 @@ export class AlertPull {
     const { cell } = address;
     let count = 0;
     for (;;) {
-      const { ledger, alerts, dropped, through } = await this.#cells.alerts(address, this.#acks.get(cell) ?? null);
-      this.#tellDropped(cell, dropped);
-      if (alerts.length === 0) return count;
-      const taken = this.#taken.get(cell) ?? new Set();
-      this.#taken.set(cell, taken);
-      for (const alert of alerts) {
-        if (!taken.has(alert.id)) await this.#sink.take({ ...alert, cell });
-        taken.add(alert.id);
-        count += 1;
+      const ack = await this.#ackOf(cell);
+      const batch = await this.#cells.alerts(address, ack);
+      this.#tellDropped(cell, batch.dropped);
+      if (batch.alerts.length === 0) return count;
+      try {
+        const alerts = batch.alerts.map((alert) => ({ ...alert, cell }));
+        await this.#sink.take(alerts, async (tx) => await advance(tx, cell, ack, batch));
+      } catch (error) {
+        // another replica goes on with this cell
+        if (error instanceof AlreadyTaken) return count;
+        throw error;
       }
-      this.#taken.delete(cell);
-      this.#acks.set(cell, { ledger, through });
+      count += batch.alerts.length;
     }
+  }
+
+  async #ackOf(cell: string): Promise<AlertAck | null> {
+    const [row] = await this.#db.select().from(alertSources).where(eq(alertSources.cell, cell));
+    return row === undefined ? null : { ledger: row.ledger, through: row.through };
   }
 
   #tellDropped(cell: string, dropped: number): void {
     if (dropped > (this.#dropped.get(cell) ?? 0)) this.#log.warn({ event: "alerts_dropped", cell, dropped });
     this.#dropped.set(cell, dropped);
   }
+}
+
+/** Moves on from `from`, which the batch was asked with. Throws AlreadyTaken when it is not the newest any more. */
+async function advance(tx: Transaction, cell: string, from: AlertAck | null, to: AlertAck): Promise<void> {
+  const next = { ledger: to.ledger, through: to.through };
+  const moved =
+    from === null
+      ? await tx
+          .insert(alertSources)
+          .values({ cell, ...next })
+          .onConflictDoNothing()
+          .returning()
+      : await tx
+          .update(alertSources)
+          .set(next)
+          .where(
+            and(
+              eq(alertSources.cell, cell),
+              eq(alertSources.ledger, from.ledger),
+              eq(alertSources.through, from.through),
+            ),
+          )
+          .returning();
+  if (moved.length === 0) throw new AlreadyTaken(`the alerts of cell ${cell} have been taken`);
 }

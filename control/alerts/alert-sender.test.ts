@@ -1,12 +1,12 @@
-/** Alerts on their way out, with the real settings, the real cooldown store and a real webhook. */
+/** Alerts on their way out, with the real settings, the real database and a real webhook. */
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
 import { alertChannels } from "../services/settings/alert-channels.ts";
+import { AlertBook } from "./alert-book.ts";
 import { AlertSender } from "./alert-sender.ts";
 import type { RaisedAlert } from "./alert-sink.ts";
-import { Cooldown } from "./cooldown.ts";
 
 let control: TestControl;
 let sink: HttpSink;
@@ -23,19 +23,15 @@ afterAll(async () => {
 
 function senderOf(now: () => number = Date.now): { sender: AlertSender; logged: string[] } {
   const logged: string[] = [];
-  const sender = new AlertSender({
-    log: { take: async ({ issueKey }) => void logged.push(issueKey) },
-    channels: async () => await alertChannels(control.ctx),
-    cooldown: new Cooldown(control.store, now),
-    logger: pino({ level: "silent" }),
-  });
-  return { sender, logged };
+  const logger = pino({}, { write: (line: string) => void logged.push(line) });
+  const channels = async () => await alertChannels(control.ctx);
+  return { sender: new AlertSender({ db: control.connection.db, channels, now, logger }), logged };
 }
 
 let ids = 0;
-const alert = (issueKey: string, detail = "what happened"): RaisedAlert => {
+const alert = (issueKey: string, detail = "what happened", count = 1): RaisedAlert => {
   ids += 1;
-  return { id: `alert-${ids}`, issueKey, title: "A title", detail, atMs: 0, cell: "local" };
+  return { id: `alert-${ids}`, issueKey, title: "A title", detail, atMs: 0, cell: "local", count };
 };
 
 async function settings(body: object): Promise<void> {
@@ -49,70 +45,173 @@ const texts = (issueKey: string): string[] =>
     .map(({ body }) => (JSON.parse(body) as { text: string }).text)
     .filter((text) => text.includes(issueKey));
 
+/** How many times a message stands for. */
+const timesOf = (text: string): number => 1 + Number(/ \((\d+) repeats suppressed\)$/.exec(text)?.[1] ?? 0);
+const lastLines = (issueKey: string): (string | undefined)[] => texts(issueKey).map((text) => text.split("\n").at(-1));
+
 describe("an alert", () => {
   it("is a line of the log while no channel is configured, and a message as soon as one is", async () => {
     const { sender, logged } = senderOf();
-    await sender.take(alert("first_issue"));
+    await sender.take([alert("first_issue")]);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await sender.take(alert("first_issue"));
-    expect(logged).toEqual(["first_issue", "first_issue"]);
+    await sender.take([alert("first_issue")]);
+    const lines = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.map(({ event, key, count }) => [event, key, count])).toEqual([
+      ["alert", "first_issue", 1],
+      ["alert", "first_issue", 1],
+    ]);
     expect(texts("first_issue")).toEqual(["*Gateway alert: A title*\n*Issue:* `first_issue`\nwhat happened"]);
+  });
+
+  it("36 failures in 36 s at a cooldown of 15 s are four messages that stand for 36, the last one sent by itself", async () => {
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 15 });
+    let nowMs = 1_000_000;
+    const replicas = [senderOf(() => nowMs), senderOf(() => nowMs)];
+    const sentAt: number[] = [];
+    for (let second = 0; second <= 60; second += 1) {
+      nowMs = 1_000_000 + second * 1000;
+      const before = texts("thirty_six").length;
+      if (second < 36) await replicas[second % 2]?.sender.take([alert("thirty_six", `failure ${second}`)]);
+      for (const { sender } of replicas) await sender.sendDue();
+      if (texts("thirty_six").length > before) sentAt.push(second);
+    }
+    expect(sentAt).toEqual([0, 15, 30, 45]);
+    expect(lastLines("thirty_six")).toEqual([
+      "failure 0",
+      "failure 15 (14 repeats suppressed)",
+      "failure 30 (14 repeats suppressed)",
+      "failure 35 (4 repeats suppressed)",
+    ]);
+    expect(texts("thirty_six").reduce((sum, text) => sum + timesOf(text), 0)).toBe(36);
   });
 
   it("that repeats is counted over all processes, and the next message says how often", async () => {
     const [one, other] = [senderOf(), senderOf()];
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await one.sender.take(alert("noisy"));
-    for (const { sender } of [one, other, other]) await sender.take(alert("noisy"));
-    await one.sender.take(alert("quiet"));
+    await one.sender.take([alert("noisy")]);
+    for (const { sender } of [one, other, other]) await sender.take([alert("noisy", "meanwhile", 5)]);
+    await one.sender.take([alert("quiet")]);
     expect([texts("noisy").length, texts("quiet").length]).toEqual([1, 1]);
     await settings({ min_interval_secs: 0 });
-    await other.sender.take(alert("noisy", "again"));
-    await other.sender.take(alert("noisy", "and again"));
-    expect(
-      texts("noisy")
-        .slice(1)
-        .map((text) => text.split("\n").at(-1)),
-    ).toEqual(["again (3 repeats suppressed)", "and again"]);
+    await other.sender.take([alert("noisy", "again")]);
+    await other.sender.take([alert("noisy", "and again")]);
+    expect(lastLines("noisy").slice(1)).toEqual(["again (15 repeats suppressed)", "and again"]);
   });
 
-  it("whose sender died before it was told is sent when it is handed over again, and then is a repeat", async () => {
+  it("that waits is told as soon as the cooldown is set to less", async () => {
+    const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    const cut = alert("cut_off");
-    await new Cooldown(control.store, Date.now).enter(cut.issueKey, cut.id, 300);
-    for (const event of [alert("cut_off", "another"), cut, cut]) await senderOf().sender.take(event);
-    expect(texts("cut_off").map((text) => text.split("\n").at(-1))).toEqual(["what happened (1 repeats suppressed)"]);
+    for (const detail of ["first", "second"]) await sender.take([alert("waits", detail)]);
+    expect(await sender.sendDue()).toEqual({ messages: 0 });
+    await settings({ min_interval_secs: 0 });
+    expect(await sender.sendDue()).toEqual({ messages: 1 });
+    expect(lastLines("waits")).toEqual(["first", "second"]);
+  });
+
+  it("is counted exactly, however many processes take and send at once", async () => {
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
+    const senders = [1, 2, 3, 4].map(() => senderOf().sender);
+    await Promise.all(
+      senders.flatMap((sender) =>
+        Array.from({ length: 10 }, async (_, count) => {
+          await sender.take([alert("crowd", "d", count + 1), alert("crowd")]);
+          await sender.sendDue();
+        }),
+      ),
+    );
+    await senders[0]?.sendDue();
+    expect(texts("crowd").reduce((sum, text) => sum + timesOf(text), 0)).toBe(4 * (55 + 10));
+  });
+
+  it("is taken together with what hands it over, or not at all", async () => {
+    const { sender, logged } = senderOf();
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
+    const refused = sender.take([alert("together")], async () => {
+      throw new Error("somebody else has it");
+    });
+    await expect(refused).rejects.toThrow("somebody else has it");
+    await sender.sendDue();
+    expect([texts("together"), logged]).toEqual([[], []]);
+  });
+
+  it("whose sender died before it was told is sent when its claim has run out", async () => {
+    let nowMs = Date.now();
+    const { sender } = senderOf(() => nowMs);
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
+    const { db } = control.connection;
+    const book = new AlertBook(db);
+    await db.transaction(async (tx) => await book.record(tx, [alert("cut_off")]));
+    expect(await book.claim(nowMs, 300_000, ["cut_off"])).toMatchObject({ count: 1 });
+    await sender.take([alert("cut_off", "another")]);
+    expect(texts("cut_off")).toEqual([]);
+    nowMs += 121_000;
+    await sender.sendDue();
+    expect(lastLines("cut_off")).toEqual(["another (1 repeats suppressed)"]);
+  });
+
+  it("is told although the clock was set back by more than its cooldown", async () => {
+    let nowMs = Date.now() + 86_400_000;
+    const { sender } = senderOf(() => nowMs);
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
+    await sender.take([alert("clock")]);
+    nowMs -= 86_400_000;
+    await sender.take([alert("clock", "after")]);
+    expect(lastLines("clock")).toEqual(["what happened", "after"]);
+  });
+
+  it("about a name with markup, a mention or a link shows it in the chat and calls nobody", async () => {
+    const { sender } = senderOf();
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
+    await sender.take([alert("markup:`<!channel>", "R&D *now* <https://evil.example|click>: failed")]);
+    expect(texts("markup:")).toEqual([
+      "*Gateway alert: A title*\n*Issue:* `markup:\u02cb&lt;!channel&gt;`\nR&amp;D \u2217now\u2217 &lt;https://evil.example|click&gt;: failed",
+    ]);
   });
 
   it("keeps its end within the bound of a detail", async () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     const { sender } = senderOf();
-    await sender.take(alert("long"));
-    await sender.take(alert("long"));
+    await sender.take([alert("long")]);
+    await sender.take([alert("long")]);
     await settings({ min_interval_secs: 0 });
-    await sender.take(alert("long", "x".repeat(500)));
-    const detail = texts("long").at(-1)?.split("\n").at(-1) ?? "";
+    await sender.take([alert("long", "x".repeat(500))]);
+    const detail = lastLines("long").at(-1) ?? "";
     expect([detail.length, detail.endsWith("x (1 repeats suppressed)")]).toEqual([500, true]);
   });
 
   it("whose channel fails is given up after a second try, and holds nothing else back", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: `${sink.url}/fails`, min_interval_secs: 300 });
-    await sender.take(alert("not_taken"));
+    await sender.take([alert("not_taken")]);
     await settings({ slack_webhook_url: sink.url });
-    await sender.take(alert("taken"));
+    await sender.take([alert("taken")]);
     expect(texts("taken")).toHaveLength(1);
   });
 
-  it("is told from memory once per interval while the key-value store is away", async () => {
-    let nowMs = 1_000_000;
+  it("that waits is dismissed when no channel is left to tell it on", async () => {
+    const { sender } = senderOf();
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
+    for (let times = 0; times < 3; times += 1) await sender.take([alert("dismissed")]);
+    await settings({ clear_slack_webhook: true });
+    await sender.sendDue();
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
+    await sender.sendDue();
+    expect(texts("dismissed")).toHaveLength(1);
+  });
+
+  it("is told once per cooldown while the key-value store is away, and forgotten long after", async () => {
+    let nowMs = Date.now();
     const { sender } = senderOf(() => nowMs);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     await control.stopStore();
+    await sender.prune();
     for (const wait of [0, 1_000, 300_000]) {
       nowMs += wait;
-      await sender.take(alert("store_away"));
+      await sender.take([alert("store_away")]);
     }
-    expect(texts("store_away")).toHaveLength(2);
+    expect(lastLines("store_away")).toEqual(["what happened", "what happened (1 repeats suppressed)"]);
+    expect((await sender.prune()).removed).toBe(0);
+    nowMs += 30 * 86_400_000;
+    expect((await sender.prune()).removed).toBeGreaterThan(0);
   });
 });

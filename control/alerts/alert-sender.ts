@@ -1,48 +1,94 @@
 /**
- * Sends alerts on the configured channels (specification "Events", decisions §35): every one is a line of the log, and a
- * message unless it repeats an issue within its cooldown. A channel that fails twice is given up for this alert: later
- * alerts matter more than one that nobody takes. Settings are read for each, so that a change is in force at once.
+ * Sends alerts on the configured channels (specification "Events", decisions §35): every one is a line of the log, and part
+ * of a message: at once, or when the cooldown of its issue is over (decisions §43.4). A channel that fails twice is given up
+ * for this message: later alerts matter more than one that nobody takes. Settings are read for each, so that a change is in
+ * force at once.
  */
+import type { Database, Transaction } from "../db/connect.ts";
 import type { Logger } from "../log.ts";
 import type { AlertChannels } from "../services/settings/alert-channels.ts";
-import type { AlertSink, RaisedAlert } from "./alert-sink.ts";
-import type { Cooldown } from "./cooldown.ts";
+import { AlertBook, type DueIssue } from "./alert-book.ts";
+import { type AlertSink, logAlert, type RaisedAlert } from "./alert-sink.ts";
 
 const DETAIL_MAX = 500;
 
+/** What {@link AlertSender} needs. */
 export interface AlertSenderOptions {
-  /** Gets every alert first. */
-  readonly log: AlertSink;
+  readonly db: Database;
   readonly channels: () => Promise<AlertChannels>;
-  readonly cooldown: Cooldown;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
   readonly logger: Logger;
 }
 
 export class AlertSender implements AlertSink {
   readonly #options: AlertSenderOptions;
+  readonly #book: AlertBook;
 
   constructor(options: AlertSenderOptions) {
     this.#options = options;
+    this.#book = new AlertBook(options.db);
   }
 
-  /** Rejects when the settings cannot be read: the alert is handed over again. */
-  async take(alert: RaisedAlert): Promise<void> {
-    const { log, channels: read, cooldown, logger } = this.#options;
-    const { channels, minIntervalSecs } = await read();
-    await log.take(alert);
+  /** Rejects when the settings or the database do not answer. Without a channel an alert is its line of the log only. */
+  async take(alerts: readonly RaisedAlert[], also?: (tx: Transaction) => Promise<void>): Promise<void> {
+    const { db, channels: read, logger } = this.#options;
+    const { channels } = await read();
+    await db.transaction(async (tx) => {
+      await also?.(tx);
+      if (channels.length > 0) await this.#book.record(tx, alerts);
+      for (const alert of alerts) logAlert(logger, alert);
+    });
     if (channels.length === 0) return;
-    const entered = await cooldown.enter(alert.issueKey, alert.id, minIntervalSecs);
-    if (entered === null) return;
-    const { issueKey, title } = alert;
-    const message = { issueKey, title, detail: withRepeats(alert.detail, entered.suppressed) };
+    const keys = [...new Set(alerts.map(({ issueKey }) => issueKey))];
+    // they are taken already: what cannot be sent now is sent by the next turn
+    await this.#send(keys).catch((error: unknown) => this.#failed(error));
+  }
+
+  /** Sends every message whose time has come. Rejects when the settings or the database do not answer. */
+  async sendDue(): Promise<{ readonly messages: number }> {
+    return await this.#send(null);
+  }
+
+  /** Forgets issues that nobody was told of for long. */
+  async prune(): Promise<{ readonly removed: number }> {
+    return await this.#book.prune(this.#options.now());
+  }
+
+  async #send(keys: readonly string[] | null): Promise<{ readonly messages: number }> {
+    const { channels: read, now } = this.#options;
+    let messages = 0;
+    for (;;) {
+      const settings = await read();
+      if (settings.channels.length === 0) {
+        await this.#book.dismiss();
+        return { messages };
+      }
+      const due = await this.#book.claim(now(), settings.minIntervalSecs * 1000, keys);
+      if (due === null) return { messages };
+      await this.#tell(due, settings);
+      messages += 1;
+    }
+  }
+
+  async #tell(due: DueIssue, { channels }: AlertChannels): Promise<void> {
+    const { logger, now } = this.#options;
+    const { issueKey, title } = due;
+    const message = { issueKey, title, detail: withRepeats(due.detail, due.count - 1) };
     const results = await Promise.all(channels.map(async (send) => await send(message)));
-    await cooldown.told(issueKey, minIntervalSecs);
+    await this.#book.told(due, now());
     for (const { channel, ok, detail } of results) {
       if (!ok) logger.warn({ event: "alert_not_sent", channel, key: issueKey, reason: detail });
     }
   }
+
+  #failed(error: unknown): void {
+    const reason = error instanceof Error ? error.name : "unknown";
+    this.#options.logger.warn({ event: "alerts_not_sent_yet", reason });
+  }
 }
 
+/** A message stands for one time that its issue was raised, and says how many more there were. */
 function withRepeats(detail: string, suppressed: number): string {
   if (suppressed === 0) return detail;
   const ending = ` (${suppressed} repeats suppressed)`;

@@ -35,9 +35,9 @@ it("tells once a day of every tenant whose access ends within three days, by whi
   const told: RaisedAlert[] = [];
   let full = false;
   const sink = {
-    take: async (alert: RaisedAlert) => {
+    take: async (alerts: readonly RaisedAlert[]) => {
       if (full) throw new Error("full");
-      told.push(alert);
+      told.push(...alerts);
     },
   };
   const replicas = [1, 2].map(() => new ExpiryWatch(control.connection.db, control.store, sink, "here"));

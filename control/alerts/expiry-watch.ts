@@ -2,13 +2,13 @@
  * Says so when a tenant's access is about to end: within 72 hours before, once a day per tenant whatever the number of
  * replicas (decisions §3.6, §35). Tenants that are not served anyway are passed over.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { and, asc, eq, gt, lte } from "drizzle-orm";
 import { issueOf } from "../../shared/alerts.ts";
 import type { Database } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
 import type { KeyStore } from "../publish/key-store.ts";
-import type { AlertSink } from "./alert-sink.ts";
+import { type AlertSink, raisedNow } from "./alert-sink.ts";
 
 const AHEAD_MS = 72 * 3_600_000;
 const DAY_SECS = 86_400;
@@ -53,7 +53,7 @@ export class ExpiryWatch {
     const claimed = `alert:daily:${createHash("sha256").update(issue.issueKey).digest("hex")}`;
     if (!(await this.#store.claim(claimed, DAY_SECS))) return false;
     try {
-      await this.#sink.take({ ...issue, id: randomUUID(), atMs: nowMs, cell: this.#cell });
+      await this.#sink.take([raisedNow(issue, nowMs, this.#cell)]);
       return true;
     } catch (error) {
       await this.#store.put([{ hotKey: claimed, text: null }]).catch(() => undefined);

@@ -2,6 +2,7 @@
  * How figures are made from rows of `usage_raw AS u` (decisions §12.3). Money is the sum of frozen costs; averages and
  * percentiles are over successful rows, 0 without any.
  */
+import { USD_DECIMALS } from "../../shared/usd.ts";
 
 /** 2xx and 3xx. */
 export const OK = "u.status_code BETWEEN 200 AND 399";
@@ -11,10 +12,23 @@ const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.ou
 
 const oneDecimal = (expression: string): string => `round(ifNotFinite(${expression}, 0), 1)`;
 
+/** From here on a number has fewer decimals than any that is shown, and rounding it may pass what a number can hold. */
+const WHOLE_FROM = 1e15;
+
+/** Rounded; a sum that has passed what a number can hold is the largest one, since JSON has no infinity. */
+const rounded = (expression: string, decimals: number): string =>
+  `if(${expression} < ${WHOLE_FROM}, round(${expression}, ${decimals}), least(${expression}, ${Number.MAX_VALUE}))`;
+
+/** An expression in USD, rounded as every read shows it (shared/usd.ts). */
+export const usd = (expression: string): string => rounded(expression, USD_DECIMALS);
+
+/** An expression in Wh or grams. */
+export const physical = (expression: string): string => rounded(expression, 6);
+
 const USED = `sum(u.input_tokens) AS input_tokens,
   sum(u.output_tokens) AS output_tokens,
   sum(u.total_tokens) AS total_tokens,
-  round(sum(u.cost_usd), 6) AS cost_usd`;
+  ${usd("sum(u.cost_usd)")} AS cost_usd`;
 
 /** Of all rows that are grouped: requests, tokens and USD. */
 export const TOTALS = `count() AS requests, ${USED}`;
@@ -23,9 +37,9 @@ export const TOTALS = `count() AS requests, ${USED}`;
 export const SUM_TOTALS = `sum(u.requests) AS requests, ${USED}`;
 
 /** Energy in Wh, USD and grams. */
-export const ENERGY = `round(sum(u.energy_wh), 6) AS energy_wh,
-  round(sum(u.energy_cost_usd), 6) AS energy_cost_usd,
-  round(sum(u.co2_g), 6) AS co2_g`;
+export const ENERGY = `${physical("sum(u.energy_wh)")} AS energy_wh,
+  ${usd("sum(u.energy_cost_usd)")} AS energy_cost_usd,
+  ${physical("sum(u.co2_g)")} AS co2_g`;
 
 export const averageOf = (column: string): string => oneDecimal(`avgIf(u.${column}, ${OK})`);
 export const medianOf = (column: string): string => oneDecimal(`quantileExactIf(0.5)(u.${column}, ${OK})`);

@@ -2,7 +2,7 @@
  * What the cache saved, what models cost, and the totals of an overview (decisions §12.2).
  */
 import type { CacheUsage, ModelCost, OverviewQuery, UsageFilterQuery } from "../../shared/schema/usage-reads.ts";
-import { ENERGY } from "./expressions.ts";
+import { ENERGY, usd } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { usageFilter } from "./usage-filter.ts";
 import { usageSums } from "./usage-sums.ts";
@@ -42,7 +42,7 @@ export async function readCosts(
   const { from, params } = usageSums(store.db, query, nowMs);
   return await store.rows<CostRow>(
     `SELECT u.model AS model, sum(u.requests) AS requests, sum(u.input_tokens) AS input_tokens,
-       sum(u.output_tokens) AS output_tokens, round(sum(u.cost_usd), 6) AS total_cost, ${ENERGY}
+       sum(u.output_tokens) AS output_tokens, ${usd("sum(u.cost_usd)")} AS total_cost, ${ENERGY}
      FROM ${from} AS u GROUP BY u.model ORDER BY total_cost DESC, model`,
     params,
   );
@@ -56,7 +56,7 @@ export async function readOverviewTotals(
 ): Promise<{ readonly requests: number; readonly tokens: number; readonly cost: number }> {
   const { where, params } = usageFilter(query, nowMs, { refusals: true });
   const [totals] = await store.rows<{ requests: number; tokens: number; cost: number }>(
-    `SELECT count() AS requests, sum(u.total_tokens) AS tokens, round(sum(u.cost_usd), 6) AS cost
+    `SELECT count() AS requests, sum(u.total_tokens) AS tokens, ${usd("sum(u.cost_usd)")} AS cost
      FROM ${store.db}.usage_raw AS u WHERE ${where}`,
     params,
     OVERVIEW_WITHIN_MS,

@@ -4,6 +4,7 @@
  */
 import type { DailyGroup, DailyUsage, UsageDailyQuery } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
+import { physical, usd } from "./expressions.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
 import { dayOf } from "./usage-sums.ts";
 
@@ -46,10 +47,10 @@ export async function readDaily(
        sum(d.cache_misses) AS cache_misses,
        round(sum(d.sum_ttft_ms) / greatest(sum(d.success_requests), 1), 1) AS avg_ttft_ms,
        round(sum(d.sum_total_ms) / greatest(sum(d.success_requests), 1), 1) AS avg_total_ms,
-       round(sum(d.cost_usd), 6) AS cost_usd,
-       round(sum(d.energy_wh), 6) AS energy_wh,
-       round(sum(d.energy_cost_usd), 6) AS energy_cost_usd,
-       round(sum(d.co2_g), 6) AS co2_g
+       ${usd("sum(d.cost_usd)")} AS cost_usd,
+       ${physical("sum(d.energy_wh)")} AS energy_wh,
+       ${usd("sum(d.energy_cost_usd)")} AS energy_cost_usd,
+       ${physical("sum(d.co2_g)")} AS co2_g
      FROM ${store.db}.usage_daily AS d WHERE ${where}
      GROUP BY ${by} ORDER BY ${query.group_by === "day" ? "d.day" : "total_tokens DESC"}, ${by}`,
     params,

@@ -5,6 +5,7 @@
 
 import type { UsageLogsQuery } from "../../shared/schema/usage.ts";
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
+import { usd } from "./expressions.ts";
 import { newestFirst, type Window } from "./newest-first.ts";
 import { tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
@@ -17,6 +18,7 @@ export type LedgerRow = UsageRow & { readonly has_trace: boolean };
 
 const COLUMNS = USAGE_ROW_FIELDS.map((field) => {
   if (field === "ts_ms") return "toUnixTimestamp64Milli(ts) AS ts_ms";
+  if (field.endsWith("_usd")) return `${usd(`r.${field}`)} AS ${field}`;
   return field.endsWith("_id") && field !== "session_id" && field !== "device_id"
     ? `toString(r.${field}) AS ${field}`
     : `r.${field} AS ${field}`;

@@ -8,7 +8,7 @@ import type {
   UsageBucket,
   UsageSeriesQuery,
 } from "../../shared/schema/usage-reads.ts";
-import { averageOf, GEN_TOKENS_PER_SEC, idText, medianOf, PROMPT_TOKENS_PER_SEC, TOTALS } from "./expressions.ts";
+import { averageOf, GEN_TOKENS_PER_SEC, idText, medianOf, PROMPT_TOKENS_PER_SEC, TOTALS, usd } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { type UsageFilter, usageFilter } from "./usage-filter.ts";
 
@@ -41,7 +41,7 @@ export async function readTenantSeries(
   const { where, params } = bucketed(query, usageFilter(query, nowMs, { refusals: false }));
   return await store.rows<TenantUsageBucket>(
     `SELECT ${idText("tenant_id")}, ${BUCKET}, count() AS requests, sum(u.total_tokens) AS total_tokens,
-       round(sum(u.cost_usd), 6) AS cost_usd
+       ${usd("sum(u.cost_usd)")} AS cost_usd
      FROM ${store.db}.usage_raw AS u WHERE ${where} GROUP BY bucket_ms, u.tenant_id ORDER BY bucket_ms, tenant_id`,
     params,
   );

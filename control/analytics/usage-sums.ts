@@ -10,6 +10,7 @@ import type { QueryParams } from "./store.ts";
 import type { UsageAsk } from "./usage-filter.ts";
 
 const DAY_MS = 86_400_000;
+const LAST_DAY_MS = Date.parse("9999-12-31T00:00:00Z");
 const SUMMED =
   "tenant_id, key_id, input_tokens, output_tokens, total_tokens, cost_usd, energy_wh, energy_cost_usd, co2_g";
 const MODEL = registeredModel("r");
@@ -33,9 +34,9 @@ export function wholeDays(sinceMs: number, untilMs: number | undefined, nowMs: n
   return endMs > firstMs ? { first: dayOf(firstMs), end: dayOf(endMs) } : null;
 }
 
-/** The UTC day of an instant, YYYY-MM-DD. */
+/** The UTC day of an instant, YYYY-MM-DD; of one after the year 9999 the last day that can be written so. */
 export function dayOf(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
+  return new Date(Math.min(epochMs, LAST_DAY_MS)).toISOString().slice(0, 10);
 }
 
 /** What was used in the period, but for rows of the nil tenant. */

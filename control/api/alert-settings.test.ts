@@ -62,7 +62,10 @@ describe("alert settings", () => {
     });
     const audit = await (await control.request("GET", "/api/v1/audit?action=set_alert_settings&limit=2")).json();
     expect((audit as AuditEntry[]).map((entry) => entry.detail)).toEqual([
-      { changed: { min_interval_secs: [300, 0], "email.smtp_port": [587, 25] } },
+      {
+        changed: { min_interval_secs: [300, 0], "email.smtp_port": [587, 25] },
+        warnings: [expect.stringContaining("smtp_password was kept")],
+      },
       expect.objectContaining({
         changed: expect.objectContaining({ slack_webhook_url: "changed", "email.smtp_password": "changed" }),
       }),

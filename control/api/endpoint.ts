@@ -1,6 +1,6 @@
 /**
  * One route: its place in the OpenAPI document and its handler, declared together. Handlers get the raw body; the verb
- * parses it with the same schema that the document shows.
+ * parses it with the same schema that the document shows. Bytes that are no UTF-8 are refused, never replaced.
  */
 import type { Context } from "hono";
 import type { z } from "zod";
@@ -50,6 +50,7 @@ const IDEMPOTENCY_HEADER = {
 
 /** Adds a route to the application and to its document. */
 export function endpoint(app: Api, route: Endpoint): void {
+  const bodyIsOptional = route.method === "post" && route.body?.safeParse({}).success === true;
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   app.openAPIRegistry.registerPath({
     method: route.method,
@@ -72,7 +73,7 @@ export function endpoint(app: Api, route: Endpoint): void {
       ...(route.query === undefined ? {} : { query: route.query }),
       ...(route.body === undefined
         ? {}
-        : { body: { required: true, content: { "application/json": { schema: route.body } } } }),
+        : { body: { required: !bodyIsOptional, content: { "application/json": { schema: route.body } } } }),
     },
     responses: {
       ...(route.answer === undefined
@@ -81,7 +82,10 @@ export function endpoint(app: Api, route: Endpoint): void {
       ...errorAnswers(route, names.length > 0),
     },
   });
-  app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), route.handler);
+  app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+    c.set("bodyIsOptional", bodyIsOptional);
+    return await route.handler(c);
+  });
 }
 
 function errorAnswers({ body, query, creates, reaches, method }: Endpoint, named: boolean): Record<number, object> {
@@ -106,15 +110,9 @@ function errorAnswers({ body, query, creates, reaches, method }: Endpoint, named
   );
 }
 
-/** The JSON body. Throws 400 `invalid_json`. */
+/** The JSON body; `{}` for none on a POST whose fields are all optional (decisions §43.5). Throws 400 `invalid_json`. */
 export async function jsonBody(c: RouteContext): Promise<unknown> {
-  return readJson(await c.req.text());
-}
-
-/** The JSON body, `{}` when there is none. Throws 400 `invalid_json`. */
-export async function optionalBody(c: RouteContext): Promise<unknown> {
-  const text = await c.req.text();
-  return text.trim() === "" ? {} : readJson(text);
+  return (await readBody(c)).input;
 }
 
 /** Answers a write: the record, and whether some cell has not confirmed it yet. */
@@ -125,8 +123,7 @@ export function written<T>(c: RouteContext, { record, sync }: Written<T>): Respo
 
 /** Answers a create, once per Idempotency-Key (decisions §2.5). `verb` takes its context from `c` when it is called. */
 export async function create<T>(c: RouteContext, verb: (input: unknown) => Promise<Written<T>>): Promise<Response> {
-  const text = await c.req.text();
-  const input = readJson(text);
+  const { text, input } = await readBody(c);
   const key = c.req.header("idempotency-key");
   if (key === undefined) return written(c, await verb(input));
   const scope = `${c.req.method} ${c.req.path}`;
@@ -152,9 +149,11 @@ export function paged(
   return c.json(page.rows as object[], 200);
 }
 
-function readJson(text: string): unknown {
+async function readBody(c: RouteContext): Promise<{ readonly text: string; readonly input: unknown }> {
+  const bytes = await c.req.arrayBuffer();
   try {
-    return JSON.parse(text);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { text, input: c.var.bodyIsOptional && text.trim() === "" ? {} : JSON.parse(text) };
   } catch {
     throw new GatewayError("invalid_json");
   }

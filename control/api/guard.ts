@@ -5,6 +5,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { GatewayError } from "../../shared/errors.ts";
+import { actorOf } from "./actor.ts";
 import type { ApiDeps, ApiTypes } from "./types.ts";
 
 const MEBIBYTE = 1024 * 1024;
@@ -14,15 +15,16 @@ const DISCARD_MAX_BYTES = 128 * MEBIBYTE;
 const DISCARD_SILENCE_MS = 500;
 /** A backup file is larger than any other body (decisions §2.3). */
 const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": 64 * MEBIBYTE };
-const ACTOR_MAX = 256;
 
 /** Refuses everything without the exact token; sets the context of the actor. */
 export function authenticate(deps: ApiDeps): MiddlewareHandler<ApiTypes> {
   const expected = digest(`Bearer ${deps.adminToken}`);
   return async (c, next) => {
-    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) throw new GatewayError("unauthorized");
-    const actor = c.req.header("x-gateway-audit-actor")?.trim().slice(0, ACTOR_MAX) || "admin";
-    c.set("ctx", deps.context(actor));
+    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) {
+      await deps.refusals.refuse(c);
+      throw new GatewayError("unauthorized");
+    }
+    c.set("ctx", deps.context(actorOf(c.req.header("x-gateway-audit-actor"))));
     await next();
   };
 }

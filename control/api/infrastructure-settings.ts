@@ -24,7 +24,7 @@ import { setEnergy } from "../services/settings/set-energy.ts";
 import { setJobsched } from "../services/settings/set-jobsched.ts";
 import { testEnergy } from "../services/settings/test-energy.ts";
 import { testJobsched } from "../services/settings/test-jobsched.ts";
-import { endpoint, jsonBody, optionalBody, written } from "./endpoint.ts";
+import { endpoint, jsonBody, written } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 const tag = "Settings";
@@ -59,7 +59,7 @@ export function infrastructureSettingsRoutes(app: Api, { store, compressor }: Ap
     tag,
     body: energyTestBodySchema,
     answer: powerReadingSchema,
-    handler: async (c) => c.json(await testEnergy(c.var.ctx, await optionalBody(c))),
+    handler: async (c) => c.json(await testEnergy(c.var.ctx, await jsonBody(c))),
   });
   endpoint(app, {
     method: "get",

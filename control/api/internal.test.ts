@@ -70,6 +70,12 @@ describe("an identity", () => {
     expect(await keysOf("crowd")).toHaveLength(1);
   });
 
+  it("has a label without what no database holds and no terminal shows, whatever its claim says", async () => {
+    const odd = { ...identity("mallory\u0000\ud800", "odd"), name: "\u0000mal\ud800lory\u001b[31m\n" };
+    expect((await provision(odd)).status).toBe(200);
+    expect((await keysOf("odd")).map((key) => key.name)).toEqual(["mal\ufffdlory [31m"]);
+  });
+
   it("gets its copy back when the store lost it, and a new key when the old one was deleted", async () => {
     const hash = identityKeyHash(ISSUER, "dave");
     await provision(identity("dave", "lost"));

@@ -15,7 +15,10 @@ const ACTOR = "system";
 export function internalRoutes(app: Api, deps: ApiDeps): void {
   const expected = digest(`Bearer ${deps.internalToken}`);
   app.use("/internal/*", async (c, next) => {
-    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) throw new GatewayError("not_found");
+    if (!timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) {
+      await deps.refusals.refuse(c);
+      throw new GatewayError("not_found");
+    }
     c.set("ctx", deps.context(ACTOR));
     await next();
   });

@@ -62,6 +62,7 @@ describe("an MCP server", () => {
       upstream_url: "http://127.0.0.1:10/",
       enabled: false,
       updated_at: changed.updated_at,
+      warnings: [expect.stringContaining("auth_header was kept")],
     });
     expect(await copy(server.name)).toMatchObject({ upstream_url: "http://127.0.0.1:10/", enabled: false });
     expect(control.cell.items).toMatchObject([{ kind: "mcp", id: server.name }]);

@@ -192,7 +192,7 @@ describe("models", () => {
     [{ model_name: "m", model_type: "video" }, "model_type"],
     [{ model_name: "m", input_cost_per_token: -1 }, "input_cost_per_token"],
     [{ model_name: "m", boons: ["magic"] }, "boons.0"],
-    [{ model_name: "m", cache_ttl_secs: 0 }, "cache_ttl_secs"],
+    [{ model_name: "m", cache_enabled: true, cache_ttl_secs: 0 }, "cache_ttl_secs"],
     [{ model_name: "m", max_retries: 11 }, "max_retries"],
     [{ model_name: "m", api_base: "ftp://host/v1" }, "api_base"],
     [{ model_name: "m", api_base: "http://user:pass@host/v1" }, "api_base"],

@@ -9,11 +9,14 @@ import type { Cells } from "../publish/cells.ts";
 import type { KeyStore } from "../publish/key-store.ts";
 import type { Resync } from "../publish/resync.ts";
 import type { VerbContext } from "../services/context.ts";
+import type { AuthRefusals } from "./auth-refusals.ts";
 
 export interface ApiDeps {
   readonly adminToken: string;
   /** Token of the internal routes. */
   readonly internalToken: string;
+  /** What follows a wrong token of either kind. */
+  readonly refusals: AuthRefusals;
   /** The context of a request by this actor. */
   readonly context: (actor: string) => VerbContext;
   readonly analytics: AnalyticsStore;
@@ -36,7 +39,11 @@ export interface ApiDeps {
 }
 
 export interface ApiTypes {
-  Variables: { ctx: VerbContext };
+  Variables: {
+    ctx: VerbContext;
+    /** The route is a POST whose fields are all optional: it may come without a body. */
+    bodyIsOptional: boolean;
+  };
 }
 
 export type Api = OpenAPIHono<ApiTypes>;

@@ -95,8 +95,8 @@ it("reproduces a full gateway in an empty one, where its keys work", async () =>
   expect([response.status, await response.json()]).toMatchObject([
     200,
     {
-      tenants: { created: 2, updated: 0 },
-      fairshare_groups: { created: 1, updated: 1 },
+      tenants: { inserted: 2, updated: 0 },
+      fairshare_groups: { inserted: 1, updated: 1 },
       warnings: [],
       source_exported_at: file.exported_at,
       source_gateway_version: "0.0.0",
@@ -104,7 +104,7 @@ it("reproduces a full gateway in an empty one, where its keys work", async () =>
   ]);
   expect(await newestAudit(to)).toMatchObject({
     action: "restore_backup",
-    detail: { tenants: { created: 2 }, source_gateway_version: "0.0.0", warnings: [] },
+    detail: { tenants: { inserted: 2 }, source_gateway_version: "0.0.0", warnings: [] },
   });
   expect(to.cell.items).toContainEqual(expect.objectContaining({ kind: "all", id: "*" }));
   expect(await contents(to)).toBe(JSON.stringify(file.data));
@@ -117,7 +117,7 @@ it("reproduces a full gateway in an empty one, where its keys work", async () =>
   }
 
   const again = await restore(file);
-  expect([again.status, await again.json()]).toMatchObject([200, { tenants: { created: 0, updated: 2 } }]);
+  expect([again.status, await again.json()]).toMatchObject([200, { tenants: { inserted: 0, updated: 2 } }]);
   expect(await contents(to)).toBe(JSON.stringify(file.data));
 });
 
@@ -176,7 +176,7 @@ it.each([
   expect(unencrypted.encryption).toEqual({ cipher_enabled: false, key_check: null, api_key_pepper_set: false });
   expect(JSON.stringify(unencrypted)).toContain(credentials.model);
   const report = await restoreAs(sealed ? {} : { sealKey: undefined }, unencrypted);
-  expect(report).toMatchObject({ models: { created: 2 } });
+  expect(report).toMatchObject({ models: { inserted: 2 } });
   const { data } = await exported(to);
   const stored = [
     data.models.find((row) => row.model_name === "full-model")?.api_key,

@@ -2,20 +2,23 @@
  * What can refuse a whole backup before anything is written: not such a file, a malformed row, a row twice, an address
  * that may not be called (specification "Backup" rule 2).
  */
-import { GatewayError } from "../../shared/errors.ts";
+import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
 import {
   BACKUP_ENTITIES,
   BACKUP_FORMAT,
   BACKUP_VERSION,
   type Backup,
+  type BackupEntity,
   backupSchema,
 } from "../../shared/schema/backup.ts";
+import { isStorableJson, NOT_STORABLE_JSON } from "../../shared/schema/common.ts";
 import { unseal } from "../../shared/seal.ts";
 import type { VerbContext } from "../services/context.ts";
-import { fieldError, parse } from "../services/parse.ts";
+import { complaintsOf, parse, refuse } from "../services/parse.ts";
 import { alertsSetting, SETTINGS } from "../services/settings/definitions.ts";
 import { checkUpstreamAddress } from "../services/upstream-address.ts";
 import { type BackupRow, ENTITIES } from "./entities.ts";
+import { checkInfrastructure } from "./infrastructure-addresses.ts";
 
 /** Names are resolved so many at a time. */
 const RESOLVED_AT_ONCE = 16;
@@ -25,24 +28,33 @@ export function readBackup(input: unknown): Backup {
   const { format, version } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
   if (format !== BACKUP_FORMAT || version !== BACKUP_VERSION) throw new GatewayError("backup_format");
   const backup = parse(backupSchema, input);
-  for (const entity of BACKUP_ENTITIES) {
-    const { id, unique } = ENTITIES[entity];
-    for (const columns of unique.length === 0 ? [[id]] : [[id], unique]) refuseTwice(backup, entity, columns);
-  }
-  for (const [at, { key, value }] of backup.data.app_settings.entries()) {
-    const setting = SETTINGS.find(({ name }) => name === key);
-    if (setting !== undefined) parse(setting.schema, value, ["data", "app_settings", at, "value"]);
-  }
+  refuse([
+    ...BACKUP_ENTITIES.flatMap((entity) => {
+      const { id, unique } = ENTITIES[entity];
+      return [[id], ...(unique.length === 0 ? [] : [unique])].flatMap((columns) => givenTwice(backup, entity, columns));
+    }),
+    ...backup.data.app_settings.flatMap(({ key, value }, at) => settingComplaints(key, value, at)),
+  ]);
   return backup;
 }
 
-function refuseTwice(backup: Backup, entity: keyof Backup["data"], columns: readonly string[]): void {
+function givenTwice(backup: Backup, entity: BackupEntity, columns: readonly string[]): readonly ErrorDetail[] {
   const seen = new Set<string>();
-  for (const [at, row] of (backup.data[entity] as readonly BackupRow[]).entries()) {
+  return (backup.data[entity] as readonly BackupRow[]).flatMap((row, at) => {
     const value = JSON.stringify(columns.map((column) => row[column]));
-    if (seen.has(value)) throw fieldError(`data.${entity}.${at}.${columns.at(-1)}`, "is in the backup twice");
+    if (seen.has(value)) return [{ path: `data.${entity}.${at}.${columns.at(-1)}`, message: "is in the backup twice" }];
     seen.add(value);
-  }
+    return [];
+  });
+}
+
+/** A known setting has the shape of its own; every one is what the database can hold. */
+function settingComplaints(key: string, value: unknown, at: number): readonly ErrorDetail[] {
+  const path = ["data", "app_settings", at, "value"];
+  if (!isStorableJson(value)) return [{ path: path.join("."), message: NOT_STORABLE_JSON }];
+  const setting = SETTINGS.find(({ name }) => name === key);
+  const read = setting?.schema.safeParse(value);
+  return read?.error === undefined ? [] : complaintsOf(read.error, path);
 }
 
 /** Throws 400 `address_blocked`, naming the entry, or `validation_failed` for what is no address. */
@@ -57,6 +69,7 @@ export async function checkAddresses(ctx: VerbContext, data: Backup["data"]): Pr
     },
   };
   await checkWebhook(remembering, data);
+  await checkInfrastructure(remembering, data);
   for (const entity of BACKUP_ENTITIES) {
     const { address, label, name } = ENTITIES[entity];
     if (address === undefined) continue;

@@ -1,19 +1,21 @@
 /**
- * Merges the rows of one entity into its table, in batches, within the caller's transaction: created or updated by primary
+ * Merges the rows of one entity into its table, in batches, within the caller's transaction: inserted or updated by primary
  * key, nothing deleted. A unique value that another row has, or a reference to nothing, throws and so undoes everything.
  */
 import { getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
-import type { PgTable } from "drizzle-orm/pg-core";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { GatewayError } from "../../shared/errors.ts";
 import type { BackupEntity } from "../../shared/schema/backup.ts";
 import type { Transaction } from "../db/connect.ts";
-import { fieldError } from "../services/parse.ts";
+import { isInstant } from "../db/schema/columns.ts";
+import { refuse } from "../services/parse.ts";
 import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "./entities.ts";
 
 export const BATCH = 500;
 
 export interface Merged {
-  readonly created: number;
+  readonly inserted: number;
+  /** Rows whose primary key was here before, whether or not anything in them differed. */
   readonly updated: number;
   /** Rows as they were that were known by other names: their copies are to be removed. */
   readonly renamed: readonly BackupRow[];
@@ -32,7 +34,7 @@ export async function mergeRows(
   const { known, renamed } = await parkRenamed(tx, kind, rows);
   await refuseTakenNames(tx, entity, kind, rows);
   for (const batch of batches(rows)) await upsert(tx, kind, batch, rev, now);
-  return { created: rows.length - known, updated: known, renamed };
+  return { inserted: rows.length - known, updated: known, renamed };
 }
 
 /** Consecutive slices. */
@@ -57,9 +59,12 @@ async function refuseMissingReferences(
       .where(inArray(to, [...batch]));
     for (const row of found) present.add(String(row.value));
   }
-  const at = rows.findIndex((row) => !present.has(String(row[column])));
-  if (at >= 0)
-    throw fieldError(`data.${entity}.${at}.${column}`, `names a ${what} that is neither in the backup nor here`);
+  const message = `names a ${what} that is neither in the backup nor here`;
+  refuse(
+    rows.flatMap((row, at) =>
+      present.has(String(row[column])) ? [] : [{ path: `data.${entity}.${at}.${column}`, message }],
+    ),
+  );
 }
 
 /** Two rows may have exchanged their names: those that get another one give theirs up first. */
@@ -166,13 +171,10 @@ async function currentRows(
 }
 
 /** Texts of points in time as dates; an absent field is the column's default. */
-function toColumns(columns: Readonly<Record<string, { dataType: string }>>, row: BackupRow): Record<string, unknown> {
+function toColumns(columns: Readonly<Record<string, PgColumn>>, row: BackupRow): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row)
       .filter(([name, value]) => name in columns && value !== undefined)
-      .map(([name, value]) => [
-        name,
-        columns[name]?.dataType === "date" && typeof value === "string" ? new Date(value) : value,
-      ]),
+      .map(([name, value]) => [name, isInstant(columns[name]) && typeof value === "string" ? new Date(value) : value]),
   );
 }

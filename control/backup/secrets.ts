@@ -40,6 +40,21 @@ export async function sealSetting(row: BackupRow, key: SealKey | undefined): Pro
   return { ...row, value };
 }
 
+/** The text at a dotted place of a value; null when there is none. */
+export function textAt(value: unknown, field: string): string | null {
+  const found = field
+    .split(".")
+    .reduce<unknown>((at, step) => (at as Readonly<Record<string, unknown>> | null | undefined)?.[step], value);
+  return typeof found === "string" ? found : null;
+}
+
+/** The value with null at a dotted place that it has. */
+export function withoutText(value: unknown, field: string): unknown {
+  const [step = "", ...rest] = field.split(".");
+  const fields = value as Readonly<Record<string, unknown>>;
+  return { ...fields, [step]: rest.length === 0 ? null : withoutText(fields[step], rest.join(".")) };
+}
+
 async function sealAt(value: unknown, path: readonly string[], key: SealKey | undefined): Promise<unknown> {
   const [step, ...rest] = path;
   if (step === undefined) return await sealValue(value, key);

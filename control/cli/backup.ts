@@ -3,6 +3,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
+import { printableJson } from "../../shared/printable.ts";
 import type { Schemas } from "../client/client.ts";
 import { CliError, sessionOf } from "./session.ts";
 
@@ -14,7 +15,7 @@ export function backupCommands(program: Command): void {
     .action(async (file: string | undefined, _options: object, command: Command) => {
       const session = sessionOf(command);
       const text = await session.ask(session.client.GET("/api/v1/backup/export", { parseAs: "text" }));
-      if (file === undefined) return void process.stdout.write(`${text}\n`);
+      if (file === undefined) return void process.stdout.write(`${printableJson(text)}\n`);
       writeFileSync(file, text, { mode: 0o600 });
       session.say(`written to ${file}; it holds credentials, keep it safe`);
     });

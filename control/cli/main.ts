@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command, CommanderError } from "commander";
+import { terminalText } from "../../shared/printable.ts";
 import { backupCommands } from "./backup.ts";
 import { keyCommands } from "./keys.ts";
 import { modelCommands } from "./models.ts";
@@ -37,7 +38,8 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : USAGE_ERROR;
   } else {
-    process.stderr.write(`${error instanceof CliError ? error.message : `unexpected failure: ${String(error)}`}\n`);
+    const message = error instanceof CliError ? error.message : `unexpected failure: ${String(error)}`;
+    process.stderr.write(`${message.split("\n").map(terminalText).join("\n")}\n`);
     process.exitCode = 1;
   }
 }

@@ -2,11 +2,12 @@
  * `gateway models health` and `gateway models check`
  */
 import type { Command } from "commander";
+import type { Schemas } from "../client/client.ts";
 import { findModel } from "./arguments.ts";
 import { CliError, sessionOf } from "./session.ts";
 
 const SUMMARY = ["model_name", "status", "consecutive_failures", "last_checked_at", "last_message"] as const;
-const CHECK = ["checked_at", "trigger", "status", "http_status", "latency_ms", "message"] as const;
+const CHECK = ["checked_at", "endpoint", "trigger", "status", "http_status", "latency_ms", "message"] as const;
 
 export function modelHealthCommands(models: Command): void {
   models
@@ -21,7 +22,7 @@ export function modelHealthCommands(models: Command): void {
       const { id } = await findModel(session, model);
       const params = { path: { id } };
       const detail = await session.ask(session.client.GET("/api/v1/models/{id}/health", { params }));
-      session.listIn(detail, detail.checks, CHECK);
+      session.listIn(detail, checksOf(detail), CHECK);
     });
   models
     .command("check <model>")
@@ -31,9 +32,17 @@ export function modelHealthCommands(models: Command): void {
       const { id, model_name } = await findModel(session, model);
       const params = { path: { id } };
       const detail = await session.ask(session.client.POST("/api/v1/models/{id}/health/check", { params }));
-      session.listIn(detail, detail.checks.slice(0, 1), CHECK);
       const [check] = detail.checks;
+      const now = checksOf(detail).filter(({ checked_at }) => checked_at === check?.checked_at);
+      session.listIn(detail, now, CHECK);
       if (check?.status === "unhealthy")
         throw new CliError(`model '${model_name}' is not well: ${check.message ?? ""}`);
     });
+}
+
+/** Checks of the model and of its endpoints, newest first, the model's before those of the same moment. */
+function checksOf({ checks, endpoint_checks }: Schemas["ModelHealthDetail"]) {
+  const own = checks.map((check) => ({ ...check, endpoint: null }));
+  const others = endpoint_checks.map((check) => ({ ...check, endpoint: check.endpoint_name ?? check.endpoint_id }));
+  return [...own, ...others].sort((a, b) => b.checked_at.localeCompare(a.checked_at));
 }

@@ -1,7 +1,9 @@
 /**
- * Output: tables and records for people, JSON for scripts.
+ * Output: tables and records for people, JSON for scripts. What names and messages hold is shown and never acted upon by the
+ * terminal.
  */
 import Table from "cli-table3";
+import { printableJson, terminalText } from "../../shared/printable.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -25,17 +27,23 @@ export function printTable(rows: readonly Row[], columns: readonly string[]): vo
 /** One record, a line per field. */
 export function printRecord(record: Row): void {
   const table = new Table(PLAIN);
-  table.push(...Object.entries(record).map(([field, value]) => [field, shown(value)]));
+  table.push(...Object.entries(record).map(([field, value]) => [terminalText(field), shown(value)]));
   write(table);
 }
 
+/** What to know of a write, a line each, beside the output: a script reads the record and nothing else. */
+export function printWarnings(warnings: readonly string[]): void {
+  for (const warning of warnings) process.stderr.write(`warning: ${terminalText(warning)}\n`);
+}
+
+/** Any value as JSON, indented. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
 }
 
 function shown(value: unknown): string {
   if (value === null || value === undefined) return "-";
-  return typeof value === "object" ? JSON.stringify(value) : String(value as string | number | boolean);
+  return terminalText(typeof value === "object" ? JSON.stringify(value) : String(value as string | number | boolean));
 }
 
 function write(table: { toString(): string }): void {

@@ -5,8 +5,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { terminalText } from "../../shared/printable.ts";
 import { type GatewayClient, gatewayClient } from "../client/client.ts";
-import { printJson, printRecord, printTable } from "./output.ts";
+import { printJson, printRecord, printTable, printWarnings } from "./output.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:9180";
 
@@ -71,15 +72,22 @@ export class Session {
     else this.list(rows, columns);
   }
 
-  /** Shows one record. */
+  /** Shows one record, and its warnings to a person. */
   record(value: object): void {
-    if (this.#json) printJson(value);
-    else printRecord(value as Readonly<Record<string, unknown>>);
+    if (this.#json) {
+      printJson(value);
+      return;
+    }
+    const { warnings, ...fields } = value as Readonly<Record<string, unknown>> & {
+      readonly warnings?: readonly string[];
+    };
+    printRecord(fields);
+    printWarnings(warnings ?? []);
   }
 
   /** Says what was done, to a person only. */
   say(line: string): void {
-    if (!this.#json) process.stdout.write(`${line}\n`);
+    if (!this.#json) process.stdout.write(`${terminalText(line)}\n`);
   }
 }
 
@@ -106,6 +114,6 @@ function refusal(response: Response, body: unknown): string {
     error?: { message?: string; details?: readonly { path: string; message: string }[] };
   };
   if (error?.message === undefined) return `the gateway answered ${response.status}`;
-  const details = (error.details ?? []).map(({ path, message }) => `\n  ${path}: ${message}`);
-  return `${error.message}${details.join("")}`;
+  const details = (error.details ?? []).map(({ path, message }) => `\n  ${terminalText(`${path}: ${message}`)}`);
+  return `${terminalText(error.message)}${details.join("")}`;
 }

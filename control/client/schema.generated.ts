@@ -1690,6 +1690,8 @@ export interface components {
             } | null;
             min_interval_secs: number;
             slack_webhook_set: boolean;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         AlertsTest: {
             results: {
@@ -1753,6 +1755,8 @@ export interface components {
             classifier_enabled: boolean;
             classifier_model: string | null;
             classifier_timeout_ms: number;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         Autotune: {
             /** @default 64 */
@@ -1794,10 +1798,14 @@ export interface components {
                      * @enum {string|null}
                      */
                     budget_period?: "lifetime" | "monthly" | "term" | null;
-                    /** @default null */
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
                     budget_started_at?: string | null;
                     /** @default null */
                     budget_tokens?: number | null;
+                    /** Format: date-time */
                     created_at: string;
                     /** @default  */
                     description?: string;
@@ -1811,6 +1819,7 @@ export interface components {
                     tenant_id: string;
                     /** @default false */
                     tracing_enabled?: boolean;
+                    /** Format: date-time */
                     updated_at: string;
                 }[];
                 /** @default [] */
@@ -1822,19 +1831,28 @@ export interface components {
                 }[];
                 /** @default [] */
                 fairshare_groups?: {
+                    /** Format: date-time */
                     created_at: string;
                     name: string;
                     weight: number;
+                }[];
+                macs?: {
+                    entity: string;
+                    field: string;
+                    id: string;
+                    mac: string;
                 }[];
                 /** @default [] */
                 mcp_servers?: {
                     /** @default null */
                     auth_header?: string | null;
+                    /** Format: date-time */
                     created_at: string;
                     /** @default true */
                     enabled?: boolean;
                     id: string;
                     name: string;
+                    /** Format: date-time */
                     updated_at: string;
                     upstream_url: string;
                 }[];
@@ -1843,6 +1861,7 @@ export interface components {
                     api_base: string;
                     /** @default null */
                     api_key?: string | null;
+                    /** Format: date-time */
                     created_at: string;
                     /** @default true */
                     enabled?: boolean;
@@ -1851,6 +1870,7 @@ export interface components {
                     name: string;
                     /** @default 100 */
                     priority?: number;
+                    /** Format: date-time */
                     updated_at: string;
                     /** @default 100 */
                     weight?: number;
@@ -1864,14 +1884,17 @@ export interface components {
                     api_key?: string | null;
                     boons?: ("vision" | "structured_output" | "compression")[];
                     cache_enabled?: boolean;
+                    /** @description 1 to 2592000 while cache_enabled is true */
                     cache_ttl_secs?: number;
                     /** @enum {string} */
                     capacity_mode?: "static" | "tuned";
+                    /** Format: date-time */
                     capacity_tuned_at?: string | null;
                     context_window?: number;
                     cost_per_audio_second?: number;
                     cost_per_character?: number;
                     cost_per_image?: number;
+                    /** Format: date-time */
                     created_at: string;
                     debug_diagnostics?: boolean;
                     description?: string;
@@ -1884,6 +1907,7 @@ export interface components {
                     health_checks_enabled?: boolean;
                     health_failure_threshold?: number;
                     health_maintenance_note?: string | null;
+                    /** Format: date-time */
                     health_maintenance_until?: string | null;
                     id: string;
                     input_cost_per_token?: number;
@@ -1902,14 +1926,21 @@ export interface components {
                     supports_vision?: boolean;
                     tags?: string[];
                     tool_servers?: string[];
+                    /** Format: date-time */
                     updated_at: string;
                     upstream_model: string;
                 }[];
                 /** @default [] */
                 tenants?: {
-                    /** @default null */
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
                     active_from?: string | null;
-                    /** @default null */
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
                     active_until?: string | null;
                     /** @default null */
                     allowed_models?: string[] | null;
@@ -1920,7 +1951,10 @@ export interface components {
                      * @enum {string|null}
                      */
                     budget_period?: "lifetime" | "monthly" | "term" | null;
-                    /** @default null */
+                    /**
+                     * Format: date-time
+                     * @default null
+                     */
                     budget_started_at?: string | null;
                     /** @default null */
                     budget_tokens?: number | null;
@@ -1937,6 +1971,7 @@ export interface components {
                     } | null;
                     /** @default  */
                     contact?: string;
+                    /** Format: date-time */
                     created_at: string;
                     /** @default  */
                     description?: string;
@@ -1979,6 +2014,7 @@ export interface components {
                     tokens_per_minute?: number;
                     /** @default false */
                     tracing_enabled?: boolean;
+                    /** Format: date-time */
                     updated_at: string;
                     /** @default [] */
                     weekly_windows?: {
@@ -1995,6 +2031,7 @@ export interface components {
                 cipher_enabled: boolean;
                 key_check: string | null;
             };
+            /** Format: date-time */
             exported_at: string;
             /** @enum {string} */
             format: "gateway-config-backup";
@@ -2047,6 +2084,8 @@ export interface components {
             vision_max_images?: number;
             /** @default 30000 */
             vision_timeout_ms?: number;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         BudgetUsage: {
             budget_cost_usd: number | null;
@@ -2093,6 +2132,7 @@ export interface components {
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
             budget_started_at?: string | null;
             budget_tokens?: number | null;
             /** @default  */
@@ -2124,6 +2164,7 @@ export interface components {
             api_key?: string | null;
             boons?: ("vision" | "structured_output" | "compression")[];
             cache_enabled?: boolean;
+            /** @description 1 to 2592000 while cache_enabled is true */
             cache_ttl_secs?: number;
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
@@ -2143,6 +2184,7 @@ export interface components {
                 checks_enabled?: boolean;
                 failure_threshold?: number;
                 maintenance_note?: string | null;
+                /** Format: date-time */
                 maintenance_until?: string | null;
             };
             input_cost_per_token?: number;
@@ -2201,11 +2243,11 @@ export interface components {
             cache_hits: number;
             cache_misses: number;
             co2_g: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             /** @description YYYY-MM-DD, empty when not grouped by day */
             day: string;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             energy_cost_usd: number;
             energy_wh: number;
             error_requests: number;
@@ -2220,6 +2262,21 @@ export interface components {
             /** @description 00000000-0000-0000-0000-000000000000 when not grouped by tenant */
             tenant_id: string;
             total_tokens: number;
+        };
+        EndpointHealthCheck: {
+            checked_at: string;
+            endpoint_id: string;
+            /** @description null when the endpoint has been removed */
+            endpoint_name: string | null;
+            http_status: number | null;
+            id: string;
+            latency_ms: number | null;
+            message: string | null;
+            model_id: string;
+            response_excerpt: string | null;
+            status: string;
+            /** @enum {string} */
+            trigger: "manual" | "bulk" | "scheduled";
         };
         Energy: {
             carbon_g_per_kwh: number;
@@ -2329,6 +2386,8 @@ export interface components {
             token_set: boolean;
             url: string;
             user: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         JobschedResolved: {
             api_version: string;
@@ -2357,9 +2416,9 @@ export interface components {
         };
         KeySummary: {
             co2_g: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             energy_cost_usd: number;
             energy_wh: number;
             input_tokens: number;
@@ -2373,7 +2432,7 @@ export interface components {
             total_tokens: number;
         };
         KeyUsage: {
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             input_tokens: number;
             key_id: string;
@@ -2407,6 +2466,8 @@ export interface components {
             name: string;
             updated_at: string;
             upstream_url: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         Model: {
             admission_weight: number;
@@ -2457,10 +2518,15 @@ export interface components {
             tool_servers: string[];
             updated_at: string;
             upstream_model: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         ModelCache: {
             cache_enabled: boolean;
-            /** @default 300 */
+            /**
+             * @description 1 to 2592000 while cache_enabled is true
+             * @default 300
+             */
             cache_ttl_secs?: number;
         };
         ModelCapacity: {
@@ -2472,7 +2538,7 @@ export interface components {
         };
         ModelCost: {
             co2_g: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             energy_cost_usd: number;
             energy_wh: number;
             /** @description At current prices, for information */
@@ -2503,6 +2569,8 @@ export interface components {
             name: string;
             priority: number;
             updated_at: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
             weight: number;
         };
         ModelHealthBulk: {
@@ -2528,10 +2596,14 @@ export interface components {
             checks_enabled?: boolean;
             failure_threshold?: number;
             maintenance_note?: string | null;
+            /** Format: date-time */
             maintenance_until?: string | null;
         };
         ModelHealthDetail: {
+            /** @description Of the model itself, newest first, at most 50 */
             checks: components["schemas"]["ModelHealthCheck"][];
+            /** @description Of its endpoints together, newest first, at most 50 */
+            endpoint_checks: components["schemas"]["EndpointHealthCheck"][];
             summary: components["schemas"]["ModelHealthSummary"];
         };
         ModelHealthSummary: {
@@ -2611,7 +2683,7 @@ export interface components {
         };
         OverviewSummary: {
             active_tenants: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost: number;
             enabled_models: number;
             has_pricing: boolean;
@@ -2627,33 +2699,33 @@ export interface components {
         };
         RestoreReport: {
             api_keys: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             app_settings: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             fairshare_groups: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             mcp_servers: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             model_endpoints: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             models: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             source_exported_at: string;
             source_gateway_version: string;
             tenants: {
-                created: number;
+                inserted: number;
                 updated: number;
             };
             warnings: string[];
@@ -2811,6 +2883,8 @@ export interface components {
             tokens_per_minute: number;
             tracing_enabled: boolean;
             updated_at: string;
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
             weekly_windows: {
                 day: number;
                 end_min: number;
@@ -2825,6 +2899,7 @@ export interface components {
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
             budget_started_at?: string | null;
             budget_tokens?: number | null;
         };
@@ -2868,9 +2943,15 @@ export interface components {
             tokens_per_minute: number;
         };
         TenantSchedule: {
-            /** @default null */
+            /**
+             * Format: date-time
+             * @default null
+             */
             active_from?: string | null;
-            /** @default null */
+            /**
+             * Format: date-time
+             * @default null
+             */
             active_until?: string | null;
             timezone?: string;
             /** @default [] */
@@ -2889,7 +2970,7 @@ export interface components {
         };
         TenantUsageBucket: {
             bucket_ms: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             requests: number;
             tenant_id: string;
@@ -2909,6 +2990,7 @@ export interface components {
             budget_cost_usd?: number | null;
             /** @enum {string|null} */
             budget_period?: "lifetime" | "monthly" | "term" | null;
+            /** Format: date-time */
             budget_started_at?: string | null;
             budget_tokens?: number | null;
             description?: string;
@@ -2926,6 +3008,7 @@ export interface components {
             api_key?: string | null;
             boons?: ("vision" | "structured_output" | "compression")[];
             cache_enabled?: boolean;
+            /** @description 1 to 2592000 while cache_enabled is true */
             cache_ttl_secs?: number;
             /** @enum {string} */
             capacity_mode?: "static" | "tuned";
@@ -2945,6 +3028,7 @@ export interface components {
                 checks_enabled?: boolean;
                 failure_threshold?: number;
                 maintenance_note?: string | null;
+                /** Format: date-time */
                 maintenance_until?: string | null;
             };
             input_cost_per_token?: number;
@@ -2981,7 +3065,7 @@ export interface components {
             timezone?: string;
         };
         UsageBreakdown: {
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             fairshare_group: string;
             gen_tokens_per_sec: number;
@@ -2999,7 +3083,7 @@ export interface components {
         UsageBucket: {
             avg_ttft_ms: number;
             bucket_ms: number;
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             errors: number;
             input_tokens: number;
@@ -3053,7 +3137,7 @@ export interface components {
             days: number;
         };
         UsageTotals: {
-            /** @description USD, rounded to 6 decimals */
+            /** @description USD, rounded to 9 decimals */
             cost_usd: number;
             input_tokens: number;
             key_id?: string;
@@ -4081,7 +4165,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["Autotune"];
             };
@@ -5064,7 +5148,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["TestEnergy"];
             };
@@ -5697,7 +5781,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["CreateApiKey"];
             };

@@ -10,6 +10,7 @@ import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { drizzle as drizzlePglite } from "drizzle-orm/pglite";
 import pg from "pg";
 import { lockDatabase } from "./folder-lock.ts";
+import { makePrivate } from "./private-folder.ts";
 
 const MAX_CONNECTIONS = 10;
 const CONNECT_WITHIN_MS = 5000;
@@ -23,6 +24,8 @@ export interface Connection {
   readonly exec: (tx: Database | Transaction, statements: string) => Promise<void>;
   /** Nobody else can have this database open. */
   readonly exclusive: boolean;
+  /** Rewrites the database's files, so that none holds what was deleted or overwritten. Absent: they are somebody else's. */
+  readonly rewrite?: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -83,15 +86,35 @@ function surviveCuts(pool: PoolLike<unknown>): void {
   pool.on("connect", (client) => void client.on("error", () => undefined));
 }
 
+/**
+ * Tables are written anew, with the statistics that quote them, and a new segment of the log is begun; a log that is not
+ * recycled is deleted.
+ */
+const REWRITE = [
+  "VACUUM (FULL, ANALYZE)",
+  "SET wal_recycle = off",
+  "CHECKPOINT",
+  "SELECT pg_switch_wal()",
+  "CHECKPOINT",
+  "RESET wal_recycle",
+];
+
 async function connectPglite(folder: string): Promise<Connection> {
   const unlock = folder === "" ? () => undefined : lockDatabase(folder);
   try {
+    if (folder !== "") makePrivate(folder);
     const client = await PGlite.create(folder === "" ? "memory://" : folder);
+    // it makes a new database's files for everybody
+    if (folder !== "") makePrivate(folder);
     const close = async (): Promise<void> => {
       await client.close();
       unlock();
     };
-    return { db: asDatabase(drizzlePglite(client)), exclusive: true, exec: execEach, close };
+    const rewrite = async (): Promise<void> => {
+      // each by itself: none of them bears a transaction, and several in one text are one
+      for (const statement of REWRITE) await client.exec(statement);
+    };
+    return { db: asDatabase(drizzlePglite(client)), exclusive: true, exec: execEach, rewrite, close };
   } catch (error) {
     unlock();
     throw error;

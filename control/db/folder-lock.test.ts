@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DatabaseLocked, lockDatabase } from "./folder-lock.ts";
-import { processStart } from "./process-start.ts";
+import { processStart } from "./process-start.mjs";
 
 let folder: string;
 

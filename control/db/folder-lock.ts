@@ -4,7 +4,7 @@
  */
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { processStart } from "./process-start.ts";
+import { processStart } from "./process-start.mjs";
 
 /** The folder of an embedded database is in use by another process. */
 export class DatabaseLocked extends Error {
@@ -16,7 +16,9 @@ export function lockDatabase(folder: string): () => void {
   const file = `${folder.replace(/\/+$/, "")}.lock`;
   const draft = `${file}.${process.pid}`;
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(draft, `${process.pid} ${processStart(process.pid) ?? ""}`, { mode: 0o600 });
+  // a link that somebody has laid there in a shared folder is not followed
+  rmSync(draft, { force: true });
+  writeFileSync(draft, `${process.pid} ${processStart(process.pid) ?? ""}`, { flag: "wx", mode: 0o600 });
   try {
     for (;;) {
       try {

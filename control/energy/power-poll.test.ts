@@ -38,7 +38,7 @@ class Scene {
         this.text = copy?.text ?? null;
       },
     },
-    { take: async (alert) => void this.alerts.push(alert) },
+    { take: async (alerts) => void this.alerts.push(...alerts) },
     "here",
   );
 

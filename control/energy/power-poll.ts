@@ -3,11 +3,10 @@
  * and leaves what it answered in the key-value store for every cell. A failure leaves the reading in use, notes why beside
  * it and is told of; what repeats is suppressed by whoever takes alerts.
  */
-import { randomUUID } from "node:crypto";
 import { issueOf } from "../../shared/alerts.ts";
 import { type EnergyReading, type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { AlertSink } from "../alerts/alert-sink.ts";
+import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
 import { AskError } from "../outbound/ask-json.ts";
 import { readPower } from "../outbound/power-query.ts";
 import type { KeyStore } from "../publish/key-store.ts";
@@ -73,7 +72,7 @@ export class PowerPoll {
         ? `${reason}; there is no reading yet, no energy is recorded`
         : `${reason}; last reading of ${new Date(last.read_at_ms).toISOString()} stays in use`;
     const issue = issueOf("energy_power_poll_failed", "Power query failed", detail);
-    await this.#sink.take({ ...issue, id: randomUUID(), atMs: nowMs, cell: this.#cell });
+    await this.#sink.take([raisedNow(issue, nowMs, this.#cell)]);
   }
 
   async #keep(reading: EnergyReading): Promise<void> {

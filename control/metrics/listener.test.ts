@@ -42,6 +42,7 @@ const metricsOf = async (addresses: readonly CellAddress[], outboxPending = asyn
     cells: new Cells(addresses, "internal"),
     outboxPending,
     runs: new JobRuns({ replica: "a", log: pino({ level: "silent" }) }),
+    refusals: { total: 3 },
   });
 
 it("merges every cell that answers into one family, and passes over one that does not", async () => {

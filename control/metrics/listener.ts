@@ -18,6 +18,8 @@ export interface MetricsDeps {
   /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
   readonly outboxPending: () => Promise<number>;
   readonly runs: Pick<JobRuns, "counter">;
+  /** How many wrong tokens this service was given. */
+  readonly refusals: { readonly total: number };
 }
 
 /** Answers `/metrics` and `/ready`; every other path is 404. */
@@ -47,9 +49,8 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
     );
     pending.set(await deps.outboxPending().catch(() => Number.NaN));
     const own = withoutUnknown(await registry.metrics());
-    return c.body(`${own.trimEnd()}\n${renderCells(answers.filter((answer) => answer !== null))}`, 200, {
-      "content-type": CONTENT_TYPE,
-    });
+    const reported = [authFailures(deps.refusals.total), ...answers.filter((answer) => answer !== null)];
+    return c.body(`${own.trimEnd()}\n${renderCells(reported)}`, 200, { "content-type": CONTENT_TYPE });
   });
   app.get("/ready", async (c) => {
     const ready = await inTime(deps.outboxPending());
@@ -83,17 +84,29 @@ function withoutUnknown(text: string): string {
   return text.replace(/^gateway_outbox_pending Nan$/m, "gateway_outbox_pending NaN").replace(/^.* Nan\n/gm, "");
 }
 
-/** Families of several cells in one text, each family once. */
-export function renderCells(
-  cells: readonly { readonly cell: string; readonly families: readonly MetricFamily[] }[],
-): string {
+/** Families of one reporter. */
+interface Reported {
+  /** Null: the control service, whose samples have no label of a cell. */
+  readonly cell: string | null;
+  readonly families: readonly MetricFamily[];
+}
+
+/** Wrong tokens at this service; those at the cells are samples of the same family. */
+function authFailures(total: number): Reported {
+  const samples = [{ suffix: "" as const, labels: { plane: "admin" }, value: total }];
+  const help = "Wrong admin or internal tokens.";
+  return { cell: null, families: [{ name: "gateway_auth_failures_total", help, type: "counter", samples }] };
+}
+
+/** Families of several reporters in one text, each family once. */
+export function renderCells(cells: readonly Reported[]): string {
   const families = new Map<string, { readonly family: MetricFamily; readonly lines: string[] }>();
   for (const { cell, families: reported } of cells) {
     for (const family of reported) {
       const entry = families.get(family.name) ?? { family, lines: [] };
       families.set(family.name, entry);
       for (const sample of family.samples) {
-        const labels = Object.entries({ ...sample.labels, cell }).map(
+        const labels = Object.entries(cell === null ? sample.labels : { ...sample.labels, cell }).map(
           ([name, value]) => `${name}="${escapeLabel(value)}"`,
         );
         entry.lines.push(`${family.name}${sample.suffix}{${labels.join(",")}} ${sample.value}`);

@@ -84,3 +84,25 @@ it("sends neither password nor message to a server whose certificate nobody vouc
   expect(told).toEqual({ channel: "email", ok: false, detail: "the server's certificate is not trusted" });
   expect([logins, mails]).toEqual([[], []]);
 });
+
+it("is one mail to its recipients, whatever is in its title and its text", async () => {
+  const message = {
+    title: "Modell\r\nBcc: thief@example.org\r\n\r\nfällt aus",
+    issueKey: "model_health_down:a\r\nb",
+    detail: "a\u001b[2J\r\n.\r\nMAIL FROM:<x>",
+  };
+  expect(await sendMail(email(), "right", message)).toEqual(SENT);
+  expect(mails).toHaveLength(1);
+  const [head = "", ...body] = (mails[0]?.[0] ?? "").split("\r\n\r\n");
+  expect(head).not.toMatch(/^Bcc:/im);
+  const encoded = [...head.matchAll(/=\?UTF-8\?Q\?(.*?)\?=/gi)].map(([, word = ""]) => word).join("");
+  const words = Buffer.from(
+    encoded
+      .replaceAll("_", " ")
+      .replace(/=([0-9A-F]{2})/g, (_found, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    "latin1",
+  ).toString("utf8");
+  expect(words || head).toContain("Modell Bcc: thief@example.org fällt aus");
+  const text = body.join("\r\n\r\n");
+  expect(text).toContain("Issue: model_health_down:a b\r\n\r\na [2J . MAIL FROM:<x>");
+});

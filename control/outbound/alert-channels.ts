@@ -2,10 +2,14 @@
  * Sends one message on one channel of the alert settings (decisions §9.4, §35). A failure is tried once more and then said
  * in a few words of our own: neither the webhook's URL nor the mail password can stand in them.
  */
+import { callbackify } from "node:util";
 import { createTransport } from "nodemailer";
+import { oneLine } from "../../shared/printable.ts";
 import type { ChannelResult, EmailValue } from "../../shared/schema/settings/alerts.ts";
-import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import { INFRASTRUCTURE_POLICY, type SsrfPolicy } from "../../shared/ssrf.ts";
+import { chatCode, chatText } from "./alert-text.ts";
 import { AskError, askStatus } from "./ask-json.ts";
+import { BlockedAddress, judgedSocket } from "./judged-connections.ts";
 
 const WEBHOOK_TIMEOUT_MS = 10_000;
 const SMTP_TIMEOUT_MS = 20_000;
@@ -23,7 +27,8 @@ export async function sendToWebhook(
   policy: SsrfPolicy,
   { issueKey, title, detail }: AlertMessage,
 ): Promise<ChannelResult> {
-  const body = JSON.stringify({ text: `*Gateway alert: ${title}*\n*Issue:* \`${issueKey}\`\n${detail}` });
+  const text = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(detail)}`;
+  const body = JSON.stringify({ text });
   const headers = { "content-type": "application/json" };
   return await twice("slack", async () => {
     const status = await askStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy }, { body });
@@ -37,6 +42,10 @@ export async function sendMail(
   password: string | null,
   { issueKey, title, detail }: AlertMessage,
 ): Promise<ChannelResult> {
+  const to = { host: email.smtp_host, port: email.smtp_port };
+  const connect = callbackify(async () => ({
+    connection: await judgedSocket(to, INFRASTRUCTURE_POLICY, SMTP_TIMEOUT_MS),
+  }));
   const transport = createTransport({
     host: email.smtp_host,
     port: email.smtp_port,
@@ -44,6 +53,8 @@ export async function sendMail(
     requireTLS: email.starttls,
     ignoreTLS: !email.starttls,
     ...(email.username === "" ? {} : { auth: { user: email.username, pass: password ?? "" } }),
+    // the library would resolve the name by itself, and connect to whatever it leads to by then
+    getSocket: (_options: unknown, done: Parameters<typeof connect>[0]) => connect(done),
     connectionTimeout: SMTP_TIMEOUT_MS,
     greetingTimeout: SMTP_TIMEOUT_MS,
     socketTimeout: SMTP_TIMEOUT_MS,
@@ -55,8 +66,8 @@ export async function sendMail(
         transport.sendMail({
           from: email.from_address,
           to: email.recipients,
-          subject: `Gateway alert: ${title}`,
-          text: `Issue: ${issueKey}\n\n${detail}`,
+          subject: `Gateway alert: ${oneLine(title)}`,
+          text: `Issue: ${oneLine(issueKey)}\n\n${oneLine(detail)}`,
         }),
       );
     });
@@ -91,6 +102,8 @@ const SMTP_REASONS: Readonly<Record<string, string>> = {
   ECONNECTION: "connect failed",
   ESOCKET: "connect failed",
   EDNS: "the host does not resolve",
+  ENOTFOUND: "the host does not resolve",
+  EAI_AGAIN: "the host does not resolve",
   ETIMEDOUT: "timeout",
   EENVELOPE: "the server refused the sender or a recipient",
 };
@@ -100,6 +113,7 @@ const UNTRUSTED = /CERT|VERIFY_LEAF/;
 
 function reasonOf(error: unknown): string {
   if (error instanceof AskError) return error.message;
+  if (error instanceof BlockedAddress) return "address blocked";
   const { code, originalCode, responseCode } = error as Readonly<Record<string, unknown>>;
   // the mail library's own code is that of any connection that fails
   if (typeof originalCode === "string" && UNTRUSTED.test(originalCode))

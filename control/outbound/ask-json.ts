@@ -27,7 +27,7 @@ export interface Ask {
   readonly url: string;
   readonly timeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Given for an address that an admin has registered; without it the address is the operator's own. */
+  /** How its address is judged; without it the address is of the operator's environment. */
   readonly policy?: SsrfPolicy;
   /** Ends the question early. */
   readonly signal?: AbortSignal;

@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import type { Compressor } from "../../shared/schema/settings/compressor.ts";
+import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
 import { AskError, askJson } from "./ask-json.ts";
 
 const TIMEOUT_MS_MIN = 2000;
@@ -18,7 +19,11 @@ export async function probeCompressor(url: string, timeoutMs: number): Promise<C
   const base = { configured: url !== "", url, reachable: false, model: null, revision: null, error: null };
   if (url === "") return base;
   try {
-    const answer = await askJson({ url: `${url}/health`, timeoutMs: Math.max(timeoutMs, TIMEOUT_MS_MIN) });
+    const answer = await askJson({
+      url: `${url}/health`,
+      timeoutMs: Math.max(timeoutMs, TIMEOUT_MS_MIN),
+      policy: INFRASTRUCTURE_POLICY,
+    });
     const health = healthSchema.safeParse(answer);
     if (!health.success || health.data.status !== "ok") return { ...base, error: "status is not ok" };
     const { model, revision } = health.data;

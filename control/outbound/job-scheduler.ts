@@ -2,6 +2,7 @@
  * The REST interface of the batch job scheduler (decisions §39.2), as far as a test of the connection needs it.
  */
 import type { JobschedTest } from "../../shared/schema/settings/jobsched.ts";
+import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
 import { AskError, askStatus } from "./ask-json.ts";
 
 const PING_TIMEOUT_MS = 5000;
@@ -19,7 +20,12 @@ export async function pingScheduler(access: SchedulerAccess): Promise<JobschedTe
   const latency = (): number => Math.round(performance.now() - begun);
   try {
     const url = `${access.url}/slurm/${access.api_version}/ping`;
-    const status = await askStatus({ url, timeoutMs: PING_TIMEOUT_MS, headers: headersOf(access) });
+    const status = await askStatus({
+      url,
+      timeoutMs: PING_TIMEOUT_MS,
+      headers: headersOf(access),
+      policy: INFRASTRUCTURE_POLICY,
+    });
     const ok = status >= 200 && status < 300;
     return { ok, status_code: status, latency_ms: latency(), error: ok ? null : `http ${status}` };
   } catch (error) {

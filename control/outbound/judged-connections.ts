@@ -3,7 +3,7 @@
  * that a name which has changed since it was checked leads nowhere it must not (decisions §16).
  */
 import { lookup } from "node:dns";
-import type { LookupFunction } from "node:net";
+import net, { type LookupFunction, type Socket } from "node:net";
 import { Agent } from "undici";
 import { isAddressAllowed, type SsrfPolicy } from "../../shared/ssrf.ts";
 
@@ -37,6 +37,31 @@ export function judgedConnections(policy: SsrfPolicy & Partial<OutboundPolicy>):
   });
   agents.set(policy, agent);
   return agent;
+}
+
+/**
+ * A plain connection to a host, literal or named, for a protocol that is not HTTP. Rejects with BlockedAddress, or with the
+ * system's error (`ETIMEDOUT` after `timeoutMs`).
+ */
+export async function judgedSocket(
+  { host, port }: { readonly host: string; readonly port: number },
+  policy: SsrfPolicy,
+  timeoutMs: number,
+): Promise<Socket> {
+  if (net.isIP(host) !== 0 && !isAddressAllowed(host, policy)) throw new BlockedAddress("blocked address");
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const socket = net.connect({ host, port, lookup: judgedLookup(policy), autoSelectFamily: true });
+  const late = setTimeout(() => reject(Object.assign(new Error("timeout"), { code: "ETIMEDOUT" })), timeoutMs);
+  socket.once("connect", () => resolve(socket)).once("error", reject);
+  try {
+    return await promise;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(late);
+    socket.off("error", reject);
+  }
 }
 
 function judgedLookup(policy: SsrfPolicy): LookupFunction {

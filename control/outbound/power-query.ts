@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import type { PowerReading } from "../../shared/schema/settings/energy.ts";
+import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
 import { AskError, askJson } from "./ask-json.ts";
 
 const TIMEOUT_MS = 5000;
@@ -26,7 +27,7 @@ export async function readPower(prometheusUrl: string, powerQuery: string): Prom
 
 async function instant(prometheusUrl: string, query: string): Promise<number> {
   const url = `${prometheusUrl}/api/v1/query?${new URLSearchParams({ query }).toString()}`;
-  const answer = answerSchema.safeParse(await askJson({ url, timeoutMs: TIMEOUT_MS }));
+  const answer = answerSchema.safeParse(await askJson({ url, timeoutMs: TIMEOUT_MS, policy: INFRASTRUCTURE_POLICY }));
   if (!answer.success) throw new AskError("not an answer to an instant query");
   const value = Number(answer.data.data.result[0]?.value[1] ?? Number.NaN);
   if (value >= 0 && Number.isFinite(value)) return value;

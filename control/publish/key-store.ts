@@ -1,9 +1,11 @@
 /**
- * The key-value store as the control service writes it: hot copies, the model index, and the news of changes.
+ * The key-value store as the control service writes it: hot copies, the model index, and the news of changes. It is reached
+ * over the REST protocol of Upstash or, in this service only, over the Redis protocol (decisions §43.5).
  */
 import { Redis } from "@upstash/redis";
 import { GatewayError } from "../../shared/errors.ts";
 import { type CellSeen, cellSeenSchema, storeKeys } from "../../shared/records.ts";
+import { isNativeRedisUrl, NativeRedis } from "./native-redis.ts";
 
 const DEADLINE_MS = 1000;
 
@@ -17,15 +19,23 @@ export interface HotCopy {
 export class KeyStore {
   readonly #redis: Redis;
 
+  /** `url`: `http(s)://` of a REST endpoint, for which `token` is, or `redis(s)://`. */
   constructor(url: string, token: string) {
-    this.#redis = new Redis({
-      url,
-      token,
-      retry: false,
-      signal: () => AbortSignal.timeout(DEADLINE_MS),
-      automaticDeserialization: false,
-      enableTelemetry: false,
-    });
+    this.#redis = isNativeRedisUrl(url)
+      ? new NativeRedis(url, DEADLINE_MS)
+      : new Redis({
+          url,
+          token,
+          retry: false,
+          signal: () => AbortSignal.timeout(DEADLINE_MS),
+          automaticDeserialization: false,
+          enableTelemetry: false,
+        });
+  }
+
+  /** Lets go of the connection, where there is one. */
+  close(): void {
+    if (this.#redis instanceof NativeRedis) this.#redis.close();
   }
 
   /** Writes and removes copies, models with their place in the index. */
@@ -53,23 +63,6 @@ export class KeyStore {
   /** Takes a name for some seconds; false when it is taken. */
   async claim(name: string, secs: number): Promise<boolean> {
     return (await answered(this.#redis.set(name, "1", { nx: true, ex: secs }))) !== null;
-  }
-
-  /** The same for work that can be cut off: true also for an owner who claimed it before and nobody wrote over it since. */
-  async claimAs(owner: string, name: string, secs: number): Promise<boolean> {
-    if ((await answered(this.#redis.set(name, owner, { nx: true, ex: secs }))) !== null) return true;
-    return (await answered(this.#redis.get<string>(name))) === owner;
-  }
-
-  /** Adds one to a count that lives for some seconds after the last. */
-  async count(name: string, secs: number): Promise<void> {
-    await answered(this.#redis.pipeline().incr(name).expire(name, secs).exec());
-  }
-
-  /** The count, which begins anew. */
-  async takeCount(name: string): Promise<number> {
-    const [text] = await answered(this.#redis.multi().get<string>(name).del(name).exec<[string | null, number]>());
-    return Number(text ?? 0);
   }
 
   async get(hotKeys: readonly string[]): Promise<readonly (string | null)[]> {

@@ -15,7 +15,7 @@ afterAll(async () => {
 
 it("tells of changes that nobody confirms for a minute, once a minute, until they are confirmed", async () => {
   const told: RaisedAlert[] = [];
-  const sink = { take: async (alert: RaisedAlert) => void told.push(alert) };
+  const sink = { take: async (alerts: readonly RaisedAlert[]) => void told.push(...alerts) };
   const watch = new OutboxWatch(async () => await control.publisher.unconfirmed(), sink, "here");
   const startMs = Date.now();
   const tellings = async (...afterMs: number[]): Promise<number> => {

@@ -2,9 +2,8 @@
  * Says so when configuration does not reach the key-value store or a cell for more than a minute (decisions §35). Told when
  * it begins and once a minute while it lasts; what repeats is suppressed by whoever takes alerts.
  */
-import { randomUUID } from "node:crypto";
 import { issueOf } from "../../shared/alerts.ts";
-import type { AlertSink } from "../alerts/alert-sink.ts";
+import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
 
 const OVERDUE_MS = 60_000;
 const AGAIN_MS = 60_000;
@@ -38,7 +37,7 @@ export class OutboxWatch {
     if (this.#toldAtMs !== null && nowMs - this.#toldAtMs < AGAIN_MS) return;
     const detail = `${changes} changes wait for the key-value store or a cell`;
     const issue = issueOf("redis_sync_failed", "Configuration sync failed", detail);
-    await this.#sink.take({ ...issue, id: randomUUID(), atMs: nowMs, cell: this.#cell });
+    await this.#sink.take([raisedNow(issue, nowMs, this.#cell)]);
     this.#toldAtMs = nowMs;
   }
 }

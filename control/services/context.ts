@@ -3,6 +3,7 @@
  */
 import type { SealKey } from "../../shared/seal.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import type { BackupKey } from "../backup/macs.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 
 /** Brings committed changes to the hot copies and the cells. */
@@ -18,6 +19,8 @@ export interface VerbContext {
   readonly now: () => Date;
   readonly randomBytes: (count: number) => Uint8Array;
   readonly sealKey: SealKey | undefined;
+  /** What the secrets of a backup are vouched for with; there is one where there is a {@link sealKey}. */
+  readonly backupKey: BackupKey | undefined;
   readonly pepper: string | undefined;
   readonly ssrf: SsrfPolicy;
   /** Every address of a host name; empty when it does not resolve. */

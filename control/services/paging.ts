@@ -7,7 +7,7 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { isStorable } from "../../shared/schema/common.ts";
 import type { Page } from "./context.ts";
-import { fieldError, parse, UUID } from "./parse.ts";
+import { complaintsOf, fieldError, fieldErrors, parse, UUID } from "./parse.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
@@ -20,7 +20,10 @@ const querySchema = z.object({
     .refine((value) => value >= 1, "must be a whole number from 1 to 1000")
     .transform((value) => Math.min(value, MAX_LIMIT))
     .optional(),
-  cursor: z.string().optional(),
+  cursor: z
+    .string()
+    .transform((cursor, context) => readCursor(cursor) ?? refuseCursor(context))
+    .optional(),
 });
 
 export interface PageQuery {
@@ -31,8 +34,22 @@ export interface PageQuery {
 
 /** `limit` and `cursor` of a list's query. Throws 400. */
 export function parsePage(query: unknown): PageQuery {
-  const { limit, cursor } = parse(querySchema, query);
-  return { limit: limit ?? DEFAULT_LIMIT, after: cursor === undefined ? null : readCursor(cursor) };
+  return pageOf(parse(querySchema, query));
+}
+
+/** The same of a list with filters, and the filters. Throws 400 that names every offending parameter of both. */
+export function parseFiltered<Filters extends z.ZodRawShape>(
+  filters: z.ZodObject<Filters>,
+  query: unknown,
+): { readonly page: PageQuery; readonly filter: z.output<z.ZodObject<Filters>> } {
+  // each is read by itself, so that neither depends on the names of the other
+  const both = z.object({ page: querySchema, filter: filters }).safeParse({ page: query, filter: query });
+  if (!both.success) throw fieldErrors(complaintsOf(both.error, [], 1));
+  return { page: pageOf(both.data.page), filter: both.data.filter };
+}
+
+function pageOf({ limit, cursor }: z.output<typeof querySchema>): PageQuery {
+  return { limit: limit ?? DEFAULT_LIMIT, after: cursor ?? null };
 }
 
 interface Created {
@@ -104,15 +121,23 @@ function writeCursor(parts: readonly string[]): string {
   return Buffer.from(JSON.stringify(parts)).toString("base64url");
 }
 
-function readCursor(cursor: string): readonly string[] {
+/** The sort key in a cursor; null for what is no cursor. */
+function readCursor(cursor: string): readonly string[] | null {
   try {
     return z.array(z.string().refine(isStorable)).parse(JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")));
   } catch {
-    throw badCursor();
+    return null;
   }
 }
 
-/** What a cursor of another list, or of none, is refused with. */
+const NO_CURSOR = "is not a cursor of this list";
+
+function refuseCursor(context: z.core.$RefinementCtx<string>): never {
+  context.addIssue({ code: "custom", message: NO_CURSOR });
+  return z.NEVER;
+}
+
+/** What a cursor of another list is refused with. */
 export function badCursor(): Error {
-  return fieldError("cursor", "is not a cursor of this list");
+  return fieldError("cursor", NO_CURSOR);
 }

@@ -121,6 +121,10 @@ describe("an address that is registered", () => {
     ["mixed.example", 200, 400],
     ["nowhere.example", 200, 400],
     ["metadata.example", 400, 400],
+    ["168.63.129.16", 400, 400],
+    ["100.100.100.200", 400, 400],
+    ["[64:ff9b:1::1]", 400, 400],
+    ["[fec0::1]", 400, 400],
     ["mapped.example", 400, 400],
     ["linklocal.example", 400, 400],
     ["127.0.0.1", 200, 400],
@@ -133,4 +137,49 @@ describe("an address that is registered", () => {
     const url = `http://${host}/v1`;
     expect([await statusOf(open, url), await statusOf(closed, url)]).toEqual([whenOpen, whenClosed]);
   });
+});
+
+describe("an address of the operator's own infrastructure", () => {
+  const places = [
+    ["prometheus_url", "PUT", "settings/energy", (host: string) => ({ prometheus_url: `http://${host}:9090` })],
+    ["url", "PUT", "settings/jobsched", (host: string) => ({ url: `http://${host}:6820` })],
+    [
+      "email.smtp_host",
+      "PUT",
+      "settings/alerts",
+      (host: string) => ({
+        email: {
+          smtp_host: host.replace(/^\[|\]$/g, ""),
+          from_address: "gateway@example.org",
+          recipients: ["ops@example.org"],
+        },
+      }),
+    ],
+  ] as const;
+
+  it.each(places)(
+    "may be private, also where those are blocked, and never what is always blocked: %s",
+    async (...place) => {
+      const [field, method, path, body] = place;
+      for (const host of ["lan.example", "nowhere.example", "10.1.2.3", "[::1]", "public.example"])
+        expect([host, (await closed.request(method, `/api/v1/${path}`, body(host))).status]).toEqual([host, 200]);
+      const before = await (await closed.request("GET", `/api/v1/${path}`)).text();
+      for (const host of ["metadata.example", "mapped.example", "169.254.169.254", "[fe80::1]", "100.100.100.200"]) {
+        const response = await closed.request(method, `/api/v1/${path}`, body(host));
+        expect([host, response.status, await response.json()]).toEqual([
+          host,
+          400,
+          {
+            error: {
+              message: `${field} resolves to a blocked address`,
+              type: "invalid_request_error",
+              code: "address_blocked",
+              param: field,
+            },
+          },
+        ]);
+      }
+      expect(await (await closed.request("GET", `/api/v1/${path}`)).text()).toBe(before);
+    },
+  );
 });

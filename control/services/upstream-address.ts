@@ -1,9 +1,11 @@
 /**
  * Checks an upstream address that an admin registers: scheme, user info, and every address its host resolves to
- * (decisions §16). A host that does not resolve is accepted unless private networks are blocked.
+ * (decisions §16). A host that does not resolve is accepted unless private networks are blocked. The operator's own
+ * infrastructure may be anywhere but at what is always blocked (decisions §43.5).
  */
+import { isIP } from "node:net";
 import { GatewayError } from "../../shared/errors.ts";
-import { isAddressAllowed, parseUpstreamUrl } from "../../shared/ssrf.ts";
+import { INFRASTRUCTURE_POLICY, isAddressAllowed, parseUpstreamUrl } from "../../shared/ssrf.ts";
 import type { VerbContext } from "./context.ts";
 import { fieldError } from "./parse.ts";
 
@@ -26,4 +28,26 @@ export async function checkUpstreamAddress(
   const refused =
     addresses.length === 0 ? ctx.ssrf.blockPrivate : addresses.some((address) => !isAddressAllowed(address, ctx.ssrf));
   if (refused) throw new GatewayError("address_blocked", { value: entry, param: field });
+}
+
+/** The same for the URL of a part of the operator's own infrastructure. */
+export async function checkInfrastructureUrl(
+  ctx: VerbContext,
+  field: string,
+  text: string,
+  entry = field,
+): Promise<void> {
+  await checkUpstreamAddress({ ...ctx, ssrf: INFRASTRUCTURE_POLICY }, field, text, entry);
+}
+
+/** The same for its host, by name or address, where there is no URL. */
+export async function checkInfrastructureHost(
+  ctx: VerbContext,
+  field: string,
+  host: string,
+  entry = field,
+): Promise<void> {
+  const addresses = isIP(host) === 0 ? await ctx.resolve(host) : [host];
+  if (addresses.some((address) => !isAddressAllowed(address, INFRASTRUCTURE_POLICY)))
+    throw new GatewayError("address_blocked", { value: entry, param: field });
 }

@@ -1,8 +1,9 @@
 /**
  * The Worker's log: one JSON line per event on the platform's console, in the form of the control service's own (level,
  * time, event). Callers pass plain facts; bodies, credentials and upstream errors never get here, and what the list of
- * secrets names is taken out of every line (shared/redaction.ts).
+ * secrets names is taken out of every line (shared/redaction.ts), and no raw control character stays in one.
  */
+import { printableJson } from "../../shared/printable.ts";
 import { censored, loggable } from "../../shared/redaction.ts";
 import type { Log, LogFields } from "../ports.ts";
 
@@ -22,5 +23,5 @@ export function consoleWrite(text: string): void {
 
 /** A line without its end. `time`: ISO 8601. */
 export function logLine(event: string, fields: LogFields, level: number, time: string): string {
-  return censored(JSON.stringify({ level, time, event, ...loggable(fields) }));
+  return printableJson(censored(JSON.stringify({ level, time, event, ...loggable(fields) })));
 }

@@ -14,7 +14,8 @@ const JOIN_MS = 6000;
 export interface ControlIdentitiesOptions {
   /** Where the control service answers. */
   readonly baseUrl: string;
-  readonly internalToken: string | undefined;
+  /** Undefined: the planes have no token. */
+  readonly internalToken: () => Promise<string | undefined>;
   /** Lets a call outlive the request that began it. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
@@ -50,7 +51,7 @@ export class ControlIdentities implements IdentityProvisioner {
     try {
       const response = await fetch(new URL(IDENTITIES_PATH, baseUrl), {
         method: "POST",
-        headers: { authorization: `Bearer ${internalToken ?? ""}`, "content-type": "application/json" },
+        headers: { authorization: `Bearer ${(await internalToken()) ?? ""}`, "content-type": "application/json" },
         body: JSON.stringify(body),
         redirect: "manual",
         signal: AbortSignal.timeout(TIMEOUT_MS),

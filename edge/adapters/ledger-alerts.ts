@@ -1,20 +1,27 @@
 /**
  * Alerts by way of the cell's first Ledger, which keeps them until the control service has them (decisions §0.4, §35).
- * Raising never delays or fails what it is raised about, and the same issue leaves one isolate or object at most once
- * per {@link QUIET_MS}: a store that fails a thousand requests a second is one alert.
+ * Raising never delays or fails what it is raised about. Repeats are counted here and travel as a number (decisions §43.4);
+ * what could not be handed over is handed over again under the same id, so that a count is neither lost nor taken twice.
  */
 import type { AlertEvent, Issue } from "../../shared/alerts.ts";
 import type { LedgerApi } from "../domain/ask.ts";
-import type { Alerts, Clock, Log } from "../ports.ts";
+import { AlertRepeats, type CountedIssue, QUIET_MS } from "../domain/custody/alert-repeats.ts";
+import type { Alerts, Clock, Log, Sleep } from "../ports.ts";
 
-export const QUIET_MS = 10_000;
-/** Issues that are remembered; the least recently raised is forgotten first. */
-const ISSUES_MAX = 1000;
+/** Alerts that wait for a Ledger out of reach; the oldest is given up first. */
+const UNSENT_MAX = 1000;
+/**
+ * The platform lets a request's work go on for 30 s after its answer. A watch that is older than this may not live to the
+ * end of a quiet time that begins now, so that the request that raises now starts another.
+ */
+const WATCH_MS = 15_000;
 
+/** What {@link LedgerAlerts} needs. */
 export interface LedgerAlertsOptions {
   /** A fresh stub of the Ledger that keeps the cell's alerts ({@link alertLedgerOf}). */
   readonly ledger: () => Pick<LedgerApi, "alert">;
   readonly clock: Clock;
+  readonly sleep: Sleep;
   readonly uuid: () => string;
   /** Lets a hand-over outlive the request that raised it. */
   readonly keepAlive: (work: Promise<unknown>) => void;
@@ -28,22 +35,23 @@ export function alertLedgerOf(cell: string): string {
 
 export class LedgerAlerts implements Alerts {
   readonly #options: LedgerAlertsOptions;
-  /** Issue key -> when it was raised last, epoch ms; oldest first. */
-  readonly #raised = new Map<string, number>();
+  readonly #repeats = new AlertRepeats();
+  /** By id; what the Ledger may not have yet, oldest first. */
+  readonly #unsent = new Map<string, AlertEvent>();
+  /** The watch that hands over what waits: its number, and when it began, epoch ms; null when none is needed. */
+  #watch: { readonly number: number; readonly sinceMs: number } | null = null;
+  #watches = 0;
 
   constructor(options: LedgerAlertsOptions) {
     this.#options = options;
   }
 
+  /** Tells of an issue: at once, or counted with its next message when it was told of lately. */
   raise(issue: Issue): void {
-    const { clock, uuid, keepAlive, log } = this.#options;
-    const atMs = clock();
-    const lastMs = this.#raised.get(issue.issueKey);
-    if (lastMs !== undefined && atMs - lastMs < QUIET_MS) return;
-    this.#remember(issue.issueKey, atMs);
-    const { issueKey, title, detail } = issue;
-    const handedOver = this.deliver([{ id: uuid(), issueKey, title, detail, atMs }]);
-    keepAlive(handedOver.catch(() => log.event("alert_lost", { key: issueKey })));
+    const { clock, keepAlive } = this.#options;
+    const leaving = this.#repeats.raise(issue, clock());
+    if (leaving.length > 0) keepAlive(this.#send(leaving));
+    this.#keepWatch();
   }
 
   /**
@@ -59,11 +67,61 @@ export class LedgerAlerts implements Alerts {
     }
   }
 
-  #remember(issueKey: string, atMs: number): void {
-    this.#raised.delete(issueKey);
-    this.#raised.set(issueKey, atMs);
-    if (this.#raised.size <= ISSUES_MAX) return;
-    const [oldest] = this.#raised.keys();
-    if (oldest !== undefined) this.#raised.delete(oldest);
+  /** Never rejects: what does not arrive waits for the watch. */
+  async #send(leaving: readonly CountedIssue[]): Promise<void> {
+    const { clock, uuid, log } = this.#options;
+    const fresh = leaving.map(({ issue, count }): AlertEvent => {
+      const { issueKey, title, detail } = issue;
+      return { id: uuid(), issueKey, title, detail, atMs: clock(), count };
+    });
+    const events = [...this.#unsent.values(), ...fresh];
+    try {
+      await this.deliver(events);
+      for (const { id } of events) this.#unsent.delete(id);
+    } catch {
+      for (const event of events) this.#unsent.set(event.id, event);
+      this.#boundUnsent();
+      log.event("alerts_wait", { alerts: this.#unsent.size });
+      this.#keepWatch();
+    }
+  }
+
+  #boundUnsent(): void {
+    for (const [id, { issueKey, count }] of this.#unsent) {
+      if (this.#unsent.size <= UNSENT_MAX) return;
+      this.#unsent.delete(id);
+      this.#options.log.event("alert_lost", { key: issueKey, count });
+    }
+  }
+
+  /** Sees to it that somebody lives to hand over what waits. */
+  #keepWatch(): void {
+    const nowMs = this.#options.clock();
+    const sinceMs = this.#watch?.sinceMs;
+    if (sinceMs !== undefined && nowMs >= sinceMs && nowMs - sinceMs < WATCH_MS) return;
+    if (this.#dueInMs(nowMs) === null) return;
+    this.#watches += 1;
+    this.#watch = { number: this.#watches, sinceMs: nowMs };
+    this.#options.keepAlive(this.#watchOver(this.#watches));
+  }
+
+  /** Hands over what falls due until nothing waits, or a younger watch has taken over. */
+  async #watchOver(number: number): Promise<void> {
+    const { clock, sleep } = this.#options;
+    const never = new AbortController().signal;
+    while (this.#watch?.number === number) {
+      const inMs = this.#dueInMs(clock());
+      if (inMs === null) break;
+      await sleep(inMs, never);
+      if (this.#watch?.number !== number) return;
+      const due = this.#repeats.due(clock());
+      if (due.length > 0 || this.#unsent.size > 0) await this.#send(due);
+    }
+    if (this.#watch?.number === number) this.#watch = null;
+  }
+
+  #dueInMs(nowMs: number): number | null {
+    const repeatsInMs = this.#repeats.dueInMs(nowMs);
+    return this.#unsent.size > 0 ? Math.min(repeatsInMs ?? QUIET_MS, QUIET_MS) : repeatsInMs;
   }
 }

@@ -87,7 +87,7 @@ function ownAttributes(span: SpanRecord, { row }: FinishedCall): Attributes {
   const attributes: Attributes = {};
   for (const [name, value] of Object.entries(span.attributes)) {
     if (value === null || name === "session_id") continue;
-    attributes[name === "path" ? ATTR_URL_PATH : `gateway.${name}`] = value;
+    attributes[name === "path" ? ATTR_URL_PATH : `gateway.${name}`] = typeof value === "object" ? [...value] : value;
   }
   if (row.session_id !== "") {
     attributes[ATTR_SESSION_ID] = row.session_id;

@@ -24,7 +24,7 @@ export interface Ask extends Arrival {
    * status, tokens and times when a permit dies unsettled.
    */
   readonly row: UsageRow;
-  /** The budgets that bind the request, and what it reserves of them (decisions §19). */
+  /** The budgets that bind the request, and what it reserves of them (decisions §19); clamped, as every amount (§43.1). */
   readonly limits: BudgetLimits;
   readonly need: Amounts;
   /** What the row is billed at when the permit dies after the upstream was called (decisions §19.2). */

@@ -1,11 +1,13 @@
 /**
  * What a finished request is billed: tokens and cost of its row, and what the scheduler is corrected to (decisions §23.1,
- * §23.3, §23.4). Only a 2xx of the upstream, or a client that left while one was under way, costs anything.
+ * §23.3, §23.4, §43.2). Only a 2xx of the upstream, or a client that left while one was under way, costs anything. Tokens are
+ * safe integers, and so is their sum, whatever an upstream reports.
  */
+import { AMOUNT_MAX, saturated } from "../../shared/amount.ts";
 import { costUsd, type Measure } from "../../shared/cost.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import type { TokenEstimate } from "./token-estimate.ts";
-import type { ReportedUsage } from "./usage-scan.ts";
+import type { SeenUsage } from "./usage-scan.ts";
 
 export interface Billed {
   readonly inputTokens: number;
@@ -15,16 +17,49 @@ export interface Billed {
 
 export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
-/** Reported tokens when there are any, else the estimate's two parts, at the model's prices of now. */
+/** What came of an answer. */
+export interface Answered {
+  readonly usage: SeenUsage;
+  /** It ended as its upstream ended it. */
+  readonly complete: boolean;
+}
+
+/**
+ * Tokens and cost at the model's prices of now; `answered` is null when the upstream never answered. Reported tokens when the
+ * report is that of the whole answer; else the estimate's, and never less than what was reported or seen. A complete answer
+ * without a byte owes its input alone.
+ */
 export function bill(
   model: Pick<ModelRecord, "prices">,
   estimate: TokenEstimate,
   measure: Measure,
-  reported: ReportedUsage | null,
+  answered: Answered | null,
 ): Billed {
-  const inputTokens = reported === null ? estimate.inputTokens : (reported.inputTokens ?? estimate.inputTokens);
-  const outputTokens = reported === null ? estimate.outputTokens : (reported.outputTokens ?? 0);
-  return { inputTokens, outputTokens, costUsd: costUsd(model.prices, measure, { inputTokens, outputTokens }) };
+  const inputTokens = answered?.usage.reported?.inputTokens ?? estimate.inputTokens;
+  const outputTokens = Math.min(outputOf(estimate, answered), AMOUNT_MAX - inputTokens);
+  const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
+  return { inputTokens, outputTokens, costUsd: costUsd(model.prices, made, { inputTokens, outputTokens }) };
+}
+
+function outputOf(estimate: TokenEstimate, answered: Answered | null): number {
+  if (answered === null) return estimate.outputTokens;
+  if (isEmpty(answered)) return 0;
+  const { complete, usage } = answered;
+  const { reported, upToDate, seenTokens } = usage;
+  const reportedTokens = reported?.outputTokens ?? 0;
+  if (upToDate) return reportedTokens;
+  // An upstream that reports its input alone, to the end, has made nothing that is counted in tokens.
+  if (complete && reported !== null && reported.outputTokens === null) return seenTokens;
+  return Math.max(estimate.outputTokens, reportedTokens, seenTokens);
+}
+
+function isEmpty(answered: Answered | null): boolean {
+  return answered?.complete === true && answered.usage.empty;
+}
+
+/** The tokens of both parts, at most the largest amount (decisions §43.1): an upstream may report any number. */
+export function totalTokens({ inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">): number {
+  return saturated(inputTokens + outputTokens);
 }
 
 /** What the client gets for an upstream status: 2xx and 4xx as they are, the rest 502 (decisions §22.6). */

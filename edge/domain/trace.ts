@@ -12,7 +12,8 @@ export type SpanName =
   | "upstream_diagnostics"
   | "mcp_request";
 
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>;
+/** Plain facts by name; a list is one of names or addresses. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** A finished span. Times in Unix epoch ms; `parent_span` is "" for the root. */
 export interface SpanRecord {

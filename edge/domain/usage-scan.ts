@@ -1,57 +1,53 @@
 /**
- * Reads the tokens that an upstream reports from the last 16 KiB of its body, whatever the body is (decisions §23.1). The
- * last report wins. When the tail reports output alone, the input is looked for in the first 16 KiB: some streams report it
- * in their first event. Bytes arrive split anywhere; nothing is held but head and tail.
+ * What an answer owes, by what passed of it (decisions §23.1, §43.2): the tokens that it reports, and the content that was
+ * seen for when it ends without a report. Event streams are read event by event, everything else is one document with its
+ * report in its last 16 KiB. Content is looked for only where it may be billed.
  */
+import { AnswerScan, type AnswerTally, NOTHING_SEEN } from "./answer-scan.ts";
+import { StreamScan } from "./stream-scan.ts";
+import { type ReportedUsage, UsageTail } from "./usage-tail.ts";
 
-import { concat } from "./json-bytes.ts";
-
-export const TAIL_BYTES = 16 * 1024;
-/** Where the report is looked for first. */
-const END_BYTES = 1024;
-const KEPT_MIN_BYTES = 1024;
-/** Room behind the tail, so that it is not moved for every chunk. */
-const KEPT_MAX_BYTES = 2 * TAIL_BYTES;
-
-const decoder = new TextDecoder();
-const INPUT = /"(?:prompt_tokens|input_tokens)"\s*:\s*(\d+)/g;
-const OUTPUT = /"(?:completion_tokens|output_tokens)"\s*:\s*(\d+)/g;
-
-export interface ReportedUsage {
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
+/** Of an answer, complete or not. */
+export interface SeenUsage {
+  /** Null: nothing was reported. */
+  readonly reported: ReportedUsage | null;
+  /** The reported output is that of all the content seen. */
+  readonly upToDate: boolean;
+  /** What the content seen comes to in tokens at least: its events, or a quarter of its characters if that is more. */
+  readonly seenTokens: number;
+  /** Not a byte has come. */
+  readonly empty: boolean;
 }
 
-const NOTHING = new Uint8Array(0);
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const SPACE = 0x20;
+const BYTE_ORDER_MARK: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf]);
 
 export class UsageScan {
-  /** The one chunk so far, as it came: most bodies are one, and need no copy. */
-  #only: Uint8Array | null = null;
-  /** The last bytes, from its start to `#end`: at least the tail. Moved together when there is no room behind them. */
-  #kept = NOTHING;
-  #end = 0;
-  /** The first bytes, once they are no longer among the kept ones. */
-  #head: Uint8Array | null = null;
+  readonly #content: boolean;
   #bytes = 0;
+  /** The only chunk so far, which nobody has looked into. */
+  #only: Uint8Array | null = null;
+  #tail: UsageTail | null = null;
+  #document: AnswerScan | null = null;
+  #stream: StreamScan | null = null;
 
-  /** The chunk is read again later: it must stay as it is. */
-  push(chunk: Uint8Array): void {
-    const first = this.#bytes === 0;
-    this.#bytes += chunk.byteLength;
-    if (first) {
-      this.#only = chunk;
-      return;
-    }
-    if (this.#only !== null) this.#keep(this.#only);
-    this.#only = null;
-    this.#keep(chunk);
+  /** `content`: the route is billed by the tokens of the answer's content. */
+  constructor({ content }: { readonly content: boolean }) {
+    this.#content = content;
   }
 
-  #keep(chunk: Uint8Array): void {
-    if (chunk.byteLength > Math.min(this.#kept.byteLength - this.#end, TAIL_BYTES)) this.#makeRoom(chunk);
-    const tail = chunk.subarray(Math.max(0, chunk.byteLength - TAIL_BYTES));
-    this.#kept.set(tail, this.#end);
-    this.#end += tail.byteLength;
+  /**
+   * A body that begins with a brace or a bracket is a document; lines of an event stream begin with neither. The chunk is read
+   * again later: it must stay as it is.
+   */
+  push(chunk: Uint8Array): void {
+    if (chunk.byteLength === 0) return;
+    this.#bytes += chunk.byteLength;
+    if (this.#tail !== null) this.#pushDocument(this.#tail, chunk);
+    else if (this.#stream !== null) this.#stream.push(chunk);
+    else this.#begin(chunk);
   }
 
   /** Bytes seen in all. */
@@ -59,52 +55,63 @@ export class UsageScan {
     return this.#bytes;
   }
 
-  /** What the body reports, or null when it reports nothing. */
-  usage(): ReportedUsage | null {
-    const kept = this.#only ?? this.#kept.subarray(0, this.#end);
-    const tail = kept.subarray(Math.max(0, kept.byteLength - TAIL_BYTES));
-    // The last report is what counts, so that the rest of the tail is only read without one at its end.
-    let { inputTokens, outputTokens } = lastReport(tail.subarray(Math.max(0, tail.byteLength - END_BYTES)));
-    if (inputTokens === null || outputTokens === null) ({ inputTokens, outputTokens } = lastReport(tail));
-    if (inputTokens === null && outputTokens === null) return null;
-    const head = this.#head ?? kept.subarray(0, TAIL_BYTES);
-    return { inputTokens: inputTokens ?? lastNumber(decoder.decode(head), INPUT), outputTokens };
-  }
-
-  /** Room for the end of the chunk: what the tail does not need goes, then the room grows. */
-  #makeRoom(chunk: Uint8Array): void {
-    const coming = Math.min(chunk.byteLength, TAIL_BYTES);
-    if (coming < chunk.byteLength || this.#end + coming > KEPT_MAX_BYTES) {
-      this.#head ??= headOf(this.#kept.subarray(0, this.#end), chunk);
-      const still = Math.min(this.#end, TAIL_BYTES - coming);
-      this.#kept.copyWithin(0, this.#end - still, this.#end);
-      this.#end = still;
+  /** What was reported and seen up to now. */
+  usage(): SeenUsage {
+    const empty = this.#bytes === 0;
+    if (this.#stream !== null) {
+      const tally = this.#stream.tally();
+      return { reported: reportOf(tally), upToDate: tally.upToDate, seenTokens: seenTokens(tally), empty };
     }
-    const needed = this.#end + coming;
-    if (needed <= this.#kept.byteLength) return;
-    const roomier = new Uint8Array(Math.min(Math.max(2 * needed, KEPT_MIN_BYTES), KEPT_MAX_BYTES));
-    roomier.set(this.#kept.subarray(0, this.#end));
-    this.#kept = roomier;
+    const reported = this.#tail?.usage() ?? null;
+    const upToDate = reported !== null && reported.outputTokens !== null;
+    // Nearly every answer is one chunk that reports: then nobody has to look for its content.
+    const tally = upToDate ? NOTHING_SEEN : this.#documentTally();
+    return { reported, upToDate, seenTokens: seenTokens(tally), empty };
+  }
+
+  #begin(chunk: Uint8Array): void {
+    const first = chunk.find((byte) => byte > SPACE && !BYTE_ORDER_MARK.has(byte));
+    // Blanks before a document keep a connection alive, and tell nothing.
+    if (first === undefined) return;
+    if (!this.#content || first === OPEN_BRACE || first === OPEN_BRACKET) {
+      this.#tail = new UsageTail();
+      this.#tail.push(chunk);
+      this.#only = chunk;
+    } else {
+      this.#stream = new StreamScan();
+      this.#stream.push(chunk);
+    }
+  }
+
+  #pushDocument(tail: UsageTail, chunk: Uint8Array): void {
+    tail.push(chunk);
+    if (!this.#content) return;
+    if (this.#only !== null) this.#scan(this.#only);
+    this.#only = null;
+    this.#scan(chunk);
+  }
+
+  #documentTally(): AnswerTally {
+    if (!this.#content) return NOTHING_SEEN;
+    if (this.#only !== null) this.#scan(this.#only);
+    this.#only = null;
+    return this.#document?.tally() ?? NOTHING_SEEN;
+  }
+
+  /** A body may be several documents, one after another. */
+  #scan(chunk: Uint8Array): void {
+    this.#document ??= new AnswerScan();
+    for (let at = 0; at < chunk.byteLength; ) {
+      at = this.#document.push(chunk, at, chunk.byteLength);
+      if (at < chunk.byteLength) this.#document.end();
+    }
   }
 }
 
-/** The first 16 KiB of what has come. */
-function headOf(first: Uint8Array, next: Uint8Array): Uint8Array {
-  return concat([first.subarray(0, TAIL_BYTES), next.subarray(0, Math.max(0, TAIL_BYTES - first.byteLength))]);
+function reportOf({ inputTokens, outputTokens }: AnswerTally): ReportedUsage | null {
+  return inputTokens === null && outputTokens === null ? null : { inputTokens, outputTokens };
 }
 
-function lastReport(bytes: Uint8Array): ReportedUsage {
-  const text = decoder.decode(bytes);
-  return { inputTokens: lastNumber(text, INPUT), outputTokens: lastNumber(text, OUTPUT) };
-}
-
-function lastNumber(text: string, pattern: RegExp): number | null {
-  let found: number | null = null;
-  // Not by an iterator: each would begin with a copy of the pattern.
-  pattern.lastIndex = 0;
-  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-    const value = Number(match[1]);
-    if (Number.isSafeInteger(value)) found = value;
-  }
-  return found;
+function seenTokens({ events, characters }: AnswerTally): number {
+  return Math.max(events, Math.floor(characters / 4));
 }

@@ -43,8 +43,8 @@ export interface BudgetGate {
   reserve(ask: Ask): void;
   /** The request left before a verdict. */
   withdraw(ask: Ask): void;
-  /** The request ended after it was let through. */
-  settle(ask: Ask, used: Actual): void;
+  /** The request ended after it was let through. `goesOn`: its permit was lost, and it may be adopted by a later Cell. */
+  settle(ask: Ask, used: Actual, goesOn?: boolean): void;
   /** The request was let through by an earlier life of this Cell. */
   adopt(ask: Ask): void;
   /** The request was settled when its permit was lost, and goes on: what it uses is charged at its end. */
@@ -197,7 +197,7 @@ export class AdmissionDesk {
     const granted = seat.decision?.verdict === "granted";
     const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
-    if (!this.#leave(seat, usedBy(settlement))) return;
+    if (!this.#leave(seat, usedBy(settlement), true)) return;
     if (granted) this.#remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
     const row = settledRow(settlement, seat.slot, this.#options.cell, Math.max(0, Math.round(nowMs - seat.arrivedMs)));
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
@@ -253,14 +253,14 @@ export class AdmissionDesk {
   }
 
   /** True for the one caller that ends the seat. */
-  #leave(seat: Seat, used: Actual): boolean {
+  #leave(seat: Seat, used: Actual, goesOn = false): boolean {
     const { requestId } = seat.ask;
     if (!this.#isSeated(seat)) return false;
     this.#seats.delete(requestId);
     for (const waiter of seat.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
     const { budget } = this.#options;
     if (seat.decision === null) budget.withdraw(seat.ask);
-    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, beyond(used, seat.charged));
+    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, beyond(used, seat.charged), goesOn);
     const { lentId } = seat;
     if (lentId !== null) this.apply({ type: "vacate", requestId, actualTokens: used.tokens, lentId });
     else if (seat.slot === null) this.apply({ type: "leave", requestId });

@@ -1,6 +1,6 @@
 /**
  * A Cell's alerts on their way to its Ledger. Those of budgets have an id of their own and are due once per period: they
- * are kept until the Ledger has them. Those of failures are raised anew while the failure lasts, so one may be lost.
+ * are kept until the Ledger has them. Those of failures are counted, and leave together when they repeat.
  */
 import type { AlertEvent, Issue } from "../../shared/alerts.ts";
 import type { LedgerAlerts } from "../adapters/ledger-alerts.ts";
@@ -28,7 +28,7 @@ export class AlertCourier {
     this.#now = now;
   }
 
-  /** A failure; told at most once per while. */
+  /** A failure; what repeats is counted (ledger-alerts.ts). */
   raise(issue: Issue): void {
     this.#alerts.raise(issue);
   }
@@ -36,7 +36,7 @@ export class AlertCourier {
   /** An alert that has to arrive, once. Resolves when the Ledger has it; never, when it was dropped. */
   async tell(alert: BudgetAlert): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.push({ event: { ...alert, atMs: this.#now() }, arrived: resolve });
+    this.#waiting.push({ event: { ...alert, atMs: this.#now(), count: 1 }, arrived: resolve });
     if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
     if (!this.#sending) void this.#send();
     await promise;

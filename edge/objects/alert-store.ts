@@ -1,8 +1,8 @@
 /**
- * The disk of a Ledger's alerts: one row per alert that waits or was told lately, and two counters. The order is the
- * sequence number; what is told is known by the number up to which it was.
+ * The disk of a Ledger's alerts: one row per alert that waits or whose id is remembered, and two counters. The order is the
+ * sequence number; what is told is known by the number up to which it was, what became part of another by its empty event.
  */
-import type { AlertEvent } from "../../shared/alerts.ts";
+import { alertEventSchema } from "../../shared/alerts.ts";
 import type { AlertEffect, AlertIndex } from "../domain/custody/alert-log.ts";
 
 const SCHEMA = `
@@ -27,12 +27,16 @@ export class AlertStore {
     const rows = sql
       .exec<{ sequence: number; id: string; event: string }>("SELECT * FROM alerts ORDER BY sequence")
       .toArray();
+    const waits = (row: { sequence: number; event: string }) => row.sequence > state.told_through && row.event !== "";
+    const last = Math.max(rows.at(-1)?.sequence ?? 0, state.told_through);
     return {
       waiting: rows
-        .filter((row) => row.sequence > state.told_through)
-        .map((row) => ({ sequence: row.sequence, event: JSON.parse(row.event) as AlertEvent })),
-      told: rows.filter((row) => row.sequence <= state.told_through).map((row) => row.id),
-      nextSequence: Math.max(rows.at(-1)?.sequence ?? 0, state.told_through) + 1,
+        .filter(waits)
+        .map((row) => ({ sequence: row.sequence, event: alertEventSchema.parse(JSON.parse(row.event)) })),
+      told: rows.filter((row) => !waits(row)).map((row) => row.id),
+      nextSequence: last + 1,
+      // what was answered before the restart is not known any more
+      offeredThrough: last,
       dropped: state.dropped,
     };
   }
@@ -51,6 +55,12 @@ export class AlertStore {
       case "add": {
         const { sequence, event } = effect;
         sql.exec("INSERT INTO alerts VALUES (?, ?, ?)", sequence, event.id, JSON.stringify(event));
+        return;
+      }
+      case "merge": {
+        const { into, event, sequence, id } = effect;
+        sql.exec("UPDATE alerts SET event = ? WHERE sequence = ?", JSON.stringify(event), into);
+        sql.exec("INSERT INTO alerts VALUES (?, ?, '')", sequence, id);
         return;
       }
       case "drop":

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
+import { FIRST_LIFE } from "../domain/budget/epochs.ts";
 import { type Caps, limitsWith, monthOf } from "../domain/budget/testing/world.ts";
 import type { BudgetVerdict } from "./admission-desk.ts";
 import { BudgetDesk } from "./budget-desk.ts";
@@ -35,6 +36,7 @@ function world(failOpen: boolean, deliversAlerts = true) {
     cell: "c",
     failOpen,
     now: Date.now,
+    nextLife: () => FIRST_LIFE,
     monthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
     judged: (requestId, verdict) => verdicts.set(requestId, verdict),

@@ -2,13 +2,14 @@
  * The Cell's budgets: one Wallet per tenant that is or was just active, and the calls that its wallets ask for
  * (design §7). What may be spent is decided by wallets and by the TenantBudget object; this file carries messages, keeps
  * their deadlines and timers, and says what happens when the object is beyond reach (decisions §19.5).
- * Invariant: after every call into a wallet its effects are run and its timer is set anew.
+ * Invariant: after every call into a wallet its effects are run, its faults told and its timer set anew.
  */
 import { type Issue, issues } from "../../shared/alerts.ts";
 import type { Ask, BudgetRefusal } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 import type { Actual, Amounts } from "../domain/budget/amounts.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
+import { isLevel } from "../domain/budget/checks.ts";
 import { Epochs } from "../domain/budget/epochs.ts";
 import { type BudgetLimits, isCapped } from "../domain/budget/limits.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
@@ -16,6 +17,7 @@ import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import type { LentAmounts, Verdict, WalletEffect } from "../domain/budget/verdict.ts";
 import { Wallet } from "../domain/budget/wallet.ts";
 import type { BudgetGate, BudgetVerdict } from "./admission-desk.ts";
+import { callTwice } from "./call-twice.ts";
 
 /** A call to the budget object, its retry included, is given up after this long (decisions §19.5). */
 const DEADLINE_MS = 1_000;
@@ -32,6 +34,8 @@ export interface BudgetDeskOptions {
   /** GATEWAY_FAIL_OPEN. */
   readonly failOpen: boolean;
   readonly now: () => number;
+  /** The number of this life of the Cell, larger than any that it answered before, and on the disk before a message leaves. */
+  readonly nextLife: () => number;
   readonly monthOf: MonthOf;
   /** A fresh stub of a tenant's budget object. */
   readonly budgetOf: (tenantId: string) => BudgetCalls;
@@ -50,7 +54,7 @@ interface Account {
   timer: ReturnType<typeof setTimeout> | null;
   timerAtMs: number;
   /** The outage of settlements that has been told. */
-  toldSinceMs: number | null;
+  toldOutage: number | null;
 }
 
 export class BudgetDesk implements BudgetGate {
@@ -58,11 +62,12 @@ export class BudgetDesk implements BudgetGate {
   readonly #accounts = new Map<string, Account>();
   /** Requests without a verdict. */
   readonly #reserving = new Map<string, Ask>();
-  readonly #epochs = new Epochs();
+  readonly #epochs: Epochs;
   #unchecked = 0;
 
   constructor(options: BudgetDeskOptions) {
     this.#options = options;
+    this.#epochs = new Epochs(options.nextLife);
   }
 
   /** Requests that were let through without a check, in this life. */
@@ -87,9 +92,9 @@ export class BudgetDesk implements BudgetGate {
     if (account !== undefined) this.#run(account, account.wallet.withdraw(ask.requestId, this.#options.now()));
   }
 
-  settle(ask: Ask, used: Actual): void {
+  settle(ask: Ask, used: Actual, goesOn = false): void {
     const account = this.#account(ask.limits);
-    account.wallet.settle(ask.requestId, used, this.#options.now());
+    account.wallet.settle(ask.requestId, used, this.#options.now(), goesOn);
     this.#run(account, []);
   }
 
@@ -101,7 +106,7 @@ export class BudgetDesk implements BudgetGate {
 
   readmit(ask: Ask): void {
     const account = this.#account(ask.limits);
-    account.wallet.admitUnchecked(ask.requestId, ask.limits, this.#options.now());
+    account.wallet.readmit(ask.requestId, ask.limits, this.#options.now());
     this.#run(account, []);
   }
 
@@ -143,7 +148,8 @@ export class BudgetDesk implements BudgetGate {
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
     const known = this.#accounts.get(limits.tenant.id)?.wallet.level(limits, this.#options.now());
     if (known !== undefined) return known;
-    return await this.#call(limits.tenant.id, async (budget) => await budget.level(limits));
+    const told = await this.#call(limits.tenant.id, async (budget) => await budget.level(limits));
+    return isLevel(told) ? told : null;
   }
 
   #account(limits: BudgetLimits): Account {
@@ -153,9 +159,8 @@ export class BudgetDesk implements BudgetGate {
       known.limits = limits;
       return known;
     }
-    const epoch = this.#epochs.next(tenantId, this.#options.now());
-    const wallet = new Wallet(this.#options.cell, epoch, this.#options.monthOf);
-    const account: Account = { tenantId, wallet, limits, timer: null, timerAtMs: 0, toldSinceMs: null };
+    const wallet = new Wallet(this.#options.cell, this.#epochs.next(), this.#options.monthOf);
+    const account: Account = { tenantId, wallet, limits, timer: null, timerAtMs: 0, toldOutage: null };
     this.#accounts.set(tenantId, account);
     return account;
   }
@@ -179,7 +184,14 @@ export class BudgetDesk implements BudgetGate {
           effect satisfies never;
       }
     }
+    this.#tellFaults(account);
     this.#arm(account);
+  }
+
+  #tellFaults({ wallet }: Account): void {
+    for (const { field, consequence } of wallet.takeFaults()) {
+      this.#options.raise(issues.budgetAmountRefused(`cell ${this.#options.cell}`, field, consequence));
+    }
   }
 
   /** The budget object keeps an alert until it is durable elsewhere. */
@@ -217,6 +229,12 @@ export class BudgetDesk implements BudgetGate {
         }
         return;
       }
+      case "invalid": {
+        // A defect of ours is no outage: nobody is let through by it.
+        const refusal: BudgetRefusal = { code: verdict.code, retryAfterMs: null, level: null };
+        this.#options.judged(requestId, { kind: "refused", refusal });
+        return;
+      }
       default:
         verdict satisfies never;
     }
@@ -238,29 +256,16 @@ export class BudgetDesk implements BudgetGate {
     this.#tellOutage(account);
   }
 
-  /** The same message twice at most, each time on a fresh stub, within one deadline; null: no answer. */
   async #call<T>(tenantId: string, message: (budget: BudgetCalls) => Promise<T>): Promise<T | null> {
-    const { promise: late, resolve } = Promise.withResolvers<null>();
-    const timer = setTimeout(() => resolve(null), DEADLINE_MS);
-    try {
-      return await Promise.race([late, message(this.#options.budgetOf(tenantId))]);
-    } catch {
-      try {
-        return await Promise.race([late, message(this.#options.budgetOf(tenantId))]);
-      } catch {
-        return null;
-      }
-    } finally {
-      clearTimeout(timer);
-    }
+    return await callTwice(async () => await message(this.#options.budgetOf(tenantId)), DEADLINE_MS);
   }
 
   /** One alert per outage, for each kind of limit that is settled blindly. */
   #tellOutage(account: Account): void {
-    const sinceMs = account.wallet.undeliveredSinceMs;
-    if (sinceMs === null || sinceMs === account.toldSinceMs) return;
-    if (this.#options.now() - sinceMs < UNDELIVERED_MS) return;
-    account.toldSinceMs = sinceMs;
+    const undelivered = account.wallet.undelivered(this.#options.now());
+    if (undelivered === null || undelivered.forMs < UNDELIVERED_MS) return;
+    if (undelivered.outage === account.toldOutage) return;
+    account.toldOutage = undelivered.outage;
     const { tenant, key } = account.limits;
     const rate = tenant.tokensPerMinute > 0;
     const { raise } = this.#options;

@@ -1,17 +1,12 @@
 /**
  * The disk of a TenantBudget: what is out on lease, one row per purse that ever had a grant, and the checkpoint of
- * everything else. Opens at a stored schema version.
+ * everything else. Opens at a stored schema version. What is damaged of it stops no object (read-stored.ts).
  */
-import type {
-  Checkpoint,
-  GrantRow,
-  StoredEpoch,
-  StoredKey,
-  StoredState,
-  StoredTenant,
-} from "../domain/budget/stored.ts";
+import { type ReadState, readStored } from "../domain/budget/read-stored.ts";
+import type { Checkpoint, GrantRow } from "../domain/budget/stored.ts";
 
-const SCHEMA_VERSION = 1;
+/** 2: totals are digits. Those of version 1 are read as well. */
+const SCHEMA_VERSION = 2;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -48,14 +43,25 @@ export class BudgetStore {
     });
   }
 
-  load(): StoredState {
-    const tenant = this.#meta("tenant");
-    return {
-      tenant: tenant === null ? null : (JSON.parse(tenant) as StoredTenant),
-      keys: this.#values<StoredKey>("SELECT value FROM keys"),
-      epochs: this.#values<StoredEpoch>("SELECT value FROM epochs ORDER BY cell, epoch"),
-      grants: this.#values<GrantRow>("SELECT value FROM grants ORDER BY cell, epoch, purse"),
-    };
+  /** Everything that was stored, and how many of its rows are damaged. */
+  load(): ReadState {
+    const { sql } = this.#storage;
+    const grants = sql
+      .exec<{ cell: string; epoch: number; purse: string; value: string }>(
+        "SELECT cell, epoch, purse, value FROM grants ORDER BY cell, epoch, purse",
+      )
+      .toArray();
+    return readStored({
+      tenant: this.#meta("tenant"),
+      charged: this.#meta("charged"),
+      keys: sql.exec<{ id: string; value: string }>("SELECT id, value FROM keys").toArray(),
+      epochs: sql
+        .exec<{ cell: string; epoch: number; value: string }>(
+          "SELECT cell, epoch, value FROM epochs ORDER BY cell, epoch",
+        )
+        .toArray(),
+      grants: grants.map((row) => ({ ...row, purse: row.purse === "" ? null : row.purse })),
+    });
   }
 
   /** The one write of a lease; the platform holds the answer back until it is on disk. */
@@ -67,6 +73,7 @@ export class BudgetStore {
     const { sql } = this.#storage;
     this.#storage.transactionSync(() => {
       sql.exec(UPSERT_META, "tenant", JSON.stringify(checkpoint.tenant));
+      if (checkpoint.charged !== null) sql.exec(UPSERT_META, "charged", JSON.stringify(checkpoint.charged));
       for (const key of checkpoint.keys) sql.exec(UPSERT_KEY, key.limits.id, JSON.stringify(key));
       for (const epoch of checkpoint.epochs) sql.exec(UPSERT_EPOCH, epoch.cell, epoch.epoch, JSON.stringify(epoch));
       for (const { cell, epoch } of checkpoint.forgotten) {
@@ -74,11 +81,6 @@ export class BudgetStore {
         sql.exec("DELETE FROM grants WHERE cell = ? AND epoch = ?", cell, epoch);
       }
     });
-  }
-
-  #values<T>(query: string): T[] {
-    const rows = this.#storage.sql.exec<{ value: string }>(query).toArray();
-    return rows.map((row) => JSON.parse(row.value) as T);
   }
 
   #meta(name: string): string | null {

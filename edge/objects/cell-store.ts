@@ -1,9 +1,10 @@
 /**
- * What a Cell keeps on disk: recent revisions, the capacity override and the mark that it was busy. Written when
- * configuration changes or load begins and ends, never per request (design §4).
+ * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy and the number of its life.
+ * Written when configuration changes, load begins and ends, or the Cell starts; never per request (design §4).
  */
 import * as z from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../shared/internal.ts";
+import { lifeAfter } from "../domain/budget/epochs.ts";
 import type { SavedCounters } from "../domain/cell/counters.ts";
 import type { SavedTallies } from "../domain/cell/tallies.ts";
 
@@ -76,6 +77,13 @@ export class CellStore {
 
   set capacity(value: number | null) {
     this.#write("capacity", value === null ? null : String(value));
+  }
+
+  /** Counts a life of this Cell: larger than every one before, whatever clocks say (decisions §19.1). One row, written once. */
+  nextLife(): number {
+    const life = lifeAfter(this.#read("life"));
+    this.#write("life", String(life));
+    return life;
   }
 
   /** Set while requests hold slots: a Cell that starts with it was reset under load. */

@@ -10,6 +10,7 @@ import { reportCell } from "../adapters/cell-report.ts";
 import { consoleLog } from "../adapters/console-log.ts";
 import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
+import { timerSleep } from "../adapters/timer-sleep.ts";
 import { monthOf } from "../adapters/zone-months.ts";
 import type { Admitted, Ask, Hit, HitAnswer, LedgerApi } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
@@ -75,6 +76,7 @@ export class Cell extends DurableObject<Bindings> {
       cell: this.#cell,
       failOpen: this.#config.failOpen,
       now: Date.now,
+      nextLife: () => this.#store.nextLife(),
       monthOf,
       budgetOf: (tenantId) => this.#places.budget(tenantId),
       judged: (requestId, verdict) => this.#desk.judged(requestId, verdict),
@@ -234,7 +236,8 @@ export class Cell extends DurableObject<Bindings> {
     const ledger = () => this.#places.ledger(alertLedgerOf(this.#cell));
     const uuid = () => crypto.randomUUID();
     const keepAlive = (work: Promise<unknown>) => this.ctx.waitUntil(work);
-    return new AlertCourier(new LedgerAlerts({ ledger, clock: Date.now, uuid, keepAlive, log: consoleLog }), Date.now);
+    const options = { ledger, clock: Date.now, sleep: timerSleep, uuid, keepAlive, log: consoleLog };
+    return new AlertCourier(new LedgerAlerts(options), Date.now);
   }
 
   #capacity(): number {

@@ -1,12 +1,14 @@
 /**
  * Holds the counters of a budget object against the ledger (decisions §19.6): once per counter and period in the life of
  * the object, and whenever asked to. A caller waits for the first check a little, never for a store that is down; then
- * the check goes on behind its back and is tried again later.
+ * the check goes on behind its back and is tried again later. What it waits for is measured by SteadyTime: a clock that is
+ * set holds nobody up.
  */
 import { ledgerSum } from "../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../adapters/zone-months.ts";
 import type { Whose } from "../domain/budget/counters.ts";
 import { type BudgetLimits, isCapped } from "../domain/budget/limits.ts";
+import { SteadyTime } from "../domain/budget/steady-time.ts";
 import type { TenantBudgetCore } from "../domain/budget/tenant-budget.ts";
 import { periodTag } from "../domain/budget/term-budget.ts";
 import { periodStartMs } from "../domain/budget/usage-view.ts";
@@ -21,6 +23,7 @@ const RETRY_MS = 10_000;
  */
 const CELLS_TELL_MS = 20_000;
 
+/** Times are of the check's SteadyTime. */
 interface Check {
   readonly tag: string;
   readonly startedMs: number;
@@ -33,11 +36,15 @@ interface Check {
 export class LedgerCheck {
   readonly #core: TenantBudgetCore;
   readonly #store: ClickhouseEnv;
+  readonly #now: () => number;
   readonly #checks = new Map<string, Check>();
+  readonly #time = new SteadyTime();
 
-  constructor(core: TenantBudgetCore, store: ClickhouseEnv) {
+  /** `now`: the object's clock. */
+  constructor(core: TenantBudgetCore, store: ClickhouseEnv, now: () => number) {
     this.#core = core;
     this.#store = store;
+    this.#now = now;
   }
 
   /** Whether every counter that binds here has been checked; then there is nothing to wait for. */
@@ -56,7 +63,7 @@ export class LedgerCheck {
   }
 
   async #patience(checks: readonly Check[]): Promise<void> {
-    const waitMs = Math.max(...checks.map(({ startedMs }) => startedMs)) + PATIENCE_MS - Date.now();
+    const waitMs = Math.max(...checks.map(({ startedMs }) => startedMs)) + PATIENCE_MS - this.#time.at(this.#now());
     if (waitMs <= 0) return;
     const all = Promise.all(checks.map(({ done }) => done));
     await Promise.race([all, new Promise((resolve) => setTimeout(resolve, waitMs))]);
@@ -90,11 +97,11 @@ export class LedgerCheck {
     const check = this.#checks.get(this.#id(whose, limits));
     const tag = periodTag(limits[whose].term, limits.tenant.timezone, nowMs, monthOf);
     if (check === undefined || check.tag !== tag) return undefined;
-    return check.failedAtMs !== null && check.failedAtMs + RETRY_MS <= nowMs ? undefined : check;
+    return check.failedAtMs !== null && check.failedAtMs + RETRY_MS <= this.#time.at(nowMs) ? undefined : check;
   }
 
   #start(whose: Whose, limits: BudgetLimits, leftOutMs = CELLS_TELL_MS): Check {
-    const nowMs = Date.now();
+    const nowMs = this.#now();
     const known = this.#known(whose, limits, nowMs);
     if (known !== undefined) return known;
     const { id, term } = limits[whose];
@@ -102,16 +109,16 @@ export class LedgerCheck {
     const since = periodStartMs(term, limits.tenant.timezone, nowMs, monthBounds);
     const done = ledgerSum(this.#store, whose, id, since, nowMs - leftOutMs).then(
       (sum) => {
-        this.#core.ledgerSays(whose, limits, tag, sum, Date.now());
+        this.#core.ledgerSays(whose, limits, tag, sum, this.#now());
         check.answered = true;
         return true;
       },
       () => {
-        check.failedAtMs = Date.now();
+        check.failedAtMs = this.#time.at(this.#now());
         return false;
       },
     );
-    const check: Check = { tag, startedMs: nowMs, answered: false, done, failedAtMs: null };
+    const check: Check = { tag, startedMs: this.#time.at(nowMs), answered: false, done, failedAtMs: null };
     this.#checks.set(this.#id(whose, limits), check);
     return check;
   }

@@ -3,7 +3,7 @@
  * SEGMENT_SPAN and its place in it: no index and no counter has to be written besides.
  */
 
-const VERSION = 2;
+const VERSION = 3;
 
 /** More commits than a segment of 256 KiB can have. */
 export const SEGMENT_SPAN = 2 ** 20;
@@ -11,7 +11,7 @@ export const SEGMENT_SPAN = 2 ** 20;
 export const LEDGER_SCHEMA = `
   CREATE TABLE IF NOT EXISTS commits (
     id INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, orphan INTEGER NOT NULL,
-    source TEXT, sequence INTEGER, lines TEXT NOT NULL
+    source TEXT, sequence INTEGER, lines TEXT NOT NULL, refusal_bytes INTEGER NOT NULL DEFAULT 0
   );
   CREATE TABLE IF NOT EXISTS shipped (segment INTEGER PRIMARY KEY, at INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS applied (source TEXT PRIMARY KEY, sequence INTEGER NOT NULL, at INTEGER NOT NULL);
@@ -33,6 +33,12 @@ const FROM_1 = `
   UPDATE meta SET value = '${VERSION}' WHERE name = 'schema';
 `;
 
+/** What waits there is counted as if nobody had been refused: that is little, or leaves soon. */
+const FROM_2 = `
+  ALTER TABLE commits ADD COLUMN refusal_bytes INTEGER NOT NULL DEFAULT 0;
+  UPDATE meta SET value = '${VERSION}' WHERE name = 'schema';
+`;
+
 /** Brings an older disk to this shape, within the caller's transaction. Throws Error for one that is newer. */
 export function migrateLedger(sql: SqlStorage): void {
   const known = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'").toArray().length > 0;
@@ -41,4 +47,5 @@ export function migrateLedger(sql: SqlStorage): void {
   const version = Number(stored?.value ?? VERSION);
   if (version > VERSION) throw new Error(`ledger storage has schema ${version}, newer than ${VERSION}`);
   if (version === 1) sql.exec(FROM_1);
+  else if (version === 2) sql.exec(FROM_2);
 }

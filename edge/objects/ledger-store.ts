@@ -45,8 +45,8 @@ export class LedgerStore {
   loadIndex(): LogIndex {
     const openSegment = Number(this.#meta("open_segment") ?? 1);
     const pending = this.#storage.sql
-      .exec<{ segment: number; bytes: number }>(
-        `SELECT id / ${SEGMENT_SPAN} AS segment, SUM(bytes) AS bytes FROM commits
+      .exec<{ segment: number; bytes: number; refusalBytes: number }>(
+        `SELECT id / ${SEGMENT_SPAN} AS segment, SUM(bytes) AS bytes, SUM(refusal_bytes) AS refusalBytes FROM commits
          WHERE id / ${SEGMENT_SPAN} NOT IN (SELECT segment FROM shipped) GROUP BY 1 ORDER BY 1`,
       )
       .toArray();
@@ -131,13 +131,14 @@ export class LedgerStore {
   #commit(effect: Effect<"commit">, applied: Effect<"applied"> | undefined): void {
     this.#lastId = Math.max(this.#lastId + 1, effect.segment * SEGMENT_SPAN);
     this.#storage.sql.exec(
-      "INSERT INTO commits (id, bytes, orphan, source, sequence, lines) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT INTO commits (id, bytes, orphan, source, sequence, lines, refusal_bytes) VALUES (?, ?, ?, ?, ?, ?, ?)",
       this.#lastId,
       effect.bytes,
       effect.orphan ? 1 : 0,
       applied?.source ?? null,
       applied?.sequence ?? null,
       joinLines(effect.lines),
+      effect.refusalBytes,
     );
   }
 

@@ -10,8 +10,9 @@ import type { UsageRow } from "../../shared/usage-row.ts";
 import { consoleLog } from "../adapters/console-log.ts";
 import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
+import { timerSleep } from "../adapters/timer-sleep.ts";
 import type { LedgerApi, LedgerBatch, LedgerStatus } from "../domain/ask.ts";
-import { type AlertIndex, type AlertStep, alertBatch, appendAlerts, tellAlerts } from "../domain/custody/alert-log.ts";
+import { type AlertIndex, type AlertStep, appendAlerts, offerAlerts, tellAlerts } from "../domain/custody/alert-log.ts";
 import {
   appendBatch,
   appendLines,
@@ -26,7 +27,7 @@ import {
   shippingBackoffMs,
   wasApplied,
 } from "../domain/custody/ledger-log.ts";
-import { requestIdOf, spanLine, toLine } from "../domain/custody/row-line.ts";
+import { knownLine, requestIdOf, spanLine, toLine } from "../domain/custody/row-line.ts";
 import { ASIDE_RETRY_MS } from "../domain/custody/send-plan.ts";
 import type { SpanRecord } from "../domain/trace.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
@@ -82,6 +83,7 @@ export class Ledger extends DurableObject<Bindings> {
     this.#own = new LedgerAlerts({
       ledger: () => this.#alertLedger(),
       clock: Date.now,
+      sleep: timerSleep,
       uuid: () => crypto.randomUUID(),
       keepAlive: (work) => state.waitUntil(work),
       log: consoleLog,
@@ -135,7 +137,9 @@ export class Ledger extends DurableObject<Bindings> {
   async alerts(ack: AlertAck | null): Promise<AlertBatch> {
     const ledger = this.#store.instance;
     if (ack?.ledger === ledger) this.#takeAlerts(tellAlerts(this.#alerts, ack.through));
-    return { ledger, ...alertBatch(this.#alerts), dropped: this.#alerts.dropped };
+    const { index, through, alerts } = offerAlerts(this.#alerts);
+    this.#alerts = index;
+    return { ledger, through, alerts: [...alerts], dropped: index.dropped };
   }
 
   override async alarm(): Promise<void> {
@@ -198,7 +202,7 @@ export class Ledger extends DurableObject<Bindings> {
     return this.ctx.storage.transactionSync(() => {
       const rows = this.#aside.release(Date.now() - ASIDE_RETRY_MS);
       if (rows.length === 0) return false;
-      const lines = rows.map(({ line, bytes }) => ({ json: line, bytes }));
+      const lines = rows.map(({ line, bytes }) => knownLine(line, bytes));
       this.#take(appendLines(this.#index, lines, true, this.#limits));
       for (const { requestId } of rows) this.#orphans.add(requestId);
       return true;

@@ -7,6 +7,7 @@ import { DurableObject } from "cloudflare:workers";
 import { consoleLog } from "../adapters/console-log.ts";
 import { monthBounds, monthOf } from "../adapters/zone-months.ts";
 import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer, TenantBudgetApi } from "../domain/budget/api.ts";
+import { faultInAsk } from "../domain/budget/checks.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import { TenantBudgetCore } from "../domain/budget/tenant-budget.ts";
 import { type BucketLevel, bucketLevel } from "../domain/budget/token-bucket.ts";
@@ -29,12 +30,14 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
   constructor(state: DurableObjectState, bindings: Bindings) {
     super(state, bindings);
     this.#store = new BudgetStore(state.storage);
-    this.#core = new TenantBudgetCore(this.#store.load(), monthOf, Date.now());
-    this.#check = new LedgerCheck(this.#core, parseEnv(bindings).clickhouse);
+    const { state: stored, damaged } = this.#store.load();
+    if (damaged > 0) consoleLog.event("budget_rows_damaged", { tenant_id: state.id.name ?? null, rows: damaged });
+    this.#core = new TenantBudgetCore(stored, monthOf, Date.now());
+    this.#check = new LedgerCheck(this.#core, parseEnv(bindings).clickhouse, Date.now);
   }
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
-    if (!this.#check.isFresh(request.limits, Date.now())) {
+    if (faultInAsk(request) === null && !this.#check.isFresh(request.limits, Date.now())) {
       // What the cell tells counts first: the ledger has it too, and would have it counted twice.
       const { applied } = this.#core.settle(request.report, Date.now());
       if (applied >= request.report.through) await this.#check.beforeDeciding(request.limits);
@@ -103,11 +106,10 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
   /** What dead cells held counts as spent until the ledger has been asked about every counter concerned. */
   async #settleDeadCells(): Promise<void> {
     this.#core.tick(Date.now());
-    const askedAtMs = Date.now();
-    const waiting = this.#core.awaitsLedger(askedAtMs);
+    const waiting = this.#core.awaitsLedger(Date.now());
     if (waiting.length === 0) return;
     const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.afterDeath(whose, limits)));
-    if (answers.every(Boolean)) this.#core.ledgerSettled(askedAtMs);
+    if (answers.every(Boolean)) this.#core.ledgerSettled();
   }
 
   /** One alarm: the checkpoint, or the next time that a silent cell is looked at. An earlier one stays. */

@@ -5,12 +5,11 @@
  * the permit.
  */
 import { issues } from "../../shared/alerts.ts";
-import { saturated } from "../../shared/amount.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Admitted, Ask, Decision, Grant, PermitHandle } from "../domain/ask.ts";
 import { nanoUsdOf } from "../domain/budget/amounts.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
-import { bill } from "../domain/outcome.ts";
+import { bill, totalTokens } from "../domain/outcome.ts";
 import { type Call, ClientGone, type Prepared, Settled } from "./context.ts";
 import { refusalHeaders } from "./rate-limit.ts";
 import { settleRefused } from "./settle-refused.ts";
@@ -99,15 +98,13 @@ function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Omit<
 }
 
 /**
- * Asks the Cell. Until its answer is here nobody knows whether it holds a place for the request. The answer outlives the
- * client: a grant in it counts as used at once, and is told otherwise only by whoever gets to see it.
+ * Asks the Cell. Until its answer is here nobody knows whether it holds a place for the request. The answer is waited for,
+ * also when the client leaves: a grant in it counts as used at once, and is told otherwise only by whoever gets to see it.
  */
 async function askCell(call: Call, ask: Ask): Promise<Admitted<PermitHandle>> {
   const before = call.facts.placeUnknown;
   call.facts.placeUnknown = true;
-  const answer = call.ports.admission.admit(ask);
-  call.waitUntil(answer.catch(() => undefined));
-  const admitted = await answer;
+  const admitted = await call.ports.admission.admit(ask);
   call.facts.placeUnknown = before;
   return admitted;
 }
@@ -161,7 +158,7 @@ function askOf(call: Call, subject: Subject, prepared: Prepared): Ask {
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: estimate.totalTokens,
-      termTokens: Math.max(saturated(stated.inputTokens + stated.outputTokens), 1),
+      termTokens: Math.max(totalTokens(stated), 1),
       nanoUsd: nanoUsdOf(bill(model, stated, prepared.measure(), null).costUsd),
     },
     row: rowOf(call, { statusCode: 499, admission: "queued" }),

@@ -1,85 +1,90 @@
 /**
- * Room for the large request bodies that an isolate has to hold: JSON documents, and forms that name their model after
- * their file. An isolate has 128 MB for everything, so that large bodies take turns; the network holds back those that
- * wait. A turn is never waited for longer than a bound: clients that send slowly must not stop the others.
+ * Room for the request bodies that an isolate has to hold: JSON documents, and forms until they are sent. An isolate has 128
+ * MB for everything, so that bodies which do not fit wait, the network holding them back; whose turn it is, is decided in
+ * domain/body-shares.ts. What a body has goes back when it is let go of, and at the latest when its client leaves.
  */
-import { ClientGone } from "./context.ts";
+import { BodyShares, type HeldBody, PACE_MS, type ShareBounds } from "../domain/body-shares.ts";
+import type { Clock } from "../ports.ts";
 
 /** A body up to this needs no room. */
-export const ROOM_FREE_BYTES = 1024 * 1024;
-const ROOM_BYTES = 64 * 1024 * 1024;
-const WAIT_MAX_MS = 30_000;
-
-/** Gives the room back; calls after the first do nothing. */
-export type GiveBack = () => void;
-
-interface Waiting {
-  readonly bytes: number;
-  readonly enter: () => void;
-}
+export const ROOM_FREE_BYTES = 64 * 1024;
+const ROOM: ShareBounds = { totalBytes: 64 * 1024 * 1024, tenantBytes: 32 * 1024 * 1024 };
 
 export class BodyRoom {
-  readonly #roomBytes: number;
-  readonly #waitMaxMs: number;
-  readonly #waiting = new Set<Waiting>();
-  #usedBytes = 0;
+  readonly #shares: BodyShares;
+  readonly #clock: Clock;
+  /** Tells a body that waited that it may go on. */
+  readonly #turns = new Map<HeldBody, () => void>();
 
-  constructor(roomBytes = ROOM_BYTES, waitMaxMs = WAIT_MAX_MS) {
-    this.#roomBytes = roomBytes;
-    this.#waitMaxMs = waitMaxMs;
+  constructor(clock: Clock, bounds = ROOM) {
+    this.#shares = new BodyShares(bounds);
+    this.#clock = clock;
   }
 
-  /** Bytes given out. */
+  /** Bytes that are held. */
   get usedBytes(): number {
-    return this.#usedBytes;
+    return this.#shares.usedBytes;
   }
 
-  /** Waits for its turn, first come, first served. Throws ClientGone when the client leaves meanwhile. */
-  async take(bytes: number, client: AbortSignal): Promise<GiveBack> {
-    if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#turn(bytes, client);
-    else this.#usedBytes += bytes;
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
-      this.#usedBytes -= bytes;
-      this.#admit();
+  /** Room for a body of a tenant, of so many bytes if it says so. It is closed by its opener, or its client's leaving. */
+  open(tenant: string, expectedBytes: number | null, client: AbortSignal): BodyHold {
+    const body = this.#shares.open(tenant, expectedBytes, this.#clock());
+    const close = (): void => {
+      client.removeEventListener("abort", close);
+      this.#shares.close(body);
+      this.#letOn();
     };
-  }
-
-  async #turn(bytes: number, client: AbortSignal): Promise<void> {
-    const turn = Promise.withResolvers<void>();
-    const waiting: Waiting = {
-      bytes,
-      enter: () => {
-        this.#waiting.delete(waiting);
-        this.#usedBytes += bytes;
-        turn.resolve();
+    client.addEventListener("abort", close, { once: true });
+    return {
+      take: async (bytes) => {
+        if (client.aborted) return false;
+        return this.#shares.take(body, bytes, this.#clock()) || (await this.#turn(body, client));
       },
+      complete: () => {
+        this.#shares.complete(body);
+        this.#letOn();
+      },
+      close,
     };
-    this.#waiting.add(waiting);
-    const timer = setTimeout(waiting.enter, this.#waitMaxMs);
-    const leave = (): void => {
-      if (this.#waiting.delete(waiting)) turn.reject(new ClientGone());
+  }
+
+  /** Waits for its turn. False when the client leaves meanwhile. */
+  async #turn(body: HeldBody, client: AbortSignal): Promise<boolean> {
+    const turn = Promise.withResolvers<boolean>();
+    const leave = (): void => turn.resolve(false);
+    this.#turns.set(body, () => turn.resolve(true));
+    client.addEventListener("abort", leave, { once: true });
+    // Whoever is waited for may fall silent, and nobody tells. A timer of its own also shows the runtime that it waits.
+    let timer = setTimeout(() => look(), PACE_MS);
+    const look = (): void => {
+      timer = setTimeout(() => look(), PACE_MS);
+      this.#letOn();
     };
-    if (client.aborted) leave();
-    else client.addEventListener("abort", leave, { once: true });
+    this.#letOn();
     try {
-      await turn.promise;
+      return await turn.promise;
     } finally {
       clearTimeout(timer);
       client.removeEventListener("abort", leave);
+      this.#turns.delete(body);
     }
   }
 
-  #admit(): void {
-    for (const waiting of this.#waiting) {
-      if (!this.#fits(waiting.bytes)) return;
-      waiting.enter();
-    }
+  #letOn(): void {
+    for (let body = this.#next(); body !== null; body = this.#next()) this.#turns.get(body)?.();
   }
 
-  #fits(bytes: number): boolean {
-    return this.#usedBytes === 0 || this.#usedBytes + bytes <= this.#roomBytes;
+  #next(): HeldBody | null {
+    return this.#turns.size === 0 ? null : this.#shares.next(this.#clock());
   }
+}
+
+/** What one body has of the room. */
+export interface BodyHold {
+  /** Counts bytes that have come, once there is room for them. False: the client has left meanwhile. */
+  take(bytes: number): Promise<boolean>;
+  /** Nothing more will come. */
+  complete(): void;
+  /** Gives everything back; calls after the first do nothing. */
+  close(): void;
 }

@@ -1,8 +1,9 @@
 /**
- * A request body as it arrives, within the cap (decisions §17.2): a declared length above it is refused unread, an
- * undeclared one as soon as it passes. Back-pressured: nothing is read ahead of its asker.
+ * A request body as it arrives, within the cap (decisions §17.2) and its time (decisions §43.2): a declared length above the
+ * cap is refused unread, an undeclared one as soon as it passes. Back-pressured: nothing is read ahead of its asker.
  */
 import { GatewayError } from "../../shared/errors.ts";
+import type { BodyDeadline } from "./body-deadline.ts";
 import { ClientGone } from "./context.ts";
 
 const CHUNK_BYTES = 64 * 1024;
@@ -12,20 +13,22 @@ export class BodySource {
   readonly declaredBytes: number | null;
   readonly #reader: ReadableStreamBYOBReader | null;
   readonly #maxBytes: number;
+  readonly #deadline: BodyDeadline;
   #readBytes = 0;
   #ended = false;
 
   /** Throws 413 `request_too_large`. */
-  constructor(request: Request, maxBytes: number) {
-    const length = request.headers.get("content-length");
-    this.declaredBytes = length === null ? null : Number(length);
+  constructor(request: Request, maxBytes: number, deadline: BodyDeadline) {
+    const length = Number(request.headers.get("content-length") ?? Number.NaN);
+    this.declaredBytes = Number.isSafeInteger(length) ? length : null;
     if (this.declaredBytes !== null && this.declaredBytes > maxBytes) throw new GatewayError("request_too_large");
     this.#maxBytes = maxBytes;
+    this.#deadline = deadline;
     this.#reader = request.body?.getReader({ mode: "byob" }) ?? null;
-    this.#ended = this.#reader === null;
+    this.#ended = this.#reader === null || this.declaredBytes === 0;
   }
 
-  /** Everything has been read. */
+  /** Nothing more is to be had: everything has been read, or the client has gone or was too slow. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -35,39 +38,62 @@ export class BodySource {
     return this.#readBytes;
   }
 
-  /** The next bytes, null at the end. Throws 413 `request_too_large`, or ClientGone when the client stops sending. */
+  /**
+   * The next bytes, null at the end. Throws 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client
+   * stops sending.
+   */
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
-    if (this.#reader === null || this.#ended) return null;
-    const { done, value } = await this.#reader.read(new Uint8Array(CHUNK_BYTES)).catch((cause: unknown) => {
-      throw new ClientGone("the request body broke off", { cause });
-    });
-    if (done) {
-      this.#ended = true;
-      return null;
-    }
-    this.#readBytes += value.byteLength;
-    if (this.#readBytes > this.#maxBytes) throw new GatewayError("request_too_large");
+    const value = await this.#read(new Uint8Array(CHUNK_BYTES));
     // what keeps a small chunk would keep its whole buffer
-    return value.byteLength < CHUNK_BYTES / 2 ? value.slice() : value;
+    return value !== null && value.byteLength < CHUNK_BYTES / 2 ? value.slice() : value;
   }
 
   /**
-   * Reads a bounded rest and throws it away: a client that is still writing would see its connection reset before it
-   * could read its refusal. Never rejects.
+   * Reads on into a buffer, behind what has been read, of a body that has not ended; answers the buffer, which takes the place
+   * of the one given. Throws as {@link next}; to end before its declared length is to break off.
+   */
+  async fill(buffer: ArrayBuffer): Promise<ArrayBuffer> {
+    const value = await this.#read(new Uint8Array(buffer, this.#readBytes));
+    if (value === null) throw new ClientGone("the request body broke off");
+    return value.buffer;
+  }
+
+  /**
+   * Reads the rest and throws it away: a client that is still writing would see its connection reset before it could read its
+   * refusal. Never rejects.
    */
   async discard(): Promise<void> {
-    if (this.#reader === null || this.#ended) return;
+    if (this.#reader === null) return;
     try {
-      for (let size = 0; size <= 2 * this.#maxBytes; ) {
-        const { done, value } = await this.#reader.read(new Uint8Array(CHUNK_BYTES));
-        if (done) return;
-        size += value.byteLength;
+      while (!this.#ended) {
+        const { done } = await this.#reader.read(new Uint8Array(CHUNK_BYTES));
+        if (done) this.#end();
       }
-      await this.#reader.cancel();
     } catch {
       // The client has gone; nobody is left to be refused.
-    } finally {
-      this.#ended = true;
+      this.#end();
     }
+  }
+
+  async #read(into: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer> | null> {
+    const reader = this.#reader;
+    if (reader === null || this.#ended) return null;
+    try {
+      const { done, value } = await this.#deadline.within(async () => await reader.read(into));
+      this.#readBytes += value?.byteLength ?? 0;
+      // what was declared is all there is; the connection knows that as well
+      if (done || this.#readBytes === this.declaredBytes) this.#end();
+      if (this.#readBytes > this.#maxBytes) throw new GatewayError("request_too_large");
+      return done ? null : value;
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === "request_too_large") throw error;
+      this.#end();
+      throw error instanceof GatewayError ? error : new ClientGone("the request body broke off", { cause: error });
+    }
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#deadline.end();
   }
 }

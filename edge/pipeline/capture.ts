@@ -1,23 +1,29 @@
 /**
- * Keeps a copy of a body up to a bound; beyond it nothing is kept, for a cut copy is worse than none.
+ * Keeps a copy of a body up to a bound, and within the isolate's room for answers; beyond either nothing is kept, for a cut
+ * copy is worse than none.
  */
+import type { AnswerHold } from "./answer-room.ts";
+
 export class Capture {
   readonly #maxBytes: number;
+  readonly #hold: AnswerHold;
   #chunks: Uint8Array[] | null = [];
   #bytes = 0;
 
-  constructor(maxBytes: number) {
+  /** What is kept is counted by `hold`, which {@link close} closes. */
+  constructor(maxBytes: number, hold: AnswerHold) {
     this.#maxBytes = maxBytes;
+    this.#hold = hold;
   }
 
   push(chunk: Uint8Array): void {
     if (this.#chunks === null) return;
     this.#bytes += chunk.byteLength;
-    if (this.#bytes > this.#maxBytes) this.#chunks = null;
+    if (this.#bytes > this.#maxBytes || !this.#hold.grow(chunk.byteLength)) this.close();
     else this.#chunks.push(chunk.slice());
   }
 
-  /** The whole body, or null when it was larger than the bound. */
+  /** The whole body, or null when it was not kept. */
   take(): Uint8Array | null {
     if (this.#chunks === null) return null;
     const body = new Uint8Array(this.#bytes);
@@ -27,5 +33,11 @@ export class Capture {
       at += chunk.byteLength;
     }
     return body;
+  }
+
+  /** Lets go of what is kept. */
+  close(): void {
+    this.#chunks = null;
+    this.#hold.close();
   }
 }

@@ -18,6 +18,8 @@ import type { Trace } from "../domain/trace.ts";
 import type { TraceContext } from "../domain/trace-context.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { KnownTerms, Ports, UpstreamBody } from "../ports.ts";
+import type { AnswerRoom } from "./answer-room.ts";
+import type { BodyRoom } from "./body-room.ts";
 import type { FirstLook } from "./first-look.ts";
 
 /** What of the configuration the pipeline needs. */
@@ -26,6 +28,8 @@ export interface PipelineConfig {
   readonly maxBodyBytes: number;
   readonly upstreamBaseUrl: string;
   readonly upstreamTimeoutMs: number;
+  /** A client that takes nothing of an answer for so long is cut off; 0: never. */
+  readonly stalledReaderMs: number;
   readonly sessionIdDerivation: boolean;
   /** The paths besides the documented ones that are forwarded; null: every one that is no account's (decisions §43.1). */
   readonly passthroughPaths: ReadonlySet<string> | null;
@@ -42,8 +46,10 @@ export interface IsolateMemory {
   readonly usageOptionRefused: Map<string, number>;
   /** Whether an upstream's address may be called, by the address. */
   readonly addresses: Map<string, boolean>;
-  /** Room for large request bodies (body-room.ts); what it answers gives the room back. */
-  readonly bodyRoom: { take(bytes: number, client: AbortSignal): Promise<() => void> };
+  /** Room for large request bodies. */
+  readonly bodyRoom: BodyRoom;
+  /** Room for answers that have to be held. */
+  readonly answerRoom: AnswerRoom;
   /** Endpoints that failed lately. */
   readonly endpoints: EndpointMemory;
 }
@@ -54,6 +60,14 @@ export const MODEL_TEXT_MAX = 200;
 export interface Principal {
   readonly key: ResolvedKey;
   readonly tenant: ResolvedTenant;
+}
+
+/** A body of which something may be left. */
+export interface Unread {
+  /** Nothing is left to be read. */
+  readonly ended: boolean;
+  /** Reads the rest and throws it away. Never rejects. */
+  discard(): Promise<void>;
 }
 
 /** The client's body as it goes upstream: its own bytes, but for `model` (decisions §17.4). */
@@ -105,7 +119,7 @@ export interface Call {
   readonly route: RouteClass;
   readonly arrivedMs: number;
   /** Gives back what steps acquired until the request is forwarded; called then, or before its refusal is answered. */
-  readonly cleanups: (() => void | Promise<void>)[];
+  readonly cleanups: (() => void)[];
   /** What the call waits for at most. */
   readonly waits: FirstLook;
   /** Keeps the isolate alive for work that outlives the response. */
@@ -140,10 +154,14 @@ export interface Call {
     level: BucketLevel | null | undefined;
     /** How attempts ended so far. */
     readonly upstreamOutcomes: UpstreamOutcomes;
+    /** The body, once somebody reads it: what nobody has read of it is read away before its client is refused. */
+    unread: Unread | null;
     /** Name of the MCP server that was called, `unknown` when none is registered; null for everything else. */
     mcpServer: string | null;
     /** What the call failed with, as it was thrown; null while it has not. */
     failure: unknown;
+    /** The client took nothing of its answer, and was cut off. */
+    readerStalled: boolean;
     /** Its end has been told (tell-end.ts). */
     told: boolean;
   };

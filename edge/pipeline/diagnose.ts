@@ -28,7 +28,7 @@ async function look(call: Call, model: ModelRecord, apiBase: string): Promise<vo
     elapsed_ms: elapsedMs,
     error,
   });
-  span.set({ dns_ok: dnsOk, port_open: portOpen, elapsed_ms: elapsedMs, error });
+  span.set({ dns_ok: dnsOk, addresses, port_open: portOpen, elapsed_ms: elapsedMs, error });
   if (!dnsOk || !portOpen) span.fail();
   span.end(call.ports.clock());
   sendLate(call, span);

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import { FormScan } from "../domain/form-scan.ts";
 import { concat } from "../domain/json-bytes.ts";
-import { BodySource } from "./body-source.ts";
 import { FormIntake } from "./form-intake.ts";
+import { sourceOf } from "./testing/forms.ts";
 
 type Field = readonly [name: string, value: string | Uint8Array];
 
@@ -35,7 +35,7 @@ function requestOf(fields: readonly Field[], chunkBytes: number): Request {
 
 /** What is noted of the form, or the error that it ends with. */
 async function take(fields: readonly Field[], chunkBytes: number): Promise<unknown> {
-  const source = new BodySource(requestOf(fields, chunkBytes), 1_000_000);
+  const source = sourceOf(requestOf(fields, chunkBytes), 1_000_000);
   const intake = new FormIntake(source, new FormScan("b"), ["model", "n"]);
   try {
     while (await intake.more());

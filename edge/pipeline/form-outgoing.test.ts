@@ -1,10 +1,10 @@
 /** A form on its way: sent anew while it can be, let go of when it cannot, and never taken for whole when it is not. */
 import { describe, expect, it } from "vitest";
 import { FormScan } from "../domain/form-scan.ts";
-import { BodySource } from "./body-source.ts";
 import { ClientGone } from "./context.ts";
 import { FormIntake } from "./form-intake.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
+import { sourceOf } from "./testing/forms.ts";
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -34,7 +34,7 @@ const END = "--b--\r\n";
 
 /** A form that has been read until its model was known. */
 async function outgoingOf(chunks: readonly (string | Error)[], onSent = (): void => undefined) {
-  const intake = new FormIntake(new BodySource(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
+  const intake = new FormIntake(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
   while (intake.modelBytes === null && (await intake.more()));
   return { intake, outgoing: new FormOutgoing(intake, onSent) };
 }
@@ -105,14 +105,14 @@ describe("a form", () => {
   it("that nobody takes is read away", async () => {
     const { outgoing, intake } = await outgoingOf([part("model", "tiny"), file(1000), END]);
     outgoing.release();
-    await outgoing.drain();
+    await outgoing.discard();
     expect(intake.source.ended).toBe(true);
   });
 });
 
 describe("a body", () => {
   it("above the cap is refused unread when its length is declared", () => {
-    expect(() => new BodySource(requestOf([], 11), 10)).toThrow("request body too large");
-    expect(new BodySource(requestOf([], 10), 10).declaredBytes).toBe(10);
+    expect(() => sourceOf(requestOf([], 11), 10)).toThrow("request body too large");
+    expect(sourceOf(requestOf([], 10), 10).declaredBytes).toBe(10);
   });
 });

@@ -16,8 +16,6 @@ export class FormOutgoing implements OutgoingBody {
   readonly clientBytes = null;
   readonly #intake: FormIntake;
   readonly #onSent: () => void;
-  /** An attempt is taking the form. */
-  #underWay = false;
   #fault: GatewayError | ClientGone | null = null;
   #opened = 0;
   #sentBytes = 0;
@@ -47,19 +45,14 @@ export class FormOutgoing implements OutgoingBody {
     this.#opened += 1;
     this.#next = 0;
     this.#sentBytes = 0;
-    this.#underWay = true;
     const attempt = this.#opened;
     return pulledStream(size, {
       pull: async (controller) => {
         if (attempt !== this.#opened) throw new Error("another attempt has taken over");
         const bytes = await this.#take(model, onFault);
         if (bytes !== null) return controller.enqueue(bytes);
-        this.#underWay = false;
         if (!this.#kept) this.#onSent();
         controller.close();
-      },
-      cancel: () => {
-        if (attempt === this.#opened) this.#underWay = false;
       },
     });
   }
@@ -68,18 +61,19 @@ export class FormOutgoing implements OutgoingBody {
     this.#letGo();
   }
 
-  /** Reads what the client still sends, unless an upstream takes it: a client that writes could not read its refusal. */
-  async drain(): Promise<void> {
-    if (!this.#underWay) await this.#intake.source.discard();
+  /** Nothing of it is left to be read. */
+  get ended(): boolean {
+    return this.#intake.source.ended;
+  }
+
+  /** Reads away what the client still sends, also from an upstream that takes it. Never rejects. */
+  async discard(): Promise<void> {
+    this.#opened += 1;
+    await this.#intake.source.discard();
   }
 
   get readRest(): (() => Promise<void>) | null {
-    if (this.#intake.source.ended) return null;
-    return async () => {
-      this.#opened += 1;
-      this.#underWay = false;
-      await this.#intake.source.discard();
-    };
+    return this.ended ? null : async () => await this.discard();
   }
 
   /** The next bytes that are not empty; null at the end. */
@@ -104,7 +98,6 @@ export class FormOutgoing implements OutgoingBody {
     try {
       return await this.#intake.more();
     } catch (error) {
-      this.#underWay = false;
       this.#fault = error instanceof GatewayError ? error : new ClientGone("the form broke off", { cause: error });
       onFault();
       throw error;

@@ -10,13 +10,11 @@ import type { Call, OutgoingBody } from "./context.ts";
 const UNREAD_MAX_BYTES = 32 * 1024;
 const LINGER_MS = 5_000;
 
-/** The answer to a call that ends before its body was read. */
+/** The answer to a call that ends before all of its body was read. */
 export function answerUnread(call: Call, body: object, init: ResponseInit): Response {
-  const { request } = call;
-  const declared = Number(request.headers.get("content-length") ?? Number.NaN);
-  if (request.body === null || request.bodyUsed || declared <= UNREAD_MAX_BYTES) return Response.json(body, init);
+  const discard = discardOf(call);
+  if (discard === null) return Response.json(body, init);
   const bytes = new TextEncoder().encode(JSON.stringify(body));
-  const unread = request.body;
   let sent = false;
   const stream = pulledStream(bytes.byteLength, {
     pull: async (controller) => {
@@ -24,7 +22,7 @@ export function answerUnread(call: Call, body: object, init: ResponseInit): Resp
         sent = true;
         return controller.enqueue(bytes);
       }
-      await forAWhile(call, readAway(unread));
+      await forAWhile(call, discard());
       controller.close();
     },
   });
@@ -48,6 +46,16 @@ export function answerEarly(call: Call, response: Response, outgoing: OutgoingBo
     cancel: async (reason) => await reader.cancel(reason),
   });
   return new Response(stream, response);
+}
+
+/** Reads away what is left of the client's body; null: nothing is, or so little that the runtime does it. */
+function discardOf({ request, facts }: Call): (() => Promise<void>) | null {
+  const { unread } = facts;
+  if (unread !== null) return unread.ended ? null : async () => await unread.discard();
+  const declared = Number(request.headers.get("content-length") ?? Number.NaN);
+  const { body } = request;
+  if (body === null || request.bodyUsed || declared <= UNREAD_MAX_BYTES) return null;
+  return async () => await readAway(body);
 }
 
 async function forAWhile(call: Call, work: Promise<void>): Promise<void> {

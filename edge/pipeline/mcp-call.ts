@@ -10,7 +10,7 @@ import { type McpTarget, mcpRequestHeaders, mcpUrl } from "../domain/mcp.ts";
 import type { UpstreamBody } from "../ports.ts";
 import { type Call, ClientGone } from "./context.ts";
 import { MCP_BODY_MAX_BYTES } from "./mcp-access.ts";
-import { readWithin } from "./read-body.ts";
+import { readBody } from "./read-body.ts";
 
 /** A server that has sent no headers by then is not waited for (decisions §29). */
 const HEADERS_WITHIN_MS = 30_000;
@@ -25,7 +25,7 @@ export interface McpAnswer {
 export async function callMcpServer(call: Call, server: McpServerRecord, target: McpTarget): Promise<McpAnswer> {
   if (!isUrlAllowed(server.upstream_url, call.config.ssrf)) throw failed(call, server, "address blocked");
   const authorization = await openAuthorization(call, server);
-  const body = await bodyOf(call.request);
+  const body = await bodyOf(call);
   const client = call.request.signal;
   const listening = isListening(call);
   const stop = new AbortController();
@@ -68,11 +68,12 @@ export function isListening(call: Call): boolean {
  * The client's body, unchanged. One of undeclared length is read before it is sent, so that it is known to be within the
  * cap. The runtime refuses to make a GET with a body, but passes the client's own on.
  */
-async function bodyOf(request: Request): Promise<UpstreamBody> {
+async function bodyOf(call: Call): Promise<UpstreamBody> {
+  const { request } = call;
   if (request.body === null) return null;
   const declared = request.headers.has("content-length");
   if (request.method === "GET" || request.method === "HEAD") return declared ? request : null;
-  return declared ? request.body : await readWithin(request, MCP_BODY_MAX_BYTES);
+  return declared ? request.body : await readBody(call, MCP_BODY_MAX_BYTES);
 }
 
 async function openAuthorization(call: Call, server: McpServerRecord): Promise<string | null> {

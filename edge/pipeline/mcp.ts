@@ -12,7 +12,7 @@ import { relayMcp } from "./mcp-relay.ts";
 import { checkMcpSession, noteMcpSession } from "./mcp-session.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
-import { refuse } from "./refuse.ts";
+import { answerFor } from "./refuse.ts";
 import { runOther } from "./run.ts";
 import { tellEnd } from "./tell-end.ts";
 import { traced } from "./traced.ts";
@@ -24,10 +24,7 @@ export async function runMcp(received: Received): Promise<Response> {
   const target = mcpTarget(call.path);
   if (target === null) return await runOther(received);
   call.facts.mcpServer = "unknown";
-  const answering = answer(call, target).catch(async (error: unknown) => await refuse(call, error));
-  // A client that leaves now does not end the call (design §3 law 6): the platform must not end it either.
-  call.waitUntil(answering);
-  const response = await answering;
+  const response = await answerFor(call, async () => await answer(call, target));
   call.ports.tallies.count({
     metric: "gateway_mcp_requests_total",
     labels: [call.facts.mcpServer, statusClass(response.status)],

@@ -18,15 +18,13 @@ import { type JsonDocument, PARSE_WHOLE_MAX_BYTES, readJson, wholeDocument } fro
 import { isHeavyJson } from "../domain/json-weight.ts";
 import { cutText } from "../domain/printable.ts";
 import { isRewrittenName } from "../domain/upstream-body.ts";
-import { ROOM_FREE_BYTES } from "./body-room.ts";
-import { BodySource } from "./body-source.ts";
 import { type Call, MODEL_TEXT_MAX, type ParsedCall } from "./context.ts";
 import { fieldError } from "./field-error.ts";
 import { FormIntake } from "./form-intake.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { JsonOutgoing } from "./json-outgoing.ts";
 import { PassedOn } from "./passed-on.ts";
-import { readBody, takeRoom } from "./read-body.ts";
+import { openBody, RoomUse, readBody } from "./read-body.ts";
 
 /** What a parsed body may take besides its text. */
 const JSON_MAX_BYTES = 64 * 1024 * 1024;
@@ -131,17 +129,17 @@ function checkValues(call: Call, { root }: JsonDocument): void {
 
 async function parseForm(call: Call): Promise<ParsedCall> {
   const boundary = boundaryOf(call.request.headers.get("content-type"));
-  const source = new BodySource(call.request, call.config.maxBodyBytes);
+  const source = openBody(call);
+  const room = new RoomUse(call, source);
   const intake = new FormIntake(source, new FormScan(boundary ?? ""), decidingFields(call.route));
-  let giveBack: (() => void) | null = null;
-  const outgoing = new FormOutgoing(intake, () => giveBack?.());
-  call.cleanups.push(async () => await outgoing.drain());
+  const outgoing = new FormOutgoing(intake, () => room.giveBack());
+  call.facts.unread = outgoing;
   if (boundary === null) throw new GatewayError("invalid_multipart");
   while (intake.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
     if (!(await intake.more())) break;
-    if (giveBack !== null || source.readBytes <= ROOM_FREE_BYTES || intake.modelBytes !== null) continue;
-    giveBack = await takeRoom(call, source.declaredBytes ?? call.config.maxBodyBytes);
+    await room.count();
   }
+  room.complete();
   const document = wholeDocument(intake.fields);
   return { document, modelName: modelOf(call, document), stream: intake.fields["stream"] === "true", outgoing };
 }

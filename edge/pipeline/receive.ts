@@ -50,8 +50,10 @@ export function receive(received: Received): Call {
       endpoint: "",
       level: undefined,
       upstreamOutcomes: {},
+      unread: null,
       mcpServer: null,
       failure: null,
+      readerStalled: false,
       told: false,
     },
   };

@@ -11,19 +11,29 @@ import { gatewayHeaders } from "./response-headers.ts";
 import { logEnd, tellEnd } from "./tell-end.ts";
 import { rowOf } from "./usage-record.ts";
 
-/** Undoes what is on the list, each of it once; null when that is done already. */
-export function cleanUp(call: Call): Promise<void> | null {
-  for (let undo = call.cleanups.shift(); undo !== undefined; undo = call.cleanups.shift()) {
-    const work = undo();
-    if (work instanceof Promise) return work.then(async () => (await cleanUp(call)) ?? undefined);
-  }
-  return null;
+/** Undoes what is on the list, each of it once. */
+function cleanUp(call: Call): void {
+  for (let undo = call.cleanups.shift(); undo !== undefined; undo = call.cleanups.shift()) undo();
 }
 
-/** The same for a call that is over; what takes time outlives it. */
-export function cleanUpAfter(call: Call): void {
-  const work = cleanUp(call);
-  if (work !== null) call.waitUntil(work);
+/**
+ * The answer of a call's steps, or to their error. Never throws. A client that leaves does not end them: the runtime would cut
+ * them off wherever they are, and what they hold would never be given back.
+ */
+export async function answerFor(call: Call, steps: () => Promise<Response>): Promise<Response> {
+  const answering = answer(call, steps);
+  call.waitUntil(answering);
+  return await answering;
+}
+
+async function answer(call: Call, steps: () => Promise<Response>): Promise<Response> {
+  try {
+    return await steps();
+  } catch (error) {
+    return await refuse(call, error);
+  } finally {
+    cleanUp(call);
+  }
 }
 
 /** Answers an error, once the request has let go of everything. Never throws. */
@@ -31,7 +41,7 @@ export async function refuse(call: Call, thrown: unknown): Promise<Response> {
   const settled = thrown instanceof Settled;
   const error = thrown instanceof Settled ? thrown.cause : thrown;
   call.facts.failure ??= error;
-  await cleanUp(call);
+  cleanUp(call);
   if (error instanceof ClientGone) {
     if (!settled) tellEnd(call, rowOf(call, { statusCode: 499, admission: "queued" }));
     return new Response(null, { status: 499 });

@@ -1,6 +1,7 @@
 /**
  * What a relay is given and what it answers: the vocabulary between the step and its two ways of moving bytes.
  */
+import type { FirstLook } from "./first-look.ts";
 import type { Stop } from "./stop.ts";
 
 /** How a body ended: whole, cut by the upstream or the deadline, or no longer wanted. */
@@ -12,6 +13,9 @@ export interface RelayJob {
   readonly stop: Stop;
   /** Epoch ms. */
   readonly clock: () => number;
+  readonly waits: FirstLook;
+  /** A client that takes nothing for so long, while something is there for it, is cut off, ms; 0: never. */
+  readonly stalledReaderMs: number;
   /** The client reads server-sent events: a break can be told in-band. */
   readonly events: boolean;
   /** The usage event is the gateway's own and is kept from the client. */

@@ -1,24 +1,27 @@
 /**
  * The relay of a stream that is the client's as it is (design §3 law 5 a). Its first pieces tell how it comes: while they come
  * fast it is gathered, which takes fewer writes than a pipe; once it is calm its bytes never pass through JavaScript any
- * more: a tee, one branch piped natively, the other drained now and then for the usage report. The pipe's rejection tells
- * that the client is gone; then the other branch is cancelled, or the upstream would run on.
+ * more: they are piped natively, and a copy is looked at now and then for what they owe. The pipe's rejection tells that
+ * the client is gone, the looks that it takes nothing; then the upstream call is ended, and what had come of it is read.
  */
 
+import { RelayCopy } from "./relay-copy.ts";
 import { GatheringIntake } from "./relay-intake.ts";
 import type { BodyEnd, Relay, RelayJob } from "./relay-job.ts";
 import { Outlet, tellBreak } from "./relay-outlet.ts";
 import { pump } from "./relay-pump.ts";
 
-/** How long the branch is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
-const DRAIN_FIRST_MS = 500;
-const DRAIN_EVERY_MIN_MS = 200;
-const DRAIN_EVERY_MAX_MS = 2000;
-/** What a drain should find. */
-const DRAIN_BYTES = 16 * 1024;
-const DRAIN_MIN_BYTES = 4 * 1024;
-const REST_BYTES = 32 * 1024;
-const DRAIN_MAX_BYTES = 1024 * 1024;
+/** How long the copy is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
+const LOOK_FIRST_MS = 500;
+const LOOK_EVERY_MIN_MS = 200;
+const LOOK_EVERY_MAX_MS = 2000;
+/** What a look should find. */
+const LOOK_BYTES = 16 * 1024;
+/** A client that is to be cut off is looked at so many times before. */
+const LOOKS_BEFORE_CUT = 4;
+/** Of what is there for a client, so many bytes are read one after another sooner than this, ms; what takes longer only comes. */
+const THERE_BYTES = 8;
+const THERE_MS = 250;
 
 /** After so many calm reads in a row a stream is piped; a single one may be its end. */
 const CALM_READS = 2;
@@ -47,99 +50,110 @@ async function pipe(
   body: ReadableStream<Uint8Array>,
   writable: WritableStream<Uint8Array>,
 ): Promise<BodyEnd> {
-  const [toClient, toScan] = body.tee();
-  // The writable stays open at both ends of the pipe, so that an in-band error can still be written.
-  const piped = toClient.pipeTo(writable, { preventAbort: true, preventClose: true }).then(
+  const copy = new RelayCopy(body);
+  // The writable stays open at both ends of the pipe, so that an in-band error can still be written. A pipe that waits for
+  // its client hears nothing of its upstream: the signal ends it.
+  const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: job.stop.signal };
+  const piped = copy.body.pipeTo(writable, options).then(
     () => true,
     () => false,
   );
-  return await carry(job, toScan, piped, writable);
-}
-
-async function carry(
-  job: RelayJob,
-  toScan: ReadableStream<Uint8Array>,
-  piped: Promise<boolean>,
-  writable: WritableStream<Uint8Array>,
-): Promise<BodyEnd> {
-  const reader = toScan.getReader({ mode: "byob" });
-  const drained = drain(job, reader, piped);
+  const looking = lookNowAndThen(job, copy, piped);
   const whole = await piped;
-  if (!whole) await reader.cancel().catch(() => undefined);
-  await drained;
+  if (!whole) await copy.endLook();
+  await looking;
   const outlet = new Outlet(job, writable.getWriter());
   try {
-    if (whole && (await takeRest(job, reader))) {
-      await outlet.close().catch(() => undefined);
-      return job.stop.clientGone ? "gone" : "complete";
-    }
-    // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
-    if (!job.stop.clientGone && (await tellBreak(job, outlet, "\n\n"))) return "broken";
-    job.stop.abort();
-    await outlet.abort();
-    return "gone";
+    return await conclude(job, copy, outlet, whole);
   } finally {
     outlet.release();
   }
 }
 
-/** Reads the scan branch now and then until the pipe has ended. Never rejects. */
-async function drain(job: RelayJob, reader: ReadableStreamBYOBReader, piped: Promise<boolean>): Promise<void> {
-  let size = DRAIN_MIN_BYTES;
-  let everyMs = DRAIN_FIRST_MS;
-  let paused = false;
-  let found = 0;
-  let over = false;
-  let wake: (() => void) | null = null;
-  void piped.then(() => {
-    over = true;
-    wake?.();
-  });
-  /** A while, or until the pipe has ended. */
-  const pause = async (ms: number): Promise<void> => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    wake = resolve;
-    const timer = setTimeout(resolve, ms);
-    await promise;
-    clearTimeout(timer);
-  };
+/** Reads what no look has found, and ends the client's body. */
+async function conclude(job: RelayJob, copy: RelayCopy, outlet: Outlet, piped: boolean): Promise<BodyEnd> {
+  if (piped && (await copy.rest((bytes) => tell(job, bytes)))) {
+    // All of it has been taken: who leaves now, before the end could be told, has lost nothing.
+    await outlet.close().catch(() => undefined);
+    return job.stop.clientGone ? "gone" : "complete";
+  }
+  job.stop.abort();
+  if (!piped) await copy.left((bytes) => tell(job, bytes));
+  // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
+  if (!job.stop.clientGone && (await tellBreak(job, outlet, "\n\n"))) return "broken";
+  await outlet.abort();
+  return "gone";
+}
+
+/** Looks at the copy until the pipe has ended; cuts a client off that takes nothing. Never rejects. */
+async function lookNowAndThen(job: RelayJob, copy: RelayCopy, piped: Promise<boolean>): Promise<void> {
+  const { stalledReaderMs } = job;
+  const everyMaxMs = stalledReaderMs === 0 ? LOOK_EVERY_MAX_MS : stalledReaderMs / LOOKS_BEFORE_CUT;
+  let everyMs = Math.min(LOOK_FIRST_MS, everyMaxMs);
+  /** Since when looks have found that the client leaves what is there for it, epoch ms. */
+  let stalledSinceMs: number | null = null;
+  const pausing = new Pausing(piped);
   try {
-    while (!over) {
-      const { done, value } = await reader.read(new Uint8Array(size));
-      if (done) return;
-      tell(job, value);
-      found += value.byteLength;
-      if (value.byteLength === size) {
-        size = Math.min(size * 2, DRAIN_MAX_BYTES);
-        continue;
-      }
-      if (paused) everyMs = everyMsFor(found, everyMs);
-      found = 0;
-      paused = true;
-      if (!over) await pause(everyMs);
+    while (await pausing.pause(everyMs)) {
+      const { foundBytes, left } = await lookAtAll(job, copy);
+      everyMs = Math.min(everyMsFor(foundBytes, everyMs), everyMaxMs);
+      if (!left) stalledSinceMs = null;
+      else stalledSinceMs ??= job.clock();
+      if (stalledReaderMs === 0 || stalledSinceMs === null) continue;
+      if (job.clock() - stalledSinceMs >= stalledReaderMs) return job.stop.cutOffReader();
     }
   } catch {
     // It broke off; the pipe tells.
   }
 }
 
-/** When the branch will hold what a drain should find, as it has filled within the last `everyMs`. */
-function everyMsFor(bytes: number, everyMs: number): number {
-  return Math.min(Math.max((everyMs * DRAIN_BYTES) / Math.max(bytes, 1), DRAIN_EVERY_MIN_MS), DRAIN_EVERY_MAX_MS);
+/** Everything that the copy holds. `left`: there is something for the client that it does not take. */
+async function lookAtAll(
+  job: RelayJob,
+  copy: RelayCopy,
+): Promise<{ readonly foundBytes: number; readonly left: boolean }> {
+  const askedMs = job.clock();
+  let foundBytes = 0;
+  for (let untaken = 0; untaken < THERE_BYTES; ) {
+    const found = await copy.look();
+    if (found === null) return { foundBytes, left: false };
+    tell(job, found.bytes);
+    foundBytes += found.bytes.byteLength;
+    // A piece of one byte looks like one that nobody takes. Of what is left by its client, more is there at once.
+    untaken = found.taken ? 0 : untaken + 1;
+    if (untaken === 0 && !found.full) return { foundBytes, left: false };
+    if (untaken > 0 && job.clock() - askedMs >= THERE_MS) return { foundBytes, left: false };
+  }
+  return { foundBytes, left: true };
 }
 
-/** What came since the last drain, all of it. False when the branch broke off. */
-async function takeRest(job: RelayJob, reader: ReadableStreamBYOBReader): Promise<boolean> {
-  try {
-    for (let size = REST_BYTES; ; size = Math.min(size * 2, DRAIN_MAX_BYTES)) {
-      const { value } = await reader.readAtLeast(size, new Uint8Array(size));
-      if (value !== undefined) tell(job, value);
-      // Nothing more will come: less than was asked for is the end.
-      if (value === undefined || value.byteLength < size) return true;
-    }
-  } catch {
-    return false;
+/** Pauses that the end of the pipe cuts short. */
+class Pausing {
+  #over = false;
+  #wake: (() => void) | null = null;
+
+  constructor(piped: Promise<boolean>) {
+    void piped.then(() => {
+      this.#over = true;
+      this.#wake?.();
+    });
   }
+
+  /** False when the pipe has ended. */
+  async pause(ms: number): Promise<boolean> {
+    if (this.#over) return false;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const timer = setTimeout(resolve, ms);
+    await promise;
+    clearTimeout(timer);
+    return !this.#over;
+  }
+}
+
+/** When the copy will hold what a look should find, as it has filled within the last `everyMs`. */
+function everyMsFor(bytes: number, everyMs: number): number {
+  return Math.min(Math.max((everyMs * LOOK_BYTES) / Math.max(bytes, 1), LOOK_EVERY_MIN_MS), LOOK_EVERY_MAX_MS);
 }
 
 function tell(job: RelayJob, bytes: Uint8Array): void {

@@ -4,10 +4,10 @@
  */
 import type { ModelRecord } from "../../shared/records.ts";
 import { clientHeaders } from "../domain/forward-headers.ts";
-import { type Billed, clientStatus } from "../domain/outcome.ts";
+import { type Answered, type Billed, clientStatus } from "../domain/outcome.ts";
 import { isWholeStream } from "../domain/stream-end.ts";
 import { countOutcome } from "../domain/upstream-outcomes.ts";
-import { type ReportedUsage, UsageScan } from "../domain/usage-scan.ts";
+import { UsageScan } from "../domain/usage-scan.ts";
 import type { Forwarded } from "./attempt.ts";
 import { Capture } from "./capture.ts";
 import type { Call } from "./context.ts";
@@ -24,8 +24,8 @@ import { tellBroken } from "./upstream-alerts.ts";
 export interface Relayed {
   readonly model: ModelRecord;
   readonly forwarded: Forwarded;
-  /** What a 2xx is billed, by the usage that it reports. */
-  readonly bill: (reported: ReportedUsage | null) => Billed;
+  /** What a 2xx is billed, by what came of it. */
+  readonly bill: (answered: Answered) => Billed;
   readonly settler: Pick<Settler, "end" | "abandon">;
   /** Where a complete answer is stored; null: nowhere. */
   readonly miss: CacheMiss | null;
@@ -44,12 +44,14 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     ...gatewayHeaders(call),
     ...(events ? STREAM_HEADERS : {}),
   };
-  const scan = new UsageScan();
-  const capture = miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES) : null;
+  const scan = new UsageScan({ content: call.route.billedBy === "tokens" });
+  const capture =
+    miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES, call.memory.answerRoom.open()) : null;
   let firstByteMs: number | null = null;
 
   const finish = (end: BodyEnd): void => {
     stop.release();
+    if (stop.readerStalled) call.facts.readerStalled = true;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : status;
     forwarded.span.set({ ttft_ms: ttftMs });
@@ -62,16 +64,17 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
       tellBroken(call, model, stop.timedOut, scan.bytes);
     }
     if (!response.ok) {
+      capture?.close();
       settler.end({ statusCode, ttftMs });
       return;
     }
-    const billed = relayed.bill(scan.usage());
+    const billed = relayed.bill({ usage: scan.usage(), complete: end === "complete" });
     settler.end({ statusCode, billed, ttftMs });
     const captured = end === "complete" ? capture?.take() : null;
     if (miss !== null && captured && (!events || isWholeStream(captured))) {
       const stored = { body: captured, contentType: contentType ?? "application/json", ...billed };
-      call.waitUntil(storeResponse(call, miss, stored));
-    }
+      call.waitUntil(storeResponse(call, miss, stored).finally(() => capture?.close()));
+    } else capture?.close();
   };
 
   const { body } = response;
@@ -84,7 +87,8 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     scan.push(chunk);
   };
   const size = events ? null : smallSize(upstreamHeaders);
-  const taken = size === null ? null : await takeWhole(body, size);
+  const hold = call.memory.answerRoom.open();
+  const taken = size === null || !hold.grow(size) ? null : await takeWhole(body, size).finally(() => hold.close());
   if (taken instanceof Uint8Array) {
     onUpstream(taken);
     capture?.push(taken);
@@ -95,6 +99,8 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     body,
     stop,
     clock: call.ports.clock,
+    waits: call.waits,
+    stalledReaderMs: call.config.stalledReaderMs,
     events,
     withholdUsage: forwarded.usageAdded && events,
     onUpstream,
@@ -102,6 +108,11 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
   };
   const native = response.ok && events && !forwarded.usageAdded;
   const { readable, ended } = native ? relayNative(job) : relayPump(job, taken);
-  call.waitUntil(ended.then(finish).catch(() => settler.abandon()));
+  call.waitUntil(
+    ended.then(finish).catch(() => {
+      capture?.close();
+      settler.abandon();
+    }),
+  );
   return new Response(readable, { status, headers });
 }

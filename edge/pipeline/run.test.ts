@@ -1,5 +1,5 @@
 /** The steps of a request that end before, or without, a relayed byte (decisions §17, §21, §22, §23.4). */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import { run } from "./run.ts";
 import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
@@ -122,6 +122,7 @@ describe("admission", () => {
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     const client = new AbortController();
     const answered = answer(world, { signal: client.signal });
+    await vi.waitFor(() => expect(world.asks).toHaveLength(1));
     client.abort();
     await answered;
     expect([world.permit.disposed, world.permit.settlement, world.recorded]).toEqual([true, null, []]);

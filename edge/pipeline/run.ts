@@ -3,9 +3,8 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { type Billed, bill, NOTHING_BILLED } from "../domain/outcome.ts";
+import { type Answered, type Billed, bill, NOTHING_BILLED } from "../domain/outcome.ts";
 import { isPassedThrough } from "../domain/path-rules.ts";
-import type { ReportedUsage } from "../domain/usage-scan.ts";
 import { admit, type Slot } from "./admit.ts";
 import { abandon, type Forwarded } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
@@ -16,7 +15,7 @@ import { answerEarly } from "./linger.ts";
 import { parseCall, parseOther } from "./parse-call.ts";
 import { prepare } from "./prepare.ts";
 import { type Received, receive } from "./receive.ts";
-import { cleanUpAfter, refuse } from "./refuse.ts";
+import { answerFor } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath, resolveModel } from "./resolve-model.ts";
 import { lookupResponse, placeFor } from "./response-cache.ts";
@@ -62,13 +61,7 @@ export async function runOther(received: Received): Promise<Response> {
 
 async function answer(received: Received, find: (call: Call) => Promise<Wanted>): Promise<Response> {
   const call = receive(received);
-  try {
-    return await steps(call, find);
-  } catch (error) {
-    return await refuse(call, error);
-  } finally {
-    cleanUpAfter(call);
-  }
+  return await answerFor(call, async () => await steps(call, find));
 }
 
 async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise<Response> {
@@ -102,7 +95,7 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
     const response = await relay(call, {
       model: slot.model,
       forwarded,
-      bill: (reported) => billed(slot.model, prepared, reported),
+      bill: (answered) => billed(slot.model, prepared, answered),
       settler,
       miss: placeFor(cached, slot.model),
     });
@@ -124,6 +117,6 @@ function endOf(call: Call, slot: Slot, prepared: Prepared, error: unknown): Endi
   return { statusCode, billed: owed ? billed(slot.model, prepared, null) : NOTHING_BILLED };
 }
 
-function billed(model: ModelRecord, prepared: Prepared, reported: ReportedUsage | null): Billed {
-  return bill(model, prepared.estimate, prepared.measure(), reported);
+function billed(model: ModelRecord, prepared: Prepared, answered: Answered | null): Billed {
+  return bill(model, prepared.estimate, prepared.measure(), answered);
 }

@@ -4,7 +4,7 @@
  * Cell that is reset is noticed and the slot adopted by its successor (design §3 law 2, §4).
  */
 import type { PermitHandle, Settlement } from "../domain/ask.ts";
-import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
+import { type Billed, NOTHING_BILLED, totalTokens } from "../domain/outcome.ts";
 import type { Slot } from "./admit.ts";
 import type { Call } from "./context.ts";
 import { tellEnd } from "./tell-end.ts";
@@ -84,7 +84,7 @@ export class Settler {
     );
     const upstream = this.#call.facts.upstreamOutcomes;
     await this.#adoption.catch(() => undefined);
-    const settled = this.#handIn({ row, actualTokens: billed.inputTokens + billed.outputTokens, upstream });
+    const settled = this.#handIn({ row, actualTokens: totalTokens(billed), upstream });
     tellEnd(this.#call, row); // while the Cell works
     await settled;
   }

@@ -1,6 +1,6 @@
 /**
- * The end of one upstream attempt: its client gone, or its deadline passed, as one signal (design §3 law 4). The deadline
- * covers everything from sending to the last byte of the answer.
+ * The end of one upstream attempt: its client gone, its deadline passed, or its reader cut off, as one signal (design §3 law 4).
+ * The deadline covers everything from sending to the last byte of the answer.
  */
 import { ClientGone } from "./context.ts";
 import type { FirstLook } from "./first-look.ts";
@@ -13,6 +13,7 @@ export class Stop {
   readonly #onGone = (): void => this.#controller.abort(new ClientGone());
   #callOff: (() => void) | null = null;
   #timedOut = false;
+  #readerStalled = false;
 
   constructor(client: AbortSignal, timeoutMs: number, waits: FirstLook) {
     this.#client = client;
@@ -31,9 +32,25 @@ export class Stop {
     return this.#timedOut;
   }
 
-  /** The client left, as the platform or a failed write has told. */
+  /** The client left, as the platform has told, or was cut off. */
   get clientGone(): boolean {
-    return this.#client.aborted;
+    return this.#readerStalled || this.#client.aborted;
+  }
+
+  /** The client was cut off because it took nothing. */
+  get readerStalled(): boolean {
+    return this.#readerStalled;
+  }
+
+  /** Aborted when the client leaves. */
+  get client(): AbortSignal {
+    return this.#client;
+  }
+
+  /** The client takes nothing of what has come for it: it is treated like one that left (decisions §43.2). */
+  cutOffReader(): void {
+    this.#readerStalled = true;
+    this.abort();
   }
 
   /** An answer is kept aside while another attempt is made: its time stands still. */

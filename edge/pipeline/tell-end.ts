@@ -43,6 +43,7 @@ function fieldsOf(call: Call, row: UsageRow): LogFields {
     error: errorOf(facts.failure, row.status_code),
     reason: reasonOf(facts.failure),
     client_gone: row.status_code === 499,
+    reader_stalled: facts.readerStalled || undefined,
     admission: row.admission,
     cache: row.cache_status,
     endpoint: facts.endpoint,

@@ -14,7 +14,7 @@ import { forward } from "./forward.ts";
 import { parseDetail, parseProbe } from "./parse-call.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
-import { cleanUpAfter, refuse } from "./refuse.ts";
+import { answerFor } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath, resolveModel } from "./resolve-model.ts";
 import { gatewayHeaders } from "./response-headers.ts";
@@ -53,13 +53,7 @@ async function answer(
   work: (call: Call, principal: Principal) => Promise<Response>,
 ): Promise<Response> {
   const call = receive(received);
-  try {
-    return await work(call, await authenticate(call));
-  } catch (error) {
-    return await refuse(call, error);
-  } finally {
-    cleanUpAfter(call);
-  }
+  return await answerFor(call, async () => await work(call, await authenticate(call)));
 }
 
 interface Registry {

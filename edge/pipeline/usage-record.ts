@@ -1,11 +1,10 @@
 /**
  * The usage row of a call at any point of its way (decisions §23): what is known so far, and zero values for the rest.
  */
-import { saturated } from "../../shared/amount.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 import { energyUsed } from "../domain/energy.ts";
-import { type Billed, NOTHING_BILLED } from "../domain/outcome.ts";
+import { type Billed, NOTHING_BILLED, totalTokens } from "../domain/outcome.ts";
 import type { Call } from "./context.ts";
 
 /** The parts of a row that only the end of a request knows. */
@@ -40,7 +39,7 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
     upstream_status: call.facts.upstreamStatus,
     input_tokens: billed.inputTokens,
     output_tokens: billed.outputTokens,
-    total_tokens: saturated(billed.inputTokens + billed.outputTokens),
+    total_tokens: totalTokens(billed),
     estimated_tokens: prepared?.estimate.totalTokens ?? 0,
     queue_wait_ms: call.facts.queueWaitMs,
     ttft_ms: end.ttftMs ?? 0,

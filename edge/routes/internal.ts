@@ -11,7 +11,10 @@ import { budgetUsage, rebuildBudgets } from "./internal-budgets.ts";
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
   try {
-    if (!(await authorized(request, deps.env.internalToken))) throw new GatewayError("unknown_endpoint");
+    if (!(await authorized(request, await deps.internalToken()))) {
+      await deps.refusals.refuse(request);
+      throw new GatewayError("unknown_endpoint");
+    }
     const cell = deps.ofCell(request.headers.get(CELL_HEADER) ?? deps.env.cell);
     if (cell === null) throw new GatewayError("unknown_endpoint");
     return await route(cell, request);

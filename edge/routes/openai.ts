@@ -25,6 +25,7 @@ export function received(
       maxBodyBytes: env.maxBodyBytes,
       upstreamBaseUrl: env.upstreamBaseUrl,
       upstreamTimeoutMs: env.upstreamTimeoutMs,
+      stalledReaderMs: env.stalledReaderMs,
       sessionIdDerivation: env.sessionIdDerivation,
       passthroughPaths: env.passthroughPaths,
       ssrf: env.ssrf,

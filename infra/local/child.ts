@@ -47,21 +47,33 @@ export interface ChildSpec {
   readonly log: (line: string) => void;
   /** It starts processes of its own: it gets a process group, which is signalled and guarded as one. */
   readonly ownGroup?: boolean;
+  /** Files that it makes are for their owner alone; for programs that have no setting for that. */
+  readonly privateFiles?: boolean;
   readonly cwd?: string;
+  /** Nobody waits for it any longer: until it is ready, this kills it. */
+  readonly unwanted?: AbortSignal | undefined;
 }
 
 /** A running child. */
 export interface Child {
   readonly pid: number;
-  /** What its ready line said. Rejects with its last words when it ends before, or takes longer than `readyMs`. */
+  /**
+   * What its ready line said. Rejects with its last words when it ends before, and when it takes longer than `readyMs`: it
+   * is killed then, and gone when this rejects, so that a second one can take its ports and files.
+   */
   readonly ready: Promise<Readonly<Record<string, unknown>>>;
   /** Resolves with the reason when the process has ended. Never rejects. */
   readonly exited: Promise<string>;
   /** SIGTERM, then SIGKILL after the grace; resolves when it is gone. */
   stop(graceMs: number): Promise<void>;
+  /** SIGKILL, for a process that no longer answers; {@link exited} says when it is gone. */
+  kill(): void;
 }
 
 const READY_MS = 60_000;
+
+/** The shell becomes the program: no process is added. */
+const WITH_UMASK = ["/bin/sh", "-c", 'umask 077; exec "$@"', "sh"];
 
 function stdioFor(spec: ChildSpec): ("ignore" | "pipe" | "ipc")[] {
   // our own scripts end when the channel closes
@@ -89,7 +101,10 @@ function signal(target: number, name: NodeJS.Signals): void {
 
 /** Starts a child. Rejects when the program cannot be started at all. */
 export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_MS): Promise<Child> {
-  const child: ChildProcess = spawn(spec.command, spec.args, {
+  const [command = "", ...args] = spec.privateFiles
+    ? [...WITH_UMASK, spec.command, ...spec.args]
+    : [spec.command, ...spec.args];
+  const child: ChildProcess = spawn(command, args, {
     stdio: stdioFor(spec),
     env: spec.env as NodeJS.ProcessEnv,
     cwd: spec.cwd,
@@ -113,9 +128,23 @@ export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_
   });
   const { promise: ready, resolve, reject } = Promise.withResolvers<Readonly<Record<string, unknown>>>();
   ready.catch(() => undefined); // whoever needs it awaits it
-  void exited.then((reason) => reject(new Error(lastWords || `${spec.name} ${reason}`)));
-  const late = setTimeout(() => reject(new Error(`${spec.name} was not ready after ${readyMs / 1000} s`)), readyMs);
-  void ready.finally(() => clearTimeout(late)).catch(() => undefined);
+  let givenUp: string | undefined;
+  const giveUp = (why: string) => {
+    givenUp = why;
+    signal(target, "SIGKILL");
+  };
+  const unwanted = () => giveUp("was stopped before it was ready");
+  const late = setTimeout(() => giveUp(`was not ready after ${readyMs / 1000} s`), readyMs);
+  spec.unwanted?.addEventListener("abort", unwanted, { once: true });
+  if (spec.unwanted?.aborted === true) unwanted();
+  void exited.then((reason) =>
+    reject(new Error(givenUp === undefined ? lastWords || `${spec.name} ${reason}` : `${spec.name} ${givenUp}`)),
+  );
+  const noLonger = () => {
+    clearTimeout(late);
+    spec.unwanted?.removeEventListener("abort", unwanted);
+  };
+  void ready.then(noLonger, noLonger);
 
   const lines = (stream: unknown, read: (line: string) => void) => {
     if (stream) createInterface({ input: stream as Readable }).on("line", read);
@@ -142,5 +171,6 @@ export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_
       await exited;
       clearTimeout(kill);
     },
+    kill: () => signal(target, "SIGKILL"),
   };
 }

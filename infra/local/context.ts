@@ -2,6 +2,7 @@
 import type { Guard } from "./child.ts";
 import type { StackConfig } from "./env.ts";
 import type { FolderLock } from "./folder-lock.ts";
+import type { LivenessPolicy } from "./liveness.ts";
 
 /** Configuration, secrets and helpers shared by the parts of one stack. */
 export interface StackContext {
@@ -11,6 +12,8 @@ export interface StackContext {
   readonly guard: Guard;
   /** Of the data folder: it names every child, so that nobody else starts on it while one is alive. */
   readonly lock: FolderLock;
+  /** How every part is checked; undefined: each by its own policy. */
+  readonly liveness: LivenessPolicy | undefined;
   /** A line of output of a part. */
   readonly log: (part: string, line: string) => void;
   /** The stack comes down: this part cannot be kept running. */

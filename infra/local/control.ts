@@ -7,6 +7,7 @@ import { parseEnv } from "../../control/env.ts";
 import { jsonLine, startChild } from "./child.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
+import { CONTROL_LIVENESS } from "./liveness.ts";
 import type { RunningClickhouse } from "./stores.ts";
 import { type Supervised, supervise } from "./supervisor.ts";
 
@@ -63,10 +64,15 @@ export async function startControl(context: StackContext, neighbours: ControlNei
     name: "control",
     log: (line) => log("stack", line),
     onGiveUp: (reason) => context.onGiveUp("control", reason),
-    start: async () => {
+    health: {
+      url: () => `${bound.adminUrl}/api/v1/health`,
+      policy: context.liveness ?? CONTROL_LIVENESS,
+    },
+    start: async (stopping) => {
       const child = await startChild(
         {
           name: "control",
+          unwanted: stopping,
           command: process.execPath,
           args: [MAIN],
           env: {

@@ -7,8 +7,8 @@ describe("readStackEnv", () => {
   it("has a default for everything", () => {
     expect(read({})).toMatchObject({
       proxy: { host: "0.0.0.0", port: 8080 },
-      admin: { host: "0.0.0.0", port: 9180 },
-      metrics: { host: "0.0.0.0", port: 9091 },
+      admin: { host: "127.0.0.1", port: 9180 },
+      metrics: { host: "127.0.0.1", port: 9091 },
       adminToken: undefined,
       dataDir: "/srv/gateway/.data",
       objectsDir: "/srv/gateway/.data/objects",
@@ -42,6 +42,17 @@ describe("readStackEnv", () => {
     });
     expect(config.variables).not.toHaveProperty("PATH");
     expect(config.variables).not.toHaveProperty("GATEWAY_ADMIN_TOKEN");
+  });
+
+  it("listens beyond this machine for the admin plane only with a token that was chosen, or when told to", () => {
+    expect(read({ GATEWAY_ADMIN_TOKEN: "chosen-by-somebody" })).toMatchObject({
+      admin: { host: "0.0.0.0", port: 9180 },
+      metrics: { host: "0.0.0.0", port: 9091 },
+    });
+    expect(read({ GATEWAY_ADMIN_LISTEN: ":9180", GATEWAY_METRICS_LISTEN: "0.0.0.0:9091" })).toMatchObject({
+      admin: { host: "0.0.0.0", port: 9180 },
+      metrics: { host: "0.0.0.0", port: 9091 },
+    });
   });
 
   it("replaces parts one by one", () => {

@@ -49,11 +49,11 @@ export class StackEnvError extends Error {
 const TRUTHY = new Set(["1", "true", "yes", "on"]);
 const FALSY = new Set(["0", "false", "no", "off"]);
 
-const listenAddress = (fallback: ListenAddress) =>
+const listenAddress = <Fallback extends ListenAddress | undefined>(fallback: Fallback) =>
   z
     .string()
     .optional()
-    .transform((text, context): ListenAddress => {
+    .transform((text, context): ListenAddress | Fallback => {
       if (text === undefined) return fallback;
       const found = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text.trim());
       const port = Number(found?.[3]);
@@ -103,8 +103,8 @@ const token = z
 
 const schema = z.object({
   GATEWAY_PROXY_LISTEN: listenAddress({ host: "0.0.0.0", port: 8080 }),
-  GATEWAY_ADMIN_LISTEN: listenAddress({ host: "0.0.0.0", port: 9180 }),
-  GATEWAY_METRICS_LISTEN: listenAddress({ host: "0.0.0.0", port: 9091 }),
+  GATEWAY_ADMIN_LISTEN: listenAddress(undefined),
+  GATEWAY_METRICS_LISTEN: listenAddress(undefined),
   GATEWAY_ADMIN_TOKEN: token,
   GATEWAY_INTERNAL_TOKEN: token,
   GATEWAY_DATA_DIR: z.string().default(".data"),
@@ -133,10 +133,12 @@ export function readStackEnv(env: Readonly<Record<string, string | undefined>>, 
   }
   const value = parsed.data;
   const dataDir = resolve(cwd, value.GATEWAY_DATA_DIR);
+  // a token that nobody has chosen is for whoever can read this machine's files (decisions §43.5)
+  const host = value.GATEWAY_ADMIN_TOKEN === undefined ? "127.0.0.1" : "0.0.0.0";
   return {
     proxy: value.GATEWAY_PROXY_LISTEN,
-    admin: value.GATEWAY_ADMIN_LISTEN,
-    metrics: value.GATEWAY_METRICS_LISTEN,
+    admin: value.GATEWAY_ADMIN_LISTEN ?? { host, port: 9180 },
+    metrics: value.GATEWAY_METRICS_LISTEN ?? { host, port: 9091 },
     adminToken: value.GATEWAY_ADMIN_TOKEN,
     internalToken: value.GATEWAY_INTERNAL_TOKEN,
     dataDir,

@@ -6,7 +6,7 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { processStart } from "../../control/db/process-start.ts";
+import { processStart } from "../../control/db/process-start.mjs";
 
 const NAME = "lock";
 const WAIT_FOR_CHILDREN_MS = 5_000;
@@ -39,16 +39,17 @@ function readHolders(path: string): Holders | undefined {
 
 const living = (holders: Holders) => Object.keys(holders).filter((pid) => processStart(Number(pid)) === holders[pid]);
 
-function writeWhole(path: string, holders: Holders): void {
+/** Writes a file beside the lock, which becomes the lock in one step. Follows no link that somebody has laid there. */
+function writeDraft(path: string, holders: Holders): string {
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify(holders), { mode: 0o600 });
-  renameSync(draft, path);
+  rmSync(draft, { force: true });
+  writeFileSync(draft, JSON.stringify(holders), { flag: "wx", mode: 0o600 });
+  return draft;
 }
 
 /** Creates the lock with content in one step; false when there is one already. */
 function create(path: string, holders: Holders): boolean {
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify(holders), { mode: 0o600 });
+  const draft = writeDraft(path, holders);
   try {
     linkSync(draft, path);
     return true;
@@ -100,7 +101,7 @@ export async function lockFolder(folder: string, waitMs = WAIT_FOR_CHILDREN_MS):
     }
     await delay(50);
   }
-  const update = () => writeWhole(path, holders);
+  const update = () => renameSync(writeDraft(path, holders), path);
   return {
     addHolder: (pid) => {
       const start = processStart(pid);

@@ -1,5 +1,6 @@
 /** Runs a stack as the foreground process of a terminal or a container: prints the banner, stops on signals, exits. */
 import { isAbsolute, join, relative } from "node:path";
+import { terminalText } from "../../shared/printable.ts";
 import { bannerLines } from "./banner.ts";
 import { DEMO_KEY_FILE } from "./demo.ts";
 import type { RuntimeKind } from "./runtime.ts";
@@ -28,7 +29,7 @@ export async function runStack(runtime: RuntimeKind, say: (line: string) => void
     stack = await startStack({ env: process.env, log: say, runtime });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`gateway: ${message.split("\n")[0]}\n`);
+    process.stderr.write(`gateway: ${terminalText(message.split("\n")[0] ?? "")}\n`);
     process.exit(1);
   }
   if (!asked) {
@@ -38,13 +39,13 @@ export async function runStack(runtime: RuntimeKind, say: (line: string) => void
         : shownPath(join(stack.dataDir, "admin-token")),
       demoKey: shownPath(join(stack.dataDir, DEMO_KEY_FILE)),
     };
-    for (const line of bannerLines(stack, paths)) say(line);
+    for (const line of bannerLines(stack, paths)) say(terminalText(line));
   } else {
     void stack.stop();
   }
   const gaveUp = await stack.closed;
   if (gaveUp !== null) {
-    process.stderr.write(`gateway: ${gaveUp.part} cannot be kept running: ${gaveUp.reason}\n`);
+    process.stderr.write(`gateway: ${terminalText(`${gaveUp.part} cannot be kept running: ${gaveUp.reason}`)}\n`);
     process.exit(1);
   }
   say("The gateway has stopped.");

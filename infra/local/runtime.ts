@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { envCells } from "../../shared/cells.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import { StackEnvError } from "./env.ts";
+import { RUNTIME_LIVENESS } from "./liveness.ts";
 import type { RunningClickhouse } from "./stores.ts";
-import { type Supervised, supervise } from "./supervisor.ts";
-import { prepareWorkerd, type RunningWorkerd, type WorkerdOptions } from "./workerd/start.ts";
+import { type HealthCheck, type Supervised, supervise } from "./supervisor.ts";
+import { prepareWorkerd, type RunningWorkerd, type StartWorkerd, type WorkerdOptions } from "./workerd/start.ts";
 import { prepareWrangler } from "./wrangler.ts";
 
 /** Variables that are handed to the Worker as they are. */
@@ -20,6 +21,7 @@ const PASSED_ON = [
   "GATEWAY_ENCRYPTION_KEY",
   "GATEWAY_UPSTREAM_BASE_URL",
   "GATEWAY_UPSTREAM_TIMEOUT_SECS",
+  "GATEWAY_STALLED_READER_SECS",
   "GATEWAY_GLOBAL_MAX_IN_FLIGHT",
   "GATEWAY_MAX_BODY_BYTES",
   "GATEWAY_LEDGER_SHARDS",
@@ -106,7 +108,7 @@ export async function startRuntime(
   const { config, guard, log } = context;
   let now: RunningWorkerd | undefined;
   const prepare = kind === "workerd" ? prepareWorkerd : prepareWrangler;
-  const start: () => Promise<RunningWorkerd> = await prepare({
+  const start: StartWorkerd = await prepare({
     folder: join(config.dataDir, "worker"),
     objectsFolder: config.objectsDir,
     bindings,
@@ -114,12 +116,18 @@ export async function startRuntime(
     guard,
     log: (line) => log("workerd", line),
   });
+  const health: HealthCheck = {
+    url: () => (now === undefined ? null : `http://127.0.0.1:${now.port}/health`),
+    policy: context.liveness ?? RUNTIME_LIVENESS,
+  };
   const part = await supervise({
     name: "workerd",
     log: (line) => log("stack", line),
     onGiveUp: (reason) => context.onGiveUp("workerd", reason),
-    start: async () => {
-      const running = await start();
+    // somebody who works on the Worker stops it at a breakpoint
+    ...(kind === "workerd" && how.inspect !== true ? { health } : {}),
+    start: async (stopping) => {
+      const running = await start(stopping);
       objectsLock.addHolder(running.child.pid);
       now = running;
       void running.child.exited.then(() => {

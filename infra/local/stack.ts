@@ -1,9 +1,11 @@
 /**
  * The whole gateway on one machine: stores, control service, Worker runtime and the front before it, started in an order
- * that lets each find what it needs, and stopped in the reverse one within ten seconds. Every part that dies is started
- * again; when that does not help, the stack comes down and says why.
+ * that lets each find what it needs, and stopped in the reverse one within ten seconds. Every part that dies or
+ * hangs is started again; when that does not help, the stack comes down and says why.
  */
 import net from "node:net";
+import { deriveInternalToken } from "../../shared/internal-token.ts";
+import { terminalText } from "../../shared/printable.ts";
 import { type Guard, startGuard } from "./child.ts";
 import type { StackContext } from "./context.ts";
 import { checkControl, startControl } from "./control.ts";
@@ -14,6 +16,7 @@ import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } fro
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 import { type Inner, innerOf, startFront } from "./front.ts";
 import { type Listening, listen } from "./listen.ts";
+import type { LivenessPolicy } from "./liveness.ts";
 import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
 import { keptAdminToken } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
@@ -32,6 +35,8 @@ export interface StackOptions {
   readonly workerEntry?: string;
   /** Whether the Worker's runtime can be looked into while it runs; it is slower then. Not with `wrangler`. */
   readonly inspect?: boolean;
+  /** How it is noticed that a part hangs, when not by its own policy (liveness.ts). */
+  readonly liveness?: LivenessPolicy;
 }
 
 /** Why a stack came down by itself. */
@@ -127,7 +132,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
   );
   checkControl(config);
-  const log = (part: string, line: string) => options.log?.(`${part} | ${line}`);
+  const log = (part: string, line: string) => options.log?.(terminalText(`${part} | ${line}`));
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
   await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);
@@ -160,8 +165,17 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   undo.add(() => guard.close());
   const kept =
     config.adminToken === undefined ? keptAdminToken(config.dataDir) : { token: config.adminToken, made: false };
-  const internalToken = config.internalToken ?? kept.token;
-  const context: StackContext = { config, adminToken: kept.token, internalToken, guard, lock, log, onGiveUp: giveUp };
+  const internalToken = config.internalToken ?? (await deriveInternalToken(kept.token));
+  const context: StackContext = {
+    config,
+    adminToken: kept.token,
+    internalToken,
+    guard,
+    lock,
+    liveness: options.liveness,
+    log,
+    onGiveUp: giveUp,
+  };
 
   const redis = await startRedis(context);
   undo.add(() => redis.close());

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type Child, jsonLine, startChild } from "./child.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import type { Listening } from "./listen.ts";
+import { ANALYTICS_LIVENESS } from "./liveness.ts";
 import type { Backend } from "./redis/backend.ts";
 import { startRedisBridge } from "./redis/bridge.ts";
 import { memoryBackend } from "./redis/memory-backend.ts";
@@ -58,10 +59,15 @@ export async function startClickhouse(context: StackContext): Promise<RunningCli
     name: "clickhouse",
     log: (line) => log("stack", line),
     onGiveUp: (reason) => context.onGiveUp("clickhouse", reason),
-    start: async (): Promise<Child> => {
+    health: {
+      url: () => `http://127.0.0.1:${port}/ping`,
+      policy: context.liveness ?? ANALYTICS_LIVENESS,
+    },
+    start: async (stopping): Promise<Child> => {
       const child = await startChild(
         {
           name: "clickhouse",
+          unwanted: stopping,
           command: process.execPath,
           args: [join(import.meta.dirname, "clickhouse/main.ts")],
           env: {

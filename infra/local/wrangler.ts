@@ -1,21 +1,40 @@
 /**
  * `wrangler dev` in workerd's place, for work on the Worker: it rebuilds on each change. Slower, and it hides disconnects;
- * only the development command uses it. It starts helpers of its own, so the guard watches the whole process group.
+ * only the development command uses it. It starts helpers of its own, so the guard watches the whole process group. The
+ * Worker's variables reach it by its environment: a command line is read by every user of the machine.
  */
 import { join } from "node:path";
+import { makePrivate } from "../../control/db/private-folder.ts";
 import { startChild } from "./child.ts";
-import type { RunningWorkerd, WorkerdOptions } from "./workerd/start.ts";
+import type { StartWorkerd, WorkerdOptions } from "./workerd/start.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 
+/** What it may need of the launcher's environment; all of its own becomes variables of the Worker too. */
+const KEPT =
+  /^(PATH|HOME|USER|TMPDIR|TERM|TZ|LANG|LC_.*|CI|NO_COLOR|FORCE_COLOR|XDG_.*|SSL_CERT_FILE|NODE_EXTRA_CA_CERTS|.*_proxy|.*_PROXY|WRANGLER_.*|CLOUDFLARE_.*)$/;
+
+/** The environment of `wrangler dev`: what it needs, and the Worker's variables. */
+function environmentOf(bindings: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  const kept = Object.entries(process.env).filter(([name]) => KEPT.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    WRANGLER_SEND_METRICS: "false",
+    CLOUDFLARE_INCLUDE_PROCESS_ENV: "true",
+    ...bindings,
+  };
+}
+
 /** The answer starts `wrangler dev` each time it is called and resolves when it serves. */
-export async function prepareWrangler(options: WorkerdOptions): Promise<() => Promise<RunningWorkerd>> {
-  const variables = Object.entries(options.bindings).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
-  return async () => {
+export async function prepareWrangler(options: WorkerdOptions): Promise<StartWorkerd> {
+  makePrivate(options.objectsFolder);
+  return async (unwanted) => {
     const child = await startChild(
       {
         name: "wrangler",
+        unwanted,
+        privateFiles: true,
         command: process.execPath,
         args: [
           WRANGLER,
@@ -29,9 +48,11 @@ export async function prepareWrangler(options: WorkerdOptions): Promise<() => Pr
           "--show-interactive-dev-session=false",
           "--persist-to",
           options.objectsFolder,
-          ...variables,
+          // no file of variables stands in for the environment
+          "--env-file",
+          "/dev/null",
         ],
-        env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+        env: environmentOf(options.bindings),
         readyFrom: "stdout",
         readReady: (line) => {
           const port = /Ready on http:\/\/[^:\s]+:(\d+)/.exec(line)?.[1];

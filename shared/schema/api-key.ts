@@ -8,9 +8,9 @@ import {
   budgetFields,
   descriptionField,
   flag,
-  freeText,
-  isStorable,
   oneOf,
+  optionalName,
+  queryText,
   uuidQuery,
 } from "./common.ts";
 
@@ -40,19 +40,19 @@ export type ListedKey = z.infer<typeof listedKeySchema>;
 export const allKeysFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   disabled: oneOf(["true", "false"]).optional(),
-  q: z.string().refine(isStorable).meta({ description: "Substring of name or key_prefix, in any case" }).optional(),
+  q: queryText.meta({ description: "Substring of name or key_prefix, in any case" }).optional(),
 });
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
 /** POST /tenants/{id}/keys */
 export const createKeySchema = z
-  .object({ name: freeText(200).default(""), description: descriptionField.default(""), ...budgetFields })
+  .object({ name: optionalName.default(""), description: descriptionField.default(""), ...budgetFields })
   .meta({ id: "CreateApiKey" });
 
 /** PUT /keys/{id}: what is omitted keeps its value, null clears. */
 export const updateKeySchema = z
-  .object({ name: freeText(200).optional(), description: descriptionField.optional(), ...budgetFields })
+  .object({ name: optionalName.optional(), description: descriptionField.optional(), ...budgetFields })
   .meta({ id: "UpdateApiKey" });
 
 /** PUT /keys/{id}/disabled */

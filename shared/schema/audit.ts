@@ -2,7 +2,7 @@
  * The audit log as admins read it (decisions §14, §36).
  */
 import * as z from "zod";
-import { epochMsQuery, isStorable } from "./common.ts";
+import { epochMsQuery, queryText } from "./common.ts";
 
 export const auditEntrySchema = z
   .object({
@@ -18,14 +18,12 @@ export const auditEntrySchema = z
   .meta({ id: "AuditEntry" });
 export type AuditEntry = z.infer<typeof auditEntrySchema>;
 
-const exact = z.string().refine(isStorable).optional();
+const exact = queryText.optional();
 
 /** Filters of GET /audit besides paging; all are exact, bounds inclusive. */
 export const auditFilterSchema = z.object({
   actor: exact,
-  action: z
-    .string()
-    .refine(isStorable)
+  action: queryText
     .transform((text) => text.split(",").map((action) => action.trim()))
     .meta({ description: "One action, or several separated by commas" })
     .optional(),

@@ -10,7 +10,7 @@ import {
   descriptionField,
   flag,
   freeText,
-  nameField,
+  knownName,
   oneOf,
   requiredText,
   timestamp,
@@ -18,10 +18,10 @@ import {
   whole,
 } from "./common.ts";
 import { mcpServerName } from "./mcp-server.ts";
-import { modelFields } from "./model.ts";
+import { cacheTtlRule, isCacheTtlRight, modelFields } from "./model.ts";
 import { TENANT_STATUSES, weeklyWindow } from "./tenant.ts";
 import { compressionPolicyBody, guardrailsPolicyBody } from "./tenant-policy.ts";
-import { apiBase } from "./upstream.ts";
+import { apiBase, refuseNoUrl } from "./upstream.ts";
 
 export const BACKUP_FORMAT = "gateway-config-backup";
 export const BACKUP_VERSION = 1;
@@ -49,20 +49,20 @@ const storedSecret = z
   .default(null);
 
 export const backupGroupSchema = z.object({
-  name: nameField,
+  name: knownName,
   weight: whole(1, 1_000_000),
   created_at: timestamp,
 });
 
 export const backupTenantSchema = z.object({
   id: uuid,
-  name: nameField,
+  name: knownName,
   description: descriptionField.default(""),
   organization: freeText(200).default(""),
   contact: freeText(320).default(""),
   status: oneOf(TENANT_STATUSES).default("active"),
   timezone: timezone.default("UTC"),
-  fairshare_group: nameField.default("default"),
+  fairshare_group: knownName.default("default"),
   weight: whole(1, 1_000_000).default(100),
   tokens_per_minute: whole(0).default(0),
   max_in_flight: whole(1).nullable().default(null),
@@ -110,12 +110,13 @@ export const backupModelSchema = z
     api_base: apiBase.default(""),
     api_key: storedSecret,
     ...times,
-  });
+  })
+  .refine(isCacheTtlRight, cacheTtlRule);
 
 export const backupEndpointSchema = z.object({
   id: uuid,
   model_id: uuid,
-  name: nameField,
+  name: knownName,
   api_base: apiBase.refine((text) => text !== "", "must not be blank"),
   api_key: storedSecret,
   priority: whole(0).default(100),
@@ -127,7 +128,7 @@ export const backupEndpointSchema = z.object({
 export const backupMcpServerSchema = z.object({
   id: uuid,
   name: mcpServerName,
-  upstream_url: requiredText(2000),
+  upstream_url: requiredText(2000).superRefine(refuseNoUrl),
   auth_header: storedSecret,
   enabled: flag.default(true),
   ...times,
@@ -137,6 +138,18 @@ export const backupSettingSchema = z.object({
   key: z.string({ error: "must be a text" }).regex(/^[a-z_]{1,100}$/, "must be the name of a setting"),
   value: z.record(z.string(), z.unknown(), { error: "must be an object" }),
 });
+
+/** That a sealed secret belongs to its entry and to the address beside it (decisions §43.5). */
+export const backupMacSchema = z.object({
+  entity: z.string({ error: "must be a text" }).max(100, "must be at most 100 characters"),
+  /** Primary key of the row. */
+  id: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),
+  /** Of the secret within the row, dotted. */
+  field: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),
+  /** HMAC-SHA-256 in hex. */
+  mac: z.string({ error: "must be a text" }).regex(/^[0-9a-f]{64}$/, "must be 64 hex digits"),
+});
+export type BackupMac = z.infer<typeof backupMacSchema>;
 
 const listOf = <T extends z.ZodType>(row: T) => z.array(row, { error: "must be a list" }).default([]);
 
@@ -161,11 +174,13 @@ export const backupSchema = z
       model_endpoints: listOf(backupEndpointSchema),
       mcp_servers: listOf(backupMcpServerSchema),
       app_settings: listOf(backupSettingSchema),
+      /** Absent in files of older versions and of others. */
+      macs: z.array(backupMacSchema, { error: "must be a list" }).optional(),
     }),
   })
   .meta({ id: "Backup" });
 export type Backup = z.infer<typeof backupSchema>;
-export type BackupEntity = keyof Backup["data"];
+export type BackupEntity = Exclude<keyof Backup["data"], "macs">;
 
 /** In the order in which a row may refer to another. */
 export const BACKUP_ENTITIES = [
@@ -178,7 +193,8 @@ export const BACKUP_ENTITIES = [
   "app_settings",
 ] as const satisfies readonly BackupEntity[];
 
-const countsSchema = z.object({ created: z.number().int(), updated: z.number().int() });
+/** Rows of the file that were not here, and those whose primary key was: they are written, whether or not they differed. */
+const countsSchema = z.object({ inserted: z.number().int(), updated: z.number().int() });
 
 /** POST /backup/restore: what became of the file's entities. Nothing is ever deleted. */
 export const restoreReportSchema = z

@@ -3,10 +3,27 @@
  * timestamps. Messages say what is allowed, for a person who reads them in an error body.
  */
 import * as z from "zod";
+import { parseTimestamp } from "../timestamp.ts";
 
 /** False for what a database cannot hold as text: NUL and halves of surrogate pairs. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 const NOT_STORABLE = "must not contain NUL or half a surrogate pair";
+
+const DEPTH_MAX = 64;
+export const NOT_STORABLE_JSON = `must not contain NUL or half a surrogate pair, nor be nested deeper than ${DEPTH_MAX} levels`;
+
+/** True for a JSON value that a database can hold, names and texts within it included, and that is not nested without end. */
+export function isStorableJson(value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEPTH_MAX) return false;
+    if (level.some((item) => typeof item === "string" && !isStorable(item))) return false;
+    const objects = level.filter((item): item is object => typeof item === "object" && item !== null);
+    if (objects.some((item) => Object.keys(item).some((name) => !isStorable(name)))) return false;
+    level = objects.flatMap((item) => Object.values(item) as unknown[]);
+  }
+  return true;
+}
 
 /** Required text of 1..max characters after trimming. */
 export const requiredText = (max: number) =>
@@ -25,7 +42,29 @@ export const freeText = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine(isStorable, NOT_STORABLE);
 
-export const nameField = requiredText(200);
+/** The name of something that exists already, as it may have been written by an earlier version. */
+export const knownName = requiredText(200);
+
+/** Controls, line and paragraph separators, and format characters other than the joiners that scripts and emoji need. */
+const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
+const VISIBLE = /[^\p{Z}\p{C}\p{M}]/u;
+
+/**
+ * What a name must be besides short: one line of characters that can be seen, so that it neither reorders nor breaks what it is
+ * shown in, and written in one way only, so that two that look alike in all but their bytes are the same name.
+ */
+function refuseOddName(name: string, context: z.core.$RefinementCtx<string>): void {
+  const complain = (message: string): void => context.addIssue({ code: "custom", message });
+  if (name === "") return;
+  if (UNSHOWABLE.test(name)) complain("must not contain control characters, line breaks or invisible characters");
+  else if (!VISIBLE.test(name)) complain("must not be blank");
+  else if (name.normalize("NFC") !== name) complain("must be in Unicode normalization form C (composed characters)");
+}
+
+/** A name that is given to something. */
+export const nameField = knownName.superRefine(refuseOddName);
+/** The same where there need not be one. */
+export const optionalName = freeText(200).superRefine(refuseOddName);
 export const descriptionField = freeText(2000);
 
 /** A whole number within bounds, safe integers at most. */
@@ -42,18 +81,29 @@ export const amount = z.number({ error: "must be a number of at least 0" }).min(
 
 export const flag = z.boolean({ error: "must be true or false" });
 
-/** ISO 8601 in, ISO 8601 UTC with milliseconds out; within the years that a database and four digits can hold. */
+const TIMESTAMP =
+  "must be an ISO 8601 time of a real day in the years 1 to 9999, with Z or an offset, such as 2026-11-21T08:00:00Z";
+
+/** A point in time (decisions §43.5): ISO 8601 with `Z` or an offset in, ISO 8601 in UTC with milliseconds out. */
 export const timestamp = z
-  .string({ error: "must be an ISO 8601 timestamp" })
-  .refine(
-    (text) => /^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(Date.parse(text)),
-    "must be an ISO 8601 timestamp",
-  )
-  .refine((text) => {
-    const year = new Date(text).getUTCFullYear();
-    return Number.isNaN(year) || (year >= 1 && year <= 9999);
-  }, "must be within the years 1 to 9999 in UTC")
-  .transform((text) => new Date(text).toISOString());
+  .string({ error: TIMESTAMP })
+  .trim()
+  .transform((text, context) => {
+    const epochMs = parseTimestamp(text);
+    if (epochMs !== null) return new Date(epochMs).toISOString();
+    context.addIssue({ code: "custom", message: TIMESTAMP });
+    return z.NEVER;
+  })
+  .meta({ format: "date-time" });
+
+/**
+ * When a rule about several fields of an object can be judged: as soon as these are right, whatever is wrong with the others,
+ * so that a refusal lists every offending field at once (decisions §1.1).
+ */
+export const onceRight =
+  (...fields: readonly string[]) =>
+  ({ issues }: z.core.ParsePayload): boolean =>
+    !issues.some(({ path = [] }) => path.length === 0 || fields.includes(String(path[0])));
 
 /** One of a closed list; the message names them. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
@@ -71,6 +121,12 @@ export const budgetPeriod = z.preprocess(
   oneOf(BUDGET_PERIODS).nullable(),
 );
 
+/** In the answer of a write: what an admin should know of it. Absent when there is nothing, and on reads. */
+export const warningsField = z
+  .array(z.string())
+  .optional()
+  .meta({ description: "What to know of this write; absent when there is nothing, and on reads" });
+
 /** The four budget fields of tenants and keys; omitted stays undefined. */
 export const budgetFields = {
   budget_tokens: whole(0).nullable().optional(),
@@ -79,20 +135,27 @@ export const budgetFields = {
   budget_started_at: timestamp.nullable().optional(),
 };
 
-/** An IANA zone name. */
+/** An IANA zone name; an offset, which the runtime would take for one as well, is none. */
 export const timezone = freeText(100).refine(isZone, "must be an IANA time zone name");
 
 function isZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
-    return name !== "";
+    return /^[A-Za-z]/.test(name);
   } catch {
     return false;
   }
 }
 
-/** A UUID in a query, lower-cased. */
-export const uuidQuery = z.uuid("must be a UUID").transform((value) => value.toLowerCase());
+/** A text in a query that is compared with what a store holds. */
+export const queryText = z.string().refine(isStorable, NOT_STORABLE);
+
+/** A UUID in a query, of any version like those in a path (a restored record may have any), lower-cased. */
+export const uuidQuery = z
+  .string()
+  .trim()
+  .check(z.guid("must be a UUID"))
+  .transform((value) => value.toLowerCase());
 
 /** Unix epoch milliseconds in a query. */
 export const epochMsQuery = z

@@ -3,7 +3,8 @@
  * Authorization value is never in a record.
  */
 import * as z from "zod";
-import { flag, requiredText } from "./common.ts";
+import { flag, requiredText, warningsField } from "./common.ts";
+import { refuseNoUrl } from "./upstream.ts";
 
 export const mcpServerSchema = z
   .object({
@@ -14,6 +15,7 @@ export const mcpServerSchema = z
     enabled: z.boolean(),
     created_at: z.string(),
     updated_at: z.string(),
+    warnings: warningsField,
   })
   .meta({ id: "McpServer" });
 
@@ -26,7 +28,8 @@ export const mcpServerName = z
   .regex(/^[A-Za-z0-9._-]{1,100}$/, "must be 1 to 100 characters of A-Z a-z 0-9 . _ -")
   .refine((text) => text !== "." && text !== "..", "must not be a path segment of its own");
 
-const upstreamUrl = requiredText(2000);
+/** Whether it may be called is the verb's to check. */
+const upstreamUrl = requiredText(2000).superRefine(refuseNoUrl);
 
 /** The complete Authorization value, scheme and token; it goes into a header as it is. */
 const authHeader = z

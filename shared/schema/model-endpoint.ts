@@ -2,7 +2,7 @@
  * Endpoints of a model on the Management API: record and bodies (specification "Model endpoint", decisions §6).
  */
 import * as z from "zod";
-import { flag, nameField, whole } from "./common.ts";
+import { flag, nameField, warningsField, whole } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
 export const modelEndpointSchema = z
@@ -24,6 +24,7 @@ export const modelEndpointSchema = z
     last_message: z.string().nullable(),
     created_at: z.string(),
     updated_at: z.string(),
+    warnings: warningsField,
   })
   .meta({ id: "ModelEndpoint" });
 export type ModelEndpoint = z.infer<typeof modelEndpointSchema>;

@@ -41,9 +41,23 @@ export const modelHealthCheckSchema = z
   })
   .meta({ id: "ModelHealthCheck" });
 
+export const endpointHealthCheckSchema = z
+  .object({
+    ...modelHealthCheckSchema.shape,
+    endpoint_id: z.string(),
+    endpoint_name: z.string().nullable().meta({ description: "null when the endpoint has been removed" }),
+  })
+  .meta({ id: "EndpointHealthCheck" });
+
 /** The newest checks first. */
 export const modelHealthDetailSchema = z
-  .object({ summary: modelHealthSummarySchema, checks: z.array(modelHealthCheckSchema) })
+  .object({
+    summary: modelHealthSummarySchema,
+    checks: z.array(modelHealthCheckSchema).meta({ description: "Of the model itself, newest first, at most 50" }),
+    endpoint_checks: z
+      .array(endpointHealthCheckSchema)
+      .meta({ description: "Of its endpoints together, newest first, at most 50" }),
+  })
   .meta({ id: "ModelHealthDetail" });
 export type ModelHealthDetail = z.infer<typeof modelHealthDetailSchema>;
 

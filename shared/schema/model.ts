@@ -3,7 +3,19 @@
  * written; a record says whether one is set.
  */
 import * as z from "zod";
-import { amount, descriptionField, flag, freeText, oneOf, requiredText, timestamp, whole } from "./common.ts";
+import {
+  amount,
+  descriptionField,
+  flag,
+  freeText,
+  nameField,
+  onceRight,
+  oneOf,
+  requiredText,
+  timestamp,
+  warningsField,
+  whole,
+} from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
 export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
@@ -15,6 +27,26 @@ export const BOONS = ["vision", "structured_output", "compression"] as const;
 export const MIN_CHECK_INTERVAL_SECS = 60;
 
 const atLeast = (floor: number) => whole(0).transform((value) => Math.max(value, floor));
+
+const CACHE_TTL_SECS = { min: 1, max: 2_592_000 } as const;
+const DATABASE_INTEGER_MAX = 2_147_483_647;
+export const CACHE_TTL_COMPLAINT = `must be a whole number from ${CACHE_TTL_SECS.min} to ${CACHE_TTL_SECS.max} while cache_enabled is true`;
+
+/** False where stored answers would live for no time, or for too long; of a cache that is off the time does not matter. */
+export function isCacheTtlRight(cache: {
+  readonly cache_enabled?: boolean | undefined;
+  readonly cache_ttl_secs?: number | undefined;
+}): boolean {
+  const { cache_enabled: enabled = false, cache_ttl_secs: secs = CACHE_TTL_SECS.min } = cache;
+  return !enabled || (secs >= CACHE_TTL_SECS.min && secs <= CACHE_TTL_SECS.max);
+}
+
+/** The rule of a body that has both fields. */
+export const cacheTtlRule = {
+  path: ["cache_ttl_secs"],
+  message: CACHE_TTL_COMPLAINT,
+  when: onceRight("cache_enabled", "cache_ttl_secs"),
+};
 
 /** The part of a model that says how it is checked (decisions §5.1). */
 export const healthFields = {
@@ -59,7 +91,9 @@ export const modelFields = {
   max_in_flight: whole(1).nullable(),
   capacity_mode: oneOf(CAPACITY_MODES),
   cache_enabled: flag,
-  cache_ttl_secs: whole(1, 2_592_000),
+  cache_ttl_secs: whole(0, DATABASE_INTEGER_MAX).meta({
+    description: `${CACHE_TTL_SECS.min} to ${CACHE_TTL_SECS.max} while cache_enabled is true`,
+  }),
   request_timeout_secs: whole(1, 86_400).nullable(),
   max_retries: whole(0, 10),
   retry_backoff_ms: whole(0, 60_000),
@@ -114,12 +148,13 @@ export const modelSchema = z
     }),
     created_at: z.string(),
     updated_at: z.string(),
+    warnings: warningsField,
   })
   .meta({ id: "Model" });
 
 export type Model = z.infer<typeof modelSchema>;
 
-const modelName = requiredText(200).refine((name) => name !== "auto", "auto is reserved");
+const modelName = nameField.refine((name) => name !== "auto", "auto is reserved");
 const apiKey = headerSecret.nullable();
 const health = z.object(healthFields).partial();
 
@@ -135,6 +170,7 @@ export const createModelSchema = z
   })
   .partial()
   .required({ model_name: true })
+  .refine(isCacheTtlRight, cacheTtlRule)
   .meta({ id: "CreateModel" });
 
 /** PUT /models/{id}: `upstream_model` and `api_base` are required, everything else keeps its value when omitted. */
@@ -142,6 +178,7 @@ export const updateModelSchema = z
   .object({ ...modelFields, model_name: modelName, api_key: apiKey, health })
   .partial()
   .extend({ upstream_model: requiredText(300), api_base: apiBase })
+  .refine(isCacheTtlRight, cacheTtlRule)
   .meta({ id: "UpdateModel" });
 
 /** PUT /models/{id}/capacity: null clears, so the field itself is required. */
@@ -163,6 +200,7 @@ export const modelWeightSchema = z
 /** PUT /models/{id}/cache */
 export const modelCacheSchema = z
   .object({ cache_enabled: flag, cache_ttl_secs: modelFields.cache_ttl_secs.default(300) })
+  .refine(isCacheTtlRight, cacheTtlRule)
   .meta({ id: "ModelCache" });
 
 /** PUT /models/{id}/reliability: replaces; what is omitted takes its default. */

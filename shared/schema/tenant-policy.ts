@@ -3,7 +3,7 @@
  * (decisions §3.3, §3.4). A policy being set means that it is on; null clears it.
  */
 import * as z from "zod";
-import { flag, oneOf, requiredText } from "./common.ts";
+import { flag, onceRight, oneOf, requiredText } from "./common.ts";
 
 export const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;
 export const INPUT_SCANNERS = ["prompt_injection", "pii", "ban_keywords", "harm"] as const;
@@ -36,7 +36,11 @@ export const guardrailsPolicyBody = z
     (policy) =>
       policy.guard_model !== null ||
       !(policy.input_scanners.includes("harm") || policy.output_scanners.includes("harm")),
-    { path: ["guard_model"], message: "is required when the scanner harm is listed" },
+    {
+      path: ["guard_model"],
+      message: "is required when the scanner harm is listed",
+      when: onceRight("guard_model", "input_scanners", "output_scanners"),
+    },
   );
 
 /** PATCH /tenants/{id}/guardrails */

@@ -9,10 +9,13 @@ import {
   descriptionField,
   flag,
   freeText,
+  knownName,
   nameField,
+  onceRight,
   oneOfLowered,
   timestamp,
   timezone,
+  warningsField,
   whole,
 } from "./common.ts";
 
@@ -47,6 +50,7 @@ export const tenantSchema = z
     synthetic: z.boolean(),
     created_at: z.string(),
     updated_at: z.string(),
+    warnings: warningsField,
   })
   .meta({ id: "Tenant" });
 
@@ -66,7 +70,7 @@ export const createTenantSchema = z
     weight: weight.default(100),
     tokens_per_minute: whole(0).default(0),
     max_in_flight: maxInFlight.default(null),
-    fairshare_group: nameField.default("default"),
+    fairshare_group: knownName.default("default"),
     synthetic: flag.default(false),
   })
   .meta({ id: "CreateTenant" });
@@ -97,7 +101,7 @@ export const tenantQuotaSchema = z
   .meta({ id: "TenantQuota" });
 
 /** PATCH /tenants/{id}/group */
-export const tenantGroupSchema = z.object({ fairshare_group: nameField }).meta({ id: "TenantGroup" });
+export const tenantGroupSchema = z.object({ fairshare_group: knownName }).meta({ id: "TenantGroup" });
 
 /** PATCH /tenants/{id}/budget: replaces; omitted caps are null. */
 export const tenantBudgetSchema = z.object(budgetFields).meta({ id: "TenantBudget" });
@@ -110,6 +114,7 @@ export const weeklyWindow = z
   .refine((window) => window.start_min < window.end_min, {
     path: ["end_min"],
     message: "must be greater than start_min; a window that passes midnight is two windows",
+    when: onceRight("start_min", "end_min"),
   });
 
 /** PATCH /tenants/{id}/schedule: replaces the three fields of the schedule; an omitted time zone is kept. */
@@ -126,6 +131,7 @@ export const tenantScheduleSchema = z
   .refine((body) => body.active_from === null || body.active_until === null || body.active_from < body.active_until, {
     path: ["active_until"],
     message: "must be after active_from",
+    when: onceRight("active_from", "active_until"),
   })
   .meta({ id: "TenantSchedule" });
 

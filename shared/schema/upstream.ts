@@ -3,10 +3,19 @@
  */
 import * as z from "zod";
 import { isSealed } from "../seal.ts";
+import { parseUpstreamUrl } from "../ssrf.ts";
 import { freeText } from "./common.ts";
 
+/** Complains of a text that is neither blank nor an http or https URL without user info. */
+export function refuseNoUrl(text: string, context: z.core.$RefinementCtx<string>): void {
+  const url = text === "" ? null : parseUpstreamUrl(text);
+  if (typeof url === "string") context.addIssue({ code: "custom", message: url });
+}
+
 /** An upstream's base without trailing slash, or "" (decisions §5.1). Whether it may be called is the verb's to check. */
-export const apiBase = freeText(2000).transform((text) => text.replace(/\/+$/, ""));
+export const apiBase = freeText(2000)
+  .transform((text) => text.replace(/\/+$/, ""))
+  .superRefine(refuseNoUrl);
 
 /** Goes into a header as it is, so only what a header can carry; "" clears. */
 export const headerSecret = z

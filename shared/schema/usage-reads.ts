@@ -2,6 +2,7 @@
  * Aggregated usage and cost reads: their queries and rows (specification "Usage and cost reads", decisions §12.2, §12.3).
  */
 import * as z from "zod";
+import { isCalendarDay } from "../timestamp.ts";
 import { NIL_UUID } from "../usage-row.ts";
 import { oneOf } from "./common.ts";
 import { usageFilterFields } from "./usage.ts";
@@ -22,16 +23,14 @@ const bucketMs = z
 
 const day = z
   .string()
-  .regex(/^\d{4}-\d{2}-\d{2}$/, "must be YYYY-MM-DD")
-  .refine((text) => {
-    const at = Date.parse(`${text}T00:00:00Z`);
-    return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text);
-  }, "must be a day of the calendar");
+  .trim()
+  .refine(isCalendarDay, "must be a day of the calendar, YYYY-MM-DD")
+  .meta({ format: "date" });
 
 const keyList = z
   .string()
   .transform((text) => text.split(",").map((id) => id.trim().toLowerCase()))
-  .refine((ids) => ids.every((id) => z.uuid().safeParse(id).success), "must be UUIDs separated by commas")
+  .refine((ids) => ids.every((id) => z.guid().safeParse(id).success), "must be UUIDs separated by commas")
   .refine((ids) => ids.length <= 500, "must be at most 500 UUIDs");
 
 const { since_ms, tenant_id, include_internal } = usageFilterFields;
@@ -87,7 +86,7 @@ export const usageDailyQuerySchema = z.object({
 export type UsageDailyQuery = z.infer<typeof usageDailyQuerySchema>;
 
 const count = z.number().int();
-const usd = z.number().meta({ description: "USD, rounded to 6 decimals" });
+const usd = z.number().meta({ description: "USD, rounded to 9 decimals" });
 const totals = { requests: count, input_tokens: count, output_tokens: count, total_tokens: count, cost_usd: usd };
 const energy = { energy_wh: z.number(), energy_cost_usd: usd, co2_g: z.number() };
 

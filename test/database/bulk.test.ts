@@ -65,7 +65,7 @@ it("restores and publishes 50,000 keys with a small heap", { timeout: 300_000 },
   const restored = await service.request("POST", "/api/v1/backup/restore", file);
   expect([restored.status, await restored.json()]).toMatchObject([
     200,
-    { tenants: { created: QUANTITY.tenants + 1, updated: 0 }, api_keys: { created: KEYS, updated: 0 } },
+    { tenants: { inserted: QUANTITY.tenants + 1, updated: 0 }, api_keys: { inserted: KEYS, updated: 0 } },
   ]);
   const again = await (await service.request("GET", "/api/v1/backup/export")).text();
   expect(dataOf(again) === dataOf(file)).toBe(true);

@@ -71,3 +71,35 @@ it("budgets that come to their end while the control service is away are told wh
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+it("failures of an upstream are all in the messages, the last ones without another failure", async () => {
+  const upstream = await startTestUpstream();
+  const folder = mkdtempSync(join(tmpdir(), "gateway-repeats-"));
+  const hook = await startHttpSink();
+  const stack = await startStack({ env: stackEnv(folder) });
+  try {
+    const gateway = new Gateway(stack);
+    await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url, min_interval_secs: 5 });
+    const failing = await gateway.mint(upstream.url, "status=503");
+    const timesOf = (body: string): number => 1 + Number(/\((\d+) repeats suppressed\)/.exec(body)?.[1] ?? 0);
+    const told = () => hook.asked.filter(({ body }) => body.includes("upstream_5xx_response")).map(({ body }) => body);
+    let failures = 0;
+    // a message at once, one when an isolate's quiet time is over, and what comes after that one
+    while (told().length < 2 || failures % 7 !== 0) {
+      const response = await gateway.chat(failing);
+      await response.text();
+      expect(response.status).toBe(502);
+      failures += 1;
+    }
+    await waitFor(
+      () => told().reduce((sum, body) => sum + timesOf(body), 0),
+      (times) => times >= failures,
+      60_000,
+    );
+    expect(told().reduce((sum, body) => sum + timesOf(body), 0)).toBe(failures);
+  } finally {
+    await stack.stop();
+    await Promise.all([upstream.close(), hook.close()]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

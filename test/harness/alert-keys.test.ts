@@ -18,6 +18,7 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
   budgetSettlementFailed: (["bucket", "tenant", "key"] as const).map((part) =>
     issues.budgetSettlementFailed(part, "r"),
   ),
+  budgetAmountRefused: [issues.budgetAmountRefused("w", "f", "c")],
   upstreamRequestFailed: [issues.upstreamRequestFailed("m", "r", 1, 1)],
   upstream5xxResponse: [issues.upstream5xxResponse("m", 500)],
   upstreamStreamError: [issues.upstreamStreamError("m", "r", 1)],
@@ -29,6 +30,7 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
   usageRowsRefused: [issues.usageRowsRefused(1)],
   modelHealthDown: [issues.modelHealthDown("m", 1, "l")],
   modelHealthRecovery: [issues.modelHealthRecovery("m", "d")],
+  adminAuthFailures: [issues.adminAuthFailures(20, 1)],
   usageSpillRefused: [issues.usageSpillRefused(1)],
 };
 

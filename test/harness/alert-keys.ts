@@ -34,10 +34,12 @@ export const ALERT_KEYS = {
   redis_budget_reserve_failed_closed: "test/faults/objects-away.test.ts",
   redis_key_budget_reserve_failed_open: "test/faults/objects-away.test.ts",
   redis_key_budget_reserve_failed_closed: "test/faults/objects-away.test.ts",
+  budget_amount_refused: "edge/objects/budget-numbers.property.test.ts",
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   redis_sync_failed: "control/publish/outbox-watch.test.ts",
   jwks_fetch_failed: "test/faults/identity.test.ts",
   identity_tenant_created: "test/faults/identity.test.ts",
+  admin_auth_failures: "test/spec/admin-plane.test.ts",
   usage_spill_refused: "test/faults/custody-table.test.ts",
   usage_rows_refused: "test/faults/custody-table.test.ts",
 } as const;

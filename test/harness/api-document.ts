@@ -37,7 +37,7 @@ export interface Operation {
   /** Empty for the routes that need no token. */
   readonly security?: readonly object[];
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Content>> };
   readonly responses: Readonly<Record<string, Answer>>;
 }
 

@@ -8,7 +8,9 @@ import { pino } from "pino";
 import type { RaisedAlert } from "../../control/alerts/alert-sink.ts";
 import { AnalyticsStore } from "../../control/analytics/store.ts";
 import { createApp } from "../../control/api/app.ts";
+import { AuthRefusals } from "../../control/api/auth-refusals.ts";
 import type { Api } from "../../control/api/types.ts";
+import { importBackupKey } from "../../control/backup/macs.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
 import { composeHealth } from "../../control/health/compose.ts";
@@ -100,12 +102,14 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const publisher = new OutboxPublisher(connection.db, store, cells, log);
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
   const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);
+  const backupKey = encryptionKey === null ? undefined : await importBackupKey(encryptionKey);
   const context = (actor: string): VerbContext => ({
     db: connection.db,
     actor,
     now: options.now ?? (() => new Date()),
     randomBytes: (count) => new Uint8Array(randomBytes(count)),
     sealKey,
+    backupKey,
     pepper: options.pepper,
     ssrf: options.ssrf ?? { blockPrivate: false, allowedCidrs: [] },
     resolve: options.resolve ?? (async () => []),
@@ -120,7 +124,12 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const { prober } = composeHealth({
     ctx: context("system"),
     analytics,
-    sink: { take: async (alert) => void alerts.push(alert) },
+    sink: {
+      take: async (taken, also) => {
+        if (also !== undefined) await connection.db.transaction(also);
+        alerts.push(...taken);
+      },
+    },
     cell: "local",
     timeoutMs: options.probeTimeoutMs ?? 5000,
     defaultBase: options.upstreamBaseUrl ?? "http://127.0.0.1:9",
@@ -128,9 +137,18 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   });
   const resync = new Resync(connection.db, store, publisher, log);
   const ending = new AbortController();
+  const refused: RaisedAlert[] = [];
+  const refusals = new AuthRefusals({
+    log,
+    sink: { take: async (taken) => void refused.push(...taken) },
+    cell: "local",
+    now: Date.now,
+    sleep: async () => undefined,
+  });
   const app = createApp({
     adminToken: ADMIN_TOKEN,
     internalToken: INTERNAL_TOKEN,
+    refusals,
     context,
     analytics,
     cells,

@@ -34,6 +34,11 @@ export function launch(dataDir: string, more: Readonly<Record<string, string>> =
   return spawned(process.execPath, [join(ROOT, "infra/local/main.ts")], stackEnv(dataDir, more));
 }
 
+/** Starts `npm run dev`'s program in the same way. */
+export function launchDev(dataDir: string, more: Readonly<Record<string, string>> = {}): Starting {
+  return spawned(process.execPath, [join(ROOT, "infra/local/dev.ts")], stackEnv(dataDir, more));
+}
+
 /** Types `npm start`. */
 export function launchWithNpm(dataDir: string): Starting {
   return spawned("npm", ["start"], stackEnv(dataDir));

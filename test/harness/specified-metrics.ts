@@ -51,6 +51,8 @@ export const SPECIFIED_METRICS: readonly SpecifiedMetric[] = [
   metric("cell", "counter", "gateway_jwt_verify_total", ["result"], 4),
   metric("cell", "counter", "gateway_jwks_refresh_total", ["issuer_index", "result"], 0),
   metric("cell", "counter", "gateway_otel_spans_dropped_total", ["reason"], 2),
+  // the control service has a series of its own in it
+  metric("cell", "counter", "gateway_auth_failures_total", ["plane"]),
   metric("control", "gauge", "gateway_cell_up"),
   metric("control", "counter", "gateway_job_runs_total", ["name", "outcome"]),
   metric("control", "gauge", "gateway_outbox_pending"),

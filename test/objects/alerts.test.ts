@@ -11,7 +11,14 @@ const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> })
 let nextCell = 1;
 const nameCell = (): string => `alerting-${nextCell++}`;
 
-const event = (id: number): AlertEvent => ({ id: `a${id}`, issueKey: "k", title: "t", detail: "d", atMs: id });
+const event = (id: number): AlertEvent => ({
+  id: `a${id}`,
+  issueKey: `k${id}`,
+  title: "t",
+  detail: "d",
+  atMs: id,
+  count: 1,
+});
 const events = (count: number, from = 0): AlertEvent[] => Array.from({ length: count }, (_, at) => event(from + at));
 
 /** Leaves no room for another segment. */
@@ -51,6 +58,35 @@ describe("the alerts of a Ledger", () => {
     await evictDurableObject(stub);
     await stub.alert([event(1), event(2), event(3)]);
     expect((await stub.alerts(null)).alerts).toEqual([event(2), event(3)]);
+  });
+
+  it("of one issue wait as one, counted exactly, also over a restart and for who has the first already", async () => {
+    const stub = namespace.getByName(`${nameCell()}:0`);
+    const repeat = (id: number, count: number): AlertEvent => ({ ...event(id), issueKey: "k", count });
+    await stub.alert([repeat(1, 1), repeat(2, 9)]);
+    await stub.alert([repeat(2, 9), repeat(3, 5)]);
+    const first = await stub.alerts(null);
+    expect(first.alerts).toEqual([{ ...repeat(3, 15), id: "a1" }]);
+    await stub.alert([repeat(4, 2)]);
+    await evictDurableObject(stub);
+    await stub.alert([repeat(3, 5), repeat(4, 2), repeat(5, 1)]);
+    await stub.alert([repeat(6, 1)]);
+    const next = await stub.alerts({ ledger: first.ledger, through: first.through });
+    expect(next.alerts.map(({ id, count }) => [id, count])).toEqual([
+      ["a4", 2],
+      ["a5", 2],
+    ]);
+  });
+
+  it("that an older version has stored stand for one", async () => {
+    const stub = namespace.getByName(`${nameCell()}:0`);
+    await stub.alerts(null);
+    const { count: _none, ...old } = event(7);
+    await runInDurableObject(stub, (_ledger, state) => {
+      state.storage.sql.exec("INSERT INTO alerts VALUES (1, 'a7', ?)", JSON.stringify(old));
+    });
+    await evictDurableObject(stub);
+    expect((await stub.alerts(null)).alerts).toEqual([event(7)]);
   });
 
   it("drop the oldest beyond a thousand and count them for good", async () => {

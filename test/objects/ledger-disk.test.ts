@@ -77,6 +77,6 @@ describe("the Ledger's disk", () => {
     expect((await tokensOf(name)).slice(0, 2)).toEqual(["4-0", "5-0"]);
     expect(await stored([gone, one, two, three, ...late])).toEqual([one, two, three, ...late]);
     await evictDurableObject(stub);
-    expect((await sql(stub, "SELECT value FROM meta WHERE name = 'schema'"))[0]?.["value"]).toBe("2");
+    expect((await sql(stub, "SELECT value FROM meta WHERE name = 'schema'"))[0]?.["value"]).toBe("3");
   });
 });

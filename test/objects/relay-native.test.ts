@@ -39,14 +39,20 @@ interface Scene {
   readonly seen: { upstream: string; client: string };
 }
 
-function relayed(body: ReadableStream<Uint8Array>, clock: () => number): Scene {
+/** What an upstream sends; it breaks off when its call is ended. */
+type Source = (stop: AbortSignal) => ReadableStream<Uint8Array>;
+
+function relayed(source: Source, clock: () => number): Scene {
   const client = new AbortController();
   const seen = { upstream: "", client: "" };
   const [upstream, own] = [new TextDecoder(), new TextDecoder()];
+  const stop = new Stop(client.signal, LONG_MS, new FirstLook(Date.now));
   const job: RelayJob = {
-    body,
-    stop: new Stop(client.signal, LONG_MS, new FirstLook(Date.now)),
+    body: source(stop.signal),
+    stop,
     clock,
+    waits: new FirstLook(Date.now),
+    stalledReaderMs: LONG_MS,
     events: true,
     withholdUsage: false,
     onUpstream: (chunk) => {
@@ -71,20 +77,21 @@ function relayed(body: ReadableStream<Uint8Array>, clock: () => number): Scene {
   };
 }
 
-function source(pieces: readonly string[]): ReadableStream<Uint8Array> {
+const source = (pieces: readonly string[]): Source => {
   const left = [...pieces];
-  return new ReadableStream(
-    {
-      type: "bytes",
-      pull: (controller) => {
-        const piece = left.shift();
-        if (piece === undefined) controller.close();
-        else controller.enqueue(new TextEncoder().encode(piece));
+  return () =>
+    new ReadableStream(
+      {
+        type: "bytes",
+        pull: (controller) => {
+          const piece = left.shift();
+          if (piece === undefined) controller.close();
+          else controller.enqueue(new TextEncoder().encode(piece));
+        },
       },
-    },
-    { highWaterMark: 0 },
-  );
-}
+      { highWaterMark: 0 },
+    );
+};
 
 describe.each(Object.entries(paces))("a stream that comes %s", (_, pace) => {
   it("reaches the client whole, and the scan as well", async () => {
@@ -96,15 +103,21 @@ describe.each(Object.entries(paces))("a stream that comes %s", (_, pace) => {
 
   it.each([0, 1, 2, 3, 20])("is let go of when the client leaves after %i reads", async (reads) => {
     const gone = Promise.withResolvers<void>();
-    const body = new ReadableStream(
-      {
-        type: "bytes",
-        pull: (controller) => controller.enqueue(new TextEncoder().encode(EVENTS[0])),
-        cancel: () => gone.resolve(),
-      },
-      { highWaterMark: 0 },
-    );
-    const { leave, ended } = relayed(body, pace());
+    const endless: Source = (stop) =>
+      new ReadableStream(
+        {
+          type: "bytes",
+          start: (controller) =>
+            stop.addEventListener("abort", () => {
+              controller.error(stop.reason);
+              gone.resolve();
+            }),
+          pull: (controller) => controller.enqueue(new TextEncoder().encode(EVENTS[0])),
+          cancel: () => gone.resolve(),
+        },
+        { highWaterMark: 0 },
+      );
+    const { leave, ended } = relayed(endless, pace());
     await leave(reads);
     expect(await ended).toBe("gone");
     await gone.promise;

@@ -18,7 +18,7 @@ it("an outage fills segments up to 256 MiB; what comes then is refused, counted 
   let sequence = 0;
   const append = async (count: number): Promise<void> => {
     sequence += 1;
-    await stub.append(batchOf(ids(count), sequence, { over: () => ({ session_id: LARGE }) }));
+    await stub.append(batchOf(ids(count), sequence, { over: () => ({ session_id: LARGE, admission: "fast" }) }));
   };
   while (sequence * 8 < maxSegments) {
     await append(8);

@@ -102,7 +102,7 @@ describe("the command line", () => {
     const checked = await gateway(["models", "check", name]);
     expect(checked).toMatchObject({ code: 1, err: `model '${name}' is not well: no answer: connect failed\n` });
     expect(checked.out).toMatch(
-      /^checked_at +trigger +status +http_status +latency_ms +message\n\S+ +manual +unhealthy/,
+      /^checked_at +endpoint +trigger +status +http_status +latency_ms +message\n\S+ +- +manual +unhealthy/,
     );
     expect(await json("models", "health", name)).toMatchObject({
       summary: { model_name: name, consecutive_failures: 1 },
@@ -168,6 +168,27 @@ describe("the command line", () => {
     expect(await json("tenants", "show", name)).toMatchObject({ id });
     await gateway(["tenants", "delete", name]);
     expect((await gateway(["backup", "restore", join(folder, "absent.json")])).err).toContain("cannot be read");
+  });
+
+  it("shows what a name holds and never sends it to the terminal", async () => {
+    const name = `${unique("nasty")}\u001b]0;title\u0007\u009b31m\u202e`;
+    const created = await fetch(`${inject("adminUrl")}/api/v1/tenants`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${inject("adminToken")}` },
+      body: JSON.stringify({ name, description: "two\nlines" }),
+    });
+    const { id } = (await created.json()) as { id: string };
+    for (const words of [
+      ["tenants", "list"],
+      ["tenants", "show", id],
+      ["tenants", "show", id, "--json"],
+      ["tenants", "delete", id],
+    ]) {
+      const { code, out } = await gateway(words);
+      expect([words, code]).toEqual([words, 0]);
+      expect(out).toContain("\\u001b]0;title\\u0007\\u009b31m\\u202e");
+      expect(out.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+    }
   });
 
   it("says in one line what is wrong and what to do", async () => {

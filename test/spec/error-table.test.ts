@@ -8,7 +8,6 @@ import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 
 const fixture = useGateway();
-const DAY_MS = 86_400_000;
 
 interface Raised {
   readonly status: number;
@@ -41,7 +40,7 @@ const after =
 
 const tenant = (part: string) => (minted: Minted) => `/tenants/${minted.tenant.id}/${part}`;
 const key = (minted: Minted): string => `/keys/${minted.key.id}`;
-const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
+const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
 
 /** A chat with a model of its own upstream, that answers no one. */
 const chatAt =
@@ -242,6 +241,7 @@ const TABLE: Readonly<Record<string, Raised>> = {
 
 /** What makes it answer so: an absent part, an identity provider, a record that no API call leaves behind. */
 const ELSEWHERE = {
+  request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",
   internal_error: "edge/pipeline/run.test.ts",
   validation_failed: "test/spec/hostile-numbers.test.ts",

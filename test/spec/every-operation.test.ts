@@ -137,7 +137,7 @@ const bodied = guarded.filter((operation) => bodyOf(operation) !== undefined);
 describe.each(bodied.map((operation) => [title(operation), operation] as const))("%s", (_, operation) => {
   it("refuses what is no object, and what is too large", async () => {
     const target = await targetOf(send, operation.path);
-    for (const text of [...(title(operation) in MAY_BE_REFUSED ? [] : [""]), "{", "undefined"]) {
+    for (const text of [...(operation.requestBody?.required === false ? [] : [""]), "{", "undefined"]) {
       const response = await send(operation.method, target.path, text);
       expect([text, response.status, await refusal(operation, response)]).toMatchObject([
         text,

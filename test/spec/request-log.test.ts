@@ -3,6 +3,7 @@
  * what the list of secrets names, wherever somebody puts it.
  */
 import { randomBytes, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
@@ -185,4 +186,13 @@ describe("no log", () => {
     // no secret of any test that ran meanwhile either
     expect(text).not.toMatch(/sk_[0-9a-f]{48}|"(authorization|cookie|api_key|messages)":"(?!\[redacted\])|hello mark-/);
   });
+});
+
+it("no line of the stack's log holds a raw control character, and none is two, whatever a client names", async () => {
+  const minted = await fixture.gateway.mint(fixture.upstream.url);
+  const model = `no\u2028{"level":60}\u2029\u009b31m\u007f\u202e\u001b]0;x\u0007\r\nsuch`;
+  const line = await lineOf(await fixture.gateway.chat(minted, { body: { model } }));
+  expect(line).toMatchObject({ status: 404, error: "model_not_found" });
+  const text = readFileSync(inject("logFile"), "utf8");
+  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u2028\u2029\u202e]/u);
 });

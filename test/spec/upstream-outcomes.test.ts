@@ -11,6 +11,7 @@ import { fnv1a64 } from "../../edge/domain/fnv1a.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
+import type { Span } from "../../shared/schema/usage-reads.ts";
 import { dataOf } from "../harness/fixture.ts";
 import { Gateway, type Minted } from "../harness/gateway.ts";
 import { stackEnv } from "../harness/global-setup.ts";
@@ -247,6 +248,7 @@ it.each([
   const named = where.endsWith("name") ? listening.replace("127.0.0.1", "localhost") : listening;
   const address = where.startsWith("nobody") ? "http://127.0.0.1:9/v1" : named;
   const minted = await gateway.mint(address, "plain", { debug_diagnostics: true });
+  await gateway.must("PUT", `/keys/${minted.key.id}/tracing`, { tracing_enabled: true });
   const response = await gateway.chat(minted);
   await response.text();
   const requestId = response.headers.get("x-gateway-request-id") ?? "";
@@ -256,4 +258,18 @@ it.each([
   );
   expect(response.status).toBe(502);
   expect(JSON.parse(line?.slice(line.indexOf("{")) ?? "")).toMatchObject({ model: minted.model.model_name, ...found });
+  const span = await waitFor(
+    async () => {
+      const spans = await gateway.must<readonly Span[]>("GET", `/usage/logs/${requestId}/spans`);
+      return spans.find(({ span_name }) => span_name === "upstream_diagnostics");
+    },
+    (seen) => seen !== undefined,
+  );
+  const attributes: unknown = JSON.parse(span?.attributes ?? "null");
+  const { addresses, ...others } = found;
+  expect(attributes).toEqual({
+    ...others,
+    addresses: addresses === "" ? [] : [addresses],
+    elapsed_ms: expect.any(Number),
+  });
 });

@@ -2,13 +2,52 @@
  * Columns that every table shares (decisions §33).
  */
 import { sql } from "drizzle-orm";
-import { bigint, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, customType, type PgColumn, uuid } from "drizzle-orm/pg-core";
+
+const SHOWN_TIME =
+  /^(?<year>\d{4,6})-(?<month>\d\d)-(?<day>\d\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)(?:\.(?<fraction>\d+))?(?<sign>[+-])(?<east>\d\d)(?::(?<eastMinute>\d\d))?(?::(?<eastSecond>\d\d))?(?<era> BC)?$/;
+
+/**
+ * The time that the database shows as a text, in whatever zone its session has: zones of before 1900 have seconds, the year
+ * 9999 may be 10000 in the east and the year 1 may be 1 BC in the west. JavaScript's own parser takes none of them, and reads
+ * the year 0001 as 2001. Throws for another text.
+ */
+export function parseShownTime(text: string): Date {
+  const parts = SHOWN_TIME.exec(text)?.groups;
+  if (parts === undefined) throw new Error("the database has shown a time in an unknown format");
+  const number = (name: string): number => Number(parts[name] ?? 0);
+  const millis = Number((parts["fraction"] ?? "").slice(0, 3).padEnd(3, "0"));
+  const local = new Date(0);
+  // the year before 1 is 1 BC, which is 0 here
+  const year = parts["era"] === undefined ? number("year") : 1 - number("year");
+  local.setUTCFullYear(year, number("month") - 1, number("day"));
+  local.setUTCHours(number("hour"), number("minute"), number("second"), millis);
+  const east = (number("east") * 60 + number("eastMinute")) * 60 + number("eastSecond");
+  return new Date(local.getTime() - (parts["sign"] === "-" ? -1 : 1) * east * 1000);
+}
+
+const TIME_TYPE = "timestamp with time zone";
+
+/** A point in time, in the years 1 to 9999. */
+export const instant = customType<{ data: Date; driverData: string }>({
+  dataType: () => TIME_TYPE,
+  toDriver: (date) => date.toISOString(),
+  fromDriver: parseShownTime,
+});
+
+/** True for a column made by {@link instant}. */
+export function isInstant(column: Pick<PgColumn, "getSQLType"> | undefined): boolean {
+  return column?.getSQLType() === TIME_TYPE;
+}
+
+/** Default of a time. */
+export const NOW = sql`now()`;
 
 export const idColumn = { id: uuid("id").primaryKey().default(sql`gen_random_uuid()`) };
 
 export const timeColumns = {
-  created_at: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
-  updated_at: timestamp("updated_at", { withTimezone: true }).notNull().defaultNow(),
+  created_at: instant("created_at").notNull().default(NOW),
+  updated_at: instant("updated_at").notNull().default(NOW),
 };
 
 /** Revision from the sequence `config_rev`; set by every write. */

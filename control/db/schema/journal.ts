@@ -1,23 +1,14 @@
 /**
  * What every write leaves behind: audit, outbox, idempotent answers (decisions §33).
  */
-import {
-  bigint,
-  bigserial,
-  customType,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  timestamp,
-} from "drizzle-orm/pg-core";
+import { bigint, bigserial, customType, integer, jsonb, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { instant, NOW } from "./columns.ts";
 
 const bytea = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => "bytea" });
 
 export const auditLog = pgTable("audit_log", {
   id: bigserial("id", { mode: "number" }).primaryKey(),
-  ts: timestamp("ts", { withTimezone: true }).notNull().defaultNow(),
+  ts: instant("ts").notNull().default(NOW),
   actor: text("actor").notNull(),
   action: text("action").notNull(),
   entity_type: text("entity_type").notNull(),
@@ -33,18 +24,18 @@ export const outbox = pgTable("outbox", {
   rev: bigint("rev", { mode: "number" }).notNull(),
   invalidation: text("invalidation").notNull(),
   attempts: integer("attempts").notNull().default(0),
-  next_attempt_at: timestamp("next_attempt_at", { withTimezone: true }).notNull().defaultNow(),
-  done_at: timestamp("done_at", { withTimezone: true }),
+  next_attempt_at: instant("next_attempt_at").notNull().default(NOW),
+  done_at: instant("done_at"),
   last_error: text("last_error"),
-  created_at: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+  created_at: instant("created_at").notNull().default(NOW),
 });
 
 /** Alerts that a transaction has raised, until the sink has them. */
 export const alertOutbox = pgTable("alert_outbox", {
   seq: bigserial("seq", { mode: "number" }).primaryKey(),
   event: jsonb("event").$type<unknown>().notNull(),
-  claimed_until: timestamp("claimed_until", { withTimezone: true }),
-  created_at: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+  claimed_until: instant("claimed_until"),
+  created_at: instant("created_at").notNull().default(NOW),
 });
 
 export const idempotencyKeys = pgTable(
@@ -55,7 +46,7 @@ export const idempotencyKeys = pgTable(
     body_hash: text("body_hash").notNull(),
     status: integer("status"),
     answer: bytea("answer"),
-    expires_at: timestamp("expires_at", { withTimezone: true }).notNull(),
+    expires_at: instant("expires_at").notNull(),
   },
   (table) => [primaryKey({ columns: [table.scope, table.key_hash] })],
 );

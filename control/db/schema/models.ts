@@ -1,8 +1,8 @@
 /**
  * Models and their health state (decisions §33).
  */
-import { bigint, boolean, doublePrecision, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import { idColumn, revColumn, timeColumns } from "./columns.ts";
+import { bigint, boolean, doublePrecision, integer, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { idColumn, instant, NOW, revColumn, timeColumns } from "./columns.ts";
 
 export const models = pgTable("models", {
   ...idColumn,
@@ -31,7 +31,7 @@ export const models = pgTable("models", {
   energy_slots_per_node: bigint("energy_slots_per_node", { mode: "number" }).notNull(),
   max_in_flight: bigint("max_in_flight", { mode: "number" }),
   capacity_mode: text("capacity_mode").notNull(),
-  capacity_tuned_at: timestamp("capacity_tuned_at", { withTimezone: true }),
+  capacity_tuned_at: instant("capacity_tuned_at"),
   cache_enabled: boolean("cache_enabled").notNull(),
   cache_ttl_secs: integer("cache_ttl_secs").notNull(),
   request_timeout_secs: integer("request_timeout_secs"),
@@ -43,7 +43,7 @@ export const models = pgTable("models", {
   health_alerts_enabled: boolean("health_alerts_enabled").notNull(),
   health_check_interval_secs: bigint("health_check_interval_secs", { mode: "number" }).notNull(),
   health_failure_threshold: bigint("health_failure_threshold", { mode: "number" }).notNull(),
-  health_maintenance_until: timestamp("health_maintenance_until", { withTimezone: true }),
+  health_maintenance_until: instant("health_maintenance_until"),
   health_maintenance_note: text("health_maintenance_note"),
   ...timeColumns,
   ...revColumn,
@@ -54,23 +54,23 @@ export const modelHealth = pgTable("model_health", {
   status: text("status").notNull().default("unknown"),
   consecutive_failures: integer("consecutive_failures").notNull().default(0),
   alert_state: text("alert_state").notNull().default("ok"),
-  next_check_at: timestamp("next_check_at", { withTimezone: true }),
-  last_checked_at: timestamp("last_checked_at", { withTimezone: true }),
+  next_check_at: instant("next_check_at"),
+  last_checked_at: instant("last_checked_at"),
   last_latency_ms: integer("last_latency_ms"),
   last_http_status: integer("last_http_status"),
   last_message: text("last_message"),
   /** Requests that began before say nothing of the model's health: it was found unwell then, or was another upstream. */
-  evidence_from: timestamp("evidence_from", { withTimezone: true }),
+  evidence_from: instant("evidence_from"),
   /** The first of the consecutive failures. */
-  failing_since: timestamp("failing_since", { withTimezone: true }),
-  updated_at: timestamp("updated_at", { withTimezone: true }).notNull().defaultNow(),
+  failing_since: instant("failing_since"),
+  updated_at: instant("updated_at").notNull().default(NOW),
 });
 
 export const modelHealthChecks = pgTable("model_health_checks", {
   ...idColumn,
   model_id: uuid("model_id").notNull(),
   endpoint_id: uuid("endpoint_id"),
-  checked_at: timestamp("checked_at", { withTimezone: true }).notNull().defaultNow(),
+  checked_at: instant("checked_at").notNull().default(NOW),
   trigger: text("trigger").notNull(),
   status: text("status").notNull(),
   latency_ms: integer("latency_ms"),

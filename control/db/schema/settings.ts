@@ -1,12 +1,12 @@
 /**
  * Saved settings, one row each (decisions §9, §33): only what was saved, secrets sealed; defaults are the reader's.
  */
-import { jsonb, pgTable, text, timestamp } from "drizzle-orm/pg-core";
-import { revColumn } from "./columns.ts";
+import { jsonb, pgTable, text } from "drizzle-orm/pg-core";
+import { instant, NOW, revColumn } from "./columns.ts";
 
 export const appSettings = pgTable("app_settings", {
   key: text("key").primaryKey(),
   value: jsonb("value").$type<unknown>().notNull(),
-  updated_at: timestamp("updated_at", { withTimezone: true }).notNull().defaultNow(),
+  updated_at: instant("updated_at").notNull().default(NOW),
   ...revColumn,
 });

@@ -1,14 +1,14 @@
 /**
  * Fairshare groups, tenants and their keys (decisions §33).
  */
-import { bigint, boolean, doublePrecision, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
-import { idColumn, revColumn, timeColumns } from "./columns.ts";
+import { bigint, boolean, doublePrecision, integer, jsonb, pgTable, text, uuid } from "drizzle-orm/pg-core";
+import { idColumn, instant, revColumn, timeColumns } from "./columns.ts";
 
 const budgetColumns = {
   budget_tokens: bigint("budget_tokens", { mode: "number" }),
   budget_cost_usd: doublePrecision("budget_cost_usd"),
   budget_period: text("budget_period"),
-  budget_started_at: timestamp("budget_started_at", { withTimezone: true }),
+  budget_started_at: instant("budget_started_at"),
 };
 
 export const fairshareGroups = pgTable("fairshare_groups", {
@@ -30,8 +30,8 @@ export const tenants = pgTable("tenants", {
   weight: integer("weight").notNull(),
   tokens_per_minute: bigint("tokens_per_minute", { mode: "number" }).notNull(),
   max_in_flight: bigint("max_in_flight", { mode: "number" }),
-  active_from: timestamp("active_from", { withTimezone: true }),
-  active_until: timestamp("active_until", { withTimezone: true }),
+  active_from: instant("active_from"),
+  active_until: instant("active_until"),
   weekly_windows: jsonb("weekly_windows").$type<unknown>().notNull(),
   ...budgetColumns,
   allowed_models: jsonb("allowed_models").$type<unknown>(),

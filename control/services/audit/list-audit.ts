@@ -5,14 +5,13 @@ import { and, desc, eq, getTableColumns, gte, inArray, lte, sql } from "drizzle-
 import { type AuditEntry, auditEntrySchema, auditFilterSchema } from "../../../shared/schema/audit.ts";
 import { auditLog } from "../../db/schema/journal.ts";
 import type { Page, VerbContext } from "../context.ts";
-import { badCursor, createdMicros, parsePage, timeOf, toPage } from "../paging.ts";
-import { parse } from "../parse.ts";
+import { badCursor, createdMicros, parseFiltered, timeOf, toPage } from "../paging.ts";
 import { inDatabase } from "../write.ts";
 
 /** One page. Throws 400. */
 export async function listAudit(ctx: VerbContext, query: unknown): Promise<Page<AuditEntry>> {
-  const page = parsePage(query);
-  const { actor, action, entity_type, entity_id, since_ms, until_ms } = parse(auditFilterSchema, query);
+  const { page, filter } = parseFiltered(auditFilterSchema, query);
+  const { actor, action, entity_type, entity_id, since_ms, until_ms } = filter;
   const [at, id] = page.after ?? [];
   if (page.after !== null && !(/^\d{1,17}$/.test(at ?? "") && /^\d{1,18}$/.test(id ?? ""))) throw badCursor();
   const rows = await inDatabase(async () =>

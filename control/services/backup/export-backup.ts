@@ -7,6 +7,7 @@ import { BACKUP_ENTITIES, BACKUP_FORMAT, BACKUP_VERSION, type BackupEntity } fro
 import { type BackupRow, columnOf, ENTITIES } from "../../backup/entities.ts";
 import { makeKeyCheck } from "../../backup/key-check.ts";
 import { BATCH } from "../../backup/merge.ts";
+import { Vouching } from "../../backup/vouching.ts";
 import type { Transaction } from "../../db/connect.ts";
 import type { VerbContext } from "../context.ts";
 import { write } from "../write.ts";
@@ -35,19 +36,25 @@ export async function exportBackup(ctx: VerbContext, gatewayVersion: string): Pr
   const { record } = await write(ctx, async (tx, journal) => {
     const pieces = [`${JSON.stringify(head).slice(0, -1)},"data":{`];
     const counts: Record<string, number> = {};
+    const vouching = new Vouching(ctx);
     for (const [at, entity] of BACKUP_ENTITIES.entries()) {
       pieces.push(`${at === 0 ? "" : ","}"${entity}":[`);
-      counts[entity] = await appendRows(tx, entity, pieces);
+      counts[entity] = await appendRows(tx, entity, pieces, vouching);
       pieces.push("]");
     }
-    pieces.push("}}");
+    pieces.push(`,"macs":${JSON.stringify(vouching.macs())}}}`);
     journal.audit({ action: "export_backup", entityType: "gateway", entityId: "backup", detail: counts });
     return pieces;
   });
   return { filename: `gateway-backup-${now.toISOString().replace(/[-:]|\.\d+/g, "")}.json`, pieces: record };
 }
 
-async function appendRows(tx: Transaction, entity: BackupEntity, pieces: string[]): Promise<number> {
+async function appendRows(
+  tx: Transaction,
+  entity: BackupEntity,
+  pieces: string[],
+  vouching: Vouching,
+): Promise<number> {
   const { table, schema, id } = ENTITIES[entity];
   const names = Object.keys(schema.shape);
   const columns = Object.fromEntries(names.map((name) => [name, columnOf(table, name)]));
@@ -62,6 +69,7 @@ async function appendRows(tx: Transaction, entity: BackupEntity, pieces: string[
       .orderBy(asc(idColumn))
       .limit(BATCH);
     if (rows.length === 0) return count;
+    for (const row of rows) await vouching.add(entity, row);
     const texts = rows.map((row) => JSON.stringify(row));
     pieces.push(`${count === 0 ? "" : ","}${texts.join(",")}`);
     count += rows.length;

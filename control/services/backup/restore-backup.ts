@@ -8,6 +8,7 @@ import { HOT_SETTINGS } from "../../../shared/records.ts";
 import { BACKUP_ENTITIES, type Backup, type BackupEntity, type RestoreReport } from "../../../shared/schema/backup.ts";
 import { checkAddresses, readBackup } from "../../backup/checks.ts";
 import { type BackupRow, ENTITIES } from "../../backup/entities.ts";
+import { judgeEndpointsOfOthers, judgeSecrets } from "../../backup/judge-secrets.ts";
 import { judgeKeys } from "../../backup/key-check.ts";
 import { batches, mergeRows } from "../../backup/merge.ts";
 import { sealRow, sealSetting, secretsOf } from "../../backup/secrets.ts";
@@ -23,14 +24,18 @@ const PEPPER_WARNING =
 
 /** The report. Throws 400 `backup_format`, `backup_key_*`, `address_blocked`, `validation_failed`; 409 `already_exists`. */
 export async function restoreBackup(ctx: VerbContext, input: unknown): Promise<Written<RestoreReport>> {
-  const { data, ...head } = readBackup(input);
-  const verdict = await judgeKeys(head.encryption, secretsOf(data), ctx.sealKey);
+  const { data: given, ...head } = readBackup(input);
+  const verdict = await judgeKeys(head.encryption, secretsOf(given), ctx.sealKey);
   if (verdict !== "readable") throw new GatewayError(verdict);
-  await checkAddresses(ctx, data);
+  await checkAddresses(ctx, given);
+  const judged = await judgeSecrets(ctx, given);
   const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
-  const warnings = peppersDiffer && data.api_keys.length > 0 ? [PEPPER_WARNING] : [];
+  const pepper = peppersDiffer && given.api_keys.length > 0 ? [PEPPER_WARNING] : [];
   return await write(ctx, async (tx, journal) => {
-    const counts = {} as Record<BackupEntity, { created: number; updated: number }>;
+    const warnings = [...pepper, ...judged.warnings];
+    const model_endpoints = (await judgeEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
+    const data = { ...judged.data, model_endpoints };
+    const counts = {} as Record<BackupEntity, { inserted: number; updated: number }>;
     for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
     await touchModelsOfEndpoints(tx, journal);
     journal.checkIsDue = true;
@@ -55,7 +60,7 @@ async function restoreEntity(
   journal: Journal,
   entity: BackupEntity,
   data: Backup["data"],
-): Promise<{ created: number; updated: number }> {
+): Promise<{ inserted: number; updated: number }> {
   const { secrets, outdates } = ENTITIES[entity];
   const seal = async (row: BackupRow): Promise<BackupRow> =>
     entity === "app_settings" ? await sealSetting(row, ctx.sealKey) : await sealRow(row, secrets, ctx.sealKey);
@@ -63,7 +68,7 @@ async function restoreEntity(
   const rows = secrets.length === 0 && entity !== "app_settings" ? given : await Promise.all(given.map(seal));
   const merge = async (): ReturnType<typeof mergeRows> => await mergeRows(tx, entity, rows, journal.rev, ctx.now());
   const ids = rows.map((row) => String(row["id"]));
-  const { created, updated, renamed } =
+  const { inserted, updated, renamed } =
     entity === "models" ? await forgettingMoved(tx, ids, ctx.now(), merge) : await merge();
   outdate(
     journal,
@@ -82,7 +87,7 @@ async function restoreEntity(
       journal,
       renamed.map((row) => String(row["model_id"])),
     );
-  return { created, updated };
+  return { inserted, updated };
 }
 
 /** Keys, tenants and groups are outdated all at once in the end; of keys only the copies under their old hashes are named. */

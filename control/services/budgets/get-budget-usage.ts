@@ -6,6 +6,7 @@ import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { BudgetSubject } from "../../../shared/internal-budgets.ts";
 import { type BudgetUsage, budgetUsageSchema } from "../../../shared/schema/budget.ts";
+import { roundUsd } from "../../../shared/usd.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import { budgetSubject } from "../../publish/budget-subjects.ts";
 import type { VerbContext } from "../context.ts";
@@ -42,8 +43,15 @@ export async function getKeyBudgetUsage(ctx: VerbContext, directory: CellDirecto
 async function readUsage(directory: CellDirectory, subject: BudgetSubject): Promise<BudgetUsage> {
   const address = cellOf(directory, {});
   const read = await askCell(address, async () => await directory.cells.budgetUsage(address, subject));
-  const { period_start_ms, period_end_ms, ...rest } = read;
-  return budgetUsageSchema.parse({ ...rest, period_start: iso(period_start_ms), period_end: iso(period_end_ms) });
+  const { period_start_ms, period_end_ms, used_cost_usd, reserved_cost_usd, remaining_cost_usd, ...rest } = read;
+  return budgetUsageSchema.parse({
+    ...rest,
+    used_cost_usd: roundUsd(used_cost_usd),
+    reserved_cost_usd: roundUsd(reserved_cost_usd),
+    remaining_cost_usd: remaining_cost_usd === null ? null : roundUsd(remaining_cost_usd),
+    period_start: iso(period_start_ms),
+    period_end: iso(period_end_ms),
+  });
 }
 
 function iso(epochMs: number | null): string | null {

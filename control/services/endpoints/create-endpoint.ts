@@ -5,10 +5,12 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { createModelEndpointSchema, type ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { inheritedKeyWarnings } from "../kept-secrets.ts";
 import { lockModel } from "../models/model-record.ts";
 import { parse, parseId } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../warnings.ts";
 import { isUniqueViolation, write } from "../write.ts";
 import { endpointRecord, touchModel } from "./endpoint-record.ts";
 
@@ -19,7 +21,7 @@ export async function createEndpoint(ctx: VerbContext, model: string, input: unk
   await checkUpstreamAddress(ctx, "api_base", body.api_base);
   const sealed = await sealedSecret(ctx, api_key, null);
   return await write(ctx, async (tx, journal) => {
-    await lockModel(tx, modelId);
+    const { row: model } = await lockModel(tx, modelId);
     const now = ctx.now();
     try {
       const [row] = await tx
@@ -35,15 +37,16 @@ export async function createEndpoint(ctx: VerbContext, model: string, input: unk
         })
         .returning();
       if (row === undefined) throw new GatewayError("internal_error");
+      const warnings = inheritedKeyWarnings(model, [row], { moved: false });
       journal.audit({
         action: "create_model_endpoint",
         entityType: "model_endpoint",
         entityId: row.id,
-        detail: { model_id: modelId, name: row.name, api_base: row.api_base },
+        detail: { model_id: modelId, name: row.name, api_base: row.api_base, ...auditedWarnings(warnings) },
       });
       await touchModel(tx, journal, modelId);
       journal.checkIsDue = true;
-      return endpointRecord(row);
+      return withWarnings(endpointRecord(row), warnings);
     } catch (error) {
       if (isUniqueViolation(error))
         throw new GatewayError("already_exists", { value: `model endpoint '${body.name}'`, param: "name" });

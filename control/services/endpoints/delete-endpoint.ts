@@ -12,7 +12,7 @@ import { lockEndpoint, touchModel } from "./endpoint-record.ts";
 export async function deleteEndpoint(ctx: VerbContext, model: string, id: string): Promise<Written<null>> {
   const [modelId, endpointId] = [parseId(model), parseId(id)];
   return await write(ctx, async (tx, journal) => {
-    const { name } = await lockEndpoint(tx, modelId, endpointId);
+    const { name } = (await lockEndpoint(tx, modelId, endpointId)).endpoint;
     await tx.delete(modelEndpoints).where(eq(modelEndpoints.id, endpointId));
     journal.audit({
       action: "delete_model_endpoint",

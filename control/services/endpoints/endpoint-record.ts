@@ -6,7 +6,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { type ModelEndpoint, modelEndpointSchema } from "../../../shared/schema/model-endpoint.ts";
 import type { Transaction } from "../../db/connect.ts";
 import { type EndpointRow, modelEndpoints } from "../../db/schema/endpoints.ts";
-import { models } from "../../db/schema/models.ts";
+import { type ModelRow, models } from "../../db/schema/models.ts";
 import { lockModel } from "../models/model-record.ts";
 import type { Journal } from "../write.ts";
 
@@ -22,15 +22,19 @@ export function endpointRecord(row: EndpointRow): ModelEndpoint {
 }
 
 /** The row of this model, with the model's locked before it (decisions §2.6). Throws 404. */
-export async function lockEndpoint(tx: Transaction, modelId: string, id: string): Promise<EndpointRow> {
-  await lockModel(tx, modelId);
+export async function lockEndpoint(
+  tx: Transaction,
+  modelId: string,
+  id: string,
+): Promise<{ readonly model: ModelRow; readonly endpoint: EndpointRow }> {
+  const model = await lockModel(tx, modelId);
   const [row] = await tx
     .select()
     .from(modelEndpoints)
     .where(and(eq(modelEndpoints.id, id), eq(modelEndpoints.model_id, modelId)))
     .for("update");
   if (row === undefined) throw new GatewayError("not_found");
-  return row;
+  return { model: model.row, endpoint: row };
 }
 
 /** The model's copy holds its endpoints: it takes the revision of this write and is published anew. */

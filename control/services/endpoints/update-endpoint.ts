@@ -4,14 +4,18 @@
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
+import { originOf } from "../../../shared/origin.ts";
 import { type ModelEndpoint, updateModelEndpointSchema } from "../../../shared/schema/model-endpoint.ts";
-import { modelEndpoints } from "../../db/schema/endpoints.ts";
+import { type EndpointRow, modelEndpoints } from "../../db/schema/endpoints.ts";
+import type { ModelRow } from "../../db/schema/models.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { ENDPOINT_UNKNOWN } from "../health/health-state.ts";
+import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../kept-secrets.ts";
 import { dropUndefined, parse, parseId } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../warnings.ts";
 import { isUniqueViolation, write } from "../write.ts";
 import { endpointRecord, lockEndpoint, touchModel } from "./endpoint-record.ts";
 
@@ -26,7 +30,7 @@ export async function updateEndpoint(
   const { api_key, ...body } = parse(updateModelEndpointSchema, input);
   if (body.api_base !== undefined) await checkUpstreamAddress(ctx, "api_base", body.api_base);
   return await write(ctx, async (tx, journal) => {
-    const before = await lockEndpoint(tx, modelId, endpointId);
+    const { model: owner, endpoint: before } = await lockEndpoint(tx, modelId, endpointId);
     const wanted = { ...dropUndefined(body), api_key: await sealedSecret(ctx, api_key, before.api_key) };
     const now = ctx.now();
     const moved = wanted.api_base !== undefined && wanted.api_base !== before.api_base;
@@ -44,19 +48,37 @@ export async function updateEndpoint(
         .where(eq(modelEndpoints.id, endpointId))
         .returning();
       if (row === undefined) throw new GatewayError("not_found");
+      const warnings = secretWarnings(api_key, owner, before, row);
       journal.audit({
         action: "update_model_endpoint",
         entityType: "model_endpoint",
         entityId: endpointId,
-        detail: { model_id: modelId, ...changedFields(before, wanted, ["api_key"]) },
+        detail: { model_id: modelId, ...changedFields(before, wanted, ["api_key"]), ...auditedWarnings(warnings) },
       });
       await touchModel(tx, journal, modelId);
       journal.checkIsDue = isDue;
-      return endpointRecord(row);
+      return withWarnings(endpointRecord(row), warnings);
     } catch (error) {
       if (isUniqueViolation(error))
         throw new GatewayError("already_exists", { value: `model endpoint '${wanted.name ?? ""}'`, param: "name" });
       throw error;
     }
   });
+}
+
+/** Where a credential, its own or the model's, goes from now on that it did not go before. */
+function secretWarnings(
+  given: string | null | undefined,
+  model: ModelRow,
+  before: EndpointRow,
+  after: EndpointRow,
+): readonly string[] {
+  const [from, to] = [originOf(before.api_base), originOf(after.api_base)];
+  const kept = isKept(given, before.api_key);
+  const moved = from !== to;
+  const begins = (before.api_key !== null && after.api_key === null) || (!before.enabled && after.enabled);
+  return [
+    ...keptSecretWarnings({ secret: "api_key", address: "api_base", kept }, from, to),
+    ...(moved || begins ? inheritedKeyWarnings(model, [after], { moved }) : []),
+  ];
 }

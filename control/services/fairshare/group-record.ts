@@ -3,7 +3,7 @@
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
-import { nameField } from "../../../shared/schema/common.ts";
+import { knownName } from "../../../shared/schema/common.ts";
 import { type FairshareGroup, fairshareGroupSchema } from "../../../shared/schema/fairshare.ts";
 import type { Transaction } from "../../db/connect.ts";
 import { fairshareGroups, type GroupRow } from "../../db/schema/tenancy.ts";
@@ -19,7 +19,7 @@ export function groupRecord(row: GroupRow): FairshareGroup {
 
 /** The name of a path as it is. Throws 404 for what no group can be called. */
 export function parseGroupName(name: string): string {
-  if (nameField.safeParse(name).data !== name) throw new GatewayError("not_found");
+  if (knownName.safeParse(name).data !== name) throw new GatewayError("not_found");
   return name;
 }
 

@@ -1,9 +1,10 @@
 /**
  * Reads a model's latest health and its recent checks (decisions §10.1).
  */
-import { and, desc, eq, isNull } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, isNotNull, isNull } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type ModelHealthDetail, modelHealthDetailSchema } from "../../../shared/schema/model-health.ts";
+import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { modelHealth, modelHealthChecks, models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../context.ts";
 import { parseId } from "../parse.ts";
@@ -12,7 +13,7 @@ import { healthSummary } from "./health-record.ts";
 
 const CHECKS_SHOWN = 50;
 
-/** Summary and checks of the model itself, not those of its endpoints. Throws 404. */
+/** Summary, the checks of the model itself, and those of its endpoints. Throws 404. */
 export async function getHealth(ctx: VerbContext, id: string): Promise<ModelHealthDetail> {
   const modelId = parseId(id);
   return await inDatabase(async () => {
@@ -28,9 +29,21 @@ export async function getHealth(ctx: VerbContext, id: string): Promise<ModelHeal
       .where(and(eq(modelHealthChecks.model_id, modelId), isNull(modelHealthChecks.endpoint_id)))
       .orderBy(desc(modelHealthChecks.checked_at), desc(modelHealthChecks.id))
       .limit(CHECKS_SHOWN);
+    const ofEndpoints = await ctx.db
+      .select({ ...getTableColumns(modelHealthChecks), endpoint_name: modelEndpoints.name })
+      .from(modelHealthChecks)
+      .leftJoin(modelEndpoints, eq(modelEndpoints.id, modelHealthChecks.endpoint_id))
+      .where(and(eq(modelHealthChecks.model_id, modelId), isNotNull(modelHealthChecks.endpoint_id)))
+      .orderBy(desc(modelHealthChecks.checked_at), desc(modelHealthChecks.id))
+      .limit(CHECKS_SHOWN);
+    const shown = <T extends { readonly checked_at: Date }>(check: T) => ({
+      ...check,
+      checked_at: check.checked_at.toISOString(),
+    });
     return modelHealthDetailSchema.parse({
       summary: healthSummary(found.model, found.health),
-      checks: checks.map((check) => ({ ...check, checked_at: check.checked_at.toISOString() })),
+      checks: checks.map(shown),
+      endpoint_checks: ofEndpoints.map(shown),
     });
   });
 }

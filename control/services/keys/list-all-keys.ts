@@ -5,8 +5,7 @@ import { and, getTableColumns, not, type SQL, sql } from "drizzle-orm";
 import { allKeysFilterSchema, type ListedKey } from "../../../shared/schema/api-key.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../context.ts";
-import { beforeCreated, byNewest, createdMicros, newestWithin, parsePage, toPage } from "../paging.ts";
-import { parse } from "../parse.ts";
+import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, toPage } from "../paging.ts";
 import { inDatabase } from "../write.ts";
 import { keyRecord } from "./key-record.ts";
 
@@ -15,8 +14,8 @@ const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${t
 
 /** One page. Throws 400. */
 export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Page<ListedKey>> {
-  const page = parsePage(query);
-  const { tenant_id, disabled, q } = parse(allKeysFilterSchema, query);
+  const { page, filter } = parseFiltered(allKeysFilterSchema, query);
+  const { tenant_id, disabled, q } = filter;
   const { where, orderBy } =
     tenant_id === undefined
       ? { where: beforeCreated(apiKeys, page), orderBy: byNewest(apiKeys) }

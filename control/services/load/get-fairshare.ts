@@ -1,17 +1,13 @@
 /**
  * The scheduler of a cell, now and over the last hour (decisions §7.2, §7.3).
  */
-import { z } from "zod";
+import { epochMsQuery } from "../../../shared/schema/common.ts";
 import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";
 import { parse } from "../parse.ts";
 import { askCell, type CellDirectory, cellOf, cellQuerySchema } from "./cell-of.ts";
 
 export const historyQuerySchema = cellQuerySchema.extend({
-  since_ms: z
-    .string()
-    .regex(/^\d{1,15}$/, "must be Unix epoch milliseconds")
-    .transform(Number)
-    .optional(),
+  since_ms: epochMsQuery.optional(),
 });
 
 /** Throws 404, 502. */
@@ -25,7 +21,7 @@ export async function getFairshareHistory(
   directory: CellDirectory,
   query: unknown,
 ): Promise<readonly FairshareSample[]> {
-  const address = cellOf(directory, query);
   const { since_ms } = parse(historyQuerySchema, query);
+  const address = cellOf(directory, query);
   return await askCell(address, async () => await directory.cells.history(address, since_ms ?? 0));
 }

@@ -4,13 +4,16 @@
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
+import { originOf } from "../../../shared/origin.ts";
 import { type McpServer, type UpdateMcpServer, updateMcpServerSchema } from "../../../shared/schema/mcp-server.ts";
 import { seal } from "../../../shared/seal.ts";
 import { type McpServerRow, mcpServers } from "../../db/schema/mcp-servers.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { isKept, keptSecretWarnings } from "../kept-secrets.ts";
 import { parse, parseId } from "../parse.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../warnings.ts";
 import { isUniqueViolation, write } from "../write.ts";
 import { lockMcpServer, mcpServerRecord, nameTaken } from "./mcp-server-record.ts";
 
@@ -35,14 +38,19 @@ export async function updateMcpServer(ctx: VerbContext, id: string, input: unkno
         .where(eq(mcpServers.id, serverId))
         .returning();
       if (row === undefined) throw new GatewayError("not_found");
+      const warnings = keptSecretWarnings(
+        { secret: "auth_header", address: "upstream_url", kept: isKept(body.auth_header, before.auth_header) },
+        originOf(before.upstream_url),
+        originOf(row.upstream_url),
+      );
       journal.audit({
         action: "update_mcp_server",
         entityType: "mcp_server",
         entityId: serverId,
-        detail: changedFields(before, fields, ["auth_header"]),
+        detail: { ...changedFields(before, fields, ["auth_header"]), ...auditedWarnings(warnings) },
       });
       for (const name of new Set([before.name, row.name])) journal.mcpServer(name);
-      return mcpServerRecord(row);
+      return withWarnings(mcpServerRecord(row), warnings);
     } catch (error) {
       if (isUniqueViolation(error)) throw nameTaken(fields.name);
       throw error;

@@ -6,7 +6,9 @@ import { createModelSchema, type Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { parse } from "../parse.ts";
+import { unhelped } from "../unbuilt.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../warnings.ts";
 import { isUniqueViolation, write } from "../write.ts";
 import { fieldsOfNew } from "./model-fields.ts";
 import { modelRecord } from "./model-record.ts";
@@ -16,6 +18,7 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
   const body = parse(createModelSchema, input);
   await checkUpstreamAddress(ctx, "api_base", body.api_base ?? "");
   const fields = await fieldsOfNew(ctx, body);
+  const warnings = unhelped(body);
   return await write(ctx, async (tx, journal) => {
     try {
       const now = ctx.now();
@@ -33,10 +36,10 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
         action: "create_model",
         entityType: "model",
         entityId: row.id,
-        detail: { model_name: row.model_name },
+        detail: { model_name: row.model_name, ...auditedWarnings(warnings) },
       });
       journal.model(row.model_name);
-      return modelRecord({ row, healthStatus: "unknown" });
+      return withWarnings(modelRecord({ row, healthStatus: "unknown" }), warnings);
     } catch (error) {
       if (isUniqueViolation(error))
         throw new GatewayError("already_exists", { value: `model '${body.model_name}'`, param: "model_name" });

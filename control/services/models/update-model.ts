@@ -2,14 +2,26 @@
  * Replaces a model's fields; what is omitted keeps its value, its name never changes (decisions §5.1).
  */
 import { eq } from "drizzle-orm";
-import { GatewayError } from "../../../shared/errors.ts";
-import { type Model, updateModelSchema } from "../../../shared/schema/model.ts";
+import { type ErrorDetail, GatewayError } from "../../../shared/errors.ts";
+import { originOf } from "../../../shared/origin.ts";
+import {
+  CACHE_TTL_COMPLAINT,
+  isCacheTtlRight,
+  type Model,
+  type UpdateModel,
+  updateModelSchema,
+} from "../../../shared/schema/model.ts";
+import type { Transaction } from "../../db/connect.ts";
+import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { type ModelRow, models } from "../../db/schema/models.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { followHealthConfig, forgetHealth } from "../health/health-state.ts";
-import { fieldError, parse, parseId } from "../parse.ts";
+import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../kept-secrets.ts";
+import { parse, parseId, refuse } from "../parse.ts";
+import { unhelped } from "../unbuilt.ts";
 import { checkUpstreamAddress } from "../upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../warnings.ts";
 import { write } from "../write.ts";
 import { fieldsOfUpdate } from "./model-fields.ts";
 import { lockModel, modelRecord } from "./model-record.ts";
@@ -24,6 +36,34 @@ function isAskedAnew(before: ModelRow, after: ModelRow): boolean {
   return before.enabled !== after.enabled || before.api_key !== after.api_key;
 }
 
+/** What only the stored row shows to be wrong. */
+function complaintsAbout(
+  body: UpdateModel,
+  before: ModelRow,
+  after: Pick<ModelRow, "cache_enabled" | "cache_ttl_secs">,
+): ErrorDetail[] {
+  const renamed = body.model_name !== undefined && body.model_name !== before.model_name;
+  return [
+    ...(renamed ? [{ path: "model_name", message: "cannot be changed; create another model instead" }] : []),
+    ...(isCacheTtlRight(after) ? [] : [{ path: "cache_ttl_secs", message: CACHE_TTL_COMPLAINT }]),
+  ];
+}
+
+/** Where the model's credential goes from now on that it did not go before. */
+async function secretWarnings(
+  tx: Transaction,
+  body: UpdateModel,
+  before: ModelRow,
+  after: ModelRow,
+): Promise<readonly string[]> {
+  const [from, to] = [originOf(before.api_base), originOf(after.api_base)];
+  const kept = isKept(body.api_key, before.api_key);
+  const own = keptSecretWarnings({ secret: "api_key", address: "api_base", kept }, from, to);
+  if (kept && from === to) return own;
+  const endpoints = await tx.select().from(modelEndpoints).where(eq(modelEndpoints.model_id, after.id));
+  return [...own, ...inheritedKeyWarnings(after, endpoints, { moved: false })];
+}
+
 /** The model. Throws 400, 404. */
 export async function updateModel(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
   const modelId = parseId(id);
@@ -31,10 +71,8 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
   await checkUpstreamAddress(ctx, "api_base", body.api_base);
   return await write(ctx, async (tx, journal) => {
     const before = await lockModel(tx, modelId);
-    if (body.model_name !== undefined && body.model_name !== before.row.model_name) {
-      throw fieldError("model_name", "cannot be changed; create another model instead");
-    }
     const fields = await fieldsOfUpdate(ctx, body, before.row);
+    refuse(complaintsAbout(body, before.row, { ...before.row, ...fields }));
     const now = ctx.now();
     const [row] = await tx
       .update(models)
@@ -42,11 +80,12 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
       .where(eq(models.id, modelId))
       .returning();
     if (row === undefined) throw new GatewayError("not_found");
+    const warnings = [...(await secretWarnings(tx, body, before.row, row)), ...unhelped(body)];
     journal.audit({
       action: "update_model",
       entityType: "model",
       entityId: modelId,
-      detail: changedFields(before.row, fields, ["api_key"]),
+      detail: { ...changedFields(before.row, fields, ["api_key"]), ...auditedWarnings(warnings) },
     });
     journal.model(row.model_name);
     const moved = isMoved(before.row, row);
@@ -54,6 +93,6 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
     const isConcerned = body.health !== undefined || isAskedAnew(before.row, row);
     if (isConcerned) await followHealthConfig(tx, row, now);
     journal.checkIsDue = moved || isConcerned;
-    return modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus });
+    return withWarnings(modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus }), warnings);
   });
 }

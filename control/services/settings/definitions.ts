@@ -2,10 +2,11 @@
  * The settings there are (decisions §9): the names of their rows, their audit actions, their stored shapes, their secrets.
  */
 import { type EnergyValue, energyValueSchema } from "../../../shared/energy.ts";
+import { mailOrigin, originOf } from "../../../shared/origin.ts";
 import { type AlertsValue, alertsValueSchema } from "../../../shared/schema/settings/alerts.ts";
 import { type Assistant, assistantSchema } from "../../../shared/schema/settings/assistant.ts";
 import { type AutoRouterValue, autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
-import { type Boons, boonsSchema } from "../../../shared/schema/settings/boons.ts";
+import { type BoonsValue, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import { type JobschedValue, jobschedValueSchema } from "../../../shared/schema/settings/jobsched.ts";
 import { type RetentionValue, usageRetentionValueSchema } from "../../../shared/schema/settings/usage-retention.ts";
 import type { Setting } from "./setting.ts";
@@ -16,6 +17,10 @@ export const alertsSetting: Setting<AlertsValue> = {
   schema: alertsValueSchema,
   secrets: ["slack_webhook_url", "email.smtp_password"],
   sealed: ["slack_webhook_url", "email.smtp_password"],
+  originOf: ({ email }, field, secret) => {
+    if (field === "slack_webhook_url") return originOf(secret);
+    return email === null ? "" : mailOrigin(email);
+  },
 };
 
 export const retentionSetting: Setting<RetentionValue> = {
@@ -34,10 +39,10 @@ export const autoRouterSetting: Setting<AutoRouterValue> = {
   sealed: [],
 };
 
-export const boonsSetting: Setting<Boons> = {
+export const boonsSetting: Setting<BoonsValue> = {
   name: "boons",
   action: "set_boon_settings",
-  schema: boonsSchema,
+  schema: boonsValueSchema,
   secrets: [],
   sealed: [],
 };
@@ -56,6 +61,7 @@ export const jobschedSetting: Setting<JobschedValue> = {
   schema: jobschedValueSchema,
   secrets: ["token", "token_last4"],
   sealed: ["token"],
+  originOf: ({ url }) => originOf(url),
 };
 
 export const assistantSetting: Setting<Assistant> = {

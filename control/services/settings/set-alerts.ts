@@ -1,6 +1,8 @@
 /**
  * Says where alerts go; what is omitted keeps its value, secrets too (decisions §9.4).
  */
+
+import { mailOrigin } from "../../../shared/origin.ts";
 import {
   type Alerts,
   type AlertsBody,
@@ -8,9 +10,11 @@ import {
   alertsBodySchema,
 } from "../../../shared/schema/settings/alerts.ts";
 import type { VerbContext, Written } from "../context.ts";
-import { dropUndefined, fieldError, parse } from "../parse.ts";
+import { isKept, keptSecretWarnings } from "../kept-secrets.ts";
+import { dropUndefined, fieldErrors, parse } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
+import { checkInfrastructureHost, checkUpstreamAddress } from "../upstream-address.ts";
+import { withWarnings } from "../warnings.ts";
 import { alertsRecord } from "./alerts-record.ts";
 import { alertsSetting } from "./definitions.ts";
 import { saveSetting } from "./setting.ts";
@@ -19,15 +23,27 @@ import { saveSetting } from "./setting.ts";
 export async function setAlerts(ctx: VerbContext, input: unknown): Promise<Written<Alerts>> {
   const body = parse(alertsBodySchema, input);
   await checkUpstreamAddress(ctx, "slack_webhook_url", body.slack_webhook_url ?? "");
-  const { record, sync } = await saveSetting(ctx, alertsSetting, async (before) => ({
+  if (body.email?.smtp_host !== undefined) await checkInfrastructureHost(ctx, "email.smtp_host", body.email.smtp_host);
+  const merge = async (before: AlertsValue): Promise<AlertsValue> => ({
     slack_webhook_url:
       body.clear_slack_webhook === true
         ? null
         : await sealedSecret(ctx, body.slack_webhook_url || null, before.slack_webhook_url),
     min_interval_secs: body.min_interval_secs ?? before.min_interval_secs,
     email: await mergedEmail(ctx, body, before.email),
-  }));
-  return { record: alertsRecord(record), sync };
+  });
+  const { record, warnings, sync } = await saveSetting(ctx, alertsSetting, merge, (before, after) =>
+    passwordWarnings(body, before.email, after.email),
+  );
+  return { record: withWarnings(alertsRecord(record), warnings), sync };
+}
+
+/** The password belongs to the mail server; the webhook's URL is its own address. */
+function passwordWarnings(body: AlertsBody, before: Email, after: Email): readonly string[] {
+  if (before === null || after === null || after.smtp_password === null) return [];
+  const kept = isKept(body.email?.smtp_password || null, before.smtp_password);
+  const fields = { secret: "smtp_password", address: "email.smtp_host, smtp_port or starttls", kept };
+  return keptSecretWarnings(fields, mailOrigin(before), mailOrigin(after));
 }
 
 type Email = AlertsValue["email"];
@@ -37,9 +53,8 @@ async function mergedEmail(ctx: VerbContext, body: AlertsBody, before: Email): P
   if (given === null || (given === undefined && before === null)) return null;
   const { smtp_password, clear_smtp_password = false, ...fields } = given ?? {};
   const { smtp_host, from_address, recipients, ...rest } = { ...before, ...dropUndefined(fields) };
-  if (smtp_host === undefined) throw missing("smtp_host");
-  if (from_address === undefined) throw missing("from_address");
-  if (recipients === undefined) throw missing("recipients");
+  if (smtp_host === undefined || from_address === undefined || recipients === undefined)
+    throw missing({ smtp_host, from_address, recipients });
   return {
     smtp_host,
     from_address,
@@ -54,6 +69,8 @@ async function mergedEmail(ctx: VerbContext, body: AlertsBody, before: Email): P
   };
 }
 
-function missing(field: string): Error {
-  return fieldError(`email.${field}`, "is required to send email");
+/** Names those without a value. */
+function missing(fields: Readonly<Record<string, unknown>>): Error {
+  const without = Object.keys(fields).filter((field) => fields[field] === undefined);
+  return fieldErrors(without.map((field) => ({ path: `email.${field}`, message: "is required to send email" })));
 }

@@ -5,13 +5,15 @@ import { type Energy, energyBodySchema } from "../../../shared/schema/settings/e
 import type { KeyStore } from "../../publish/key-store.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { dropUndefined, parse, requireWhenEnabled } from "../parse.ts";
+import { checkInfrastructureUrl } from "../upstream-address.ts";
 import { energySetting } from "./definitions.ts";
 import { energyRecord } from "./energy-record.ts";
 import { saveSetting } from "./setting.ts";
 
-/** The settings. Throws 400. */
+/** The settings. Throws 400, also `address_blocked`. */
 export async function setEnergy(ctx: VerbContext, store: KeyStore, input: unknown): Promise<Written<Energy>> {
   const body = dropUndefined(parse(energyBodySchema, input));
+  await checkInfrastructureUrl(ctx, "prometheus_url", body.prometheus_url ?? "");
   const { record, sync } = await saveSetting(ctx, energySetting, (before) => {
     const wanted = { ...before, ...body };
     if (wanted.enabled) requireWhenEnabled(wanted, ["prometheus_url", "power_query"]);

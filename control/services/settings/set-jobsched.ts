@@ -1,11 +1,17 @@
 /**
  * Changes the job scheduler's settings; the provisioner's next tick goes by them (decisions §9.5).
  */
+
+import { originOf } from "../../../shared/origin.ts";
 import { type Jobsched, type JobschedValue, jobschedBodySchema } from "../../../shared/schema/settings/jobsched.ts";
 import type { KeyStore } from "../../publish/key-store.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { isKept, keptSecretWarnings } from "../kept-secrets.ts";
 import { dropUndefined, parse, requireWhenEnabled } from "../parse.ts";
 import { sealedSecret } from "../secrets.ts";
+import { unprovisioned } from "../unbuilt.ts";
+import { checkInfrastructureUrl } from "../upstream-address.ts";
+import { withWarnings } from "../warnings.ts";
 import { jobschedSetting } from "./definitions.ts";
 import { jobschedRecord } from "./jobsched-record.ts";
 import { saveSetting } from "./setting.ts";
@@ -13,15 +19,28 @@ import { saveSetting } from "./setting.ts";
 /** A shorter token is not shown in part: four of its characters would be too many. */
 const SHOWN_FROM_LENGTH = 12;
 
-/** The settings. Throws 400. */
+/** The settings. Throws 400, also `address_blocked`. */
 export async function setJobsched(ctx: VerbContext, store: KeyStore, input: unknown): Promise<Written<Jobsched>> {
   const { token, clear_token, ...body } = parse(jobschedBodySchema, input);
-  const { record, sync } = await saveSetting(ctx, jobschedSetting, async (before) => {
+  await checkInfrastructureUrl(ctx, "url", body.url ?? "");
+  const merge = async (before: JobschedValue): Promise<JobschedValue> => {
     const wanted = { ...before, ...dropUndefined(body), ...(await tokenFields(ctx, token, clear_token, before)) };
     if (wanted.enabled) requireWhenEnabled(wanted, ["url", "user"]);
     return wanted;
-  });
-  return { record: await jobschedRecord(store, record, ctx.now()), sync };
+  };
+  const { record, warnings, sync } = await saveSetting(ctx, jobschedSetting, merge, (before, after) => [
+    ...keptSecretWarnings(
+      {
+        secret: "token",
+        address: "url",
+        kept: before.url !== "" && clear_token !== true && isKept(token || null, before.token),
+      },
+      originOf(before.url),
+      originOf(after.url),
+    ),
+    ...unprovisioned(body),
+  ]);
+  return { record: withWarnings(await jobschedRecord(store, record, ctx.now()), warnings), sync };
 }
 
 async function tokenFields(

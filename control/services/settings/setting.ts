@@ -9,6 +9,7 @@ import type { Database, Transaction } from "../../db/connect.ts";
 import { appSettings } from "../../db/schema/settings.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { auditedWarnings } from "../warnings.ts";
 import { inDatabase, write } from "../write.ts";
 
 export interface Setting<Value extends object> {
@@ -22,6 +23,8 @@ export interface Setting<Value extends object> {
   readonly secrets: readonly string[];
   /** Those of them that are stored sealed. */
   readonly sealed: readonly string[];
+  /** The origin of the address that a sealed field belongs to (shared/origin.ts); `secret`: the field in clear. */
+  originOf?(value: Value, field: string, secret: string): string;
 }
 
 /** A value, and whether it was ever saved. */
@@ -38,13 +41,17 @@ export async function readSetting<Value extends object>(
   return await inDatabase(async () => await held(ctx.db, setting));
 }
 
-/** Merges and saves. `merge` sees the value as it is, defaults included; what it throws leaves everything as it was. */
+/**
+ * Merges and saves. `merge` sees the value as it is, defaults included; what it throws leaves everything as it was. `warningsOf`
+ * says what to know of the change, for the answer and for the audit log.
+ */
 export async function saveSetting<Value extends object>(
   ctx: VerbContext,
   setting: Setting<Value>,
   merge: (before: Value) => Promise<Value> | Value,
-): Promise<Written<Value>> {
-  return await write(ctx, async (tx, journal) => {
+  warningsOf: (before: Value, after: Value) => readonly string[] = () => [],
+): Promise<Written<Value> & { readonly warnings: readonly string[] }> {
+  const { record, sync } = await write(ctx, async (tx, journal) => {
     const before = (await held(tx, setting)).value;
     const value = setting.schema.parse(await merge(before));
     const row = { value, rev: journal.rev, updated_at: ctx.now() };
@@ -52,15 +59,17 @@ export async function saveSetting<Value extends object>(
       .insert(appSettings)
       .values({ key: setting.name, ...row })
       .onConflictDoUpdate({ target: appSettings.key, set: row });
+    const warnings = warningsOf(before, value);
     journal.audit({
       action: setting.action,
       entityType: "settings",
       entityId: setting.name,
-      detail: changedFields(...flat(before, value), setting.secrets),
+      detail: { ...changedFields(...flat(before, value), setting.secrets), ...auditedWarnings(warnings) },
     });
     if (HOT_SETTINGS.some((name) => name === setting.name)) journal.settings(setting.name);
-    return value;
+    return { value, warnings };
   });
+  return { record: record.value, warnings: record.warnings, sync };
 }
 
 async function held<Value extends object>(db: Database | Transaction, setting: Setting<Value>): Promise<Held<Value>> {

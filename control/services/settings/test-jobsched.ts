@@ -11,8 +11,8 @@ import type { VerbContext } from "../context.ts";
 import { jobschedSetting } from "./definitions.ts";
 import { readSetting } from "./setting.ts";
 
-/** Milliseconds of the last instant that a date can hold, in seconds. */
-const LAST_SECOND = 8.64e12;
+/** The last second of the year 9999, the last year of a timestamp in an answer. */
+const LAST_SECOND = 253_402_300_799;
 const claimsSchema = z.object({ exp: z.number().min(0).max(LAST_SECOND) });
 
 /** The outcome. Throws 400 `jobsched_not_configured`. */

@@ -7,17 +7,22 @@ import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../changes.ts";
 import type { VerbContext, Written } from "../context.ts";
+import { auditedWarnings, withWarnings } from "../warnings.ts";
 import { isForeignKeyViolation, isUniqueViolation, write } from "../write.ts";
 import { lockTenant, tenantRecord } from "./tenant-record.ts";
 
 type Fields = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;
 
-/** Sets fields of a tenant; `fields` sees the row as it is, and the time of the change. Throws 404, 409, 400 `unknown_fairshare_group`. */
+/**
+ * Sets fields of a tenant; `fields` sees the row as it is, and the time of the change; `warnings` are told of it. Throws 404, 409, 400
+ * `unknown_fairshare_group`.
+ */
 export async function changeTenant(
   ctx: VerbContext,
   id: string,
   action: string,
   fields: (row: TenantRow, now: Date) => Fields,
+  warnings: readonly string[] = [],
 ): Promise<Written<Tenant>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockTenant(tx, id);
@@ -30,9 +35,14 @@ export async function changeTenant(
         .where(eq(tenants.id, id))
         .returning();
       if (after === undefined) throw new GatewayError("not_found");
-      journal.audit({ action, entityType: "tenant", entityId: id, detail: changedFields(before, wanted) });
+      journal.audit({
+        action,
+        entityType: "tenant",
+        entityId: id,
+        detail: { ...changedFields(before, wanted), ...auditedWarnings(warnings) },
+      });
       journal.tenant(id);
-      return tenantRecord(after);
+      return withWarnings(tenantRecord(after), warnings);
     } catch (error) {
       if (isUniqueViolation(error))
         throw new GatewayError("already_exists", { value: `tenant '${wanted.name ?? ""}'`, param: "name" });

@@ -6,11 +6,13 @@ import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { tenantCompressionSchema } from "../../../shared/schema/tenant-policy.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { parse, parseId } from "../parse.ts";
+import { uncompressed } from "../unbuilt.ts";
 import { changeTenant } from "./change-tenant.ts";
 
 /** The tenant. Throws 400, 404. */
 export async function setTenantCompression(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {
   const tenantId = parseId(id);
   const { policy } = parse(tenantCompressionSchema, input);
-  return await changeTenant(ctx, tenantId, "set_tenant_compression", () => ({ compression_policy: policy }));
+  const fields = { compression_policy: policy };
+  return await changeTenant(ctx, tenantId, "set_tenant_compression", () => fields, uncompressed(policy));
 }

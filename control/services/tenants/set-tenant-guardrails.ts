@@ -6,11 +6,13 @@ import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { tenantGuardrailsSchema } from "../../../shared/schema/tenant-policy.ts";
 import type { VerbContext, Written } from "../context.ts";
 import { parse, parseId } from "../parse.ts";
+import { unscanned } from "../unbuilt.ts";
 import { changeTenant } from "./change-tenant.ts";
 
 /** The tenant. Throws 400, 404. */
 export async function setTenantGuardrails(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {
   const tenantId = parseId(id);
   const { policy } = parse(tenantGuardrailsSchema, input);
-  return await changeTenant(ctx, tenantId, "set_tenant_guardrails", () => ({ guardrails_policy: policy }));
+  const fields = { guardrails_policy: policy };
+  return await changeTenant(ctx, tenantId, "set_tenant_guardrails", () => fields, unscanned(policy));
 }

@@ -4,6 +4,7 @@
  */
 import { inArray } from "drizzle-orm";
 import { type ModelCost, usageFilterQuerySchema } from "../../../shared/schema/usage-reads.ts";
+import { roundUsd } from "../../../shared/usd.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCosts } from "../../analytics/usage-costs.ts";
 import { models } from "../../db/schema/models.ts";
@@ -34,11 +35,7 @@ export async function listCosts(
   const prices = new Map(priced.map((row) => [row.name, row]));
   return rows.map((row) => ({
     ...row,
-    input_cost: micros(row.input_tokens * (prices.get(row.model)?.input ?? 0)),
-    output_cost: micros(row.output_tokens * (prices.get(row.model)?.output ?? 0)),
+    input_cost: roundUsd(row.input_tokens * (prices.get(row.model)?.input ?? 0)),
+    output_cost: roundUsd(row.output_tokens * (prices.get(row.model)?.output ?? 0)),
   }));
-}
-
-function micros(usd: number): number {
-  return Math.round(usd * 1_000_000) / 1_000_000;
 }

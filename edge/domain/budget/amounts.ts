@@ -2,9 +2,11 @@
  * What one lease or reservation takes from every limit at once (decisions §19.1). Three dimensions travel together, so
  * that a decision over all limits is one comparison. Money is integer nano-USD, tokens are integers; only the level of
  * a bucket may be fractional.
+ * Invariant: every amount is an integer from 0 to {@link AMOUNT_MAX}; sums and products stop there (decisions §43.1), so no
+ * arithmetic here makes NaN, Infinity or a number that loses its last digits out of amounts.
  */
 
-import { saturated } from "../../../shared/amount.ts";
+import { AMOUNT_MAX } from "../../../shared/amount.ts";
 
 export interface Amounts {
   /** Taken from the per-minute bucket: the capped estimate (decisions §18). */
@@ -22,11 +24,22 @@ export interface Actual {
 
 export const NOTHING: Amounts = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
 
+/** {@link AMOUNT_MAX} of everything. */
+export const EVERYTHING: Amounts = { bucketTokens: AMOUNT_MAX, termTokens: AMOUNT_MAX, nanoUsd: AMOUNT_MAX };
+
 const NANO_PER_USD = 1_000_000_000;
 
-/** USD to integer nano-USD, rounded to the nearest; an amount whatever the number is (shared/amount.ts). */
+/**
+ * A number as an amount: what is larger than {@link AMOUNT_MAX} stops there. What is no amount for another reason (NaN,
+ * negative, a fraction) stays what it is, for whoever takes amounts to refuse it.
+ */
+export function capped(value: number): number {
+  return Math.min(value, AMOUNT_MAX);
+}
+
+/** USD to integer nano-USD, rounded to the nearest, {@link capped}. */
 export function nanoUsdOf(usd: number): number {
-  return saturated(Math.round(usd * NANO_PER_USD));
+  return capped(Math.round(usd * NANO_PER_USD));
 }
 
 /** Nano-USD to USD. */
@@ -42,12 +55,29 @@ function zip(a: Amounts, b: Amounts, combine: (x: number, y: number) => number):
   };
 }
 
+/** The sum, {@link saturated}. What must come back to the last token must not be summed so: see {@link isExact}. */
 export function plus(a: Amounts, b: Amounts): Amounts {
-  return zip(a, b, (x, y) => x + y);
+  return zip(a, b, (x, y) => capped(x + y));
 }
 
+/** The sum of what two requests used, {@link saturated}. */
+export function plusUsed(a: Actual, b: Actual): Actual {
+  return { tokens: capped(a.tokens + b.tokens), nanoUsd: capped(a.nanoUsd + b.nanoUsd) };
+}
+
+/** What was used beyond what is known already; never negative. */
+export function beyondUsed(used: Actual, known: Actual): Actual {
+  return { tokens: Math.max(0, used.tokens - known.tokens), nanoUsd: Math.max(0, used.nanoUsd - known.nanoUsd) };
+}
+
+/** What is left of `a` without `b`; never negative when `a` covers `b`. */
 export function minus(a: Amounts, b: Amounts): Amounts {
   return zip(a, b, (x, y) => x - y);
+}
+
+/** Whether the sum of two amounts is exact, because it is an amount itself. */
+export function isExact(a: number, b: number): boolean {
+  return a + b <= AMOUNT_MAX;
 }
 
 export function smaller(a: Amounts, b: Amounts): Amounts {
@@ -58,12 +88,12 @@ export function larger(a: Amounts, b: Amounts): Amounts {
   return zip(a, b, Math.max);
 }
 
-/** Every dimension times `factor`, rounded down. */
+/** Every dimension times `factor`, rounded down, {@link saturated}. */
 export function times(a: Amounts, factor: number): Amounts {
   return {
-    bucketTokens: Math.floor(a.bucketTokens * factor),
-    termTokens: Math.floor(a.termTokens * factor),
-    nanoUsd: Math.floor(a.nanoUsd * factor),
+    bucketTokens: capped(Math.floor(a.bucketTokens * factor)),
+    termTokens: capped(Math.floor(a.termTokens * factor)),
+    nanoUsd: capped(Math.floor(a.nanoUsd * factor)),
   };
 }
 

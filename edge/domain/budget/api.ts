@@ -23,7 +23,19 @@ export interface Tags {
  */
 export type LineKind = "settled" | "adopted" | "lost" | "doubled";
 
-/** Settlements of one key, purse and period, summed; also what is given back unspent (nothing used). */
+/** A request whose end is told by itself, because it may be told twice. */
+export interface SettledRequest {
+  readonly id: string;
+  /** Its Cell lost sight of it and settled it by the estimate, though it may still run and be adopted; else it has ended. */
+  readonly goesOn: boolean;
+  /** What it used is counted from the last time that this life of the Cell told of it; else it is all that it used. */
+  readonly since: boolean;
+}
+
+/**
+ * Settlements of one key, purse and period, summed; also what is given back unspent (nothing used). Every number is an
+ * amount: a line with another number is left out.
+ */
 export interface SettleLine {
   /** The purse that `released` was drawn from. */
   readonly purse: string | null;
@@ -34,6 +46,8 @@ export interface SettleLine {
   readonly released: Amounts;
   readonly used: Actual;
   readonly kind: LineKind;
+  /** Of a line that is one request's; absent: a sum of any number. */
+  readonly request?: SettledRequest;
 }
 
 /** The Cell will draw no more from lease `n`. `void`: it never got the answer, so whatever `n` was granted goes back. */
@@ -52,7 +66,7 @@ export interface Batch {
 
 export interface Report {
   readonly cell: string;
-  /** One life of a wallet; larger than any that the cell used before for this tenant. */
+  /** One life of a wallet; larger than any that the cell used before for this tenant, whatever clocks say. */
   readonly epoch: number;
   /** Sequence numbers up to here are no longer held by the Cell: the object once said that it has stored them. */
   readonly base: number;
@@ -90,7 +104,9 @@ export type LeaseVerdict =
   /** Batches are missing: send them and ask again under the same `n`. */
   | { readonly kind: "behind" }
   /** A newer ask of this purse, or a newer life of this cell, is known. */
-  | { readonly kind: "stale" };
+  | { readonly kind: "stale" }
+  /** A number of the ask is none to decide by, which is a defect of ours (decisions §43.1): nothing was decided. */
+  | { readonly kind: "invalid"; readonly field: string };
 
 export interface LeaseAnswer {
   readonly report: ReportAnswer;

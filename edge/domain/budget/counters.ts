@@ -5,16 +5,15 @@
 import { type BudgetAlert, budgetAlert } from "./alerts.ts";
 import type { Actual } from "./amounts.ts";
 import type { Tags } from "./api.ts";
-import { type BudgetLimits, NO_KEY, type TenantLimits } from "./limits.ts";
+import { type BudgetLimits, NO_KEY, type TenantLimits, type TermLimits } from "./limits.ts";
 import type { StoredKey } from "./stored.ts";
 import {
-  chargeAccount,
   emptyAccount,
   type MonthOf,
+  Periods,
   periodTag,
   raiseAlerts,
   raiseTo,
-  rollAccount,
   type TermAccount,
 } from "./term-budget.ts";
 
@@ -50,11 +49,9 @@ export class Counters {
     const known = this.#keys.get(limits.key.id);
     const tenant = this.tenant !== null && this.tenant.rev > limits.tenant.rev ? this.tenant : limits.tenant;
     const key = known !== undefined && known.limits.rev > limits.key.rev ? known.limits : limits.key;
-    const tenantTag = periodTag(tenant.term, tenant.timezone, nowMs, this.#monthOf);
-    const keyTag = periodTag(key.term, tenant.timezone, nowMs, this.#monthOf);
-    const account = known === undefined ? emptyAccount(keyTag) : rollAccount(known.account, keyTag);
+    const account = this.#rolled(known?.account, key.term, tenant.timezone, nowMs);
     this.tenant = tenant;
-    this.account = this.account === null ? emptyAccount(tenantTag) : rollAccount(this.account, tenantTag);
+    this.account = this.#rolled(this.account, tenant.term, tenant.timezone, nowMs);
     if (key.id === NO_KEY.id) return { tenant, key };
     if (known?.account !== account || known.limits !== key) this.#keys.set(key.id, { limits: key, account });
     return { tenant, key };
@@ -66,13 +63,12 @@ export class Counters {
     return account ?? emptyAccount("");
   }
 
-  /** Charges what a request used to the periods it started in; answers the alerts that are owed now. */
-  charge(limits: BudgetLimits, tags: Tags, used: Actual): readonly BudgetAlert[] {
+  /** Charges what a request used to the periods it started in; answers the alerts that are owed now. Call touch before it. */
+  charge(limits: BudgetLimits, tags: Tags, used: Actual, nowMs: number): readonly BudgetAlert[] {
     return (["tenant", "key"] as const).flatMap((whose) => {
-      const before = this.read(whose, limits);
-      const monthly = before.tag.startsWith("m:") && tags[whose].startsWith("m:");
-      const current = monthly ? rollAccount(before, tags[whose]) : before;
-      const { account, levels } = raiseAlerts(chargeAccount(current, tags[whose], used), limits[whose].term);
+      const periods = new Periods(limits[whose].term, limits.tenant.timezone, nowMs, this.#monthOf);
+      const charged = periods.charge(this.read(whose, limits), tags[whose], used);
+      const { account, levels } = raiseAlerts(charged, limits[whose].term);
       this.#write(whose, limits, account);
       return levels.map((level) => budgetAlert(whose, level, limits, account));
     });
@@ -89,6 +85,11 @@ export class Counters {
     const dirty = [...this.#dirtyKeys].flatMap((id) => this.#keys.get(id) ?? []);
     this.#dirtyKeys.clear();
     return dirty;
+  }
+
+  #rolled(account: TermAccount | null | undefined, term: TermLimits, zone: string, nowMs: number): TermAccount {
+    if (!account) return emptyAccount(periodTag(term, zone, nowMs, this.#monthOf));
+    return new Periods(term, zone, nowMs, this.#monthOf).roll(account);
   }
 
   #write(whose: Whose, limits: BudgetLimits, account: TermAccount): void {

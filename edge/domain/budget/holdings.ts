@@ -2,9 +2,10 @@
  * What is out on lease, per life of a cell (epoch) and purse, and what that reserves of each term budget. Granted and
  * released are running totals: the difference is out. Nothing comes back by the passing of time alone - the Cell that
  * holds it says what it did not use when the lease ends; a holding that falls silent stays counted until the ledger
- * has been asked (decisions §19.1).
+ * has been asked (decisions §19.1). Times here are of the authority's SteadyTime.
  */
-import { type Amounts, isNothing, larger, minus, NOTHING, plus, smaller } from "./amounts.ts";
+import { type Amounts, EVERYTHING, isNothing, minus, smaller } from "./amounts.ts";
+import { addTotals, amountsOf, NO_TOTALS, positive, subtractTotals, type Totals, totalsOf } from "./totals.ts";
 
 export interface LastLease {
   readonly n: number;
@@ -13,10 +14,10 @@ export interface LastLease {
 }
 
 export interface Holding {
-  readonly granted: Amounts;
+  readonly granted: Totals;
   /** Taken over from an earlier life of the cell. */
-  readonly adopted: Amounts;
-  readonly released: Amounts;
+  readonly adopted: Totals;
+  readonly released: Totals;
   /** The newest lease; null before the first. */
   readonly last: LastLease | null;
   /** Highest `n` that has been answered or ended; lower asks are stale. */
@@ -37,9 +38,9 @@ export interface EpochState {
 }
 
 export const NO_HOLDING: Holding = {
-  granted: NOTHING,
-  adopted: NOTHING,
-  released: NOTHING,
+  granted: NO_TOTALS,
+  adopted: NO_TOTALS,
+  released: NO_TOTALS,
   last: null,
   newestN: 0,
   openUntilMs: null,
@@ -52,15 +53,22 @@ const LOST_SPAN_MS = 30_000;
 /** Without a word for this long a cell that has only running requests is taken for dead as well. */
 const SILENCE_MS = 15 * 60_000;
 
+function exactlyOut({ granted, adopted, released }: Holding): Totals {
+  return positive(subtractTotals(addTotals(granted, adopted), released));
+}
+
+/** What is out of a holding; {@link EVERYTHING} stands for any more than that. */
 export function outOf(holding: Holding): Amounts {
-  return larger(NOTHING, minus(plus(holding.granted, holding.adopted), holding.released));
+  return amountsOf(exactlyOut(holding));
 }
 
 /** All epochs of all cells that hold something of one tenant, with running sums. */
 export class Holdings {
   readonly #epochs: EpochState[] = [];
-  #tenantOut: Amounts = NOTHING;
-  readonly #keyOut = new Map<string, Amounts>();
+  #tenantOut: Totals = NO_TOTALS;
+  readonly #keyOut = new Map<string, Totals>();
+  /** The life of each cell that takes what it loses sight of now. */
+  readonly #losing = new Map<string, { readonly epoch: number; readonly sinceMs: number }>();
 
   get all(): readonly EpochState[] {
     return this.#epochs;
@@ -68,12 +76,12 @@ export class Holdings {
 
   /** Out on lease of the tenant's budgets. */
   get tenantOut(): Amounts {
-    return this.#tenantOut;
+    return amountsOf(this.#tenantOut);
   }
 
   /** Out on lease of a key's own budget. */
   keyOut(keyId: string): Amounts {
-    return this.#keyOut.get(keyId) ?? NOTHING;
+    return amountsOf(this.#keyOut.get(keyId) ?? NO_TOTALS);
   }
 
   find(cell: string, epoch: number): EpochState | undefined {
@@ -112,24 +120,30 @@ export class Holdings {
 
   /** Replaces a holding and keeps the sums. */
   put(state: EpochState, purse: string | null, holding: Holding): void {
-    const before = outOf(state.holdings.get(purse) ?? NO_HOLDING);
-    const change = minus(outOf(holding), before);
+    const before = exactlyOut(state.holdings.get(purse) ?? NO_HOLDING);
+    const change = subtractTotals(exactlyOut(holding), before);
     state.holdings.set(purse, holding);
-    this.#tenantOut = plus(this.#tenantOut, change);
-    if (purse !== null) this.#keyOut.set(purse, plus(this.keyOut(purse), change));
+    this.#tenantOut = addTotals(this.#tenantOut, change);
+    if (purse !== null) this.#keyOut.set(purse, addTotals(this.#keyOut.get(purse) ?? NO_TOTALS, change));
   }
 
   /** Ends reservations of a live holding, at most what is out. */
   release(state: EpochState, purse: string | null, released: Amounts): void {
     const holding = state.holdings.get(purse) ?? NO_HOLDING;
     const taken = smaller(released, outOf(holding));
-    if (!isNothing(taken)) this.put(state, purse, { ...holding, released: plus(holding.released, taken) });
+    if (!isNothing(taken))
+      this.put(state, purse, { ...holding, released: addTotals(holding.released, totalsOf(taken)) });
+  }
+
+  /** A life holds what a request had drawn, whoever held it before. */
+  hold(heir: EpochState, purse: string | null, drawn: Amounts): void {
+    const own = heir.holdings.get(purse) ?? NO_HOLDING;
+    this.put(heir, purse, { ...own, adopted: addTotals(own.adopted, totalsOf(drawn)) });
   }
 
   /** Moves reservations that older lives of the cell had drawn to this one; answers the lives that changed. */
   adopt(heir: EpochState, purse: string | null, drawn: Amounts): readonly EpochState[] {
-    const own = heir.holdings.get(purse) ?? NO_HOLDING;
-    this.put(heir, purse, { ...own, adopted: plus(own.adopted, drawn) });
+    this.hold(heir, purse, drawn);
     let rest = drawn;
     const touched: EpochState[] = [];
     for (const state of this.#epochs) {
@@ -151,10 +165,15 @@ export class Holdings {
     const holding = state.holdings.get(purse) ?? NO_HOLDING;
     const taken = smaller(lost, outOf(holding));
     this.release(state, purse, taken);
-    const past = this.#lostLife(state.cell, nowMs);
-    const own = past.holdings.get(purse) ?? NO_HOLDING;
-    this.put(past, purse, { ...own, adopted: plus(own.adopted, taken) });
-    return past;
+    return this.#losesSightOf(state.cell, purse, taken, nowMs);
+  }
+
+  /**
+   * What is out of a purse is not known any more, because its row was damaged: everything counts as out, until the ledger has
+   * been asked. Answers the life that holds it.
+   */
+  loseTrack(cell: string, purse: string | null, nowMs: number): EpochState {
+    return this.#losesSightOf(cell, purse, EVERYTHING, nowMs);
   }
 
   /** Takes silent epochs for dead: one whose lease never ended, or that holds something and has long said nothing. */
@@ -195,7 +214,7 @@ export class Holdings {
   /** The ledger has spoken for this epoch: nothing of it is out any more. Its sequence numbers stay known. */
   clear(state: EpochState): void {
     for (const [purse, holding] of state.holdings) {
-      const released = plus(holding.released, outOf(holding));
+      const released = addTotals(holding.granted, holding.adopted);
       this.put(state, purse, { ...holding, released, openUntilMs: null });
     }
   }
@@ -217,15 +236,26 @@ export class Holdings {
     for (const [purse, holding] of state.holdings) this.put(added, purse, holding);
   }
 
+  #losesSightOf(cell: string, purse: string | null, amounts: Amounts, nowMs: number): EpochState {
+    const past = this.#lostLife(cell, nowMs);
+    const own = past.holdings.get(purse) ?? NO_HOLDING;
+    this.put(past, purse, { ...own, adopted: addTotals(own.adopted, totalsOf(amounts)) });
+    return past;
+  }
+
+  /** Its number is below every other of the cell: older than any life that the cell itself has had. */
   #lostLife(cell: string, nowMs: number): EpochState {
-    const epoch = -1 - Math.floor(nowMs / LOST_SPAN_MS);
-    const known = this.find(cell, epoch);
-    if (known !== undefined) {
+    const losing = this.#losing.get(cell);
+    const known = losing === undefined ? undefined : this.find(cell, losing.epoch);
+    if (losing !== undefined && known !== undefined && nowMs < losing.sinceMs + LOST_SPAN_MS) {
       known.lostAtMs = nowMs;
       return known;
     }
+    const epoch =
+      this.#epochs.reduce((lowest, state) => (state.cell === cell ? Math.min(lowest, state.epoch) : lowest), 0) - 1;
     const past = { cell, epoch, applied: 0, durable: 0, lastHeardMs: nowMs, lostAtMs: nowMs, holdings: new Map() };
     this.#epochs.push(past);
+    this.#losing.set(cell, { epoch, sinceMs: nowMs });
     return past;
   }
 

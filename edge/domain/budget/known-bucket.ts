@@ -1,6 +1,6 @@
 /**
  * A tenant's per-minute bucket as one cell knows it: what the budget object said last, and what this cell told it since. It
- * says levels and waits; it decides nothing.
+ * says levels and waits; it decides nothing. Times here are of the wallet's SteadyTime: the object's clock is another one.
  */
 import type { BudgetLimits } from "./limits.ts";
 import {
@@ -21,7 +21,7 @@ export class KnownBucket {
 
   /** The object's word, already with what it has not applied yet. */
   heard(bucket: TokenBucket, nowMs: number): void {
-    this.#bucket = bucket;
+    this.#bucket = { ...bucket, atMs: nowMs };
     this.#heardMs = nowMs;
   }
 

@@ -16,6 +16,8 @@ export interface LeaseRoom {
 const SHARE = 8;
 const NEAR_TTL_MS = 2_000;
 const FAR_TTL_MS = 10_000;
+/** No lease lives longer. */
+export const LEASE_MAX_MS = FAR_TTL_MS;
 
 export function sizeLease(
   need: Amounts,

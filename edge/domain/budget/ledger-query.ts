@@ -4,14 +4,15 @@
  * reaches is read off the tables themselves. What ended lately may be left out: cells that live tell it, and it would
  * count twice.
  */
-import { type Actual, nanoUsdOf } from "./amounts.ts";
+import { type Actual, capped, nanoUsdOf } from "./amounts.ts";
 import type { Whose } from "./counters.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * The statement, answered as TabSeparated: what ended at `sinceMs` or later (null: ever) and before `untilMs`. Null: `id`
- * is no id, so nothing is its own.
+ * is no id, or the period is still to begin, so nothing is its own. Sums are of floating point, so that none of them overflows: it
+ * is exact up to the largest amount.
  */
 export function ledgerQuery(
   db: string,
@@ -20,7 +21,9 @@ export function ledgerQuery(
   sinceMs: number | null,
   untilMs: number,
 ): string | null {
-  if (!UUID.test(id)) return null;
+  // Also because the days of the analytics store begin anew after 2149: a later period would be one of long ago.
+  const begins = sinceMs === null || sinceMs <= untilMs;
+  if (!begins || !UUID.test(id)) return null;
   const instant = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${Math.max(0, Math.floor(ms))}), 'UTC')`;
   const own = `${whose}_id = '${id}'`;
   const lately = `ts >= ${instant(untilMs)}`;
@@ -32,21 +35,27 @@ export function ledgerQuery(
       (SELECT min(day) FROM ${db}.usage_daily) AS oldest_day,
       has_raw AND (since >= oldest OR oldest_day >= toDate(oldest)) AS complete
     SELECT sum(tokens), sum(cost) FROM (
-      SELECT toInt64(sum(total_tokens)) AS tokens, sum(cost_usd) AS cost
+      SELECT sum(toFloat64(total_tokens)) AS tokens, sum(cost_usd) AS cost
       FROM ${db}.usage_raw WHERE complete AND ${own} AND ts >= since AND NOT ${lately}
       UNION ALL
-      SELECT toInt64(sum(total_tokens)) AS tokens, sum(cost_usd) AS cost
+      SELECT sum(toFloat64(total_tokens)) AS tokens, sum(cost_usd) AS cost
       FROM ${db}.usage_daily WHERE NOT complete AND ${own} AND day >= toDate(since)
       UNION ALL
-      SELECT -toInt64(sum(total_tokens)) AS tokens, -sum(cost_usd) AS cost
+      SELECT -sum(toFloat64(total_tokens)) AS tokens, -sum(cost_usd) AS cost
       FROM ${db}.usage_raw WHERE NOT complete AND ${own} AND toDate(ts) >= toDate(since) AND ${lately}
         AND request_type != 'benchmark'
     ) FORMAT TabSeparated`;
 }
 
-/** The sums; null when the answer is none. */
+/** The sums, capped; null when the answer is none. */
 export function readLedgerAnswer(text: string): Actual | null {
-  const [tokens, cost] = text.trim().split("\t").map(Number);
-  if (tokens === undefined || cost === undefined || !Number.isFinite(tokens + cost)) return null;
-  return { tokens: Math.max(0, tokens), nanoUsd: Math.max(0, nanoUsdOf(cost)) };
+  const [tokens, cost] = text.trim().split("\t").map(numberOf);
+  if (tokens === undefined || cost === undefined || Number.isNaN(tokens) || Number.isNaN(cost)) return null;
+  return { tokens: Math.max(0, capped(Math.round(tokens))), nanoUsd: Math.max(0, nanoUsdOf(cost)) };
+}
+
+/** NaN for what is no number. Sums of floating point may have left all bounds. */
+function numberOf(text: string): number {
+  if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
+  return text === "" ? Number.NaN : Number(text);
 }

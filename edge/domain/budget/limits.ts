@@ -91,6 +91,11 @@ export function newerLimits(known: BudgetLimits, news: Partial<BudgetLimits>): B
   return tenant === known.tenant && key === known.key ? known : { tenant, key };
 }
 
+/** Whether limits are newer than others for a purse: those of a key bind its own purse only. */
+export function isNewerFor(purse: string | null, limits: BudgetLimits, than: BudgetLimits): boolean {
+  return limits.tenant.rev > than.tenant.rev || (purse !== null && limits.key.rev > than.key.rev);
+}
+
 /** Whether a term budget has any cap. */
 export function isCapped(term: TermLimits): boolean {
   return term.tokens !== null || term.nanoUsd !== null;

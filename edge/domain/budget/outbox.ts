@@ -1,10 +1,10 @@
 /**
  * What a wallet still has to tell the budget object: settlements and returned leases, summed, sealed into numbered
  * batches when a message leaves, and kept until the object has stored them. A batch never changes once sealed, so it
- * may be sent any number of times.
+ * may be sent any number of times. Times here are of the wallet's SteadyTime.
  */
 import type { BudgetAlert } from "./alerts.ts";
-import { plus } from "./amounts.ts";
+import { type Amounts, isExact, plus, plusUsed } from "./amounts.ts";
 import type { Batch, LeaseEnd, Report, ReportAnswer, SettleLine } from "./api.ts";
 
 /** After silence this long the object is asked whether it has stored what it applied. */
@@ -16,6 +16,8 @@ export class Outbox {
   readonly #cell: string;
   readonly #epoch: number;
   #lines = new Map<string, SettleLine>();
+  /** Lines that take no more: their sums would not be exact. */
+  #full: SettleLine[] = [];
   #ends: LeaseEnd[] = [];
   #batches: Batch[] = [];
   #dueMs: number | null = null;
@@ -27,6 +29,8 @@ export class Outbox {
   #retryMs: number | null = null;
   #failingSinceMs: number | null = null;
   #added = 0;
+  /** The last answer asked for batches that had been sent. */
+  #gap = false;
   /** Alerts that were heard of, and whether they are in hands that outlive this Cell. */
   readonly #alertsSeen = new Map<string, boolean>();
   #alertsToAck = new Set<string>();
@@ -47,6 +51,11 @@ export class Outbox {
     return this.#lines.size === 0 && this.#ends.length === 0 && this.#batches.length === 0 && !this.reporting;
   }
 
+  /** The newest sequence number that exists. */
+  get through(): number {
+    return this.#through;
+  }
+
   /** How many lines were ever added. */
   get added(): number {
     return this.#added;
@@ -55,7 +64,7 @@ export class Outbox {
   /** What the object's bucket gains by all that it had not applied when it answered `applied`. */
   bucketGainAfter(applied: number): number {
     const unapplied = this.#batches.filter(({ sequence }) => sequence > applied).flatMap(({ lines }) => lines);
-    return [...unapplied, ...this.#lines.values()]
+    return [...unapplied, ...this.#full, ...this.#lines.values()]
       .filter(({ kind }) => kind === "settled")
       .reduce((sum, { released, used }) => sum + released.bucketTokens - used.tokens, 0);
   }
@@ -68,18 +77,16 @@ export class Outbox {
 
   /** Adds a settlement, to leave at `dueMs` at the latest. */
   add(line: SettleLine, dueMs: number): void {
-    const { limits, purse, tags, kind } = line;
+    const { limits, purse, tags, kind, request } = line;
     const revs = `${limits.tenant.rev}/${limits.key.rev}`;
-    const id = JSON.stringify([limits.key.id, revs, purse, tags.tenant, tags.key, kind]);
+    const id = JSON.stringify([limits.key.id, revs, purse, tags.tenant, tags.key, kind, request]);
     const same = this.#lines.get(id);
+    const exact = same === undefined || (areExact(same.released, line.released) && isExactUse(same, line));
+    if (!exact) this.#full.push(same);
     const sum: SettleLine =
-      same === undefined
+      same === undefined || !exact
         ? line
-        : {
-            ...line,
-            released: plus(same.released, line.released),
-            used: { tokens: same.used.tokens + line.used.tokens, nanoUsd: same.used.nanoUsd + line.used.nanoUsd },
-          };
+        : { ...line, released: plus(same.released, line.released), used: plusUsed(same.used, line.used) };
     this.#lines.set(id, sum);
     this.#added += 1;
     this.#due(dueMs);
@@ -96,11 +103,12 @@ export class Outbox {
     if (this.#lines.size > 0 || this.#ends.length > 0) {
       this.#through += 1;
       // What was taken over counts before what ended: a line that sums several ends may hold that of an adopted request.
-      const lines = [...this.#lines.values()].toSorted(
+      const lines = [...this.#full, ...this.#lines.values()].toSorted(
         (a, b) => Number(b.kind === "adopted") - Number(a.kind === "adopted"),
       );
       this.#batches.push({ sequence: this.#through, lines, ends: this.#ends });
       this.#lines = new Map();
+      this.#full = [];
       this.#ends = [];
     }
     this.#dueMs = null;
@@ -132,7 +140,7 @@ export class Outbox {
       if (this.#alertsSeen.size <= ALERTS_REMEMBERED) break;
       this.#alertsSeen.delete(id);
     }
-    if (this.#applied < this.#through) this.#due(nowMs);
+    this.#askedForMore(nowMs);
     return fresh;
   }
 
@@ -153,7 +161,14 @@ export class Outbox {
     const kept = this.#batches.length > 0 || this.#alertsToAck.size > 0 ? this.#lastTalkMs + CONFIRM_MS : null;
     const unapplied = this.#batches.length > 0 && this.#retryMs !== null ? this.#retryMs : null;
     const times = [this.#dueMs, kept, unapplied].filter((at) => at !== null);
-    return times.length === 0 ? null : Math.max(Math.min(...times), this.#retryMs ?? 0);
+    return times.length === 0 ? null : Math.max(Math.min(...times), this.#retryMs ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Batches that the object lacks are sent again at once, but not again and again: it may never say that it has them. */
+  #askedForMore(nowMs: number): void {
+    const gap = this.#applied < this.#through;
+    if (gap) this.#due(this.#gap ? nowMs + RETRY_MS : nowMs);
+    this.#gap = gap;
   }
 
   /** What is kept are the sequence numbers from base + 1 on, without gaps. */
@@ -166,4 +181,14 @@ export class Outbox {
   #due(atMs: number): void {
     this.#dueMs = this.#dueMs === null ? atMs : Math.min(this.#dueMs, atMs);
   }
+}
+
+function areExact(a: Amounts, b: Amounts): boolean {
+  return (
+    isExact(a.bucketTokens, b.bucketTokens) && isExact(a.termTokens, b.termTokens) && isExact(a.nanoUsd, b.nanoUsd)
+  );
+}
+
+function isExactUse({ used: a }: SettleLine, { used: b }: SettleLine): boolean {
+  return isExact(a.tokens, b.tokens) && isExact(a.nanoUsd, b.nanoUsd);
 }

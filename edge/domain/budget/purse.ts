@@ -2,20 +2,25 @@
  * What one cell holds of a tenant's budget, or of a key's own: amounts leased from the budget object, already debited
  * there, and the requests that wait for more. One ask is under way at a time. Requests are served in order. An ask for a
  * waiting request first gives back what is left, so the authority decides as if every request asked it, but for those who
- * come right after a refusal or a silence.
+ * come right after a refusal or a silence. Times here are of the wallet's SteadyTime.
  * Invariant: what was leased is drawn, held or given back, never two of them and never none.
  */
-import { type Amounts, covers, isNothing, minus, NOTHING, plus, smaller, times } from "./amounts.ts";
+import { type Amounts, covers, EVERYTHING, isNothing, minus, NOTHING, plus, smaller, times } from "./amounts.ts";
 import type { LeaseAnswer, LeaseRequest, Refusal, Report, SettleLine } from "./api.ts";
+import { AskPace, type GivenUp, RETRY_PREFETCH_MS } from "./ask-pace.ts";
 import { Demand } from "./demand.ts";
-import type { BudgetLimits } from "./limits.ts";
+import { LEASE_MAX_MS } from "./lease-size.ts";
+import { type BudgetLimits, isNewerFor } from "./limits.ts";
 import type { Outbox } from "./outbox.ts";
 import { NO_TAGS } from "./tags.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 import type { Outcome, Waiter } from "./waiter.ts";
+import { Waiting } from "./waiting.ts";
 
 interface Asked {
   readonly n: number;
+  /** The request that it is for. */
+  readonly head: string;
   readonly need: Amounts;
   readonly want: Amounts;
   readonly limits: BudgetLimits;
@@ -44,34 +49,33 @@ interface Refused {
 
 /** The purse stops spending this long before a lease ends. */
 const MARGIN_MS = 250;
-const RETRY_PREFETCH_MS = 1_000;
 /**
  * A refusal stands this long for those who come after it: else each of a long queue would hold a slot for a trip, and a
  * tenant without budget would keep the slots of those who have one. No longer than another cell's return may be under way.
  */
 const REFUSAL_STANDS_MS = 250;
-/** The same for an object that did not answer: who comes next would wait for its deadline, on a slot. */
-const SILENCE_STANDS_MS = 250;
 /** At most this part of what is held is lent at once; below the same part of what was wanted it is time to ask. */
 const LENT_PART = 0.5;
 
 export class Purse {
   readonly id: string | null;
+  /** Who wants to draw from it. */
+  readonly waiting: Waiting;
   readonly #outbox: Outbox;
   readonly #returnLine: (line: SettleLine, nowMs: number) => void;
-  readonly #waiters = new Map<string, Waiter>();
-  readonly #expected = new Map<string, Waiter>();
   #held: Amounts = NOTHING;
+  /** Somebody drew since the last lease came. */
+  #used = false;
   #lease: Lease | null = null;
   #asked: Asked | null = null;
   #refused: Refused | null = null;
   readonly #demand = new Demand();
-  #prefetchFromMs = 0;
-  #silentUntilMs = 0;
+  readonly #pace = new AskPace();
 
   /** `returnLine` takes the line that gives back what is unspent. */
   constructor(id: string | null, outbox: Outbox, returnLine: (line: SettleLine, nowMs: number) => void) {
     this.id = id;
+    this.waiting = new Waiting(id);
     this.#outbox = outbox;
     this.#returnLine = returnLine;
   }
@@ -82,32 +86,12 @@ export class Purse {
 
   get idle(): boolean {
     const resting = this.#lease === null && this.#asked === null && this.#refused === null;
-    return resting && this.#waiters.size === 0 && this.#expected.size === 0;
+    return resting && this.#pace.silence === null && this.waiting.empty;
   }
 
-  /** When {@link expire} has something to do; null without a lease or a refusal that stands. */
+  /** When {@link expire} has something to do; null without a lease, and a refusal or a silence that stands. */
   get endsAtMs(): number | null {
-    return this.#lease?.untilMs ?? this.#refused?.untilMs ?? null;
-  }
-
-  /** A request that will want to draw once the scheduler lets it. */
-  expect(waiter: Waiter): void {
-    this.#expected.set(waiter.requestId, waiter);
-  }
-
-  wait(waiter: Waiter): void {
-    this.#expected.delete(waiter.requestId);
-    this.#waiters.set(waiter.requestId, waiter);
-  }
-
-  forget(requestId: string): void {
-    this.#expected.delete(requestId);
-    this.#waiters.delete(requestId);
-  }
-
-  /** Whether a request waits, or is about to. */
-  knows(requestId: string): boolean {
-    return this.#expected.has(requestId) || this.#waiters.has(requestId);
+    return this.#lease?.untilMs ?? this.#refused?.untilMs ?? this.#pace.silentUntilMs;
   }
 
   /**
@@ -116,12 +100,11 @@ export class Purse {
    */
   lend(limits: BudgetLimits, want: Amounts, atLeast: Amounts, nowMs: number): Amounts | null {
     const lease = this.#lease;
-    if (lease === null || !lease.whole || nowMs >= lease.untilMs || this.#waiters.size > 0) return null;
-    if (this.#isNewer(limits, lease.limits) || this.#isNewer(lease.limits, limits)) return null;
+    if (lease === null || !lease.whole || nowMs >= lease.untilMs || this.waiting.head !== undefined) return null;
+    if (isNewerFor(this.id, limits, lease.limits) || isNewerFor(this.id, lease.limits, limits)) return null;
     const drawn = smaller(want, times(this.#held, LENT_PART));
     if (!covers(drawn, atLeast)) return null;
-    this.#held = minus(this.#held, drawn);
-    this.#demand.drew(drawn);
+    this.#drew(drawn);
     return drawn;
   }
 
@@ -132,22 +115,22 @@ export class Purse {
     this.#forgive(nowMs);
     const refused = this.#refused;
     if (this.#asked !== null) return [];
-    if (nowMs < this.#silentUntilMs) return this.#giveUp();
+    const { silence } = this.#pace;
+    if (silence !== null) return this.waiting.giveUp(silence);
     if (refused === null || bucket === null) return [];
     if (refused.told !== this.#outbox.added) return [];
-    return this.#refuse(refused.reason, refused.limits, bucket);
+    return this.waiting.refuse(refused.reason, refused.limits, bucket);
   }
 
   /** The ask that should leave now, if any; call it after {@link serve}. */
   nextAsk(nowMs: number): LeaseRequest | null {
     if (this.#asked !== null) return null;
-    const [head] = this.#waiters.values();
+    const { head, next } = this.waiting;
     if (head !== undefined) {
       this.#giveBack(nowMs);
       return this.#ask(head, nowMs);
     }
-    const [next] = this.#expected.values();
-    if (next === undefined || nowMs < this.#prefetchFromMs || this.#mayDraw(next)) return null;
+    if (next === undefined || !this.#pace.mayPrefetch(nowMs) || this.#mayDraw(next)) return null;
     return this.#ask(next, nowMs);
   }
 
@@ -156,9 +139,9 @@ export class Purse {
    * one. `piece.need` is what one request needs, `want` what is lent at a time.
    */
   nextAskToLend(piece: Waiter, want: Amounts, nowMs: number): LeaseRequest | null {
-    if (this.#asked !== null || this.#waiters.size > 0 || nowMs < this.#prefetchFromMs) return null;
+    if (this.#asked !== null || this.waiting.head !== undefined || !this.#pace.mayPrefetch(nowMs)) return null;
     const lease = this.#lease;
-    if (lease !== null && !this.#isNewer(piece.limits, lease.limits)) {
+    if (lease !== null && !isNewerFor(this.id, piece.limits, lease.limits)) {
       if (!lease.whole || covers(this.#held, times(this.#demand.wanted, LENT_PART))) return null;
     }
     return this.#ask(piece, nowMs, want);
@@ -168,23 +151,33 @@ export class Purse {
   answered(n: number, answer: LeaseAnswer, nowMs: number): readonly Outcome[] {
     const asked = this.#asked;
     if (asked?.n !== n) return [];
-    const { verdict } = answer;
     this.#asked = null;
+    const outcomes = this.#judge(asked, answer, nowMs);
+    if (outcomes.length > 0 || !this.waiting.waits(asked.head)) return outcomes;
+    return this.#pace.undecided(asked.head) ? this.#fallSilent("unavailable", nowMs) : [];
+  }
+
+  /** Ask `n` had no answer: if it was granted after all, that lease is void. */
+  failed(n: number, nowMs: number): readonly Outcome[] {
+    if (this.#asked?.n !== n) return [];
+    this.#asked = null;
+    this.#outbox.end({ purse: this.id, n, void: true }, nowMs);
+    return this.#fallSilent("unavailable", nowMs);
+  }
+
+  #judge(asked: Asked, { verdict, bucket }: LeaseAnswer, nowMs: number): readonly Outcome[] {
+    const { n } = asked;
     switch (verdict.kind) {
-      case "granted": {
-        this.#take(asked, verdict.grant, verdict.ttlMs);
-        this.#prefetchFromMs = 0;
-        const outcomes = this.#draw();
-        this.expire(nowMs);
-        return outcomes;
-      }
+      case "granted":
+        return this.#granted(asked, verdict.grant, verdict.ttlMs, nowMs);
       case "behind":
         // Nothing was decided; the next ask brings what the object lacks.
         this.#outbox.end({ purse: this.id, n, void: true }, nowMs);
+        this.#pace.gaveNothing(nowMs);
         return [];
       case "refused":
         this.#outbox.end({ purse: this.id, n, void: true }, nowMs + RETRY_PREFETCH_MS);
-        this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
+        this.#pace.gaveNothing(nowMs);
         if (!asked.empty) return [];
         this.#refused = {
           reason: verdict.reason,
@@ -192,80 +185,66 @@ export class Purse {
           told: asked.told,
           untilMs: nowMs + REFUSAL_STANDS_MS,
         };
-        return this.#refuse(verdict.reason, asked.limits, answer.bucket);
+        return this.waiting.refuse(verdict.reason, asked.limits, bucket);
       case "stale":
-        return this.#giveUp();
+        return this.#fallSilent("unavailable", nowMs);
+      case "invalid":
+        return this.#fallSilent("invalid", nowMs);
       default:
         return verdict satisfies never;
     }
   }
 
-  /** Ask `n` had no answer: if it was granted after all, that lease is void. */
-  failed(n: number, nowMs: number): readonly Outcome[] {
-    if (this.#asked?.n !== n) return [];
-    this.#asked = null;
-    this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
-    this.#silentUntilMs = nowMs + SILENCE_STANDS_MS;
-    this.#outbox.end({ purse: this.id, n, void: true }, nowMs);
-    return this.#giveUp();
+  #granted(asked: Asked, grant: Amounts, ttlMs: number, nowMs: number): readonly Outcome[] {
+    this.#take(asked, grant, ttlMs, nowMs);
+    this.#pace.gave();
+    const outcomes = this.#draw();
+    this.expire(nowMs);
+    return outcomes;
   }
 
-  /** Gives back what a lease that ends has left; a refusal stands no longer. */
+  /** Gives back what a lease that ends has left; a refusal or a silence stands no longer. */
   expire(nowMs: number): void {
     this.#forgive(nowMs);
-    if (this.#lease !== null && nowMs >= this.#lease.untilMs) this.#giveBack(nowMs);
+    if (this.#lease === null || nowMs < this.#lease.untilMs) return;
+    if (!this.#used) this.#pace.unused(nowMs);
+    this.#giveBack(nowMs);
   }
 
   #forgive(nowMs: number): void {
+    this.#pace.expire(nowMs);
     if (this.#refused !== null && nowMs >= this.#refused.untilMs) this.#refused = null;
   }
 
   #draw(): readonly Outcome[] {
-    const outcomes: Outcome[] = [];
-    for (const waiter of this.#waiters.values()) {
-      if (!this.#mayDraw(waiter)) break;
-      this.#waiters.delete(waiter.requestId);
-      this.#held = minus(this.#held, waiter.need);
-      this.#demand.drew(waiter.need);
-      outcomes.push({ kind: "drawn", waiter });
-    }
-    return outcomes;
+    return this.waiting.draw(
+      (waiter) => this.#mayDraw(waiter),
+      ({ need }) => this.#drew(need),
+    );
+  }
+
+  #drew(amounts: Amounts): void {
+    this.#held = minus(this.#held, amounts);
+    this.#used = true;
+    this.#demand.drew(amounts);
   }
 
   /** Limits that are newer than the lease bind at once: it is given back and asked for anew. */
   #mayDraw(waiter: Waiter): boolean {
     const lease = this.#lease;
-    return lease !== null && !this.#isNewer(waiter.limits, lease.limits) && covers(this.#held, waiter.need);
+    return lease !== null && !isNewerFor(this.id, waiter.limits, lease.limits) && covers(this.#held, waiter.need);
   }
 
-  #isNewer(limits: BudgetLimits, than: BudgetLimits): boolean {
-    return limits.tenant.rev > than.tenant.rev || (this.id !== null && limits.key.rev > than.key.rev);
-  }
-
-  /** What was decided for the head holds for all who wait under the same limits, each by its own size. */
-  #refuse(reason: Refusal, limits: BudgetLimits, bucket: TokenBucket): readonly Outcome[] {
-    const outcomes: Outcome[] = [];
-    for (const waiter of this.#waiters.values()) {
-      if (this.#isNewer(waiter.limits, limits)) continue;
-      const short = bucket.capTokens > 0 && waiter.need.bucketTokens > bucket.levelTokens;
-      if (reason === "rate" && !short) continue;
-      this.#waiters.delete(waiter.requestId);
-      outcomes.push({ kind: "refused", waiter, reason: short ? "rate" : reason });
-    }
-    return outcomes;
-  }
-
-  #giveUp(): readonly Outcome[] {
-    const outcomes = [...this.#waiters.values()].map((waiter) => ({ kind: "unavailable", waiter }) as const);
-    this.#waiters.clear();
-    return outcomes;
+  #fallSilent(kind: GivenUp, nowMs: number): readonly Outcome[] {
+    this.#pace.fellSilent(kind, nowMs);
+    return this.waiting.giveUp(kind);
   }
 
   #ask(head: Waiter, nowMs: number, piece = head.need): LeaseRequest {
-    const queues = [this.#waiters.values(), this.#expected.values()];
-    const want = this.#demand.next(head.limits, piece, queues, nowMs);
+    const want = this.#demand.next(head.limits, piece, this.waiting.queues, nowMs);
     const asked: Asked = {
       n: this.#outbox.nextNumber(),
+      head: head.requestId,
       need: head.need,
       want,
       limits: head.limits,
@@ -278,22 +257,29 @@ export class Purse {
     return { report, limits: head.limits, purse: this.id, n: asked.n, need: asked.need, want };
   }
 
-  #take(asked: Asked, grant: Amounts, ttlMs: number): void {
+  /** Holds what it can count; what is more goes back at once. */
+  #take(asked: Asked, grant: Amounts, ttlMs: number, nowMs: number): void {
     this.#refused = null;
-    this.#held = plus(this.#held, grant);
-    const untilMs = asked.sentAtMs + ttlMs - MARGIN_MS;
+    this.#used = false;
+    const taken = smaller(grant, minus(EVERYTHING, this.#held));
+    this.#held = plus(this.#held, taken);
+    const untilMs = asked.sentAtMs + Math.min(ttlMs, LEASE_MAX_MS) - MARGIN_MS;
     this.#lease = { n: asked.n, limits: asked.limits, untilMs, whole: covers(grant, asked.want) };
+    this.#return(minus(grant, taken), asked.limits, nowMs);
   }
 
   #giveBack(nowMs: number): void {
     if (this.#lease === null) return;
     const { n, limits } = this.#lease;
-    if (!isNothing(this.#held)) {
-      const used = { tokens: 0, nanoUsd: 0 };
-      this.#returnLine({ purse: this.id, limits, tags: NO_TAGS, released: this.#held, used, kind: "settled" }, nowMs);
-    }
+    this.#return(this.#held, limits, nowMs);
     this.#outbox.end({ purse: this.id, n, void: false }, nowMs);
     this.#held = NOTHING;
     this.#lease = null;
+  }
+
+  #return(released: Amounts, limits: BudgetLimits, nowMs: number): void {
+    if (isNothing(released)) return;
+    const used = { tokens: 0, nanoUsd: 0 };
+    this.#returnLine({ purse: this.id, limits, tags: NO_TAGS, released, used, kind: "settled" }, nowMs);
   }
 }

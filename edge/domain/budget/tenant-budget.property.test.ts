@@ -1,86 +1,20 @@
 /**
- * Several cells against one authority, with messages lost, repeated and delayed, and crashes on both sides: what must
- * hold at every moment, and what must have come back once all is calm. Then the same with cells that lend to isolates:
- * whatever was leased is drawn, lent, held, given back or awaits the ledger - never two of them and never none.
+ * Several cells against one authority, with messages lost, repeated and delayed, crashes on both sides, requests that are lost
+ * sight of and come back, clocks that are set, and amounts up to the largest: what must hold at every moment, and what must have
+ * come back once all is calm. Then the same with cells that lend to isolates: whatever was leased is drawn, lent, held, given
+ * back or awaits the ledger - never two of them and never none.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isNothing } from "./amounts.ts";
+import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { capped, isNothing } from "./amounts.ts";
 import { type BudgetLimits, needsLease } from "./limits.ts";
 import { LendingWorld } from "./testing/lending-world.ts";
-import { limitsWith, World } from "./testing/world.ts";
-
-const small = fc.nat({ max: 1_000 });
-const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constant("reserve" as const), a: small, b: small }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant("settle" as const), a: small, b: small }) },
-  { weight: 10, arbitrary: fc.record({ do: fc.constant("deliver" as const), a: small, b: small }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("repeat" as const), a: small, b: small }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("lose" as const), a: small, b: small }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("giveUp" as const), a: small, b: small }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant("wait" as const), a: small, b: small }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("checkpoint" as const), a: small, b: small }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("crashAuthority" as const), a: small, b: small }) },
-);
-const crash = fc.record({ do: fc.constant("crashCell" as const), a: small, b: small });
-type Step =
-  | (typeof step extends fc.Arbitrary<infer T> ? T : never)
-  | (typeof crash extends fc.Arbitrary<infer T> ? T : never);
-
-function play(world: World, limits: BudgetLimits, { do: what, a, b }: Step, overuse: boolean): void {
-  const cell = world.cell(a);
-  const call = world.calls[b % Math.max(1, world.calls.length)];
-  if (what === "reserve") {
-    const tokens = 1 + (b % 120);
-    world.reserve(cell, limits, { bucketTokens: Math.min(tokens, 90), termTokens: tokens, nanoUsd: tokens * 3 });
-  } else if (what === "settle") {
-    const live = [...cell.live.values()][b % Math.max(1, cell.live.size)];
-    if (live === undefined) return;
-    const factor = overuse ? (b % 5) / 2 : (b % 3) / 2;
-    const tokens = Math.floor(live.need.bucketTokens * factor);
-    world.settle(cell, live.id, { tokens, nanoUsd: tokens * 3 });
-  } else if (what === "wait") world.advance(a * 4);
-  else if (what === "checkpoint") world.checkpoint();
-  else if (what === "crashAuthority") world.crashAuthority();
-  else if (what === "crashCell") world.crashCell(cell, b % 2 === 0);
-  else if (call !== undefined) {
-    if (what === "deliver") world.deliver(call);
-    else if (what === "repeat") world.process(call);
-    else world.fail(call);
-    if (what === "deliver" || what === "lose") world.calls = world.calls.filter((each) => each !== call);
-  }
-}
+import { CLOCKS, drain, one, type Play, passedCap, play, STEPS } from "./testing/play.ts";
+import { type Caps, limitsWith, World } from "./testing/world.ts";
 
 const TPM = 300;
-const START_MS = 1_000_000;
-
-function holds(world: World, limits: BudgetLimits): void {
-  const drawn = world.drawn;
-  const refilled = TPM + ((world.nowMs - START_MS) * TPM) / 60_000;
-  if (limits.tenant.tokensPerMinute > 0) {
-    expect(drawn.bucketTokens + world.settledRate).toBeLessThanOrEqual(refilled + 1e-6);
-  }
-  for (const term of [limits.tenant.term, limits.key.term]) {
-    const tokens = drawn.termTokens + world.settled.tokens;
-    const nanoUsd = drawn.nanoUsd + world.settled.nanoUsd;
-    if (term.tokens !== null) {
-      expect(tokens).toBeLessThan(Math.max(term.tokens, 1) + world.largest.termTokens + world.overuse.tokens);
-    }
-    if (term.nanoUsd !== null) {
-      expect(nanoUsd).toBeLessThan(Math.max(term.nanoUsd, 1) + world.largest.nanoUsd + world.overuse.nanoUsd);
-    }
-  }
-}
-
-function drain(world: World): void {
-  world.calm(30_000);
-  for (const cell of world.cells) {
-    for (const { id, need } of Array.from(cell.live.values()))
-      world.settle(cell, id, { tokens: need.termTokens, nanoUsd: need.nanoUsd });
-    expect(cell.waiting.size).toBe(0);
-  }
-  world.calm(30_000);
-}
+const ORDERLY: Play = { overuse: false, scale: 1 };
 
 const caps = fc.record({
   tokensPerMinute: fc.constantFrom(0, TPM),
@@ -90,79 +24,167 @@ const caps = fc.record({
   keyNanoUsd: fc.constantFrom(null, 1_500),
 });
 const cells = fc.integer({ min: 1, max: 4 });
+const small = fc.nat({ max: 1_000 });
+
+/** Steps of these kinds, each as often as its weight says. */
+function doing<T extends string>(...kinds: readonly (readonly [weight: number, what: T])[]) {
+  return fc.oneof(
+    ...kinds.map(([weight, what]) => ({ weight, arbitrary: fc.record({ do: fc.constant(what), a: small, b: small }) })),
+  );
+}
+
+function sequenceOf<T>(step: fc.Arbitrary<T>) {
+  return fc.array(step, { maxLength: 120, size: "max" });
+}
+
+const steps = sequenceOf(doing(...STEPS, ...CLOCKS));
+
+function holds(world: World, limits: BudgetLimits): void {
+  expect(passedCap(world, limits)).toBeNull();
+}
+
+/** Every counter is what the world knows, nothing is reserved, and the cells have nothing left to say. */
+function restsIn(world: World, limits: BudgetLimits): void {
+  for (const whose of ["tenant", "key"] as const) {
+    const { account, reserved } = world.core.read(whose, limits, world.coreMs);
+    expect(isNothing(reserved)).toBe(true);
+    const { tokens, nanoUsd } = world.truth.settledSum;
+    expect([account.usedTokens, account.usedNanoUsd]).toEqual([tokens, nanoUsd]);
+  }
+  world.checkpoint();
+  world.calm(15_000);
+  for (const cell of world.cells) expect(cell.wallet.idle).toBe(true);
+  for (const cell of world.cells) expect(cell.wallet.takeFaults()).toEqual([]);
+  expect(world.disk.load().damaged).toBe(0);
+}
+
+/** Whatever dead cells held counts no longer, and no counter has more than the ledger. */
+function restsInTheLedger(world: World, limits: BudgetLimits): void {
+  drain(world);
+  for (const cell of world.cells) {
+    world.crashCell(cell, true);
+    world.reserve(cell, limits, { bucketTokens: 1, termTokens: 1, nanoUsd: 1 });
+  }
+  drain(world);
+  world.calm(31_000);
+  world.askLedger(limits);
+  for (const whose of ["tenant", "key"] as const) {
+    const { account, reserved } = world.core.read(whose, limits, world.coreMs);
+    expect(isNothing(reserved)).toBe(true);
+    expect(account.usedTokens).toBeLessThanOrEqual(world.truth.ledgerSum.tokens);
+    expect(account.usedNanoUsd).toBeLessThanOrEqual(world.truth.ledgerSum.nanoUsd);
+  }
+}
 
 describe("leases of several cells over an unreliable network", () => {
-  it("never spend more than bucket and budgets allow, and lose nothing", () => {
+  it("never spend more than bucket and budgets allow, and lose nothing, whatever clocks say", () => {
     fc.assert(
-      fc.property(
-        caps,
-        cells,
-        fc.array(step, { maxLength: 120, size: "max" }),
-        fc.boolean(),
-        (given, count, steps, overuse) => {
-          const world = new World(count);
-          const limits = limitsWith(given);
-          for (const each of steps) {
-            play(world, limits, each, overuse);
-            holds(world, limits);
-          }
-          drain(world);
-          for (const whose of ["tenant", "key"] as const) {
-            const { account, reserved } = world.core.read(whose, limits, world.nowMs);
-            expect(isNothing(reserved)).toBe(true);
-            expect(account.usedTokens).toBe(world.settled.tokens);
-            expect(account.usedNanoUsd).toBe(world.settled.nanoUsd);
-          }
-          world.checkpoint();
-          world.calm(15_000);
-          for (const cell of world.cells) expect(cell.wallet.idle).toBe(true);
-        },
-      ),
+      fc.property(caps, cells, steps, fc.boolean(), (given, count, sequence, overuse) => {
+        const world = new World(count);
+        const limits = limitsWith(given);
+        for (const each of sequence) {
+          play(world, limits, each, { overuse, scale: 1 });
+          holds(world, limits);
+        }
+        drain(world);
+        restsIn(world, limits);
+      }),
       { numRuns: 800 },
     );
   });
 
-  it("count what a dead cell held as spent, until the ledger says otherwise", () => {
-    const steps = fc.array(fc.oneof({ weight: 30, arbitrary: step }, { weight: 2, arbitrary: crash }), {
-      maxLength: 120,
-    });
+  it("do the same with amounts of which a few, or one, are all that can be counted", () => {
+    const scale = fc.constantFrom(2 ** 44, 2 ** 47, 2 ** 50, 2 ** 52, AMOUNT_MAX);
     fc.assert(
-      fc.property(caps, cells, steps, (given, count, sequence) => {
+      fc.property(caps, cells, steps, fc.boolean(), scale, (given, count, sequence, overuse, large) => {
         const world = new World(count);
-        const limits = limitsWith(given);
+        const cap = (of: number | null) => (of === null ? null : capped(of * large));
+        const limits = limitsWith({
+          ...given,
+          tenantTokens: cap(given.tenantTokens),
+          tenantNanoUsd: cap(given.tenantNanoUsd),
+          keyTokens: cap(given.keyTokens),
+          keyNanoUsd: cap(given.keyNanoUsd),
+        });
         for (const each of sequence) {
-          play(world, limits, each, false);
+          play(world, limits, each, { overuse, scale: large });
           holds(world, limits);
         }
         drain(world);
-        for (const cell of world.cells) {
-          world.crashCell(cell, true);
-          world.reserve(cell, limits, { bucketTokens: 1, termTokens: 1, nanoUsd: 1 });
+        restsIn(world, limits);
+      }),
+      { numRuns: 800 },
+    );
+  });
+
+  it("count in the authority's month whatever cells take for the month", () => {
+    const clocks = sequenceOf(doing(...STEPS, [3, "setCellClock"]));
+    fc.assert(
+      fc.property(caps, cells, clocks, (given, count, sequence) => {
+        const world = new World(count);
+        world.nowMs += 15 * 86_400_000;
+        const { tenant, key } = limitsWith(given);
+        const monthly = { period: "monthly" } as const;
+        const limits = {
+          tenant: { ...tenant, term: { ...tenant.term, ...monthly } },
+          key: { ...key, term: { ...key.term, ...monthly } },
+        };
+        for (const each of sequence) play(world, limits, each, ORDERLY);
+        drain(world);
+        restsIn(world, limits);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("bind by the newest limits, and lose nothing while limits change", () => {
+    const change = fc.array(fc.tuple(caps, fc.array(doing(...STEPS), { maxLength: 30 })), {
+      minLength: 2,
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(change, cells, (changes, count) => {
+        const world = new World(count);
+        let limits = limitsWith({});
+        for (const [at, [given, sequence]] of changes.entries()) {
+          limits = limitsWith({ ...given, rev: at + 1 } satisfies Caps);
+          for (const each of sequence) play(world, limits, each, ORDERLY);
+          const { capTokens, levelTokens } = world.core.bucket(limits, world.coreMs);
+          expect(capTokens).toBe(given.tokensPerMinute);
+          expect(Math.abs(levelTokens)).toBeLessThanOrEqual(capTokens);
         }
         drain(world);
-        world.calm(31_000);
-        world.askLedger(limits);
-        for (const whose of ["tenant", "key"] as const) {
-          const { account, reserved } = world.core.read(whose, limits, world.nowMs);
-          expect(isNothing(reserved)).toBe(true);
-          expect(account.usedTokens).toBeLessThanOrEqual(world.ledger.tokens);
+        restsIn(world, limits);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("count what a dead cell held as spent, until the ledger says otherwise; a request that is adopted is charged once", () => {
+    const withCrashes = sequenceOf(doing(...STEPS, [3, "crashCell"], [4, "loseSight"], [4, "comeBack"]));
+    fc.assert(
+      fc.property(caps, cells, withCrashes, (given, count, sequence) => {
+        const world = new World(count);
+        const limits = limitsWith(given);
+        for (const each of sequence) {
+          if (each.do === "crashCell") world.crashCell(world.cell(each.a), each.b % 2 === 0);
+          else play(world, limits, { ...each, do: each.do }, ORDERLY);
+          holds(world, limits);
         }
+        restsInTheLedger(world, limits);
       }),
       { numRuns: 800 },
     );
   });
 });
 
-const lending = (weight: number, what: "lend" | "take" | "takeBack" | "writeOff") => ({
-  weight,
-  arbitrary: fc.record({ do: fc.constant(what), a: small, b: small }),
-});
-const loans = fc.oneof({ weight: 6, arbitrary: step }, lending(4, "lend"), lending(4, "take"), lending(1, "takeBack"));
-const losses = fc.oneof({ weight: 30, arbitrary: loans }, { weight: 1, arbitrary: crash }, lending(2, "writeOff"));
+const LOANS = [...STEPS, [26, "lend"], [26, "take"], [6, "takeBack"]] as const;
+const loans = doing(...LOANS);
+const losses = doing(...LOANS, [3, "crashCell"], [6, "writeOff"]);
 type LoanStep = typeof losses extends fc.Arbitrary<infer T> ? T : never;
 
 const looseCaps = fc.record({
-  tokensPerMinute: fc.constantFrom(0, 300),
+  tokensPerMinute: fc.constantFrom(0, TPM),
   tenantTokens: fc.constantFrom(null, 2_000, 20_000),
   tenantNanoUsd: fc.constantFrom(null, 9_000),
   keyTokens: fc.constantFrom(null, 1_000),
@@ -173,80 +195,55 @@ function amountsOf(tokens: number) {
   return { bucketTokens: tokens, termTokens: tokens + 1, nanoUsd: tokens * 3 };
 }
 
-function playLoans(world: LendingWorld, limits: BudgetLimits, event: LoanStep, overuse: boolean): void {
+function playLoans(world: LendingWorld, limits: BudgetLimits, event: LoanStep, how: Play): void {
   const { do: what, a, b } = event;
   const cell = world.cell(a);
-  const loan = [...world.loans.values()][b % Math.max(1, world.loans.size)];
+  const loan = one(world.loans.values(), b);
   if (what === "lend") world.lend(cell, `${cell.name}/${cell.epoch}/${b % 2}`, limits, amountsOf(b % 9), amountsOf(1));
   else if (what === "take") void (loan !== undefined && world.take(loan, amountsOf(1 + (a % 4))));
   else if (what === "takeBack") void (loan !== undefined && world.takeBack(loan));
   else if (what === "writeOff") void (loan !== undefined && world.writeOff(loan));
-  else play(world, limits, event as Step, overuse);
+  else if (what === "crashCell") world.crashCell(cell, b % 2 === 0);
+  else play(world, limits, { do: what, a, b }, how);
 }
 
 function check(world: LendingWorld, limits: BudgetLimits): void {
   holds(world, limits);
   if (!needsLease(limits)) return;
-  const { reserved } = world.core.read("tenant", limits, world.nowMs);
-  expect(reserved.termTokens).toBeGreaterThanOrEqual(world.drawn.termTokens);
-  expect(reserved.nanoUsd).toBeGreaterThanOrEqual(world.drawn.nanoUsd);
+  const { reserved } = world.core.read("tenant", limits, world.coreMs);
+  expect(reserved.termTokens).toBeGreaterThanOrEqual(Number(world.drawn.termTokens));
+  expect(reserved.nanoUsd).toBeGreaterThanOrEqual(Number(world.drawn.nanoUsd));
 }
 
 describe("allowances on loan over an unreliable network", () => {
   it("never let a cap be passed, and come back to the last token", () => {
     fc.assert(
-      fc.property(
-        looseCaps,
-        cells,
-        fc.array(loans, { maxLength: 120, size: "max" }),
-        fc.boolean(),
-        (given, count, steps, overuse) => {
-          const world = new LendingWorld(count);
-          const limits = limitsWith(given);
-          for (const each of steps) {
-            playLoans(world, limits, each, overuse);
-            check(world, limits);
-          }
-          for (const loan of world.loans.values()) world.takeBack(loan);
-          drain(world);
-          for (const whose of ["tenant", "key"] as const) {
-            const { account, reserved } = world.core.read(whose, limits, world.nowMs);
-            expect(isNothing(reserved)).toBe(true);
-            expect(account.usedTokens).toBe(world.settled.tokens);
-            expect(account.usedNanoUsd).toBe(world.settled.nanoUsd);
-          }
-          world.checkpoint();
-          world.calm(15_000);
-          for (const cell of world.cells) expect(cell.wallet.idle).toBe(true);
-        },
-      ),
+      fc.property(looseCaps, cells, sequenceOf(loans), fc.boolean(), (given, count, sequence, overuse) => {
+        const world = new LendingWorld(count);
+        const limits = limitsWith(given);
+        for (const each of sequence) {
+          playLoans(world, limits, each, { overuse, scale: 1 });
+          check(world, limits);
+        }
+        for (const loan of world.loans.values()) world.takeBack(loan);
+        drain(world);
+        restsIn(world, limits);
+      }),
       { numRuns: 400 },
     );
   });
 
   it("count as spent when they are lost, alone or with their cell, until the ledger says otherwise", () => {
     fc.assert(
-      fc.property(looseCaps, cells, fc.array(losses, { maxLength: 120, size: "max" }), (given, count, steps) => {
+      fc.property(looseCaps, cells, sequenceOf(losses), (given, count, sequence) => {
         const world = new LendingWorld(count);
         const limits = limitsWith(given);
-        for (const each of steps) {
-          playLoans(world, limits, each, false);
+        for (const each of sequence) {
+          playLoans(world, limits, each, ORDERLY);
           check(world, limits);
         }
         for (const loan of world.loans.values()) world.takeBack(loan);
-        drain(world);
-        for (const cell of world.cells) {
-          world.crashCell(cell, true);
-          world.reserve(cell, limits, { bucketTokens: 1, termTokens: 1, nanoUsd: 1 });
-        }
-        drain(world);
-        world.calm(31_000);
-        world.askLedger(limits);
-        for (const whose of ["tenant", "key"] as const) {
-          const { account, reserved } = world.core.read(whose, limits, world.nowMs);
-          expect(isNothing(reserved)).toBe(true);
-          expect(account.usedTokens).toBeLessThanOrEqual(world.ledger.tokens);
-        }
+        restsInTheLedger(world, limits);
       }),
       { numRuns: 400 },
     );

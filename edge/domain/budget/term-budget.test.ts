@@ -3,13 +3,14 @@ import { budgetAlert } from "./alerts.ts";
 import { NOTHING } from "./amounts.ts";
 import type { TermLimits } from "./limits.ts";
 import {
-  chargeAccount,
   emptyAccount,
   isClosed,
+  type MonthOf,
+  Periods,
   periodTag,
   raiseAlerts,
   raiseTo,
-  rollAccount,
+  type TermAccount,
   usedRatio,
 } from "./term-budget.ts";
 import { limitsWith } from "./testing/world.ts";
@@ -21,7 +22,18 @@ const caps = (tokens: number | null, nanoUsd: number | null = null): TermLimits 
   period: null,
   startedAtMs: null,
 });
-const used = (tokens: number, nanoUsd = 0) => chargeAccount(emptyAccount("l:0"), "l:0", { tokens, nanoUsd });
+const used = (tokens: number, nanoUsd = 0): TermAccount => ({
+  ...emptyAccount("l:0"),
+  usedTokens: tokens,
+  usedNanoUsd: nanoUsd,
+});
+const MONTHLY: TermLimits = { ...caps(100), period: "monthly" };
+const utcMonth: MonthOf = (epochMs) => new Date(epochMs).toISOString().slice(0, 7);
+/** A monthly counter in UTC while the clock shows that. */
+const monthly = (clock: string) => new Periods(MONTHLY, "UTC", Date.parse(clock), utcMonth);
+/** One of which this much was used in that month. */
+const spent = (tag: string): TermAccount => ({ ...emptyAccount(tag), usedTokens: 5, usedNanoUsd: 1, raised: ["warn"] });
+const MORE = { tokens: 2, nanoUsd: 2 };
 
 describe("term budgets", () => {
   it("tag their periods", () => {
@@ -33,15 +45,34 @@ describe("term budgets", () => {
     expect(periodTag({ ...at, period: null, startedAtMs: null }, "UTC", 0, monthOf)).toBe("l:0");
   });
 
-  it("start again under another tag, but a month never runs backwards", () => {
-    const november = chargeAccount(emptyAccount("m:2026-11"), "m:2026-11", { tokens: 5, nanoUsd: 1 });
-    expect(rollAccount(november, "m:2026-12")).toEqual(emptyAccount("m:2026-12"));
-    expect(rollAccount(november, "m:2026-10")).toBe(november);
-    expect(rollAccount(november, "l:7")).toEqual(emptyAccount("l:7"));
+  it("start again in another period", () => {
+    const november = spent("m:2026-11");
+    expect(monthly("2026-11-30T23:59:59.999Z").roll(november)).toBe(november);
+    expect(monthly("2026-12-01T00:00:00.000Z").roll(november)).toEqual(emptyAccount("m:2026-12"));
+    expect(new Periods(caps(1), "UTC", 0, utcMonth).roll(november)).toEqual(emptyAccount("l:0"));
   });
 
-  it("charge only requests of their own period", () => {
-    expect(chargeAccount(emptyAccount("m:2026-12"), "m:2026-11", { tokens: 5, nanoUsd: 1 }).usedTokens).toBe(0);
+  it("stay in a month that the clock of another machine has not reached, and leave one that was never due", () => {
+    const december = spent("m:2026-12");
+    expect(monthly("2026-11-30T23:30:00.000Z").roll(december)).toBe(december);
+    expect(monthly("2026-11-30T22:00:00.000Z").roll(december)).toEqual(emptyAccount("m:2026-11"));
+    expect(monthly("2026-12-01T00:00:00.000Z").roll(spent("m:2027-12"))).toEqual(emptyAccount("m:2026-12"));
+  });
+
+  it("leave out what was used in a month that is over, as long as that can be", () => {
+    const december = spent("m:2026-12");
+    expect(monthly("2026-12-01T00:59:00.000Z").charge(december, "m:2026-11", MORE)).toBe(december);
+    expect(monthly("2026-12-02T00:59:00.000Z").charge(december, "m:2026-11", MORE)).toBe(december);
+    expect(new Periods(caps(1), "UTC", 0, utcMonth).charge(used(1), "l:9", MORE)).toEqual(used(1));
+  });
+
+  it.each([
+    ["a month to come", "2026-12-10T00:00:00.000Z", "m:2027-01"],
+    ["a month long over", "2026-12-10T00:00:00.000Z", "m:2026-11"],
+    ["a month of another year", "2026-12-01T00:00:00.000Z", "m:2025-12"],
+    ["the month before, by a clock of the object that is behind itself", "2026-11-30T23:30:00.000Z", "m:2026-11"],
+  ])("charge what a wrong clock says was used in %s", (_name, clock, tag) => {
+    expect(monthly(clock).charge(spent("m:2026-12"), tag, MORE)).toMatchObject({ usedTokens: 7, usedNanoUsd: 3 });
   });
 
   it("close when used and reserved reach a cap, before the request is added; a cap of 0 always", () => {
@@ -64,11 +95,11 @@ describe("term budgets", () => {
     expect(raiseAlerts(used(79), caps(100)).levels).toEqual([]);
     const warned = raiseAlerts(used(80), caps(100));
     expect(warned.levels).toEqual(["warn"]);
-    const full = raiseAlerts(chargeAccount(warned.account, "l:0", { tokens: 20, nanoUsd: 0 }), caps(100));
+    const full = raiseAlerts({ ...warned.account, usedTokens: 100 }, caps(100));
     expect(full.levels).toEqual(["exhausted"]);
     expect(raiseAlerts(full.account, caps(100)).levels).toEqual([]);
     expect(raiseAlerts(used(200), caps(100)).levels).toEqual(["warn", "exhausted"]);
-    expect(rollAccount(full.account, "l:9").raised).toEqual([]);
+    expect(new Periods(MONTHLY, "UTC", 0, utcMonth).roll(full.account).raised).toEqual([]);
   });
 
   it("are only ever raised by the ledger", () => {

@@ -3,7 +3,7 @@
  * it owes. It counts also without caps, so that a later cap sees the usage of its period. What is reserved is not in
  * here: live reservations belong to no period and move along.
  */
-import type { Actual, Amounts } from "./amounts.ts";
+import { type Actual, type Amounts, capped } from "./amounts.ts";
 import type { TermLimits } from "./limits.ts";
 
 /** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. Handed in by the shell. */
@@ -30,21 +30,64 @@ export function emptyAccount(tag: string): TermAccount {
   return { tag, usedTokens: 0, usedNanoUsd: 0, raised: [] };
 }
 
-/** The account under `tag`: emptied by a new period. A month never runs backwards, whatever a clock says. */
-export function rollAccount(account: TermAccount, tag: string): TermAccount {
-  if (account.tag === tag) return account;
-  const backwards = account.tag.startsWith("m:") && tag.startsWith("m:") && tag < account.tag;
-  return backwards ? account : emptyAccount(tag);
+/** Clocks of machines that keep time are no further apart: less is no reason to go back to the month before. */
+const CLOCKS_APART_MS = 60 * 60_000;
+/** A request has ended, and has been told of, this long after it began (decisions §5.1: a day at most). */
+const TOLD_WITHIN_MS = 25 * 60 * 60_000;
+
+/** How one counter reads the clock of the object that keeps it. */
+export class Periods {
+  readonly #limits: TermLimits;
+  readonly #zone: string;
+  readonly #nowMs: number;
+  readonly #monthOf: MonthOf;
+
+  /** For the limits and the zone of a counter, while the clock shows `nowMs`. */
+  constructor(limits: TermLimits, zone: string, nowMs: number, monthOf: MonthOf) {
+    this.#limits = limits;
+    this.#zone = zone;
+    this.#nowMs = nowMs;
+    this.#monthOf = monthOf;
+  }
+
+  /**
+   * The account in the period of now: emptied by a new one. A month goes back only by a clock that was set back for sure; what
+   * was used in that month is in the ledger.
+   */
+  roll(account: TermAccount): TermAccount {
+    const tag = this.#tagAt(this.#nowMs);
+    if (account.tag === tag) return account;
+    const before = isMonth(tag) && isMonth(account.tag) && tag < account.tag;
+    return before && this.#tagAt(this.#nowMs + CLOCKS_APART_MS) >= account.tag ? account : emptyAccount(tag);
+  }
+
+  /**
+   * Adds what a request used that began in the period `tag`. It is left out when that period is over, or is another one than
+   * the counter's now. A month that cannot have been that of the request - it is still to come, or it ended too long ago - is
+   * told by a clock that is wrong, and counts as the month of now: nothing that was used is left out for that.
+   */
+  charge(account: TermAccount, tag: string, used: Actual): TermAccount {
+    if (tag !== account.tag && !this.#isWrong(tag, account.tag)) return account;
+    return {
+      ...account,
+      usedTokens: capped(account.usedTokens + used.tokens),
+      usedNanoUsd: capped(account.usedNanoUsd + used.nanoUsd),
+    };
+  }
+
+  #isWrong(tag: string, current: string): boolean {
+    if (!isMonth(tag) || !isMonth(current)) return false;
+    if (tag > current || this.#tagAt(this.#nowMs) !== current) return true;
+    return tag < this.#tagAt(this.#nowMs - TOLD_WITHIN_MS);
+  }
+
+  #tagAt(atMs: number): string {
+    return periodTag(this.#limits, this.#zone, atMs, this.#monthOf);
+  }
 }
 
-/** Adds what a request used, if its period is still the account's. */
-export function chargeAccount(account: TermAccount, tag: string, used: Actual): TermAccount {
-  if (account.tag !== tag) return account;
-  return {
-    ...account,
-    usedTokens: account.usedTokens + used.tokens,
-    usedNanoUsd: account.usedNanoUsd + used.nanoUsd,
-  };
+function isMonth(tag: string): boolean {
+  return tag.startsWith("m:");
 }
 
 /** The ledger's word: it can only raise what the account knows (decisions §19.6). */

@@ -1,6 +1,7 @@
 /**
  * The per-minute token bucket of one tenant (decisions §19.1): arithmetic only. It starts full, refills continuously,
- * never exceeds its cap, and over-use becomes debt down to minus the cap. A cap of 0 means that there is no bucket.
+ * never exceeds its cap, and over-use becomes debt down to minus the cap. A cap of 0 means that there is no bucket. Whoever
+ * holds one gives it times of a SteadyTime: only forward steps of a clock refill it.
  */
 
 export interface TokenBucket {
@@ -22,6 +23,9 @@ export interface BucketLevel {
 }
 
 const MINUTE_MS = 60_000;
+
+/** A bucket that is not known any more: all but empty at the next touch, whatever its cap is then. */
+export const SPENT_BUCKET: TokenBucket = { capTokens: 1, levelTokens: 0, atMs: 0 };
 
 export function fullBucket(capTokens: number, nowMs: number): TokenBucket {
   return { capTokens, levelTokens: capTokens, atMs: nowMs };

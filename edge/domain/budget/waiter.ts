@@ -1,6 +1,7 @@
 /** Requests that want to draw from a purse, and what becomes of them. Plain data. */
 import type { Amounts } from "./amounts.ts";
 import type { Refusal, Tags } from "./api.ts";
+import type { GivenUp } from "./ask-pace.ts";
 import type { BudgetLimits } from "./limits.ts";
 
 /** A request that wants to draw. */
@@ -15,4 +16,10 @@ export interface Waiter {
 export type Outcome =
   | { readonly kind: "drawn"; readonly waiter: Waiter }
   | { readonly kind: "refused"; readonly waiter: Waiter; readonly reason: Refusal }
-  | { readonly kind: "unavailable"; readonly waiter: Waiter };
+  | GivenUpWaiter;
+
+/** Given up: without an answer to go by, or because the ask was none. */
+export interface GivenUpWaiter {
+  readonly kind: GivenUp;
+  readonly waiter: Waiter;
+}

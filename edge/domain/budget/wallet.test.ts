@@ -210,7 +210,54 @@ describe("a wallet", () => {
   });
 });
 
+describe("the authority, while the ledger is asked about a cell that fell silent", () => {
+  it.each([
+    ["forgets what it held when it stays silent", false, 0],
+    ["keeps what it holds when it is heard of meanwhile", true, 60],
+  ])("%s", (_name, speaks, reserved) => {
+    const world = new World(1);
+    const limits = limitsWith({ tenantTokens: 100 });
+    ask(world, { tenantTokens: 100 }, 60);
+    // Its reports are under way for a long time.
+    for (let second = 0; second < 60; second += 1) world.advance(1_000);
+    expect(world.core.awaitsLedger(world.coreMs)).toHaveLength(1);
+    if (speaks) world.deliver(world.nextCall());
+    world.core.ledgerSettled();
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(reserved);
+  });
+});
+
 describe("the authority after a crash", () => {
+  it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {
+    const world = new World(1);
+    const caps = { tokensPerMinute: 300 };
+    const spent = ask(world, caps, 100);
+    world.settle(world.cell(0), spent.id, { tokens: 100, nanoUsd: 0 });
+    for (let turn = 0; turn < 10; turn += 1) {
+      const { id } = ask(world, caps, 150);
+      world.settle(world.cell(0), id, { tokens: 0, nanoUsd: 0 });
+    }
+    world.crashAuthority();
+    expect(ask(world, caps, 200).verdict?.kind).toBe("ok");
+    expect(world.core.bucket(limitsWith(caps), world.coreMs).levelTokens).toBe(0);
+  });
+
+  it("counts nothing again of a life of a cell that it has forgotten", () => {
+    const world = new World(1);
+    const { id } = ask(world, {}, 50);
+    world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
+    world.advance(10_000);
+    const late = world.nextCall();
+    world.process(late);
+    world.crashCell(world.cell(0), false);
+    world.reserve(world.cell(0), limitsWith({ tenantTokens: 1_000, rev: 2 }), need(1));
+    world.process(world.nextCall());
+    world.checkpoint();
+    world.crashAuthority();
+    world.process(late);
+    expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
+  });
+
   it("sleeps while it knows nobody to ask the ledger about, and asks once it hears of somebody", () => {
     const world = new World(2);
     ask(world, { tenantTokens: 100 }, 60);

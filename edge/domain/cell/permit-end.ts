@@ -4,6 +4,7 @@
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Ask, Settlement } from "../ask.ts";
+import { totalTokens } from "../outcome.ts";
 
 /** The slot that a request got by fairshare. */
 export interface SlotTaken {
@@ -33,18 +34,19 @@ export function orphanedSettlement(
   nowMs: number,
 ): Settlement {
   const billed = state.granted && state.upstreamCalled;
-  const input = billed ? ask.estimate.inputTokens : 0;
-  const output = billed ? ask.estimate.outputTokens : 0;
+  const inputTokens = billed ? ask.estimate.inputTokens : 0;
+  const outputTokens = billed ? ask.estimate.outputTokens : 0;
+  const actualTokens = totalTokens({ inputTokens, outputTokens });
   const row: UsageRow = {
     ...ask.row,
     ts_ms: nowMs,
     admission: "queued",
     status_code: 499,
-    input_tokens: input,
-    output_tokens: output,
-    total_tokens: input + output,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    total_tokens: actualTokens,
     total_ms: Math.max(0, Math.round(nowMs - state.arrivedMs)),
     cost_usd: billed ? ask.estimate.costUsd : 0,
   };
-  return { row, actualTokens: input + output };
+  return { row, actualTokens };
 }

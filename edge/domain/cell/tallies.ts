@@ -29,6 +29,11 @@ export const TALLY_METRICS = {
     labels: ["issuer_index", "result"],
     shown: [],
   },
+  gateway_auth_failures_total: {
+    help: "Wrong admin or internal tokens.",
+    labels: ["plane"],
+    shown: [["data"]],
+  },
   gateway_otel_spans_dropped_total: {
     help: "Spans that were not exported.",
     labels: ["reason"],

@@ -8,8 +8,10 @@ import {
   type LogEffect,
   type LogIndex,
   type LogLimits,
+  type LogLine,
   limitsPerShard,
   markShipped,
+  REFUSALS_MAX_PART,
   SEGMENT_MAX_BYTES,
   SPILL_MAX_BYTES,
   SPILL_MAX_SEGMENTS,
@@ -23,6 +25,7 @@ const EMPTY: LogIndex = { openSegment: 1, openBytes: 0, pending: [], dropped: 0,
 interface Commit {
   readonly segment: number;
   readonly bytes: number;
+  readonly refusalBytes: number;
   readonly rows: readonly string[];
 }
 
@@ -45,7 +48,8 @@ class World {
     for (const effect of step.effects) {
       if (effect.type === "commit") {
         const rows = effect.lines.map((line) => line.json);
-        this.commits.push({ segment: effect.segment, bytes: effect.bytes, rows });
+        const { segment, bytes, refusalBytes } = effect;
+        this.commits.push({ segment, bytes, refusalBytes, rows });
       } else if (effect.type === "open") this.openSegment = effect.segment;
       else if (effect.type === "applied") this.applied.set(effect.source, effect.sequence);
       else this.dropped = effect.total;
@@ -74,24 +78,29 @@ class World {
   }
 
   restart(): void {
-    const bytes = new Map<number, number>();
-    for (const commit of this.commits) bytes.set(commit.segment, (bytes.get(commit.segment) ?? 0) + commit.bytes);
+    const pending = [...new Set(this.commits.map((commit) => commit.segment))].map((segment) => {
+      const commits = this.commits.filter((commit) => commit.segment === segment);
+      return { segment, bytes: sum(commits, "bytes"), refusalBytes: sum(commits, "refusalBytes") };
+    });
     this.index = {
       openSegment: this.openSegment,
-      openBytes: bytes.get(this.openSegment) ?? 0,
-      pending: [...bytes].map(([segment, size]) => ({ segment, bytes: size })),
+      openBytes: pending.find(({ segment }) => segment === this.openSegment)?.bytes ?? 0,
+      pending,
       dropped: this.dropped,
       applied: new Map(this.applied),
     };
   }
 }
 
+type Sized = Readonly<Record<"bytes" | "refusalBytes", number>>;
+const sum = (items: readonly Sized[], name: keyof Sized): number => items.reduce((all, item) => all + item[name], 0);
+
 const event = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
       type: fc.constant("batch" as const),
-      sizes: fc.array(fc.integer({ min: 1, max: 300_000 }), { maxLength: 6 }),
+      sizes: fc.array(fc.tuple(fc.integer({ min: 1, max: 300_000 }), fc.boolean()), { maxLength: 6 }),
     }),
   },
   { weight: 2, arbitrary: fc.record({ type: fc.constant("repeat" as const), back: fc.nat(3) }) },
@@ -112,23 +121,26 @@ describe("the ledger's log", () => {
     fc.assert(
       fc.property(limits, fc.array(event, { maxLength: 60 }), (bounds, events) => {
         const world = new World(bounds);
-        const sent: { sequence: number; lines: { json: string; bytes: number }[] }[] = [];
+        const sent: { sequence: number; lines: LogLine[] }[] = [];
         const given: string[] = [];
-        const lineOf = (bytes: number) => {
+        const lineOf = (bytes: number, refusal: boolean): LogLine => {
           const json = String(given.length);
           given.push(json);
-          return { json, bytes };
+          return { json, bytes, refusal };
         };
         for (const step of events) {
           if (step.type === "batch") {
-            const batch = { sequence: sent.length + 1, lines: step.sizes.map(lineOf) };
+            const batch = {
+              sequence: sent.length + 1,
+              lines: step.sizes.map(([bytes, refusal]) => lineOf(bytes, refusal)),
+            };
             sent.push(batch);
             world.carryOut(appendBatch(world.index, { source: "c/e", orphan: false, ...batch }, bounds));
           } else if (step.type === "repeat") {
             const batch = sent.at(-1 - step.back);
             if (batch) world.carryOut(appendBatch(world.index, { source: "c/e", orphan: false, ...batch }, bounds));
           } else if (step.type === "fallback") {
-            world.carryOut(appendLines(world.index, [lineOf(step.size)], true, bounds));
+            world.carryOut(appendLines(world.index, [lineOf(step.size, false)], true, bounds));
           } else if (step.type === "ship") world.ship(step.ack);
           else {
             const before = world.index;
@@ -136,7 +148,8 @@ describe("the ledger's log", () => {
             expect(world.index).toEqual(before);
           }
           expect(world.index.pending.length).toBeLessThanOrEqual(bounds.maxSegments);
-          expect(world.index.pending.reduce((sum, entry) => sum + entry.bytes, 0)).toBeLessThanOrEqual(bounds.maxBytes);
+          expect(sum(world.index.pending, "bytes")).toBeLessThanOrEqual(bounds.maxBytes);
+          expect(sum(world.index.pending, "refusalBytes")).toBeLessThanOrEqual(bounds.maxBytes * REFUSALS_MAX_PART);
         }
         while (world.index.pending.length > 0) world.ship(true);
         expect(world.stored).toEqual([...world.stored].sort((a, b) => Number(a) - Number(b)));
@@ -151,7 +164,7 @@ describe("the ledger's log", () => {
   it("keeps commits and segments within their size, but for a single longer line", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 400_000 }), { minLength: 1, maxLength: 40 }), (sizes) => {
-        const lines = sizes.map((bytes, at) => ({ json: String(at), bytes }));
+        const lines = sizes.map((bytes, at) => ({ json: String(at), bytes, refusal: false }));
         const { effects } = appendLines(EMPTY, lines, false, limitsPerShard(1));
         const segments = new Map<number, Extract<LogEffect, { type: "commit" }>[]>();
         for (const effect of effects) {
@@ -165,6 +178,28 @@ describe("the ledger's log", () => {
         }
         const kept = [...segments.values()].flat().flatMap((commit) => commit.lines);
         expect(kept).toEqual(lines);
+      }),
+    );
+  });
+
+  it("keeps three quarters of its room for what was no refusal, however many there were, and whatever came first", () => {
+    const limits: LogLimits = { maxBytes: 400_000, maxSegments: 1000 };
+    const line = fc.record({ bytes: fc.integer({ min: 1, max: 20_000 }), refusal: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(fc.array(line, { maxLength: 8 }), { maxLength: 40 }), (batches) => {
+        let index = EMPTY;
+        let usedBytes = 0;
+        const flood = Array.from({ length: 100 }, () => ({ json: "", bytes: 5_000, refusal: true }));
+        for (const batch of [flood, ...batches.map((lines) => lines.map((one) => ({ ...one, json: "" })))]) {
+          const used = batch.filter(({ refusal }) => !refusal).reduce((all, { bytes }) => all + bytes, 0);
+          const step = appendLines(index, batch, false, limits);
+          if (usedBytes + used > limits.maxBytes * (1 - REFUSALS_MAX_PART)) return;
+          const kept = step.effects.flatMap((effect) => (effect.type === "commit" ? effect.lines : []));
+          expect(kept.filter(({ refusal }) => !refusal)).toEqual(batch.filter(({ refusal }) => !refusal));
+          expect(step.index.dropped - index.dropped).toBe(batch.length - kept.length);
+          usedBytes += used;
+          index = step.index;
+        }
       }),
     );
   });

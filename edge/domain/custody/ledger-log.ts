@@ -1,8 +1,9 @@
 /**
  * The Ledger's log as a pure state machine: (index, event) -> (index, effects). It decides which commit belongs to which
  * segment, when a segment is sealed, what is refused for want of room, and which batch was seen before. It never holds
- * rows: those are in the commits on disk. Invariant: a segment that is sealed never gains or loses a row, so that its
- * parts and their deduplication tokens are the same at every attempt (design §6, decisions §23.5).
+ * rows: those are in the commits on disk. Rows of refused requests have a part of the room at most: whoever is refused, as
+ * often as it likes, must not take the room of what others have used. Invariant: a segment that is sealed never gains or loses
+ * a row, so that its parts and their deduplication tokens are the same at every attempt (design §6, decisions §23.5, §43.2).
  */
 
 export const COMMIT_MAX_BYTES = 256 * 1024;
@@ -10,6 +11,8 @@ export const SEGMENT_MAX_BYTES = 256 * 1024;
 export const SPILL_MAX_BYTES = 256 * 1024 * 1024;
 export const SPILL_MAX_SEGMENTS = 1024;
 export const INSERT_MAX_ROWS = 1000;
+/** Part of the room that rows of refusals may fill. */
+export const REFUSALS_MAX_PART = 1 / 4;
 /** How long a shipped segment stays readable, so that a settle retried late is recognised. */
 export const SHIPPED_KEEP_MS = 120_000;
 
@@ -29,6 +32,8 @@ export interface LogIndex {
 export interface PendingSegment {
   readonly segment: number;
   readonly bytes: number;
+  /** Those of rows of refusals. */
+  readonly refusalBytes: number;
 }
 
 /** Share of the spill limits that one ledger shard has. */
@@ -37,10 +42,12 @@ export interface LogLimits {
   readonly maxSegments: number;
 }
 
-/** Rows as they are inserted: one line of JSON each. `orphan`: may have arrived before by another way. */
+/** Rows as they are inserted: one line of JSON each. */
 export interface LogLine {
   readonly json: string;
   readonly bytes: number;
+  /** The request was refused: it used nothing. */
+  readonly refusal: boolean;
 }
 
 /** What the shell must do on disk, all of it in one transaction. */
@@ -50,6 +57,8 @@ export type LogEffect =
       readonly segment: number;
       readonly lines: readonly LogLine[];
       readonly bytes: number;
+      readonly refusalBytes: number;
+      /** May have arrived before by another way. */
       readonly orphan: boolean;
     }
   | { readonly type: "open"; readonly segment: number }
@@ -93,25 +102,28 @@ export function appendBatch(
 
 /** Appends rows that carry no sequence (a Worker's own fallback); the caller has checked that they are new. */
 export function appendLines(start: LogIndex, lines: readonly LogLine[], orphan: boolean, limits: LogLimits): LogStep {
-  const effects: LogEffect[] = [];
-  let index = start;
-  for (const group of splitLines(lines)) {
-    const bytes = group.reduce((sum, line) => sum + line.bytes, 0);
+  const kept = withinQuota(start, lines, limits);
+  const excess = countDropped(start, lines.length - kept.length);
+  const effects: LogEffect[] = [...excess.effects];
+  let { index } = excess;
+  for (const group of splitLines(kept)) {
+    const bytes = sumOf(group, (line) => line.bytes);
+    const refusalBytes = sumOf(group, (line) => (line.refusal ? line.bytes : 0));
     const full = index.openBytes > 0 && index.openBytes + bytes > SEGMENT_MAX_BYTES;
     const opensNew = full || index.openBytes === 0;
-    const pendingBytes = index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
+    const pendingBytes = sumOf(index.pending, (entry) => entry.bytes);
     if (pendingBytes + bytes > limits.maxBytes || (opensNew && index.pending.length >= limits.maxSegments)) {
-      const total = index.dropped + group.length;
-      index = { ...index, dropped: total };
-      effects.push({ type: "dropped", total });
+      const step = countDropped(index, group.length);
+      ({ index } = step);
+      effects.push(...step.effects);
       continue;
     }
     if (full) {
       index = { ...index, openSegment: index.openSegment + 1, openBytes: 0 };
       effects.push({ type: "open", segment: index.openSegment });
     }
-    index = addToOpen(index, bytes);
-    effects.push({ type: "commit", segment: index.openSegment, lines: group, bytes, orphan });
+    index = addToOpen(index, bytes, refusalBytes);
+    effects.push({ type: "commit", segment: index.openSegment, lines: group, bytes, refusalBytes, orphan });
   }
   return { index, effects };
 }
@@ -129,7 +141,7 @@ export function markShipped(index: LogIndex, segment: number): LogIndex {
   return { ...index, pending: index.pending.filter((entry) => entry.segment !== segment) };
 }
 
-/** Rows that were set aside and had to go for want of room there. */
+/** Rows that had to go for want of room. */
 export function countDropped(index: LogIndex, rows: number): LogStep {
   if (rows === 0) return { index, effects: [] };
   const total = index.dropped + rows;
@@ -141,13 +153,32 @@ export function shippingBackoffMs(failures: number): number {
   return Math.min(60_000, 1000 * 2 ** Math.min(failures - 1, 6));
 }
 
-function addToOpen(index: LogIndex, bytes: number): LogIndex {
+function addToOpen(index: LogIndex, bytes: number, refusalBytes: number): LogIndex {
   const last = index.pending.at(-1);
-  const pending =
-    last?.segment === index.openSegment
-      ? [...index.pending.slice(0, -1), { segment: last.segment, bytes: last.bytes + bytes }]
-      : [...index.pending, { segment: index.openSegment, bytes }];
-  return { ...index, openBytes: index.openBytes + bytes, pending };
+  const more = last?.segment === index.openSegment ? last : null;
+  const grown = {
+    segment: index.openSegment,
+    bytes: (more?.bytes ?? 0) + bytes,
+    refusalBytes: (more?.refusalBytes ?? 0) + refusalBytes,
+  };
+  const before = more === null ? index.pending : index.pending.slice(0, -1);
+  return { ...index, openBytes: index.openBytes + bytes, pending: [...before, grown] };
+}
+
+/** The lines without those of refusals for which their part of the room is full. */
+function withinQuota(index: LogIndex, lines: readonly LogLine[], limits: LogLimits): readonly LogLine[] {
+  if (!lines.some((line) => line.refusal)) return lines;
+  let leftBytes = limits.maxBytes * REFUSALS_MAX_PART - sumOf(index.pending, (entry) => entry.refusalBytes);
+  return lines.filter(({ refusal, bytes }) => {
+    if (!refusal) return true;
+    if (bytes > leftBytes) return false;
+    leftBytes -= bytes;
+    return true;
+  });
+}
+
+function sumOf<T>(items: readonly T[], numberOf: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + numberOf(item), 0);
 }
 
 /** Cuts lines into commits of at most 256 KiB; a single longer line is a commit of its own. */

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import { toLine } from "./row-line.ts";
+import { knownLine, toLine } from "./row-line.ts";
 
 it("is one line of text that UTF-8 can carry, with every number a number", () => {
   fc.assert(
@@ -18,4 +18,13 @@ it("is one line of text that UTF-8 can carry, with every number a number", () =>
       },
     ),
   );
+});
+
+it("tells a refusal, when it is made and when it is found again, whatever its texts say", () => {
+  const text = '"admission":"rejected"';
+  for (const admission of ["fast", "queued", "rejected", "boon"] as const) {
+    const line = toLine({ ...zeroUsageRow("", 0), admission, model: text, session_id: `\\${text}` }, String);
+    expect(line.refusal).toBe(admission === "rejected");
+    expect(knownLine(line.json, line.bytes)).toEqual(line);
+  }
 });

@@ -15,7 +15,13 @@ export function toLine(row: UsageRow, formatTs: (epochMs: number) => string): Lo
     else columns[field] = readable(row[field]);
   }
   const json = JSON.stringify(columns);
-  return { json, bytes: utf8Length(json) };
+  return { json, bytes: utf8Length(json), refusal: row.admission === "rejected" };
+}
+
+/** A line of {@link toLine} as it was made. */
+export function knownLine(json: string, bytes: number): LogLine {
+  // quotes within texts have a backslash before them
+  return { json, bytes, refusal: json.includes('"admission":"rejected"') };
 }
 
 /** A span as the analytics store takes it: one line of JSON (decisions §34.3). */

@@ -1,5 +1,6 @@
 /** The front desk for tests, with the real scheduler and the real budgets behind calls that a test delays or fails. */
 import type { UsageRow } from "../../../shared/usage-row.ts";
+import { FIRST_LIFE } from "../../domain/budget/epochs.ts";
 import { monthOf } from "../../domain/budget/testing/world.ts";
 import { createScheduler } from "../../domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../domain/fairshare/types.ts";
@@ -25,6 +26,7 @@ export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: numb
     cell: "c",
     failOpen: false,
     now,
+    nextLife: () => FIRST_LIFE,
     monthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
     judged: (requestId, verdict) => desk.judged(requestId, verdict),

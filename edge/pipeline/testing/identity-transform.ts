@@ -24,7 +24,9 @@ export class IdentityTransform {
       { highWaterMark: 0 },
     );
     this.writable = new WritableStream<Uint8Array>({
-      write: async (chunk) => {
+      write: async (chunk, controller) => {
+        // an abort does not wait for a reader
+        controller.signal.addEventListener("abort", () => wanted.reject(controller.signal.reason));
         await wanted.promise;
         wanted = Promise.withResolvers();
         outlet?.enqueue(new Uint8Array(chunk));

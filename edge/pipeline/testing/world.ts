@@ -27,6 +27,7 @@ import type {
   TokenVerdict,
   UpstreamCall,
 } from "../../ports.ts";
+import { AnswerRoom } from "../answer-room.ts";
 import { BodyRoom } from "../body-room.ts";
 import type { Call } from "../context.ts";
 import { type Received, receive } from "../receive.ts";
@@ -100,16 +101,20 @@ export class World {
 
   upstreamBaseUrl = "http://upstream.test";
   passthroughPaths: ReadonlySet<string> | null = null;
+  upstreamTimeoutMs = 300_000;
+  maxBodyBytes = 1024;
+  stalledReaderMs = 60_000;
   ssrf: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
   open: (stored: string) => Promise<string> = async (stored) => `opened ${stored}`;
   /** What happens while a request waits. */
   sleep: (signal: AbortSignal) => Promise<void> = async () => undefined;
 
   readonly permit = new TestPermit();
-  readonly memory = {
+  memory = {
     usageOptionRefused: new Map<string, number>(),
     addresses: new Map<string, boolean>(),
-    bodyRoom: new BodyRoom(),
+    bodyRoom: new BodyRoom(() => this.nowMs),
+    answerRoom: new AnswerRoom(),
     endpoints: new EndpointMemory(),
   };
   /** Addresses that were looked at after a failure. */
@@ -159,9 +164,10 @@ export class World {
       memory: this.memory,
       config: {
         apiKeyPepper: undefined,
-        maxBodyBytes: 1024,
+        maxBodyBytes: this.maxBodyBytes,
         upstreamBaseUrl: this.upstreamBaseUrl,
-        upstreamTimeoutMs: 60_000,
+        upstreamTimeoutMs: this.upstreamTimeoutMs,
+        stalledReaderMs: this.stalledReaderMs,
         sessionIdDerivation: true,
         passthroughPaths: this.passthroughPaths,
         ssrf: this.ssrf,

@@ -3,7 +3,7 @@
  * and _PASSWORD; the database is made when missing. Prints one line of JSON with its port when it listens. Ends on SIGTERM and when its parent is gone (the IPC
  * channel or, without one, standard input closes).
  */
-import { mkdirSync } from "node:fs";
+import { makePrivate } from "../../../control/db/private-folder.ts";
 import { watchParent } from "../watch-parent.ts";
 import { startClickhouseBridge } from "./bridge.ts";
 import { openEngine } from "./engine.ts";
@@ -20,7 +20,8 @@ if (folder === undefined || !password) {
   process.exit(1);
 }
 try {
-  mkdirSync(folder, { recursive: true });
+  process.umask(0o077);
+  makePrivate(folder);
   const forgotten = forgetUnfinishedInserts(folder);
   if (forgotten > 0) process.stdout.write(`${forgotten} inserts were cut off; they are awaited again\n`);
   const engine = openEngine(folder, SESSIONS);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { ALWAYS_BLOCKED_CIDRS } from "../../../shared/ssrf.ts";
 import { textLiteral, workerdConfig } from "./config.ts";
 import { reachableUpstreams } from "./reachable.ts";
 
@@ -46,7 +47,7 @@ it("gives registered upstreams a network of their own when private ones are bloc
   const config = (reachable: readonly string[] | null): string =>
     workerdConfig({ exports: ["default"], variables: [], objectsFolder: "/o", reachableUpstreams: reachable });
   expect(config(["public", "127.0.0.0/8"])).toMatch(
-    /name = "upstreams", network = \(\s*allow = \["public", "127.0.0.0\/8"\], deny = \[[^\]]*"169\.254\.0\.0\/16"/,
+    /name = "upstreams", network = \(\s*allow = \["public", "127.0.0.0\/8", "64:ff9b::7f00:0\/104", [^\]]*\], deny = \[[^\]]*"169\.254\.0\.0\/16"/,
   );
   expect(config(["public"])).toContain('(name = "UPSTREAMS", service = "upstreams")');
   expect(config(null)).not.toMatch(/upstreams/i);
@@ -91,4 +92,23 @@ it("gives each further cell a Worker and a socket of its own, and the objects of
     '(name = "LEDGER", durableObjectNamespace = (className = "Ledger", serviceName = "gateway"))',
   );
   expect(second).not.toMatch(/fromEnvironment = "GATEWAY_CELL"|uniqueKey|durableObjectStorage/);
+});
+
+it("denies every network whatever is always blocked, also where an IPv6 address leads there", () => {
+  const denied = (reachable: readonly string[] | null): readonly (readonly string[])[] => {
+    const options = { exports: ["default"], variables: [], objectsFolder: "/o", reachableUpstreams: reachable };
+    return [...workerdConfig(options).matchAll(/deny = \[([^\]]*)\]/g)].map(([, list = ""]) =>
+      list.replaceAll('"', "").split(", "),
+    );
+  };
+  const [internet = []] = denied(null);
+  const [same = [], upstreams = []] = denied(["public", "127.0.0.0/8"]);
+  for (const list of [internet, same, upstreams]) {
+    expect(list).toEqual(expect.arrayContaining([...ALWAYS_BLOCKED_CIDRS]));
+    for (const carried of ["64:ff9b::a9fe:0/112", "2002:a9fe::/32", "::a9fe:0/112", "64:ff9b::6464:64c8/128"])
+      expect(list).toContain(carried);
+  }
+  expect(upstreams).toContain("64:ff9b::a00:0/104");
+  expect(upstreams).not.toContain("64:ff9b::7f00:0/104");
+  expect(internet).not.toContain("64:ff9b::a00:0/104");
 });

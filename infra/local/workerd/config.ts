@@ -3,6 +3,7 @@
  * from its environment, so that no secret is written to disk. Address ranges that are always blocked (decisions §16) are
  * denied to every outgoing connection of the Worker; upstreams that an admin registered may have a narrower network.
  */
+import { ALWAYS_BLOCKED_CIDRS, carriedRanges, isCidr, PRIVATE_CIDRS } from "../../../shared/ssrf.ts";
 
 /** Durable Object classes the stack knows: class name -> binding. */
 const OBJECTS: Readonly<Record<string, string>> = { Cell: "CELL", Ledger: "LEDGER", TenantBudget: "TENANT_BUDGET" };
@@ -18,21 +19,8 @@ const COMPATIBILITY_FLAGS = ["no_nodejs_global_timers"];
  */
 export const V8_FLAGS = 'v8Flags = ["--min-semi-space-size=16", "--max-semi-space-size=32"],';
 
-const ALWAYS_BLOCKED = [
-  "0.0.0.0/8",
-  "169.254.0.0/16",
-  "192.0.2.0/24",
-  "198.51.100.0/24",
-  "203.0.113.0/24",
-  "224.0.0.0/4",
-  "255.255.255.255/32",
-  "::/128",
-  "fe80::/10",
-  "fd00:ec2::254/128",
-  "ff00::/8",
-  "2001:db8::/32",
-  "3fff::/20",
-];
+/** Nothing reaches these, by whatever way an IPv6 address leads there. */
+const ALWAYS_DENIED = [...ALWAYS_BLOCKED_CIDRS, ...carriedRanges(ALWAYS_BLOCKED_CIDRS)];
 
 /** What {@link workerdConfig} needs. */
 export interface WorkerdConfigOptions {
@@ -63,10 +51,17 @@ export function textLiteral(text: string): string {
   return `"${escaped.join("")}"`;
 }
 
-function network(name: string, allowed: readonly string[]): string {
+function network(name: string, allowed: readonly string[], denied: readonly string[]): string {
   const list = (ranges: readonly string[]): string => ranges.map(textLiteral).join(", ");
   return `(name = "${name}", network = (
-      allow = [${list(allowed)}], deny = [${list(ALWAYS_BLOCKED)}], tlsOptions = (trustBrowserCas = true)))`;
+      allow = [${list(allowed)}], deny = [${list(denied)}], tlsOptions = (trustBrowserCas = true)))`;
+}
+
+/** Of two ranges that match, the narrower one counts, and of equal ones the denied. */
+function upstreamNetwork(reachable: readonly string[]): string {
+  const closed = PRIVATE_CIDRS.filter((range) => !reachable.includes(range));
+  const allowed = [...reachable, ...carriedRanges(reachable.filter(isCidr))];
+  return network("upstreams", allowed, [...ALWAYS_DENIED, ...carriedRanges(closed)]);
 }
 
 /** The configuration; `worker.mjs` lies beside it. The HTTP socket takes a free port on loopback and is named `http`. */
@@ -102,7 +97,7 @@ const config :Workerd.Config = (
   ${V8_FLAGS}
   services = [
     (name = "gateway", worker = .gateway),${moreCells.map((cell, at) => `\n    (name = "gateway-${cell}", worker = .cell${at}),`).join("")}
-    ${network("internet", ["public", "private"])},${upstreams === null ? "" : `\n    ${network("upstreams", upstreams)},`}
+    ${network("internet", ["public", "private"], ALWAYS_DENIED)},${upstreams === null ? "" : `\n    ${upstreamNetwork(upstreams)},`}
     (name = "objects", disk = (path = ${textLiteral(options.objectsFolder)}, writable = true, allowDotfiles = false)),
   ],
   sockets = [

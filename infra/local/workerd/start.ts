@@ -2,9 +2,10 @@
  * Runs the Worker in plain workerd on this machine: bundle, configuration, process. It listens on a free loopback port,
  * anew after each start; object storage stays in its folder.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { makePrivate } from "../../../control/db/private-folder.ts";
 import { type Child, type Guard, jsonLine, startChild } from "../child.ts";
 import { bundleWorker } from "./bundle.ts";
 import { cellSocket, workerdConfig } from "./config.ts";
@@ -40,13 +41,16 @@ export interface RunningWorkerd {
   readonly inspectorPort: number | null;
 }
 
+/** Starts a runtime; `unwanted` aborts when nobody waits for it any longer. Rejects when it is not ready in time. */
+export type StartWorkerd = (unwanted: AbortSignal) => Promise<RunningWorkerd>;
+
 /** Bundles and configures once; the answer starts a process each time it is called. Throws esbuild's BuildFailure. */
-export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Promise<RunningWorkerd>> {
+export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWorkerd> {
   const { folder, objectsFolder, bindings, moreCells } = options;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  mkdirSync(objectsFolder, { recursive: true, mode: 0o700 });
+  makePrivate(folder);
+  makePrivate(objectsFolder);
   const bundle = await bundleWorker(false, options.entry);
-  writeFileSync(join(folder, "worker.mjs"), bundle.code);
+  writeFileSync(join(folder, "worker.mjs"), bundle.code, { mode: 0o600 });
   const config = join(folder, "config.capnp");
   const text = workerdConfig({
     exports: bundle.exports,
@@ -55,15 +59,17 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<() => Pro
     reachableUpstreams: reachableUpstreams(bindings),
     moreCells,
   });
-  writeFileSync(config, text);
+  writeFileSync(config, text, { mode: 0o600 });
   const { TZ, LANG, SSL_CERT_FILE } = process.env;
 
-  return async () => {
+  return async (unwanted) => {
     const ports = new Map<unknown, number>();
     let inspectorPort: number | null = null;
     const child = await startChild(
       {
         name: "workerd",
+        unwanted,
+        privateFiles: true,
         command: binary,
         args: [
           "serve",

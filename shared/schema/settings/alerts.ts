@@ -3,9 +3,12 @@
  * the mail password are secrets: stored sealed, shown as booleans.
  */
 import * as z from "zod";
-import { flag, freeText, isStorable, requiredText, whole } from "../common.ts";
+import { flag, freeText, requiredText, warningsField, whole } from "../common.ts";
+import { refuseNoUrl } from "../upstream.ts";
 
 const RECIPIENTS_MAX = 100;
+/** The longest time that repeats of an alert are held back. */
+export const MIN_INTERVAL_SECS_MAX = 86_400;
 
 const emailValue = z.object({
   smtp_host: z.string(),
@@ -28,20 +31,14 @@ export type EmailValue = z.infer<typeof emailValue>;
 
 const ADDRESS = /^[^\s@<>(),;:"\\]+@[^\s@<>(),;:"\\]+$/;
 const mailAddress = requiredText(320).regex(ADDRESS, "must be a mail address");
-const secret = z
-  .string({ error: "must be a text" })
-  .max(4000, "must be at most 4000 characters")
-  .refine(isStorable, "must not contain NUL or half a surrogate pair")
-  .transform((text) => text.trim())
-  .nullable()
-  .optional();
+const secret = freeText(4000);
 
 const emailBody = z.object(
   {
     smtp_host: requiredText(253).regex(/^[^\s/@]+$/, "must be a host name or an address"),
     smtp_port: whole(1, 65_535),
     username: freeText(320),
-    smtp_password: secret,
+    smtp_password: secret.nullable().optional(),
     clear_smtp_password: flag,
     from_address: mailAddress,
     recipients: z
@@ -57,9 +54,9 @@ const emailBody = z.object(
 /** PUT /settings/alerts: what is omitted keeps its value, secrets too; `email: null` turns email off. */
 export const alertsBodySchema = z
   .object({
-    slack_webhook_url: secret,
+    slack_webhook_url: secret.superRefine(refuseNoUrl).nullable().optional(),
     clear_slack_webhook: flag.optional(),
-    min_interval_secs: whole(0, 86_400).optional(),
+    min_interval_secs: whole(0, MIN_INTERVAL_SECS_MAX).optional(),
     email: emailBody.partial().nullable().optional(),
     clear_smtp_password: flag.optional(),
   })
@@ -71,6 +68,7 @@ export const alertsSchema = z
     slack_webhook_set: z.boolean(),
     min_interval_secs: z.number().int(),
     email: emailValue.omit({ smtp_password: true }).extend({ password_set: z.boolean() }).nullable(),
+    warnings: warningsField,
   })
   .meta({ id: "Alerts" });
 export type Alerts = z.infer<typeof alertsSchema>;

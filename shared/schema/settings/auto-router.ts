@@ -2,8 +2,11 @@
  * The classifier of the auto router (decisions §9.2, §25).
  */
 import * as z from "zod";
-import { flag } from "../common.ts";
+import { flag, warningsField } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
+
+/** The longest time that the classifier is waited for. */
+export const CLASSIFIER_TIMEOUT_MS_MAX = 10_000;
 
 /** What is stored and what the cells read. */
 export const autoRouterValueSchema = z.object({
@@ -18,7 +21,7 @@ export const autoRouterBodySchema = z
   .object({
     classifier_enabled: flag.optional(),
     classifier_model: clearableName,
-    classifier_timeout_ms: wholeOrKeep(1, 10_000),
+    classifier_timeout_ms: wholeOrKeep(1, CLASSIFIER_TIMEOUT_MS_MAX),
   })
   .meta({ id: "SetAutoRouter" });
 
@@ -29,6 +32,7 @@ export const autoRouterSchema = z
     classifier_timeout_ms: z.number().int(),
     /** Tags of the enabled chat models. */
     available_tags: z.array(z.string()),
+    warnings: warningsField,
   })
   .meta({ id: "AutoRouter" });
 export type AutoRouter = z.infer<typeof autoRouterSchema>;

@@ -3,39 +3,41 @@
  * admins are shown.
  */
 import * as z from "zod";
-import { flag, freeText, whole } from "../common.ts";
+import { flag, freeText, warningsField, whole } from "../common.ts";
 import { clearableName, wholeOrKeep } from "./fields.ts";
 
 const DESCRIBE_PROMPT = "Describe this image in detail for a reader who cannot see it. Quote all visible text exactly.";
 const NUDGE = "Tools are available. Call them when they help to answer correctly; otherwise answer directly.";
 const TIMEOUT_MS_MAX = 300_000;
 
-export const boonsSchema = z
-  .object({
-    vision_enabled: z.boolean().default(false),
-    vision_fallback_model: z.string().nullable().default(null),
-    vision_describe_prompt: z.string().default(DESCRIBE_PROMPT),
-    vision_max_images: z.number().int().default(6),
-    vision_timeout_ms: z.number().int().default(30_000),
-    structured_output_enabled: z.boolean().default(false),
-    structured_output_fixer_model: z.string().nullable().default(null),
-    structured_output_max_repair_attempts: z.number().int().default(1),
-    structured_output_timeout_ms: z.number().int().default(30_000),
-    tool_loop_enabled: z.boolean().default(false),
-    tool_loop_max_turns: z.number().int().default(4),
-    tool_loop_tool_timeout_ms: z.number().int().default(30_000),
-    tool_loop_nudge: z.string().default(NUDGE),
-    compression_enabled: z.boolean().default(false),
-    compression_min_tokens: z.number().int().default(128),
-    compression_max_segments: z.number().int().default(64),
-    compression_max_lossy_segments: z.number().int().default(4),
-    compression_original_ttl_secs: z.number().int().default(3600),
-    compression_code_compaction: z.boolean().default(false),
-    compression_dedup: z.boolean().default(false),
-    compression_allow_lossy: z.boolean().default(false),
-    compression_neural_keep_ratio: z.number().default(0.5),
-  })
-  .meta({ id: "Boons" });
+/** What is stored and what the cells read. */
+export const boonsValueSchema = z.object({
+  vision_enabled: z.boolean().default(false),
+  vision_fallback_model: z.string().nullable().default(null),
+  vision_describe_prompt: z.string().default(DESCRIBE_PROMPT),
+  vision_max_images: z.number().int().default(6),
+  vision_timeout_ms: z.number().int().default(30_000),
+  structured_output_enabled: z.boolean().default(false),
+  structured_output_fixer_model: z.string().nullable().default(null),
+  structured_output_max_repair_attempts: z.number().int().default(1),
+  structured_output_timeout_ms: z.number().int().default(30_000),
+  tool_loop_enabled: z.boolean().default(false),
+  tool_loop_max_turns: z.number().int().default(4),
+  tool_loop_tool_timeout_ms: z.number().int().default(30_000),
+  tool_loop_nudge: z.string().default(NUDGE),
+  compression_enabled: z.boolean().default(false),
+  compression_min_tokens: z.number().int().default(128),
+  compression_max_segments: z.number().int().default(64),
+  compression_max_lossy_segments: z.number().int().default(4),
+  compression_original_ttl_secs: z.number().int().default(3600),
+  compression_code_compaction: z.boolean().default(false),
+  compression_dedup: z.boolean().default(false),
+  compression_allow_lossy: z.boolean().default(false),
+  compression_neural_keep_ratio: z.number().default(0.5),
+});
+export type BoonsValue = z.infer<typeof boonsValueSchema>;
+
+export const boonsSchema = boonsValueSchema.extend({ warnings: warningsField }).meta({ id: "Boons" });
 export type Boons = z.infer<typeof boonsSchema>;
 
 /** A count where 0 keeps and what is above the cap becomes the cap. */

@@ -3,8 +3,8 @@
  * what there is when nothing was saved.
  */
 import * as z from "zod";
-import { parseUpstreamUrl } from "../../ssrf.ts";
 import { freeText, whole } from "../common.ts";
+import { refuseNoUrl } from "../upstream.ts";
 
 /** A whole number where 0 keeps the stored value: 0 becomes undefined. */
 export const wholeOrKeep = (min: number, max?: number) => {
@@ -23,10 +23,7 @@ export const clearableName = freeText(300)
   .transform((text) => (text === "" ? null : text))
   .optional();
 
-/** The address of a part of the operator's own infrastructure, or "" (decisions §16: not subject to the address policy). */
+/** The address of a part of the operator's own infrastructure, or "" (decisions §43.5: only what is always blocked is refused). */
 export const infrastructureUrl = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
-  .superRefine((text, context) => {
-    const url = text === "" ? null : parseUpstreamUrl(text);
-    if (typeof url === "string") context.addIssue({ code: "custom", message: url });
-  });
+  .superRefine(refuseNoUrl);

@@ -3,7 +3,7 @@
  * characters; only the provisioner's own read has it in clear.
  */
 import * as z from "zod";
-import { flag, freeText, oneOf, requiredText } from "../common.ts";
+import { flag, freeText, oneOf, requiredText, warningsField } from "../common.ts";
 import { headerSecret } from "../upstream.ts";
 import { infrastructureUrl } from "./fields.ts";
 
@@ -58,6 +58,7 @@ export const jobschedSchema = z
     last_outcome: z.enum(TICK_OUTCOMES).nullable(),
     last_error: z.string().nullable(),
     node_aliases: z.array(nodeAlias),
+    warnings: warningsField,
   })
   .meta({ id: "Jobsched" });
 export type Jobsched = z.infer<typeof jobschedSchema>;
@@ -66,7 +67,8 @@ export type Jobsched = z.infer<typeof jobschedSchema>;
 export const jobschedResolvedQuerySchema = z.object({
   outcome: oneOf(TICK_OUTCOMES).optional(),
   error: freeText(2000)
-    .transform((text) => text.slice(0, 500))
+    // cut between characters, never within one
+    .transform((text) => Array.from(text).slice(0, 500).join(""))
     .optional(),
 });
 

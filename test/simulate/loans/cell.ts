@@ -24,6 +24,7 @@ export interface Disk {
   capacity: number;
   busy: boolean;
   revisions: readonly RevItem[];
+  life: number;
 }
 
 /** What every life of the Cell is given. */
@@ -67,6 +68,7 @@ export class CellLife {
       cell: "c",
       failOpen: false,
       now,
+      nextLife: () => (disk.life += 1),
       monthOf,
       // The dead ask nobody.
       budgetOf: (tenantId) => (context.alive ? around.budgets.budgetOf(tenantId) : SILENT),

@@ -57,7 +57,7 @@ export class Watch {
     for (const [at, tenant] of world.tenants.entries()) {
       if (tenant.tokensPerMinute === 0 && tenant.termTokens === null) continue;
       const core = world.budgets.core(`t${at}`);
-      if (core.awaitsLedger(world.time.nowMs).length > 0) core.ledgerSettled(world.time.nowMs);
+      if (core.awaitsLedger(world.time.nowMs).length > 0) core.ledgerSettled();
       const { reserved, account } = core.read("tenant", world.limits(at), world.time.nowMs);
       if (!isNothing(reserved)) this.#breaks(`law 4: ${JSON.stringify(reserved)} of t${at} are out`);
       const used = world.truth.used(`t${at}`);

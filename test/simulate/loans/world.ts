@@ -63,7 +63,7 @@ export class World {
     this.wire = new Wire(this.time, this.random);
     this.budgets = new TestBudgets(() => this.time.nowMs);
     this.records = new Records(tenants, modelCaps);
-    this.disk = { capacity, busy: false, revisions: [] };
+    this.disk = { capacity, busy: false, life: 0, revisions: [] };
     this.#ledgerContext = new Context("ledger", this.time);
     this.truth.cap("cell:", capacity);
     for (const [at, tenant] of tenants.entries()) this.truth.tenant(`t${at}`, tenant);

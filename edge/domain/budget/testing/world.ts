@@ -1,67 +1,48 @@
 /**
- * A small world for tests of the budgets: one authority with its storage, some cells with wallets, a ledger, and calls
- * between them that a test delivers, repeats, delays or loses. Keeps the sums that the invariants speak of.
+ * A small world for tests of the budgets: one authority with its disk, some cells with wallets, a ledger, clocks that a test
+ * sets, and calls between them that a test delivers, repeats, delays or loses. What really happened is kept by {@link Truth}.
  */
-import { type Actual, type Amounts, NOTHING, plus } from "../amounts.ts";
-import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer } from "../api.ts";
+import { type Actual, type Amounts, beyondUsed } from "../amounts.ts";
+import type { LeaseAnswer, ReportAnswer } from "../api.ts";
 import type { BudgetLimits } from "../limits.ts";
-import { type Checkpoint, type GrantRow, NOTHING_STORED, type StoredEpoch, type StoredKey } from "../stored.ts";
+import { NOTHING_STORED } from "../stored.ts";
 import { TenantBudgetCore } from "../tenant-budget.ts";
+import { addTotals, type Totals, totalsOf } from "../totals.ts";
 import type { Verdict, WalletEffect } from "../verdict.ts";
 import { Wallet } from "../wallet.ts";
+import { Disk } from "./disk.ts";
+import type { Adrift, Call, Cell, Live } from "./parts.ts";
+import { Truth } from "./truth.ts";
 
-/** Months of 30 days, the same in every zone. */
-export const monthOf = (epochMs: number): string => String(Math.floor(epochMs / (30 * 86_400_000)));
+/** Months of 30 days, the same in every zone; the one of 1970 is in the middle of what names can tell apart. */
+export const monthOf = (epochMs: number): string => String(5_000 + Math.floor(epochMs / (30 * 86_400_000)));
 
-/** A call on its way: the caller hears one outcome, the authority may see it any number of times. */
-export interface Call {
-  readonly cell: Cell;
-  readonly wallet: Wallet;
-  readonly body:
-    | { readonly kind: "lease"; readonly request: LeaseRequest }
-    | { readonly kind: "report"; readonly report: Report };
-  open: boolean;
-}
-
-export interface Live {
-  readonly id: string;
-  readonly limits: BudgetLimits;
-  readonly need: Amounts;
-}
-
-export interface Cell {
-  readonly name: string;
-  epoch: number;
-  wallet: Wallet;
-  readonly waiting: Map<string, Live>;
-  readonly live: Map<string, Live>;
-}
+const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
 
 export class World {
   nowMs = 1_000_000;
+  /** How far the authority's clock is from the world's time. */
+  skewMs = 0;
   core = new TenantBudgetCore(NOTHING_STORED, monthOf, this.nowMs);
   readonly cells: Cell[];
   calls: Call[] = [];
   readonly verdicts = new Map<string, Verdict>();
   readonly alerts: string[] = [];
-  /** What requests drew and hold, what finished ones used, and by how much they used more than they had drawn. */
-  settled: Actual = { tokens: 0, nanoUsd: 0 };
-  settledRate = 0;
-  overuse: Actual = { tokens: 0, nanoUsd: 0 };
-  largest: Amounts = NOTHING;
-  ledger: Actual = { tokens: 0, nanoUsd: 0 };
-  #orphans: Amounts = NOTHING;
+  readonly truth = new Truth();
+  readonly disk = new Disk();
+  readonly adrift = new Map<string, Adrift>();
+  /** What the authority's clock has shown to pass: all that can refill its bucket. */
+  refilledMs = 0;
+  #coreSeenMs = this.nowMs;
   #requests = 0;
-  #tenant: Checkpoint["tenant"] | null = null;
-  readonly #keys = new Map<string, StoredKey>();
-  readonly #epochs = new Map<string, StoredEpoch>();
-  readonly #grants = new Map<string, GrantRow>();
 
   constructor(cells: number) {
     this.cells = Array.from({ length: cells }, (_, index) => ({
       name: `cell-${index}`,
       epoch: 1,
       wallet: new Wallet(`cell-${index}`, 1, monthOf),
+      skewMs: 0,
+      expected: new Map<string, Live>(),
       waiting: new Map<string, Live>(),
       live: new Map<string, Live>(),
     }));
@@ -80,35 +61,94 @@ export class World {
     return call;
   }
 
-  /** Sum of what live requests hold, those of dead cells included. */
-  get drawn(): Amounts {
-    return this.cells
-      .flatMap((cell) => [...cell.live.values()])
-      .reduce((sum, { need }) => plus(sum, need), this.#orphans);
+  /** What the authority's clock shows. */
+  get coreMs(): number {
+    const clockMs = this.nowMs + this.skewMs;
+    this.refilledMs += Math.max(0, clockMs - this.#coreSeenMs);
+    this.#coreSeenMs = clockMs;
+    return clockMs;
   }
 
-  reserve(cell: Cell, limits: BudgetLimits, need: Amounts): string {
+  /** What a cell's clock shows. */
+  clockOf(cell: Cell): number {
+    return this.nowMs + cell.skewMs;
+  }
+
+  /** Sum of what live requests hold, those of dead cells included. */
+  get drawn(): Totals {
+    const live = this.cells.flatMap((cell) => [...cell.live.values()]);
+    return live
+      .filter(({ charged }) => charged === undefined)
+      .reduce((sum, { need }) => addTotals(sum, totalsOf(need)), this.truth.orphans);
+  }
+
+  #request(limits: BudgetLimits, need: Amounts): Live {
     this.#requests += 1;
-    const id = `r${this.#requests}`;
-    cell.waiting.set(id, { id, limits, need });
-    this.run(cell, cell.wallet.reserve(id, limits, need, this.nowMs));
-    return id;
+    return { id: `r${this.#requests}`, limits, need };
+  }
+
+  /** A request that waits for its slot. */
+  expect(cell: Cell, limits: BudgetLimits, need: Amounts): string {
+    const live = this.#request(limits, need);
+    cell.expected.set(live.id, live);
+    this.run(cell, cell.wallet.expect(live.id, limits, need, this.clockOf(cell)));
+    return live.id;
+  }
+
+  /** It got its slot; or a request that gets one at once. */
+  reserve(cell: Cell, limits: BudgetLimits, need: Amounts, expected?: Live): string {
+    const live = expected ?? this.#request(limits, need);
+    cell.expected.delete(live.id);
+    cell.waiting.set(live.id, live);
+    this.run(cell, cell.wallet.reserve(live.id, live.limits, live.need, this.clockOf(cell)));
+    return live.id;
+  }
+
+  /** A request leaves before it has drawn. */
+  withdraw(cell: Cell, id: string): void {
+    cell.expected.delete(id);
+    cell.waiting.delete(id);
+    this.run(cell, cell.wallet.withdraw(id, this.clockOf(cell)));
   }
 
   settle(cell: Cell, id: string, used: Actual): void {
     const live = cell.live.get(id);
     if (live === undefined) return;
     cell.live.delete(id);
-    cell.wallet.settle(id, used, this.nowMs);
-    cell.wallet.settle(id, used, this.nowMs);
-    this.#count(live.need, used);
-    this.run(cell, cell.wallet.tick(this.nowMs));
+    const before = live.charged ?? NOTHING_USED;
+    const told = live.sameLife === true ? beyondUsed(used, before) : used;
+    cell.wallet.settle(id, told, this.clockOf(cell));
+    cell.wallet.settle(id, told, this.clockOf(cell));
+    this.truth.ended(live.need, used, before);
+    this.run(cell, cell.wallet.tick(this.clockOf(cell)));
+  }
+
+  /** A cell loses sight of a request, and settles it by what it had drawn. */
+  loseSight(cell: Cell, id: string): void {
+    const live = cell.live.get(id);
+    if (live === undefined) return;
+    cell.live.delete(id);
+    const used = { tokens: live.need.termTokens, nanoUsd: live.need.nanoUsd };
+    const before = live.charged ?? NOTHING_USED;
+    cell.wallet.settle(id, live.sameLife === true ? beyondUsed(used, before) : used, this.clockOf(cell), true);
+    this.truth.ended(live.need, used, before);
+    this.adrift.set(id, { live: { ...live, charged: used }, cell, epoch: cell.epoch });
+  }
+
+  /** It comes back to its cell, which may be another life of it by now. */
+  comeBack({ live, cell, epoch }: Adrift): void {
+    const { id, limits, need } = live;
+    this.adrift.delete(id);
+    const sameLife = epoch === cell.epoch;
+    if (sameLife) cell.wallet.readmit(id, limits, this.clockOf(cell));
+    else cell.wallet.adopt(id, limits, need, this.clockOf(cell));
+    cell.live.set(id, { ...live, sameLife });
   }
 
   advance(ms: number): void {
     this.nowMs += ms;
-    this.core.tick(this.nowMs);
-    for (const cell of this.cells) this.run(cell, cell.wallet.tick(this.nowMs));
+    this.core.tick(this.coreMs);
+    for (const cell of this.cells) this.run(cell, cell.wallet.tick(this.clockOf(cell)));
   }
 
   run(cell: Cell, effects: readonly WalletEffect[]): void {
@@ -129,23 +169,23 @@ export class World {
 
   /** The authority sees a call. A lease it denies must leave everything as it was. */
   process(call: Call): LeaseAnswer | ReportAnswer {
-    if (call.body.kind === "report") return this.core.settle(call.body.report, this.nowMs);
+    if (call.body.kind === "report") return this.core.settle(call.body.report, this.coreMs);
     const { request } = call.body;
-    this.core.settle(request.report, this.nowMs);
+    this.core.settle(request.report, this.coreMs);
     const before = this.facts(request.limits);
-    const { answer, grant } = this.core.lease(request, this.nowMs);
-    if (grant !== null) this.#grants.set(JSON.stringify([grant.cell, grant.epoch, grant.purse]), grant);
+    const { answer, grant } = this.core.lease(request, this.coreMs);
+    if (grant !== null) this.disk.putGrant(grant);
     if (answer.verdict.kind !== "granted" && this.facts(request.limits) !== before)
       throw new Error("a denial changed something");
     return answer;
   }
 
   facts(limits: BudgetLimits): string {
-    const { core, nowMs } = this;
+    const { core, coreMs } = this;
     return JSON.stringify([
-      core.read("tenant", limits, nowMs),
-      core.read("key", limits, nowMs),
-      core.bucket(limits, nowMs),
+      core.read("tenant", limits, coreMs),
+      core.read("key", limits, coreMs),
+      core.bucket(limits, coreMs),
     ]);
   }
 
@@ -158,8 +198,8 @@ export class World {
     if (wallet !== cell.wallet) return;
     const effects =
       body.kind === "lease"
-        ? wallet.answered(body.request, answer as LeaseAnswer, this.nowMs)
-        : wallet.reported(body.report, answer as ReportAnswer, this.nowMs);
+        ? wallet.answered(body.request, answer as LeaseAnswer, this.clockOf(cell))
+        : wallet.reported(body.report, answer as ReportAnswer, this.clockOf(cell));
     this.run(cell, effects);
   }
 
@@ -169,30 +209,18 @@ export class World {
     call.open = false;
     const { body, wallet, cell } = call;
     if (wallet !== cell.wallet) return;
-    if (body.kind === "lease") this.run(cell, wallet.failed(body.request, this.nowMs));
-    else wallet.reportFailed(this.nowMs);
+    if (body.kind === "lease") this.run(cell, wallet.failed(body.request, this.clockOf(cell)));
+    else wallet.reportFailed(this.clockOf(cell));
   }
 
   checkpoint(): void {
     const checkpoint = this.core.checkpoint();
-    this.#tenant = checkpoint.tenant;
-    for (const key of checkpoint.keys) this.#keys.set(key.limits.id, key);
-    for (const epoch of checkpoint.epochs) this.#epochs.set(`${epoch.cell}/${epoch.epoch}`, epoch);
-    for (const { cell, epoch } of checkpoint.forgotten) {
-      this.#epochs.delete(`${cell}/${epoch}`);
-      for (const [id, row] of this.#grants) if (row.cell === cell && row.epoch === epoch) this.#grants.delete(id);
-    }
+    this.disk.putCheckpoint(checkpoint);
     this.core.stored(checkpoint);
   }
 
   crashAuthority(): void {
-    const stored = {
-      tenant: this.#tenant,
-      keys: [...this.#keys.values()],
-      epochs: [...this.#epochs.values()],
-      grants: [...this.#grants.values()],
-    };
-    this.core = new TenantBudgetCore(structuredClone(stored), monthOf, this.nowMs);
+    this.core = new TenantBudgetCore(this.disk.load().state, monthOf, this.coreMs);
   }
 
   /** A cell dies with its wallet. Its requests go on in the next life of it, or end unheard: only the ledger has them. */
@@ -200,21 +228,25 @@ export class World {
     cell.epoch += 1;
     cell.wallet = new Wallet(cell.name, cell.epoch, monthOf);
     cell.waiting.clear();
-    for (const live of cell.live.values()) {
-      if (adopts) cell.wallet.adopt(live.id, live.limits, live.need, this.nowMs);
-      else this.#end(live);
+    cell.expected.clear();
+    const lives = [...cell.live.values()];
+    cell.live.clear();
+    for (const live of lives) {
+      if (adopts) {
+        cell.live.set(live.id, { ...live, sameLife: false });
+        cell.wallet.adopt(live.id, live.limits, live.need, this.clockOf(cell));
+      } else if (live.charged === undefined) this.truth.spentUnheard(live.need);
     }
-    if (!adopts) cell.live.clear();
   }
 
   /** The authority asks the ledger about whoever awaits it. */
   askLedger(limits: BudgetLimits): void {
-    if (this.core.awaitsLedger(this.nowMs).length === 0) return;
+    if (this.core.awaitsLedger(this.coreMs).length === 0) return;
     for (const whose of ["tenant", "key"] as const) {
-      const { account } = this.core.read(whose, limits, this.nowMs);
-      this.core.ledgerSays(whose, limits, account.tag, this.ledger, this.nowMs);
+      const { account } = this.core.read(whose, limits, this.coreMs);
+      this.core.ledgerSays(whose, limits, account.tag, this.truth.ledgerSum, this.coreMs);
     }
-    this.core.ledgerSettled(this.nowMs);
+    this.core.ledgerSettled();
   }
 
   /** Everything is delivered in order, and time passes, until nothing more is said. */
@@ -226,27 +258,6 @@ export class World {
     }
   }
 
-  #end(live: Live): void {
-    const used = { tokens: live.need.termTokens, nanoUsd: live.need.nanoUsd };
-    this.ledger = { tokens: this.ledger.tokens + used.tokens, nanoUsd: this.ledger.nanoUsd + used.nanoUsd };
-    this.#orphans = plus(this.#orphans, live.need);
-  }
-
-  #count(need: Amounts, used: Actual): void {
-    const add = (a: Actual, tokens: number, nanoUsd: number): Actual => ({
-      tokens: a.tokens + tokens,
-      nanoUsd: a.nanoUsd + nanoUsd,
-    });
-    this.settled = add(this.settled, used.tokens, used.nanoUsd);
-    this.settledRate += Math.min(used.tokens, need.bucketTokens);
-    this.ledger = add(this.ledger, used.tokens, used.nanoUsd);
-    this.overuse = add(
-      this.overuse,
-      Math.max(0, used.tokens - need.termTokens),
-      Math.max(0, used.nanoUsd - need.nanoUsd),
-    );
-  }
-
   #decided(cell: Cell, id: string, verdict: Verdict): void {
     const waiting = cell.waiting.get(id);
     if (waiting === undefined) throw new Error(`${id} was decided twice`);
@@ -254,12 +265,7 @@ export class World {
     this.verdicts.set(id, verdict);
     if (verdict.kind !== "ok") return;
     cell.live.set(id, waiting);
-    const { bucketTokens, termTokens, nanoUsd } = waiting.need;
-    this.largest = {
-      bucketTokens: Math.max(this.largest.bucketTokens, bucketTokens),
-      termTokens: Math.max(this.largest.termTokens, termTokens),
-      nanoUsd: Math.max(this.largest.nanoUsd, nanoUsd),
-    };
+    this.truth.drew(waiting.need);
   }
 }
 

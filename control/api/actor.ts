@@ -1,0 +1,26 @@
+/**
+ * Who the audit log names for a change: header `x-gateway-audit-actor` (decisions §2.1). A header is bytes; most clients send
+ * text in UTF-8, which arrives here as Latin-1.
+ */
+import { Buffer } from "node:buffer";
+import { fieldError } from "../services/parse.ts";
+
+const HEADER = "x-gateway-audit-actor";
+const DEFAULT = "admin";
+const CHARACTERS_MAX = 256;
+
+/** The actor, trimmed and cut to 256 characters. Throws 400 for what would break or reorder the line that it is shown in. */
+export function actorOf(header: string | undefined): string {
+  const actor = decoded(header ?? "").trim();
+  if (/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u.test(actor))
+    throw fieldError(HEADER, "must not contain control characters or line breaks");
+  return Array.from(actor).slice(0, CHARACTERS_MAX).join("") || DEFAULT;
+}
+
+function decoded(header: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(header, "latin1"));
+  } catch {
+    return header;
+  }
+}

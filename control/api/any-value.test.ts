@@ -1,0 +1,153 @@
+/**
+ * Every field that an admin can set, given any value that JSON and IEEE 754 have: it is refused by its name, or stored, and a
+ * number that is stored reads back as the same number. Nothing an admin can say is an internal error.
+ */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ApiDocument, type Operation, readDocument } from "../../test/harness/api-document.ts";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { anyNumber, anyText, anyValue, jsonText } from "../../test/harness/hostile-json.ts";
+import { type Send, targetOf, unique } from "../../test/harness/route-targets.ts";
+import { createApp } from "./app.ts";
+import { buildDocument } from "./document.ts";
+import type { ApiDeps } from "./types.ts";
+
+const document: ApiDocument = readDocument(
+  JSON.stringify(buildDocument(createApp({ adminToken: "" } as unknown as ApiDeps), "")),
+);
+let control: TestControl;
+
+beforeAll(async () => {
+  control = await startControl();
+});
+afterAll(async () => {
+  await control.close();
+});
+
+const send: Send = async (method, path, body, headers = {}) =>
+  await control.request(method.toUpperCase(), path, body, { ...headers });
+
+type Schema = Readonly<Record<string, unknown>>;
+type Body = Readonly<Record<string, unknown>>;
+
+/** Routes that call somebody, or need a file: their bodies are held to the same schemas elsewhere. */
+const ELSEWHERE = ["/backup/restore", "/autotune", "/validate", "/test", "/capacity"];
+
+const bodyOf = ({ requestBody }: Operation) => requestBody?.content["application/json"];
+const operations = document.operations.filter(
+  (operation) => bodyOf(operation) !== undefined && !ELSEWHERE.some((end) => operation.path.endsWith(end)),
+);
+
+/** Fields whose number is not stored as it is given: 0 keeps the stored one, or a bound takes its place. */
+const CHANGED =
+  /_timeout_ms$|^compression_|^vision_max_images$|_attempts$|_turns$|^poll_interval_secs$|^check_interval_secs$|^failure_threshold$/;
+
+/** The properties of a body, those of objects within it by dotted names. */
+function fieldsOf(schema: Schema, prefix = ""): readonly (readonly [path: string, schema: Schema])[] {
+  const { properties = {} } = document.resolved(schema) as { properties?: Readonly<Record<string, Schema>> };
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const options = [property, ...((property["anyOf"] ?? []) as Schema[])];
+    const within = options.flatMap((option) => fieldsOf(option, `${prefix}${name}.`));
+    return [[`${prefix}${name}`, property] as const, ...within];
+  });
+}
+
+function withField(body: Body, path: string, value: unknown): Body {
+  const [name = "", ...rest] = path.split(".");
+  if (rest.length === 0) return { ...body, [name]: value };
+  const inner = body[name];
+  const object = typeof inner === "object" && inner !== null ? (inner as Body) : {};
+  return { ...body, [name]: withField(object, rest.join("."), value) };
+}
+
+const fieldAt = (body: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((at, step) => (at as Body | null | undefined)?.[step], body);
+
+/** Fields whose text is not stored as it is given, but for blanks around it; a blank one may keep or clear. */
+const READ_OTHERWISE =
+  /^api_base$|^upstream_url$|url$|_at$|_from$|_until$|^status$|_period$|^timezone$|^api_version$|_key$|^token$|^auth_header$/;
+
+/** Values for a field: mostly of its own type. */
+function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
+  const types = [schema, ...((schema["anyOf"] ?? []) as Schema[])].flatMap((option) => option["type"] ?? []);
+  const own = [
+    ...(types.includes("number") || types.includes("integer") ? [anyNumber] : []),
+    ...(types.includes("string") ? [anyText] : []),
+    ...(types.includes("boolean") ? [fc.boolean()] : []),
+  ];
+  return fc.oneof(...own.map((arbitrary) => ({ arbitrary, weight: 4 })), { arbitrary: anyValue, weight: 1 });
+}
+
+/** Where the record that a route changes is read; null when it is read nowhere by itself. */
+function readPath(path: string): string | null {
+  if (path.startsWith("/api/v1/settings/")) return path;
+  return /^\/api\/v1\/(tenants|models|mcp-servers)\/[0-9a-f-]{36}/.exec(path)?.[0] ?? null;
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly param: string | null;
+  readonly details?: readonly { readonly path: string }[];
+}
+
+/** Fields whose value may make another one wrong. */
+const PARTNERS: Readonly<Record<string, readonly string[]>> = {
+  cache_enabled: ["cache_ttl_secs"],
+  active_from: ["active_until"],
+  enabled: ["prometheus_url", "power_query", "url", "user"],
+};
+
+/** Checks what became of a value at a place of a body. */
+async function judge(path: string, value: unknown, response: Response): Promise<Body | null> {
+  const answer = (await response.json()) as { readonly error?: Refusal } & Body;
+  const about = `${path} = ${jsonText(value).slice(0, 100)}: ${response.status}`;
+  expect([about, response.status < 500]).toEqual([about, true]);
+  const steps = path.split(".");
+  const [top = ""] = steps;
+  const last = steps.at(-1) ?? "";
+  if (response.status !== 200) {
+    const { param = null, details = [] } = answer.error ?? {};
+    const named = [param, ...details.map((detail) => detail.path)].map((place) => (place ?? "").split(".")[0] ?? "");
+    const mine = named.includes(top) || named.some((name) => PARTNERS[path]?.includes(name));
+    expect([about, mine]).toEqual([about, true]);
+    return null;
+  }
+  const shown = fieldAt(answer, path) ?? fieldAt(answer["key"], path);
+  if (typeof value === "number" && !CHANGED.test(last) && shown !== undefined)
+    expect([about, shown]).toEqual([about, value === 0 ? 0 : value]);
+  if (typeof value === "string" && value.trim() !== "" && !READ_OTHERWISE.test(last) && typeof shown === "string")
+    expect([about, shown]).toEqual([about, value.trim()]);
+  return answer;
+}
+
+describe.each(operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
+  "%s",
+  (_, operation) => {
+    const content = bodyOf(operation);
+    const field = fc
+      .constantFrom(...fieldsOf(content?.schema ?? {}))
+      .chain(([path, schema]) => fc.tuple(fc.constant(path), valuesOf(schema)));
+
+    it("refuses any value of a field by its name, or stores it", { timeout: 240_000 }, async () => {
+      const target = await targetOf(send, operation.path);
+      const example = { ...(content?.example as Body) };
+      const names = (): Body =>
+        Object.fromEntries(
+          ["name", "model_name"]
+            .filter((name) => name in example)
+            .map((name) => [name, target.record?.[name] ?? unique(name)]),
+        );
+      const at = operation.method === "post" ? null : readPath(target.path);
+      await fc.assert(
+        fc.asyncProperty(field, async ([path, value]) => {
+          const text = jsonText(withField({ ...example, ...names() }, path, value));
+          const answer = await judge(path, value, await send(operation.method, target.path, text));
+          if (answer === null || at === null || "model_id" in answer) return;
+          const { warnings: _warnings, ...record } = answer;
+          expect(await (await send("get", at)).json()).toEqual(record);
+        }),
+        { numRuns: 15 * fieldsOf(content?.schema ?? {}).length },
+      );
+    });
+  },
+);

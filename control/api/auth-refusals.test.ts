@@ -1,0 +1,85 @@
+/** Wrong tokens: counted, told of and answered late, without room for who guesses (decisions §43.5). */
+import { Hono } from "hono";
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import type { RaisedAlert } from "../alerts/alert-sink.ts";
+import { AuthRefusals } from "./auth-refusals.ts";
+
+function refusing() {
+  const lines: Record<string, unknown>[] = [];
+  const alerts: RaisedAlert[] = [];
+  const sleeping: (() => void)[] = [];
+  const clock = { nowMs: 1_700_000_000_000 };
+  const refusals = new AuthRefusals({
+    log: pino(
+      { base: null },
+      { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
+    sink: { take: async (taken) => void alerts.push(...taken) },
+    cell: "here",
+    now: () => clock.nowMs,
+    sleep: async (ms) => {
+      expect(ms).toBe(250);
+      await new Promise<void>((wake) => sleeping.push(wake));
+    },
+  });
+  const app = new Hono();
+  app.get("*", async (c) => {
+    await refusals.refuse(c);
+    return c.text("refused", 401);
+  });
+  const ask = async (authorization: string | null, address = "10.0.0.1") =>
+    await app.request("/", authorization === null ? {} : { headers: { authorization } }, {
+      incoming: { socket: { remoteAddress: address } },
+    });
+  return { refusals, ask, lines, alerts, sleeping, clock };
+}
+
+describe("a wrong token", () => {
+  it("is answered when its time is over, and counted; no token at all is neither", async () => {
+    const { refusals, ask, sleeping, lines } = refusing();
+    expect((await ask(null)).status).toBe(401);
+    expect([refusals.total, sleeping.length, lines]).toEqual([0, 0, []]);
+    const answer = ask("Bearer wrong", "::ffff:192.0.2.7");
+    await expect.poll(() => sleeping.length).toBe(1);
+    expect(lines).toMatchObject([{ event: "auth_failed", plane: "admin", address: "192.0.2.7", failures: 1 }]);
+    sleeping[0]?.();
+    expect((await answer).status).toBe(401);
+    expect(refusals.total).toBe(1);
+  });
+
+  it("holds no room when there are too many: what is beyond is answered at once", async () => {
+    const { refusals, ask, sleeping } = refusing();
+    const waiting = Array.from({ length: 256 }, async () => await ask("Bearer wrong"));
+    await expect.poll(() => sleeping.length).toBe(256);
+    for (let more = 0; more < 10; more += 1) expect((await ask("Bearer wrong")).status).toBe(401);
+    expect([sleeping.length, refusals.total]).toEqual([256, 266]);
+    for (const wake of sleeping) wake();
+    await Promise.all(waiting);
+    const next = ask("Bearer wrong");
+    await expect.poll(() => sleeping.length).toBe(257);
+    sleeping[256]?.();
+    await next;
+  });
+
+  it("that is one of twenty in a minute raises one alert, and the log has a line a second", async () => {
+    const { ask, sleeping, alerts, lines, clock } = refusing();
+    for (let count = 0; count < 60; count += 1) {
+      clock.nowMs += 500;
+      const answer = ask("Bearer wrong", `10.0.0.${count % 2}`);
+      await expect.poll(() => sleeping.length).toBe(count + 1);
+      sleeping[count]?.();
+      await answer;
+    }
+    expect(alerts).toMatchObject([
+      {
+        issueKey: "admin_auth_failures",
+        title: "Admin token guessed",
+        detail: "20 wrong tokens from 2 addresses in a minute",
+        cell: "here",
+        count: 1,
+      },
+    ]);
+    expect(lines).toHaveLength(30);
+  });
+});

@@ -1,0 +1,74 @@
+/**
+ * What follows a wrong admin or internal token (decisions §43.5): it is counted, told of, and answered late, so that guessing
+ * is slow and seen. Who has the right token notices nothing of it.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { getConnInfo } from "@hono/node-server/conninfo";
+import type { Context } from "hono";
+import { issues } from "../../shared/alerts.ts";
+import { AuthFailures, REFUSALS_WAITING_MAX, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
+import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
+import type { Logger } from "../log.ts";
+
+/** What {@link AuthRefusals} needs. */
+export interface AuthRefusalsOptions {
+  readonly log: Logger;
+  readonly sink: AlertSink;
+  /** The control service's own, which its alerts carry. */
+  readonly cell: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly sleep?: (ms: number) => Promise<unknown>;
+}
+
+export class AuthRefusals {
+  readonly #options: AuthRefusalsOptions;
+  readonly #sleep: (ms: number) => Promise<unknown>;
+  readonly #failures = new AuthFailures();
+  #total = 0;
+  #waiting = 0;
+
+  constructor(options: AuthRefusalsOptions) {
+    this.#options = options;
+    this.#sleep = options.sleep ?? (async (ms) => await delay(ms));
+  }
+
+  /** Wrong tokens since the start. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /**
+   * Resolves when the request may be refused. A request without a credential guesses nothing: it is refused at once and not
+   * counted. Never rejects.
+   */
+  async refuse(c: Context): Promise<void> {
+    if (c.req.header("authorization") === undefined) return;
+    this.#total += 1;
+    this.#tell(addressOf(c));
+    if (this.#waiting >= REFUSALS_WAITING_MAX) return;
+    this.#waiting += 1;
+    await this.#sleep(REFUSED_AFTER_MS);
+    this.#waiting -= 1;
+  }
+
+  #tell(address: string): void {
+    const { log, sink, cell, now } = this.#options;
+    const { line, alert } = this.#failures.note(address, now());
+    if (line !== null) log.warn({ event: "auth_failed", plane: "admin", address, failures: line.failures });
+    if (alert === null) return;
+    const issue = issues.adminAuthFailures(alert.failures, alert.addresses);
+    void sink.take([raisedNow(issue, now(), cell)]).catch((error: unknown) => {
+      log.warn({ event: "alert_lost", key: issue.issueKey, reason: error instanceof Error ? error.name : "unknown" });
+    });
+  }
+}
+
+/** The peer of the connection: what a header says of it is the peer's own word. */
+function addressOf(c: Context): string {
+  try {
+    return getConnInfo(c).remote.address?.replace(/^::ffff:(?=\d+\.)/, "") ?? "unknown";
+  } catch {
+    return "unknown"; // not served over a connection
+  }
+}

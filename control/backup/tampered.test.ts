@@ -1,0 +1,189 @@
+/** A backup that somebody has tampered with: no secret goes where it does not belong (decisions §43.5). */
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { ALL, type AllHeld, type Held, SECRETS, SecretBackup } from "../../test/harness/secret-backup.ts";
+
+const EVIL = "https://evil.example";
+let scene: SecretBackup;
+beforeAll(async () => {
+  scene = await SecretBackup.start();
+});
+afterAll(async () => {
+  await scene.close();
+});
+beforeEach(async () => {
+  await scene.begin();
+});
+
+type Attack = readonly [what: string, tamper: () => void, lost: Partial<AllHeld>, names: RegExp[]];
+const gone: Held = { secret: null, enabled: true };
+const off: Held = { secret: null, enabled: false };
+const ATTACKS: readonly Attack[] = [
+  ...[
+    EVIL,
+    "http://one.example",
+    "https://one.example:8443",
+    "https://one.example.",
+    "https://one.example.evil.example",
+  ].map(
+    (origin): Attack => [
+      `a model's address is ${origin}`,
+      () => {
+        scene.model("single").api_base = `${origin}/v1`;
+      },
+      { model: gone },
+      [/^model 'single': api_key was not restored/],
+    ],
+  ),
+  [
+    "a model without an address gets one",
+    () => {
+      scene.model("many").api_base = `${EVIL}/v1`;
+    },
+    { shared: gone },
+    [/^model 'many': api_key/],
+  ],
+  [
+    "a model loses its address, so that its key would go to the default upstream",
+    () => {
+      scene.model("single").api_base = "";
+    },
+    { model: gone },
+    [/^model 'single': api_key .* without an address/],
+  ],
+  [
+    "an endpoint with a credential of its own moves: it would send its own, and then the model's",
+    () => {
+      scene.endpoint("owner").api_base = `${EVIL}/v1`;
+    },
+    { own: off },
+    [/^model endpoint 'owner': api_key was not restored/, /^model endpoint 'owner': restored disabled/],
+  ],
+  [
+    "an endpoint that sends the model's credential moves",
+    () => {
+      scene.endpoint("heir").api_base = `${EVIL}/v1`;
+    },
+    { heir: off },
+    [/^model endpoint 'heir': restored disabled.*https:\/\/evil\.example$/],
+  ],
+  [
+    "an endpoint gives up its own credential at another address",
+    () => {
+      Object.assign(scene.endpoint("owner"), { api_base: `${EVIL}/v1`, api_key: null });
+    },
+    { own: off },
+    [/^model endpoint 'owner': restored disabled/],
+  ],
+  [
+    "an endpoint is added to a model",
+    () => {
+      const id = "00000000-0000-4000-8000-000000000001";
+      scene.file.data.model_endpoints.push({ ...scene.endpoint("heir"), id, name: "added", api_base: `${EVIL}/v1` });
+    },
+    {},
+    [/^model endpoint 'added': restored disabled/],
+  ],
+  [
+    "two models exchange their ids",
+    () => {
+      const [single, many] = [scene.model("single"), scene.model("many")];
+      [single.id, many.id] = [many.id, single.id];
+      for (const row of scene.file.data.model_endpoints) row.model_id = many.id;
+    },
+    { model: gone, shared: gone },
+    [/^model 'many': api_key/, /^model 'single': api_key/],
+  ],
+  [
+    "two entries exchange their secrets",
+    () => {
+      [scene.model("single").api_key, scene.endpoint("owner").api_key] = [
+        scene.endpoint("owner").api_key,
+        scene.model("single").api_key,
+      ];
+    },
+    { model: gone, own: off },
+    [/^model 'single': api_key/, /^model endpoint 'owner': api_key/, /^model endpoint 'owner': restored disabled/],
+  ],
+  [
+    "a model's secret stands in an MCP server",
+    () => {
+      scene.mcp().auth_header = scene.model("single").api_key;
+    },
+    { mcp: gone },
+    [/^mcp server 'tools': auth_header/],
+  ],
+  [
+    "an MCP server's secret stands in a model, mac and all",
+    () => {
+      scene.model("single").api_key = scene.mcp().auth_header;
+      const mac = scene.file.data.macs?.find((entry) => entry.entity === "mcp_servers")?.mac ?? "";
+      for (const entry of scene.file.data.macs ?? []) if (entry.id === scene.model("single").id) entry.mac = mac;
+    },
+    { model: gone },
+    [/^model 'single': api_key/],
+  ],
+  [
+    "an MCP server moves",
+    () => {
+      scene.mcp().upstream_url = `${EVIL}/mcp`;
+    },
+    { mcp: gone },
+    [/^mcp server 'tools': auth_header was not restored.*https:\/\/evil\.example/],
+  ],
+  [
+    "a mail server is another",
+    () => {
+      scene.email()["smtp_host"] = "evil.example";
+    },
+    { mail: gone },
+    [/^setting 'alerts': email\.smtp_password/],
+  ],
+  [
+    "mail goes to the same server unencrypted",
+    () => {
+      scene.email()["starttls"] = false;
+    },
+    { mail: gone },
+    [/^setting 'alerts': email\.smtp_password/],
+  ],
+  [
+    "the job scheduler is another",
+    () => {
+      scene.setting("jobsched")["url"] = EVIL;
+    },
+    { token: gone },
+    [/^setting 'jobsched': token/],
+  ],
+  [
+    "the mac of one secret is missing",
+    () => {
+      scene.file.data.macs = scene.file.data.macs?.filter((entry) => entry.entity !== "mcp_servers") ?? [];
+    },
+    { mcp: gone },
+    [/^mcp server 'tools': auth_header/],
+  ],
+  [
+    "all macs are missing, but not their list",
+    () => {
+      scene.file.data.macs = [];
+    },
+    { model: gone, shared: gone, own: gone, mcp: gone, webhook: gone, mail: gone, token: gone },
+    [/tools/, /many/, /single/, /owner/, /smtp_password/, /slack_webhook_url/, /token/],
+  ],
+];
+
+it.each(ATTACKS)("where %s, keeps that secret from it and restores the rest", async (_, tamper, lost, names) => {
+  tamper();
+  const { warnings, models } = await scene.restored(scene.file);
+  expect(models.inserted).toBe(2);
+  expect(warnings.toSorted()).toEqual(names.map((name) => expect.stringMatching(name) as string));
+  expect(await scene.held()).toEqual({ ...ALL, ...lost });
+});
+
+it("where another secret stands in place of the webhook, which it is no address of, nothing is restored", async () => {
+  scene.setting("alerts")["slack_webhook_url"] = scene.model("single").api_key;
+  const response = await scene.to.request("POST", "/api/v1/backup/restore", scene.file);
+  const text = await response.text();
+  expect([response.status, text]).toMatchObject([400, expect.stringContaining("value.slack_webhook_url")]);
+  expect(text).not.toContain(SECRETS.model);
+});

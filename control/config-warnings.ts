@@ -1,0 +1,33 @@
+/** What a start warns of: configuration that works and is weaker than it could be (decisions §43.5). */
+import type { ControlEnv } from "./env.ts";
+
+const ADMIN_TOKEN_CHARACTERS = 32;
+
+/** A line of the log: what it is, and what to do about it. */
+export interface ConfigWarning {
+  readonly event: string;
+  readonly fix: string;
+}
+
+/** Every warning that a configuration gives cause for. Never holds a value of it. */
+export function configWarnings(
+  env: Pick<ControlEnv, "adminToken" | "internalToken" | "encryptionKey">,
+): readonly ConfigWarning[] {
+  const warnings: ConfigWarning[] = [];
+  if (env.encryptionKey === undefined)
+    warnings.push({
+      event: "secrets_in_plaintext",
+      fix: "set GATEWAY_ENCRYPTION_KEY to base64 of 32 random bytes",
+    });
+  if (env.adminToken.length < ADMIN_TOKEN_CHARACTERS)
+    warnings.push({
+      event: "admin_token_short",
+      fix: `set GATEWAY_ADMIN_TOKEN to a random text of at least ${ADMIN_TOKEN_CHARACTERS} characters`,
+    });
+  if (env.internalToken === env.adminToken)
+    warnings.push({
+      event: "internal_token_is_admin_token",
+      fix: "set GATEWAY_INTERNAL_TOKEN to a text of its own, or leave it unset on both planes",
+    });
+  return warnings;
+}

@@ -1,0 +1,51 @@
+/**
+ * What an admin is told when an address changes and its secret does not (decisions §43.5): the secret is kept, as the contract
+ * says, and from now on it goes to another origin. Nothing is refused here.
+ */
+import { originOf } from "../../shared/origin.ts";
+
+interface Kept {
+  /** The field of the secret. */
+  readonly secret: string;
+  /** The field of the address. */
+  readonly address: string;
+  /** The stored secret was neither given anew nor cleared. */
+  readonly kept: boolean;
+}
+
+/** One warning, or none when the secret was not kept or the origin is the same. */
+export function keptSecretWarnings({ secret, address, kept }: Kept, before: string, after: string): readonly string[] {
+  if (!kept || before === after) return [];
+  if (after === "") return [`${address} is blank now and the stored ${secret} was kept`];
+  return [`${address} leads to another origin and the stored ${secret} was kept: it is sent to ${after} from now on`];
+}
+
+/** True when a body leaves a stored secret as it is; an empty text clears it. */
+export function isKept(given: string | null | undefined, stored: string | null): boolean {
+  return (given === undefined || given === null) && stored !== null && stored !== "";
+}
+
+interface Inheriting {
+  readonly name: string;
+  readonly api_base: string;
+  readonly api_key: string | null;
+}
+
+/**
+ * Endpoints that have no credential of their own send the model's. One warning that names those of these endpoints which lead
+ * elsewhere than the model's own address; none for a model without a credential. A model without an address has its credential
+ * for its endpoints: of those only one that has moved is worth a word.
+ */
+export function inheritedKeyWarnings(
+  model: { readonly api_base: string; readonly api_key: string | null },
+  endpoints: readonly Inheriting[],
+  { moved }: { readonly moved: boolean },
+): readonly string[] {
+  if (model.api_key === null || model.api_key === "") return [];
+  const own = originOf(model.api_base);
+  if (own === "" && !moved) return [];
+  const elsewhere = endpoints.filter((row) => !row.api_key && originOf(row.api_base) !== own);
+  if (elsewhere.length === 0) return [];
+  const places = elsewhere.map((row) => `'${row.name}' (${originOf(row.api_base)})`);
+  return [`the model's api_key is also sent to endpoints that have none of their own: ${places.join(", ")}`];
+}

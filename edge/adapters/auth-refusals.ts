@@ -1,0 +1,47 @@
+/**
+ * What follows a wrong internal token at a Worker (decisions §43.5): it is counted, told of, and answered late, so that
+ * guessing is slow and seen. Never rejects, and holds no more than a bounded number of requests.
+ */
+import { issues } from "../../shared/alerts.ts";
+import { AuthFailures, REFUSALS_WAITING_MAX, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
+import type { Alerts, Clock, Log, Sleep, Tallying } from "../ports.ts";
+
+/** What {@link AuthRefusals} needs. */
+export interface AuthRefusalsOptions {
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  readonly alerts: Alerts;
+  readonly tallies: Tallying;
+  readonly log: Log;
+}
+
+export class AuthRefusals {
+  readonly #options: AuthRefusalsOptions;
+  readonly #failures = new AuthFailures();
+  #waiting = 0;
+
+  constructor(options: AuthRefusalsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the request may be refused; at once for one without a credential, which guesses nothing. */
+  async refuse(request: Request): Promise<void> {
+    if (!request.headers.has("authorization")) return;
+    const { clock, sleep, alerts, tallies, log } = this.#options;
+    const address = addressOf(request);
+    tallies.count({ metric: "gateway_auth_failures_total", labels: ["data"] });
+    const { line, alert } = this.#failures.note(address, clock());
+    if (line !== null) log.event("auth_failed", { plane: "data", address, failures: line.failures });
+    if (alert !== null) alerts.raise(issues.adminAuthFailures(alert.failures, alert.addresses));
+    if (this.#waiting >= REFUSALS_WAITING_MAX) return;
+    this.#waiting += 1;
+    await sleep(REFUSED_AFTER_MS, request.signal);
+    this.#waiting -= 1;
+  }
+}
+
+/** Only the platform knows the peer, and says so in a header that a client cannot set; elsewhere the header is anybody's. */
+function addressOf(request: Request): string {
+  const isOnPlatform = (request as { readonly cf?: unknown }).cf !== undefined;
+  return (isOnPlatform ? request.headers.get("cf-connecting-ip") : null) ?? "unknown";
+}

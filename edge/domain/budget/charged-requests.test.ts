@@ -1,0 +1,119 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Actual, plusUsed } from "./amounts.ts";
+import type { SettledRequest, SettleLine } from "./api.ts";
+import { ChargedRequests } from "./charged-requests.ts";
+import type { StoredCharged } from "./stored.ts";
+import { limitsWith } from "./testing/world.ts";
+
+const DRAWN = { bucketTokens: 30, termTokens: 40, nanoUsd: 50 };
+const used = (tokens: number): Actual => ({ tokens, nanoUsd: tokens * 2 });
+
+/** What a life of a cell says of requests: that it adopted one, or what one (or many) used. */
+interface Word {
+  readonly epoch: number;
+  readonly adopts?: string;
+  readonly amount?: number;
+  readonly request?: SettledRequest;
+}
+
+const adopts = (epoch: number, adopted = "r"): Word => ({ epoch, adopts: adopted });
+const lost = (epoch: number, amount: number, since = false): Word => ({
+  epoch,
+  amount,
+  request: { id: "r", goesOn: true, since },
+});
+const ends = (epoch: number, amount: number, since = false): Word => ({
+  epoch,
+  amount,
+  request: { id: "r", goesOn: false, since },
+});
+
+function lineOf({ amount = 0, request }: Word): SettleLine {
+  const tags = { tenant: "l:0", key: "l:0" };
+  const base = {
+    purse: null,
+    limits: limitsWith({}),
+    tags,
+    released: DRAWN,
+    used: used(amount),
+    kind: "settled",
+  } as const;
+  return request === undefined ? base : { ...base, request };
+}
+
+/** What words come to in all, when each is heard by an object that starts anew from what was stored. */
+function sum(words: readonly Word[]) {
+  let stored: StoredCharged = [];
+  let total = used(0);
+  const came = { returnedTokens: 0, releases: 0, takes: 0, holdsAnew: 0 };
+  for (const word of words) {
+    const charged = new ChargedRequests(JSON.parse(JSON.stringify(stored)) as StoredCharged);
+    if (word.adopts === undefined) {
+      const due = charged.settled(lineOf(word), word.epoch);
+      total = plusUsed(total, due.used);
+      came.returnedTokens += due.returnedTokens;
+      came.releases += due.releases ? 1 : 0;
+    } else {
+      const drawn = charged.adopted(word.adopts, word.epoch);
+      came.takes += drawn === "older" ? 1 : 0;
+      came.holdsAnew += drawn === "nowhere" ? 1 : 0;
+    }
+    stored = charged.takeChanged() ?? stored;
+  }
+  return { tokens: total.tokens, nanoUsd: total.nanoUsd, ...came };
+}
+
+describe("a request of which several lives of a cell tell", () => {
+  it("is charged the largest of what they tell, and its tokens go back once, in whatever order that is heard", () => {
+    const words = [adopts(2), adopts(3), lost(1, 20), lost(2, 25), ends(3, 22)];
+    const order = fc.shuffledSubarray(words, { minLength: words.length });
+    fc.assert(
+      fc.property(order, (heard) => {
+        const { tokens, nanoUsd, returnedTokens } = sum(heard);
+        expect({ tokens, nanoUsd, returnedTokens }).toEqual({ ...used(25), returnedTokens: 30 });
+      }),
+    );
+  });
+
+  it("holds what it had drawn once: what it takes over or holds anew is released, and no more", () => {
+    // Drawn by life 1, which is charged for it.
+    const out = (heard: readonly Word[]) => {
+      const { holdsAnew, releases } = sum(heard);
+      return 1 + holdsAnew - releases;
+    };
+    expect(out([ends(1, 5)])).toBe(0);
+    expect(out([adopts(2), ends(2, 5)])).toBe(0);
+    expect(out([lost(1, 5), adopts(2), ends(2, 5)])).toBe(0);
+    expect(out([adopts(2), lost(1, 5), ends(2, 5)])).toBe(0);
+    expect(out([adopts(2), ends(2, 5), lost(1, 5)])).toBe(0);
+    expect(out([adopts(2), lost(2, 5), adopts(3), ends(3, 5)])).toBe(0);
+    expect(out([adopts(3), adopts(2), lost(2, 5), ends(3, 5)])).toBe(0);
+  });
+
+  it("is charged what it used since, when the life that lost sight of it has it back", () => {
+    const words = [lost(1, 40), lost(1, 5, true), lost(1, 6, true), ends(1, 9, true)];
+    expect(sum(words)).toMatchObject({ ...used(60), returnedTokens: 30 });
+    expect(sum([...words, lost(1, 40)])).toMatchObject({ ...used(60), returnedTokens: 30 });
+  });
+
+  it("is another than every other, and than sums of many", () => {
+    const other: Word = { epoch: 1, amount: 4, request: { id: "b", goesOn: false, since: false } };
+    expect(sum([{ epoch: 1, amount: 1 }, lost(1, 2), other, { epoch: 1, amount: 8 }])).toMatchObject({
+      ...used(15),
+      returnedTokens: 120,
+    });
+  });
+
+  it("is remembered among the latest thousand, and stored when something has changed", () => {
+    const charged = new ChargedRequests([]);
+    expect(charged.takeChanged()).toBeNull();
+    for (let at = 0; at < 1_500; at += 1) charged.adopted(`r${at}`, 1);
+    expect(charged.takeChanged()).toHaveLength(1_000);
+    expect(charged.takeChanged()).toBeNull();
+    charged.settled(lineOf({ epoch: 1, amount: 1 }), 1);
+    expect(charged.takeChanged()).toBeNull();
+    charged.settled(lineOf(ends(1, 1)), 1);
+    expect(charged.takeChanged()).toHaveLength(1_000);
+  });
+});

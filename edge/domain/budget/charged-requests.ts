@@ -1,0 +1,83 @@
+/**
+ * Requests of which more than one life of a Cell tells: one lost sight of them and settled them by the estimate, or ended, and
+ * later ones adopted them and settled them again. What is told may be lost, and may be heard in any order. Remembers of each what
+ * it was charged and where its reservation is, so that it is charged once - the largest of what was told - and what it had drawn
+ * comes back once (decisions §43.6).
+ */
+import { type Actual, beyondUsed, plusUsed } from "./amounts.ts";
+import type { SettleLine } from "./api.ts";
+
+/** What is known of one request, and what it was charged. */
+export interface Charged extends Actual {
+  /** Its end was told: whatever else is told of it is of before. */
+  readonly ended: boolean;
+  /** What it had drawn has come back: lives that adopt it later hold it besides, and older ones hold none of it. */
+  readonly returned: boolean;
+  /** The newest life (epoch) of its Cell that adopted it; null: none did. */
+  readonly holder: number | null;
+}
+
+/** What a settled line comes to. */
+export interface Due {
+  readonly used: Actual;
+  /** Tokens that go back to the bucket. */
+  readonly returnedTokens: number;
+  /** Whether the life that tells it still holds what the request had drawn. */
+  readonly releases: boolean;
+}
+
+/** The latest are remembered: more than a tenant has under way in one Cell, but for few, and little enough to store. */
+const REMEMBERED = 1_000;
+const UNKNOWN: Charged = { tokens: 0, nanoUsd: 0, ended: false, returned: false, holder: null };
+
+export class ChargedRequests {
+  readonly #byId: Map<string, Charged>;
+  #changed = false;
+
+  constructor(stored: readonly (readonly [requestId: string, charged: Charged])[]) {
+    this.#byId = new Map(stored);
+  }
+
+  /** All of them, the latest last, if any has changed since the last call; else null. */
+  takeChanged(): readonly (readonly [requestId: string, charged: Charged])[] | null {
+    const changed = this.#changed;
+    this.#changed = false;
+    return changed ? [...this.#byId] : null;
+  }
+
+  /**
+   * A life adopts a request. Answers where what it had drawn is: with older lives, to be taken over; nowhere any more, so that
+   * this life holds it anew; or with a newer life, so that this one holds nothing.
+   */
+  adopted(requestId: string, epoch: number): "older" | "nowhere" | "newer" {
+    const known = this.#byId.get(requestId) ?? UNKNOWN;
+    if (known.holder !== null && known.holder > epoch) return "newer";
+    this.#remember(requestId, { ...known, holder: epoch });
+    return known.returned ? "nowhere" : "older";
+  }
+
+  /** A life tells what a request used, or a sum of many that nobody else tells of. */
+  settled({ request, used, released }: SettleLine, epoch: number): Due {
+    if (request === undefined) return { used, returnedTokens: released.bucketTokens, releases: true };
+    const { id, goesOn, since } = request;
+    const known = this.#byId.get(id) ?? UNKNOWN;
+    const releases = known.holder === null || epoch >= known.holder;
+    const returns = releases && !known.returned;
+    const due = since && !known.ended ? used : beyondUsed(used, known);
+    this.#remember(id, {
+      ...plusUsed(known, due),
+      ended: known.ended || !goesOn,
+      returned: known.returned || returns,
+      holder: known.holder,
+    });
+    return { used: due, returnedTokens: returns ? released.bucketTokens : 0, releases };
+  }
+
+  #remember(requestId: string, charged: Charged): void {
+    this.#changed = true;
+    this.#byId.delete(requestId);
+    this.#byId.set(requestId, charged);
+    const [oldest] = this.#byId.keys();
+    if (this.#byId.size > REMEMBERED && oldest !== undefined) this.#byId.delete(oldest);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The budget object against numbers of every kind (decisions §43.1), in asks, reports, limits and the ledger's sums: what is no
+ * amount is never stored, changes nothing that binds, and is told.
+ */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AMOUNT_MAX, isAmount } from "../../../shared/amount.ts";
+import { anyNumber } from "../../../test/harness/any-number.ts";
+import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
+import { isNothing, NOTHING } from "./amounts.ts";
+import type { LeaseRequest, Report, SettleLine } from "./api.ts";
+import { limitsWith } from "./testing/world.ts";
+
+describe("a budget object", () => {
+  it("counts, reserves, stores and tells amounts only, whatever it is sent", () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 25 }), (messages) => {
+        const played = new Played();
+        for (const each of messages) {
+          played.play(each);
+          played.check(PLAIN);
+        }
+        played.restart();
+        played.check(PLAIN);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("answers an ask by a number that is none with what it was, changes nothing, and tells of it", () => {
+    const notOne = anyNumber.filter((number) => !isAmount(number));
+    const good: LeaseRequest = {
+      report: { cell: "a", epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] },
+      limits: PLAIN,
+      purse: null,
+      n: 1,
+      need: NOTHING,
+      want: NOTHING,
+    };
+    const faulty = (number: number): readonly (readonly [string, LeaseRequest])[] => [
+      ["need.nanoUsd", { ...good, need: { ...NOTHING, nanoUsd: number } }],
+      ["want.termTokens", { ...good, want: { ...NOTHING, termTokens: number } }],
+      ["n", { ...good, n: number }],
+      ["report.epoch", { ...good, report: { ...good.report, epoch: number } }],
+      ["limits.tenant.tokensPerMinute", { ...good, limits: limitsWith({ tokensPerMinute: number }) }],
+      ["limits.key.term.nanoUsd", { ...good, limits: limitsWith({ keyNanoUsd: number }) }],
+    ];
+    fc.assert(
+      fc.property(notOne, fc.nat(5), (number, which) => {
+        const [field, request] = faulty(number)[which] ?? ["", good];
+        const { core, nowMs } = new Played();
+        const { answer, grant } = core.lease(request, nowMs);
+        expect([answer.verdict, grant]).toEqual([{ kind: "invalid", field }, null]);
+        expect(answer.report.alerts).toEqual([
+          {
+            id: `budget_amount_refused@${nowMs}`,
+            issueKey: "budget_amount_refused",
+            title: "Budget amount refused",
+            detail: expect.stringMatching(/^budget object: .* is out of range .*; .*$/),
+          },
+        ]);
+        expect(core.lease(good, nowMs).answer.verdict).toMatchObject({ kind: "granted", grant: NOTHING });
+        expect(isNothing(core.read("tenant", PLAIN, nowMs).reserved)).toBe(true);
+      }),
+    );
+  });
+
+  it("leaves a line out that counts by a number that is none, and applies the others", () => {
+    const { core, nowMs } = new Played();
+    const settled = (tokens: number): SettleLine => ({
+      purse: null,
+      limits: PLAIN,
+      tags: { tenant: "l:0", key: "l:0" },
+      released: NOTHING,
+      used: { tokens, nanoUsd: 1 },
+      kind: "settled",
+    });
+    const lines = [settled(5), settled(Number.NaN), settled(7)];
+    const told: Report = {
+      cell: "a",
+      epoch: 1,
+      base: 0,
+      through: 1,
+      batches: [{ sequence: 1, lines, ends: [] }],
+      alertsSeen: [],
+    };
+    expect(core.settle(told, nowMs)).toMatchObject({ applied: 1, alerts: [{ issueKey: "budget_amount_refused" }] });
+    expect(core.read("tenant", PLAIN, nowMs).account).toMatchObject({ usedTokens: 12, usedNanoUsd: 2 });
+  });
+
+  it("closes at the largest amount, and stays closed whatever else is used", () => {
+    const full = limitsWith({ tenantNanoUsd: AMOUNT_MAX });
+    const { core, nowMs } = new Played();
+    const need = { ...NOTHING, nanoUsd: AMOUNT_MAX };
+    const request = (n: number): LeaseRequest => ({
+      report: { cell: `cell-${n}`, epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] },
+      limits: full,
+      purse: null,
+      n: 1,
+      need,
+      want: need,
+    });
+    expect(core.lease(request(1), nowMs).answer.verdict.kind).toBe("granted");
+    expect(core.lease(request(2), nowMs).answer.verdict).toEqual({ kind: "refused", reason: "tenant" });
+    expect(core.read("tenant", full, nowMs).reserved.nanoUsd).toBe(AMOUNT_MAX);
+  });
+});

@@ -1,0 +1,45 @@
+/** What a test's world of budgets is made of. */
+import type { Actual, Amounts } from "../amounts.ts";
+import type { LeaseRequest, Report } from "../api.ts";
+import type { BudgetLimits } from "../limits.ts";
+import type { Wallet } from "../wallet.ts";
+
+/** A call on its way: the caller hears one outcome, the authority may see it any number of times. */
+export interface Call {
+  readonly cell: Cell;
+  readonly wallet: Wallet;
+  readonly body:
+    | { readonly kind: "lease"; readonly request: LeaseRequest }
+    | { readonly kind: "report"; readonly report: Report };
+  open: boolean;
+}
+
+export interface Live {
+  readonly id: string;
+  readonly limits: BudgetLimits;
+  readonly need: Amounts;
+  /** What its cell settled when it lost sight of it; it has come back since. */
+  readonly charged?: Actual;
+  /** It came back to the life of the cell that had lost it: what was charged is taken off there. */
+  readonly sameLife?: boolean;
+}
+
+/** A request that its cell lost sight of, and that may come back. */
+export interface Adrift {
+  readonly live: Live;
+  readonly cell: Cell;
+  readonly epoch: number;
+}
+
+export interface Cell {
+  readonly name: string;
+  epoch: number;
+  wallet: Wallet;
+  /** How far its clock is from the world's time. */
+  skewMs: number;
+  /** Requests that wait for their slots. */
+  readonly expected: Map<string, Live>;
+  /** Requests that wait for the verdict. */
+  readonly waiting: Map<string, Live>;
+  readonly live: Map<string, Live>;
+}

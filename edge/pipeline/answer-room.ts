@@ -1,0 +1,49 @@
+/**
+ * Room for the answers that an isolate has to hold whole: to store them, to hand them on in one piece, or to look at them
+ * before the client does. An isolate has 128 MB for everything. Nobody waits for room: what does not fit is not held, and
+ * whoever wanted to hold it decides what becomes of it (decisions §43.2).
+ */
+
+/** What all answers held by an isolate may have together, in bytes. */
+const ROOM_BYTES = 32 * 1024 * 1024;
+
+/** What one answer has. Whoever opens it closes it, whatever becomes of the answer. */
+export interface AnswerHold {
+  /** Takes so many bytes more; false, and nothing taken, when there is no room. */
+  grow(bytes: number): boolean;
+  /** Gives everything back; calls after the first do nothing. */
+  close(): void;
+}
+
+export class AnswerRoom {
+  readonly #roomBytes: number;
+  #usedBytes = 0;
+
+  constructor(roomBytes = ROOM_BYTES) {
+    this.#roomBytes = roomBytes;
+  }
+
+  /** Bytes given out. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /** A hold that has nothing yet. */
+  open(): AnswerHold {
+    let heldBytes = 0;
+    let closed = false;
+    return {
+      grow: (bytes) => {
+        if (closed || this.#usedBytes + bytes > this.#roomBytes) return false;
+        heldBytes += bytes;
+        this.#usedBytes += bytes;
+        return true;
+      },
+      close: () => {
+        closed = true;
+        this.#usedBytes -= heldBytes;
+        heldBytes = 0;
+      },
+    };
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * Forms as clients write them, for tests of the pipeline, and how they are read. Their boundary is `b`.
+ */
+import { BodyDeadline } from "../body-deadline.ts";
+import { BodySource } from "../body-source.ts";
+import { FirstLook } from "../first-look.ts";
+
+/** The body of a request, to be read. Throws 413 `request_too_large`. */
+export function sourceOf(request: Request, maxBytes: number): BodySource {
+  return new BodySource(request, maxBytes, new BodyDeadline(new FirstLook(Date.now), Date.now));
+}
+
+/** The content type of {@link formOf}. */
+export const FORM_TYPE = "multipart/form-data; boundary=b";
+
+/** A form of these fields, and then a file. */
+export function formOf(fields: Readonly<Record<string, string>>, file: string): string {
+  const part = (name: string, more: string, value: string): string =>
+    `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const values = Object.entries(fields).map(([name, value]) => part(name, "", value));
+  return `${values.join("")}${part("file", '; filename="f"', file)}--b--\r\n`;
+}

@@ -1,0 +1,117 @@
+/** No package without a known content: in the lock of this project, and in what the tool makes of another. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { isRefused, refusedFor, UNVERIFIED, verifyLock } from "./lock-integrity.mjs";
+import type { Lock, LockedPackage } from "./lock-state.mjs";
+
+const ours = JSON.parse(readFileSync(new URL("../package-lock.json", import.meta.url), "utf8")) as Lock;
+const entries = (lock: Lock): (readonly [string, LockedPackage])[] =>
+  Object.entries(lock.packages ?? {}).filter(([path, entry]) => path !== "" && !entry.link);
+
+describe("package-lock.json", () => {
+  it("knows the content of every package, by a digest that cannot be forged, or installs it nowhere", () => {
+    const unknown = entries(ours).filter(
+      ([, entry]) => !/^sha(512|384|256)-/.test(entry.integrity ?? "") && !isRefused(entry) && entry.inBundle !== true,
+    );
+    expect(unknown.map(([path]) => path)).toEqual([]);
+  });
+
+  it("refuses only what nothing depends on: optional packages, none of them for Linux on a processor of ours", () => {
+    const refused = entries(ours).filter(([, entry]) => isRefused(entry));
+    expect(refused.filter(([, entry]) => entry.optional !== true || entry.resolved !== undefined)).toEqual([]);
+    expect(refusedFor(ours, { os: "linux", cpu: "x64", libc: "glibc" })).toEqual([]);
+  });
+});
+
+describe("the integrity of a lock", () => {
+  const lock: Lock = {
+    packages: {
+      "": { version: "1.0.0" },
+      "node_modules/known": { version: "1.0.0", integrity: "sha512-known" },
+      "node_modules/a/node_modules/@tool/linux-x64": { version: "2.0.0", optional: true, os: ["linux"] },
+      "node_modules/@tool/darwin-arm64": { version: "2.0.0", optional: true, os: ["darwin"], cpu: ["arm64"] },
+      "node_modules/alias": { name: "real", version: "3.0.0", optional: true, os: [UNVERIFIED] },
+    },
+  };
+
+  it("is what the registry says, also of a package that was refused before; what it does not know is refused", () => {
+    const asked: string[] = [];
+    const {
+      lock: verified,
+      found,
+      refused,
+    } = verifyLock(lock, (name, version) => {
+      asked.push(`${name}@${version}`);
+      return name.endsWith("darwin-arm64") ? undefined : { integrity: `sha512-${name}`, resolved: "u", os: ["linux"] };
+    });
+    expect(asked).toEqual(["@tool/linux-x64@2.0.0", "@tool/darwin-arm64@2.0.0", "real@3.0.0"]);
+    expect(verified.packages?.["node_modules/alias"]).toEqual({
+      name: "real",
+      version: "3.0.0",
+      optional: true,
+      integrity: "sha512-real",
+      resolved: "u",
+      os: ["linux"],
+    });
+    expect(verified.packages?.["node_modules/@tool/darwin-arm64"]).toEqual({
+      version: "2.0.0",
+      optional: true,
+      os: [UNVERIFIED],
+      cpu: ["arm64"],
+    });
+    expect([found.length, refused]).toEqual([2, ["node_modules/@tool/darwin-arm64@2.0.0"]]);
+    expect(refusedFor(verified, { os: "darwin", cpu: "arm64", libc: "glibc" })).toEqual(["@tool/darwin-arm64"]);
+    expect(refusedFor(verified, { os: "darwin", cpu: "x64", libc: "glibc" })).toEqual([]);
+    expect(verifyLock(verified, () => undefined).lock).toEqual(verified);
+  });
+
+  it("is never left open for a package that is needed", () => {
+    const needed: Lock = { packages: { "node_modules/needed": { version: "1.0.0" } } };
+    expect(() => verifyLock(needed, () => undefined)).toThrow("node_modules/needed@1.0.0 has no integrity");
+  });
+
+  it("keeps npm from asking for a refused package: it is not even looked for", async () => {
+    const asked: string[] = [];
+    const registry = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      response.writeHead(404).end("{}");
+    }).listen(0, "127.0.0.1");
+    await once(registry, "listening");
+    const folder = mkdtempSync(join(tmpdir(), "lock-integrity-"));
+    onTestFinished(() => {
+      registry.close();
+      rmSync(folder, { recursive: true });
+    });
+    const project = { name: "p", version: "1.0.0", optionalDependencies: { thing: "1.0.0" } };
+    const ci = async (name: string, thing: LockedPackage): Promise<number> => {
+      const at = join(folder, name);
+      mkdirSync(at);
+      writeFileSync(join(at, "package.json"), JSON.stringify(project));
+      const packages = { "": project, "node_modules/thing": thing };
+      writeFileSync(
+        join(at, "package-lock.json"),
+        JSON.stringify({ ...project, lockfileVersion: 3, requires: true, packages }),
+      );
+      const { port } = registry.address() as AddressInfo;
+      const to = ["--registry", `http://127.0.0.1:${port}/`, "--cache", join(folder, "cache")];
+      const child = spawn("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", ...to], {
+        cwd: at,
+        stdio: "ignore",
+      });
+      const [code] = (await once(child, "exit")) as [number];
+      return code;
+    };
+    const open = { version: "1.0.0", optional: true, os: [process.platform] };
+    expect([await ci("open", open), asked.length > 0]).toEqual([0, true]);
+    asked.length = 0;
+    const refused = verifyLock({ packages: { "node_modules/thing": open } }, () => undefined).lock;
+    expect(await ci("refused", refused.packages?.["node_modules/thing"] ?? {})).toBe(0);
+    expect(asked).toEqual([]);
+  });
+});

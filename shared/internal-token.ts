@@ -1,0 +1,20 @@
+/**
+ * The token between the planes when none is configured (decisions §43.5): derived from the admin token, so that both sides
+ * know it, and never equal to it: whoever learns the one does not know the other.
+ */
+
+const INFO = "gateway-internal-token";
+const BITS = 256;
+
+/** 64 hex digits from an admin token, by HKDF with SHA-256; the same for the same token, on every side. */
+export async function deriveInternalToken(adminToken: string): Promise<string> {
+  const encoder = new TextEncoder();
+  const secret = await crypto.subtle.importKey("raw", encoder.encode(adminToken), "HKDF", false, ["deriveBits"]);
+  const salt = new Uint8Array();
+  const bits = await crypto.subtle.deriveBits(
+    { name: "HKDF", hash: "SHA-256", salt, info: encoder.encode(INFO) },
+    secret,
+    BITS,
+  );
+  return Array.from(new Uint8Array(bits), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,55 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { oneLine, printableJson, terminalText } from "./printable.ts";
+
+/** Written down independently: what a terminal or a reader of lines may act upon. */
+function isActedOn(codePoint: number): boolean {
+  if (codePoint < 0x20 || (codePoint >= 0x7f && codePoint <= 0x9f)) return true;
+  return [
+    0x061c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
+  ].includes(codePoint);
+}
+const actedOn = (text: string): string[] =>
+  Array.from(text).filter((character) => isActedOn(character.codePointAt(0) ?? 0));
+
+const nasty = fc.string({
+  unit: fc.oneof(
+    fc.integer({ min: 0, max: 0x2100 }).map((point) => String.fromCodePoint(point)),
+    fc.constantFrom("\u001b[2J", "\u009b31m", "\r\n", "\u2028", "\u202egpj.exe", "é", "😀", "\ud800"),
+  ),
+});
+
+describe("text from outside", () => {
+  it("holds nothing that a terminal acts upon, in any form", () => {
+    fc.assert(
+      fc.property(nasty, (text) => {
+        expect(actedOn(oneLine(text))).toEqual([]);
+        expect(actedOn(terminalText(text).replaceAll("\t", ""))).toEqual([]);
+        expect(actedOn(printableJson(JSON.stringify({ [text]: text })))).toEqual([]);
+      }),
+    );
+  });
+
+  it("is as it was where there is nothing of the kind, whatever the language", () => {
+    for (const text of ["plain", "Größe", "日本語", "عربي", '😀 {}\\"', ""])
+      expect([oneLine(text), terminalText(text), printableJson(text)]).toEqual([text, text, text]);
+  });
+
+  it("means the same in JSON", () => {
+    fc.assert(
+      fc.property(nasty, (text) => {
+        expect(JSON.parse(printableJson(JSON.stringify([text])))).toEqual([text]);
+      }),
+    );
+  });
+
+  it("keeps its words in one line, and shows a terminal what was there", () => {
+    const text = "a\r\n\r\nb\u001b[31mc\td\u2028e\u202ef";
+    expect(oneLine(text)).toBe("a b [31mc d e f");
+    expect(terminalText(text)).toBe("a\\u000d\\u000a\\u000d\\u000ab\\u001b[31mc\td\\u2028e\\u202ef");
+  });
+
+  it("keeps the end of a line of JSON", () => {
+    expect(printableJson('{"a":"\u009b"}\n')).toBe('{"a":"\\u009b"}\n');
+  });
+});

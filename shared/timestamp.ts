@@ -1,0 +1,33 @@
+/**
+ * Points in time and calendar days as clients write them (decisions §0.3, §43.5). JavaScript's own parser is no judge: it
+ * takes 31 February for 3 March, 24:00 for the next day, and reads a time without a zone in the zone of the server.
+ */
+import * as z from "zod";
+
+const TIMESTAMP =
+  /^(?<day>\d{4}-\d{2}-\d{2})T(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d)(?::(?<second>[0-5]\d)(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<offsetHour>[01]\d|2[0-3])(?::?(?<offsetMinute>[0-5]\d))?)$/i;
+
+const MINUTE_MS = 60_000;
+/** Years of four digits, so that every time can be written back as it may be written here: 1 to 9999, in UTC. */
+const FIRST_MS = Date.parse("0001-01-01T00:00:00.000Z");
+const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
+
+/** True for YYYY-MM-DD of a day that the Gregorian calendar has, from year 1 on. */
+export function isCalendarDay(text: string): boolean {
+  return z.iso.date().safeParse(text).success && !text.startsWith("0000");
+}
+
+/**
+ * Epoch ms of an ISO 8601 date and time with `Z` or an offset, or null for anything else: no zone, a day that does not exist,
+ * 24:00, a leap second, an offset of a day or more, a year outside of 1 to 9999 in UTC. Seconds may be absent; what is finer
+ * than a millisecond is cut off.
+ */
+export function parseTimestamp(text: string): number | null {
+  const { day, hour, minute, second, fraction, sign, offsetHour, offsetMinute } = TIMESTAMP.exec(text)?.groups ?? {};
+  if (day === undefined || !isCalendarDay(day)) return null;
+  const millis = (fraction ?? "").slice(0, 3).padEnd(3, "0");
+  const localMs = Date.parse(`${day}T${hour}:${minute}:${second ?? "00"}.${millis}Z`);
+  const offsetMs = (Number(offsetHour ?? 0) * 60 + Number(offsetMinute ?? 0)) * MINUTE_MS;
+  const epochMs = sign === "-" ? localMs + offsetMs : localMs - offsetMs;
+  return epochMs >= FIRST_MS && epochMs <= LAST_MS ? epochMs : null;
+}

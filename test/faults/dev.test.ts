@@ -1,0 +1,47 @@
+/** `npm run dev`: the Worker's secrets reach it as they are, and stand on no command line, which everybody can read. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { deriveInternalToken } from "../../shared/internal-token.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { launchDev, processesOf, whenReady } from "../harness/launched.ts";
+import { startTestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let dataDir: string;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "gateway-dev-"));
+});
+afterEach(() => {
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+it("hands secrets on whole and hidden, whatever characters are in them", async () => {
+  const pepper = `pepper-$HOME-\${HOME}-'"\`\\n-${randomBytes(8).toString("hex")}`;
+  const GATEWAY_ENCRYPTION_KEY = randomBytes(32).toString("base64");
+  const upstream = await startTestUpstream();
+  const stack = await whenReady(
+    launchDev(dataDir, { GATEWAY_API_KEY_PEPPER: pepper, GATEWAY_ENCRYPTION_KEY }),
+    dataDir,
+  );
+  const gateway = new Gateway(stack);
+  // the same pepper on both planes, or the key is not known; the same encryption key, or the credential is not opened
+  const minted = await gateway.mint(upstream.url, "plain", { api_key: "credential-of-the-upstream" });
+  const answer = await gateway.chat(minted);
+  expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+  expect(upstream.seen(minted.mark)[0]?.headers["authorization"]).toBe("Bearer credential-of-the-upstream");
+
+  const secrets = [pepper, GATEWAY_ENCRYPTION_KEY, stack.adminToken, await deriveInternalToken(stack.adminToken)];
+  expect(await processesOf("wrangler")).not.toEqual([]);
+  for (const secret of secrets) expect(await processesOf(secret)).toEqual([]);
+  expect(await processesOf("GATEWAY_INTERNAL_TOKEN")).toEqual([]);
+  expect(await stack.end("SIGTERM")).toBe(0);
+  await waitFor(
+    async () => await processesOf(dataDir),
+    (left) => left.length === 0,
+  );
+  await upstream.close();
+});

@@ -1,0 +1,72 @@
+/** Parts that hang and do not end: the launcher notices, ends them and starts them anew; nothing is lost (design §9). */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { processStart } from "../../control/db/process-start.mjs";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let folder: string;
+let stack: Stack;
+let upstream: TestUpstream;
+let gateway: Gateway;
+let minted: Minted;
+const log: string[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-hung-"));
+  upstream = await startTestUpstream();
+  stack = await startStack({
+    env: stackEnv(folder),
+    log: (line) => void log.push(line),
+    liveness: { graceMs: 0, everyMs: 200, answerWithinMs: 1_000, checks: 5 },
+  });
+  gateway = new Gateway(stack);
+  minted = await gateway.mint(upstream.url, "plain");
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("a part that is alive and hangs", () => {
+  it.each(["workerd", "control", "clickhouse"])("is started anew: %s", async (name) => {
+    const part = stack.parts.get(name);
+    const pid = part?.pid as number;
+    process.kill(pid, "SIGSTOP");
+    await waitFor(
+      () => part?.pid ?? null,
+      (now) => now !== null && now !== pid,
+      60_000,
+    );
+    await part?.ready();
+    expect(processStart(pid)).toBeUndefined();
+    expect(log.filter((line) => line.startsWith(`stack | ${name} did not answer for`))).toHaveLength(1);
+    const answer = await gateway.chat(minted);
+    expect(answer.status).toBe(200);
+    await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
+  });
+
+  it("lets go of whoever waits on it, and no slot stays taken", async () => {
+    const held = await gateway.mint(upstream.url, "hang");
+    const cut = gateway.chat(held).catch(() => null);
+    await waitFor(
+      async () => await gateway.loadOf(held.model.model_name),
+      ({ inFlight }) => inFlight === 1,
+    );
+    process.kill(stack.parts.get("workerd")?.pid as number, "SIGSTOP");
+    await cut;
+    await stack.parts.get("workerd")?.ready();
+    await waitFor(
+      async () => await gateway.loadOf(held.model.model_name).catch(() => null),
+      (load) => load?.inFlight === 0,
+      60_000,
+    );
+    expect((await gateway.chat(minted)).status).toBe(200);
+  });
+});

@@ -1,0 +1,194 @@
+/**
+ * Readers that take nothing (decisions §43.2), on a stack of its own whose patience is two seconds: whichever relay carries the
+ * answer, they are cut off like clients that left, and who takes a little at a time is not.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const dataDir = mkdtempSync(join(tmpdir(), "gateway-stalled-"));
+let stack: Stack;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  stack = await startStack({ env: stackEnv(dataDir, { GATEWAY_STALLED_READER_SECS: "2" }) });
+  gateway = new Gateway(stack);
+});
+afterAll(async () => {
+  await stack.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const event = (letters: number): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "x".repeat(letters) } }] })}\n\n`;
+const SMALL = event(4);
+/** More than sockets on the way take is sent within a few seconds. */
+const LARGE = Buffer.from(event(512 * 1024));
+const LETTERS = Buffer.alloc(512 * 1024, "x");
+
+interface Upstream {
+  readonly url: string;
+  /** Answers whose connection has been closed by the gateway. */
+  readonly closed: () => number;
+}
+
+/** Sends a start and then pieces without end, as fast as they are taken but for a pause; by its pace a relay is chosen. */
+async function endless(contentType: string, start: string, piece: Buffer, paceMs: number): Promise<Upstream> {
+  let closed = 0;
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const gone = new Promise<void>((resolve) => response.once("close", resolve));
+    void gone.then(() => {
+      closed += 1;
+    });
+    for await (const _ of request);
+    response.writeHead(200, { "content-type": contentType }).write(start);
+    while (!response.destroyed) {
+      const taken = response.write(piece);
+      if (!taken) await Promise.race([gone, new Promise((resolve) => response.once("drain", resolve))]);
+      await pause(paceMs);
+    }
+  };
+  return {
+    url: await listening(createServer((request, response) => void answer(request, response))),
+    closed: () => closed,
+  };
+}
+
+/** Where a server answers until the test ends. */
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+/** A client on a connection of its own, which reads as it is told to. */
+function ask(address: string, minted: Minted, more: object): Socket {
+  const { hostname, port } = new URL(address);
+  const body = JSON.stringify({ model: minted.model.model_name, messages: [], max_tokens: 1, ...more });
+  const socket = connect(Number(port), hostname).on("error", () => undefined);
+  onTestFinished(() => void socket.destroy());
+  const head = [
+    "POST /v1/chat/completions HTTP/1.1",
+    "host: gateway",
+    `authorization: Bearer ${minted.secret}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  return socket;
+}
+
+/** Resolves when so many requests of a tenant's model hold a slot. */
+async function holding(minted: Minted, slots: number): Promise<void> {
+  await waitFor(
+    async () => (await gateway.loadOf(minted.model.model_name)).inFlight,
+    (held) => held === slots,
+  );
+}
+
+const asked = { stream: true, stream_options: { include_usage: true } };
+const PACE_MS = 10;
+const CHOICES = '{"choices":[{"message":{"content":"';
+
+const relays: readonly (readonly [string, Parameters<typeof endless>, object])[] = [
+  ["pumped, its usage withheld", ["text/event-stream", SMALL, LARGE, PACE_MS], { stream: true }],
+  ["gathered", ["text/event-stream", SMALL, LARGE, 0], asked],
+  ["piped natively", ["text/event-stream", SMALL, LARGE, PACE_MS], asked],
+  ["whole", ["application/json", CHOICES, LETTERS, PACE_MS], {}],
+];
+
+describe.each([
+  ["through the front", () => stack.proxyUrl],
+  ["past it", () => stack.runtimeUrl() ?? ""],
+])("a reader that takes nothing, %s", (_, address) => {
+  it.each(relays)("of an answer that is %s is cut off", async (_relay, answer, more) => {
+    const upstream = await endless(...answer);
+    const minted = await gateway.mint(upstream.url, "plain", { max_in_flight: 1 });
+    const socket = ask(address(), minted, more);
+    await holding(minted, 1);
+    const rows = await waitFor(
+      async () => await gateway.rows(minted.tenant.id),
+      (found) => found.length === 1,
+    );
+    expect(rows).toMatchObject([{ status_code: 499, admission: "fast", upstream_status: 200 }]);
+    // what was seen: hundreds of kilobytes
+    expect(rows[0]?.output_tokens).toBeGreaterThan(100_000);
+    await holding(minted, 0);
+    await waitFor(upstream.closed, (closed) => closed === 1);
+    // its connection is of no use any more: it ends once the client looks at it
+    const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    socket.resume();
+    await ended;
+  });
+});
+
+/** A reader that takes so much at a time, and pauses between, so often that it makes several times the gateway's patience. */
+const TAKE_BYTES = 1024 * 1024;
+const PAUSE_MS = 50;
+const TAKES = 120;
+const PATIENT_MS = 90_000;
+const BEAT_MS = 300;
+const BEATS = 20;
+
+describe("a reader that takes a little at a time", () => {
+  it.each(relays)("of an answer that is %s is left alone", async (_relay, answer, more) => {
+    const upstream = await endless(...answer);
+    const minted = await gateway.mint(upstream.url, "plain", { max_in_flight: 1 });
+    const socket = ask(stack.proxyUrl, minted, more);
+    let read = 0;
+    let takes = 0;
+    // never as much as comes
+    socket.on("data", (chunk: Buffer) => {
+      read += chunk.byteLength;
+      if (read < TAKE_BYTES * (takes + 1)) return;
+      takes += 1;
+      socket.pause();
+      setTimeout(() => socket.resume(), PAUSE_MS);
+    });
+    await waitFor(
+      () => takes,
+      (count) => count >= TAKES,
+      PATIENT_MS,
+    );
+    await holding(minted, 1);
+    expect([upstream.closed(), socket.destroyed]).toEqual([0, false]);
+    expect(await gateway.rows(minted.tenant.id)).toEqual([]);
+  });
+
+  it.each([
+    ["pumped", { stream: true }],
+    ["piped natively", asked],
+  ])("of a stream that is %s, of which little comes, is left alone", async (_relay, more) => {
+    const url = await listening(
+      createServer((request, response) => {
+        request.resume().on("end", () => {
+          response.writeHead(200, { "content-type": "text/event-stream" }).write(SMALL);
+          // a byte alone looks like the one that a look takes itself
+          const beating = setInterval(() => response.write("\n"), BEAT_MS);
+          response.on("close", () => clearInterval(beating));
+        });
+      }),
+    );
+    const minted = await gateway.mint(url);
+    let text = "";
+    ask(stack.proxyUrl, minted, more).on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    await waitFor(
+      () => text.slice(-300),
+      () => (text.match(/^1\r$/gm)?.length ?? 0) >= BEATS,
+      PATIENT_MS,
+    );
+    await holding(minted, 1);
+  });
+});

@@ -1,0 +1,40 @@
+/** Numbers of every kind that IEEE 754 and JSON have, for properties of whatever takes numbers. */
+import fc from "fast-check";
+
+/** The largest amount of tokens or money that budgets count (decisions §43.1). */
+const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
+
+/** Those at which arithmetic changes its ways. */
+const CORNERS = [
+  0,
+  -0,
+  1,
+  -1,
+  0.5,
+  1e-9,
+  5e-324,
+  1e308,
+  Number.MAX_VALUE,
+  -Number.MAX_VALUE,
+  MAX_AMOUNT - 1,
+  MAX_AMOUNT,
+  MAX_AMOUNT + 1,
+  2 ** 54,
+  -MAX_AMOUNT,
+  2 ** 31,
+  2_147_483_647,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  Number.NEGATIVE_INFINITY,
+] as const;
+
+/** Any number at all. */
+export const anyNumber: fc.Arbitrary<number> = fc.oneof(fc.constantFrom(...CORNERS), fc.double(), fc.maxSafeInteger());
+
+/** Numbers of which most are amounts. */
+export const mostlyAmounts: fc.Arbitrary<number> = fc.oneof(
+  { weight: 12, arbitrary: fc.nat(1_000) },
+  { weight: 6, arbitrary: fc.maxSafeNat() },
+  { weight: 6, arbitrary: fc.constantFrom(MAX_AMOUNT, MAX_AMOUNT - 1, 2 ** 52, 0, 1) },
+  { weight: 3, arbitrary: anyNumber },
+);

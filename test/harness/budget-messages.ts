@@ -1,0 +1,128 @@
+/** Messages to a budget object with numbers of every kind, and an object with its disk that is sent them. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import type { Batch, LeaseRequest, LineKind, Report, SettleLine } from "../../edge/domain/budget/api.ts";
+import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
+import { NOTHING_STORED } from "../../edge/domain/budget/stored.ts";
+import { TenantBudgetCore } from "../../edge/domain/budget/tenant-budget.ts";
+import { Disk } from "../../edge/domain/budget/testing/disk.ts";
+import { type Caps, limitsWith, monthOf } from "../../edge/domain/budget/testing/world.ts";
+import { bucketLevel, msUntil, retryAfterMs } from "../../edge/domain/budget/token-bucket.ts";
+import { budgetUsage } from "../../edge/domain/budget/usage-view.ts";
+import { AMOUNT_MAX, isAmount } from "../../shared/amount.ts";
+import { anyNumber, mostlyAmounts } from "./any-number.ts";
+
+const amounts = fc.record({ bucketTokens: mostlyAmounts, termTokens: mostlyAmounts, nanoUsd: mostlyAmounts });
+const used = fc.record({ tokens: mostlyAmounts, nanoUsd: mostlyAmounts });
+const cap = fc.oneof(fc.constant(null), mostlyAmounts);
+const caps: fc.Arbitrary<Caps> = fc.record({
+  tokensPerMinute: fc.oneof(fc.constant(0), mostlyAmounts),
+  tenantTokens: cap,
+  tenantNanoUsd: cap,
+  keyTokens: cap,
+  keyNanoUsd: cap,
+  rev: fc.oneof(fc.nat(3), anyNumber),
+});
+const started = fc.oneof(fc.constant(null), fc.integer({ min: -8.64e15, max: 8.64e15 }), anyNumber);
+const limits: fc.Arbitrary<BudgetLimits> = fc
+  .record({ given: caps, startedAtMs: started })
+  .map(({ given, startedAtMs }) => {
+    const { tenant, key } = limitsWith(given);
+    return { tenant: { ...tenant, term: { ...tenant.term, startedAtMs } }, key };
+  });
+const purse = fc.constantFrom(null, "key-1");
+const line: fc.Arbitrary<SettleLine> = fc.record({
+  purse,
+  limits,
+  tags: fc.constant({ tenant: "l:0", key: "l:0" }),
+  released: amounts,
+  used,
+  kind: fc.constantFrom<LineKind>("settled", "adopted", "lost", "doubled"),
+});
+const batch: fc.Arbitrary<Batch> = fc.record({
+  sequence: fc.oneof(fc.nat(6), anyNumber),
+  lines: fc.array(line, { maxLength: 3 }),
+  ends: fc.array(fc.record({ purse, n: fc.oneof(fc.nat(6), anyNumber), void: fc.boolean() }), { maxLength: 2 }),
+});
+const report: fc.Arbitrary<Report> = fc.record({
+  cell: fc.constantFrom("a", "b"),
+  epoch: fc.oneof(fc.nat(3), anyNumber),
+  base: fc.oneof(fc.nat(2), anyNumber),
+  through: fc.oneof(fc.nat(6), anyNumber),
+  batches: fc.array(batch, { maxLength: 3 }),
+  alertsSeen: fc.constant([]),
+});
+const ask: fc.Arbitrary<LeaseRequest> = fc.record({
+  report,
+  limits,
+  purse,
+  n: fc.oneof(fc.nat(6), anyNumber),
+  need: amounts,
+  want: amounts,
+});
+/** Anything that an object is sent or told. */
+export const message = fc.oneof(
+  fc.record({ do: fc.constant("lease" as const), ask }),
+  fc.record({ do: fc.constant("settle" as const), report }),
+  fc.record({ do: fc.constant("ledger" as const), limits, sum: used }),
+  fc.record({ do: fc.constant("level" as const), limits }),
+  fc.record({ do: fc.constant("tick" as const), ms: fc.constantFrom(1, 20_000, 900_000) }),
+);
+export type Message = typeof message extends fc.Arbitrary<infer T> ? T : never;
+
+/** A budget object with its disk. */
+export class Played {
+  nowMs = 1_000_000;
+  readonly disk = new Disk();
+  core = new TenantBudgetCore(NOTHING_STORED, monthOf, this.nowMs);
+
+  play(each: Message): void {
+    if (each.do === "lease") {
+      const { answer, grant } = this.core.lease(each.ask, this.nowMs);
+      if (grant !== null) this.disk.putGrant(grant);
+      if (answer.verdict.kind === "granted") expect(Object.values(answer.verdict.grant).every(isAmount)).toBe(true);
+    } else if (each.do === "settle") this.core.settle(each.report, this.nowMs);
+    else if (each.do === "ledger") this.core.ledgerSays("tenant", each.limits, "l:0", each.sum, this.nowMs);
+    else if (each.do === "level") this.core.bucket(each.limits, this.nowMs);
+    else this.wait(each.ms);
+  }
+
+  wait(ms: number): void {
+    this.nowMs += ms;
+    this.core.tick(this.nowMs);
+    if (this.core.awaitsLedger(this.nowMs).length > 0) this.core.ledgerSettled();
+  }
+
+  /** Whatever is read of it is an amount, and what clients are told of it are numbers. */
+  check(given: BudgetLimits): void {
+    const bucket = this.core.bucket(given, this.nowMs);
+    expect(isAmount(bucket.capTokens)).toBe(true);
+    expect(Math.abs(bucket.levelTokens)).toBeLessThanOrEqual(bucket.capTokens);
+    expect(msUntil(bucket, AMOUNT_MAX)).toBeLessThanOrEqual(120_000);
+    expect(retryAfterMs(bucket, AMOUNT_MAX)).toBeGreaterThanOrEqual(1);
+    const level = bucketLevel(bucket);
+    if (level !== null) expect([level.limitTokens, level.remainingTokens].every(isAmount)).toBe(true);
+    for (const whose of ["tenant", "key"] as const) {
+      const { account, reserved, limits: newest } = this.core.read(whose, given, this.nowMs);
+      expect([account.usedTokens, account.usedNanoUsd, ...Object.values(reserved)].every(isAmount)).toBe(true);
+      const read = budgetUsage(newest[whose].term, account, reserved, { startMs: null, endMs: null });
+      for (const [name, value] of Object.entries(read))
+        expect([name, typeof value !== "number" || (value >= 0 && value <= AMOUNT_MAX)]).toEqual([name, true]);
+      for (const name of ["used_tokens", "reserved_tokens", "remaining_tokens"] as const)
+        expect([name, read[name] === null || isAmount(read[name])]).toEqual([name, true]);
+    }
+  }
+
+  /** Stores everything, and reads it back. */
+  restart(): void {
+    const checkpoint = this.core.checkpoint();
+    this.disk.putCheckpoint(checkpoint);
+    this.core.stored(checkpoint);
+    const { state, damaged } = this.disk.load();
+    expect(damaged).toBe(0);
+    this.core = new TenantBudgetCore(state, monthOf, this.nowMs);
+  }
+}
+
+/** Newer than all others. */
+export const PLAIN = limitsWith({ tokensPerMinute: 100, tenantTokens: 1_000, tenantNanoUsd: 1_000, rev: AMOUNT_MAX });

@@ -1,0 +1,130 @@
+/**
+ * A key-value store behind the Redis protocol (RESP2) on a port of 127.0.0.1: what a client of a real server sends is
+ * answered by the embedded store, with its transactions. A password is asked for when one is given.
+ */
+import { createServer, type Socket } from "node:net";
+import { type Listening, listen } from "../../infra/local/listen.ts";
+import { type Backend, type Command, RedisError, type Reply } from "../../infra/local/redis/backend.ts";
+
+export interface RedisServer {
+  /** `redis://` with the password. */
+  readonly url: string;
+  /** Commands of clients so far, names in upper case. */
+  readonly seen: readonly Command[];
+  /** Cuts every connection; the next ones are served. */
+  cut(): void;
+  /** Takes commands and answers none, until it is told otherwise. */
+  silent: boolean;
+  close(): Promise<void>;
+}
+
+/** Starts it. The backend stays the caller's. */
+export async function startRedisServer(backend: Backend, password?: string): Promise<RedisServer> {
+  const sockets = new Set<Socket>();
+  const seen: Command[] = [];
+  const state = { silent: false };
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket)).on("error", () => undefined);
+    let known = password === undefined;
+    let queued: Command[] | null = null;
+    const run = async (command: Command): Promise<string> => {
+      const [name, ...args] = command;
+      seen.push(command);
+      if (name === "AUTH") {
+        known = args.at(-1) === password;
+        return known ? "+OK\r\n" : "-WRONGPASS invalid username-password pair\r\n";
+      }
+      if (!known) return "-NOAUTH Authentication required.\r\n";
+      if (name === "INFO") return encoded("redis_version:7.0.15\r\nloading:0\r\n");
+      if (name === "CLIENT" || name === "SELECT") return "+OK\r\n";
+      if (name === "MULTI") {
+        queued = [];
+        return "+OK\r\n";
+      }
+      if (name === "EXEC" && queued !== null) {
+        const commands = queued;
+        queued = null;
+        return encodedAll(await backend.transaction(commands));
+      }
+      if (queued !== null) {
+        queued.push(command);
+        return "+QUEUED\r\n";
+      }
+      return encoded(await backend.call(command));
+    };
+    let bytes = Buffer.alloc(0);
+    let answering = Promise.resolve();
+    socket.on("data", (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      for (let parsed = parseCommand(bytes); parsed !== null; parsed = parseCommand(bytes)) {
+        const { command, end } = parsed;
+        bytes = bytes.subarray(end);
+        answering = answering.then(async () => {
+          const answer = await run(command).catch(refusal);
+          if (!state.silent && !socket.destroyed) socket.write(answer);
+        });
+      }
+    });
+  });
+  const at: Listening = await listen(server, "127.0.0.1", 0);
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `redis://${password === undefined ? "" : `:${password}@`}${new URL(at.url).host}`,
+    seen,
+    cut,
+    get silent() {
+      return state.silent;
+    },
+    set silent(value: boolean) {
+      state.silent = value;
+    },
+    close: async () => {
+      cut();
+      await at.close();
+    },
+  };
+}
+
+function refusal(error: unknown): string {
+  return `-${error instanceof RedisError ? error.message : "ERR the store failed"}\r\n`;
+}
+
+function encodedAll(replies: readonly (Reply | RedisError)[]): string {
+  const items = replies.map((reply) => (reply instanceof RedisError ? refusal(reply) : encoded(reply)));
+  return `*${items.length}\r\n${items.join("")}`;
+}
+
+function encoded(reply: Reply): string {
+  if (reply === null) return "$-1\r\n";
+  if (typeof reply === "number") return `:${reply}\r\n`;
+  if (typeof reply === "string") return `$${Buffer.byteLength(reply)}\r\n${reply}\r\n`;
+  return encodedAll(reply);
+}
+
+/** The first whole command of these bytes, an array of bulk strings, and where it ends; null when there is none yet. */
+function parseCommand(bytes: Buffer): { readonly command: Command; readonly end: number } | null {
+  let at = 0;
+  const line = (): string | null => {
+    const end = bytes.indexOf("\r\n", at);
+    if (end < 0) return null;
+    const text = bytes.toString("utf8", at, end);
+    at = end + 2;
+    return text;
+  };
+  const head = line();
+  if (head === null) return null;
+  const words: string[] = [];
+  for (let left = Number(head.slice(1)); left > 0; left -= 1) {
+    const size = line();
+    if (size === null) return null;
+    const length = Number(size.slice(1));
+    if (bytes.length < at + length + 2) return null;
+    words.push(bytes.toString("utf8", at, at + length));
+    at += length + 2;
+  }
+  const [name = "", ...args] = words;
+  return { command: [name.toUpperCase(), ...args], end: at };
+}

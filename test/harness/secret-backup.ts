@@ -1,0 +1,156 @@
+/**
+ * Two services of one encryption key, the one with a secret of every kind, the other empty: what a test of backups tampers
+ * with, and what became of each secret.
+ */
+import { sql } from "drizzle-orm";
+import { expect } from "vitest";
+import type { Backup, RestoreReport } from "../../shared/schema/backup.ts";
+import { unseal } from "../../shared/seal.ts";
+import { newEncryptionKey, startControl, type TestControl } from "./control.ts";
+
+export const SECRETS = {
+  model: "credential-of-the-model",
+  shared: "credential-that-endpoints-share",
+  own: "credential-of-an-endpoint",
+  mcp: "Bearer credential-of-the-mcp-server",
+  webhook: "https://chat.example/hooks/secret",
+  mail: "password-of-the-mail-server",
+  token: "token-of-the-job-scheduler",
+};
+
+/** A secret in clear, and the switch of the row that holds it. */
+export interface Held {
+  readonly secret: string | null;
+  readonly enabled: boolean;
+}
+/** By the name in {@link SECRETS}; `heir` is the endpoint that has none of its own. */
+export type AllHeld = Record<keyof typeof SECRETS | "heir", Held>;
+
+const kept = (secret: string): Held => ({ secret, enabled: true });
+/** What is held after a restore of an untouched file. */
+export const ALL: AllHeld = {
+  model: kept(SECRETS.model),
+  shared: kept(SECRETS.shared),
+  own: kept(SECRETS.own),
+  mcp: kept(SECRETS.mcp),
+  webhook: kept(SECRETS.webhook),
+  mail: kept(SECRETS.mail),
+  token: kept(SECRETS.token),
+  heir: { secret: null, enabled: true },
+};
+
+type Data = Backup["data"];
+
+export class SecretBackup {
+  readonly from: TestControl;
+  readonly to: TestControl;
+  readonly encryptionKey: string;
+  /** The file of the test that runs. */
+  file = {} as Backup;
+
+  private constructor(from: TestControl, to: TestControl, encryptionKey: string) {
+    this.from = from;
+    this.to = to;
+    this.encryptionKey = encryptionKey;
+  }
+
+  static async start(): Promise<SecretBackup> {
+    const encryptionKey = newEncryptionKey();
+    const from = await startControl({ encryptionKey });
+    const scene = new SecretBackup(from, await startControl({ encryptionKey }), encryptionKey);
+    await fill(from);
+    return scene;
+  }
+
+  async close(): Promise<void> {
+    await this.from.close();
+    await this.to.close();
+  }
+
+  /** Empties the target and exports anew. */
+  async begin(): Promise<void> {
+    await this.to.connection.db.execute(
+      sql`TRUNCATE tenants, api_keys, models, model_endpoints, model_health, mcp_servers, app_settings, model_health_checks`,
+    );
+    this.file = await exported(this.from);
+  }
+
+  async restored(input: unknown): Promise<RestoreReport> {
+    const response = await this.to.request("POST", "/api/v1/backup/restore", input);
+    const report = (await response.json()) as RestoreReport;
+    expect([response.status, report]).toMatchObject([200, {}]);
+    return report;
+  }
+
+  model(name: string): Data["models"][0] {
+    return this.file.data.models.find((row) => row.model_name === name) as Data["models"][0];
+  }
+  endpoint(name: string): Data["model_endpoints"][0] {
+    return this.file.data.model_endpoints.find((row) => row.name === name) as Data["model_endpoints"][0];
+  }
+  mcp(): Data["mcp_servers"][0] {
+    return this.file.data.mcp_servers[0] as Data["mcp_servers"][0];
+  }
+  setting(key: string): Record<string, unknown> {
+    return this.file.data.app_settings.find((row) => row.key === key)?.value as Record<string, unknown>;
+  }
+  email(): Record<string, unknown> {
+    return this.setting("alerts")["email"] as Record<string, unknown>;
+  }
+
+  /** Every secret of the target in clear. */
+  async held(): Promise<AllHeld> {
+    const { data } = await exported(this.to);
+    const open = async (value: unknown): Promise<string | null> =>
+      typeof value === "string" ? await unseal(value, this.to.ctx.sealKey) : null;
+    const of = async (rows: readonly object[], name: string, field: string): Promise<Held> => {
+      const row = rows.find((one) => Object.values(one).includes(name)) as Record<string, unknown> | undefined;
+      return { secret: await open(row?.[field]), enabled: row?.["enabled"] !== false };
+    };
+    const value = (key: string) => data.app_settings.find((row) => row.key === key)?.value as Record<string, unknown>;
+    const plain = async (text: unknown): Promise<Held> => ({ secret: await open(text), enabled: true });
+    return {
+      model: await of(data.models, "single", "api_key"),
+      shared: await of(data.models, "many", "api_key"),
+      own: await of(data.model_endpoints, "owner", "api_key"),
+      heir: await of(data.model_endpoints, "heir", "api_key"),
+      mcp: await of(data.mcp_servers, "tools", "auth_header"),
+      webhook: await plain(value("alerts")["slack_webhook_url"]),
+      mail: await plain((value("alerts")["email"] as Record<string, unknown>)["smtp_password"]),
+      token: await plain(value("jobsched")["token"]),
+    };
+  }
+}
+
+/** The export of a service. */
+export async function exported(control: TestControl): Promise<Backup> {
+  return (await (await control.request("GET", "/api/v1/backup/export")).json()) as Backup;
+}
+
+async function fill(control: TestControl): Promise<void> {
+  const send = async <T>(method: string, path: string, body: object): Promise<T> => {
+    const response = await control.request(method, `/api/v1${path}`, body);
+    expect([path, response.status]).toEqual([path, 200]);
+    return (await response.json()) as T;
+  };
+  await send("POST", "/models", { model_name: "single", api_base: "https://one.example/v1", api_key: SECRETS.model });
+  const many = await send<{ id: string }>("POST", "/models", { model_name: "many", api_key: SECRETS.shared });
+  const endpoints = `/models/${many.id}/endpoints`;
+  await send("POST", endpoints, { name: "heir", api_base: "https://heir.example/v1" });
+  await send("POST", endpoints, { name: "owner", api_base: "https://owner.example/v1", api_key: SECRETS.own });
+  await send("POST", "/mcp-servers", {
+    name: "tools",
+    upstream_url: "https://mcp.example/mcp",
+    auth_header: SECRETS.mcp,
+  });
+  await send("PUT", "/settings/alerts", {
+    slack_webhook_url: SECRETS.webhook,
+    email: {
+      smtp_host: "mail.example",
+      from_address: "g@example.org",
+      recipients: ["o@example.org"],
+      smtp_password: SECRETS.mail,
+    },
+  });
+  await send("PUT", "/settings/jobsched", { url: "https://jobs.example", user: "u", token: SECRETS.token });
+}

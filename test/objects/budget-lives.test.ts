@@ -1,0 +1,98 @@
+/** The lives of a Cell and of a budget object in the runtime: how the first are numbered, and what the second starts from. */
+import {
+  abortAllDurableObjects,
+  env,
+  evictDurableObject,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { LeaseRequest } from "../../edge/domain/budget/api.ts";
+import { FIRST_LIFE } from "../../edge/domain/budget/epochs.ts";
+import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
+import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
+import type { Cell } from "../../edge/objects/cell.ts";
+import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
+import { askFor, settlementFor } from "./asks.ts";
+
+const bindings = env as unknown as {
+  CELL: DurableObjectNamespace<Cell>;
+  TENANT_BUDGET: DurableObjectNamespace<TenantBudget>;
+};
+
+/** Limits of a tenant of its own. */
+function limitsOf(tenantId: string): BudgetLimits {
+  const { tenant, key } = limitsWith({ tenantTokens: 1_000 });
+  return { tenant: { ...tenant, id: tenantId }, key };
+}
+
+describe("a life of a Cell", () => {
+  async function lifeOf(name: string): Promise<readonly string[]> {
+    return await runInDurableObject(bindings.CELL.getByName(name), (_cell, state) =>
+      state.storage.sql
+        .exec<{ value: string }>("SELECT value FROM meta WHERE name = 'life'")
+        .toArray()
+        .map(({ value }) => value),
+    );
+  }
+
+  /** One request, granted and ended. */
+  async function serve(stub: DurableObjectStub<Cell>, limits: BudgetLimits): Promise<void> {
+    const requestId = crypto.randomUUID();
+    const admitted = await stub.admit(askFor(requestId, { limits }));
+    if (admitted.verdict === "stale") throw new Error("stale");
+    const decision = admitted.verdict === "waiting" ? await admitted.permit.decision() : admitted;
+    expect(decision.verdict).toBe("granted");
+    await admitted.permit.settle(settlementFor(requestId, 10));
+  }
+
+  it("is counted on its disk, in one row, once its budgets are used; its wallets are newer than all before", async () => {
+    const name = `lives-${crypto.randomUUID().slice(0, 8)}`;
+    const tenants = [crypto.randomUUID(), crypto.randomUUID()];
+    const epochs: number[] = [];
+    for (let life = 0; life < 3; life += 1) {
+      const stub = bindings.CELL.getByName(name);
+      await stub.stats();
+      expect(await lifeOf(name)).toEqual(life === 0 ? [] : [String(FIRST_LIFE + life - 1)]);
+      for (const tenantId of tenants) await serve(stub, limitsOf(tenantId));
+      await serve(stub, limitsOf(tenants[0] as string));
+      expect(await lifeOf(name)).toEqual([String(FIRST_LIFE + life)]);
+      const newest = await runInDurableObject(
+        bindings.TENANT_BUDGET.getByName(tenants[0] as string),
+        (_budget, state) => state.storage.sql.exec<{ epoch: number }>("SELECT max(epoch) AS epoch FROM grants").one(),
+      );
+      epochs.push(newest.epoch);
+      await abortAllDurableObjects();
+    }
+    expect(epochs).toEqual([...new Set(epochs)].toSorted((a, b) => a - b));
+  });
+});
+
+describe("a budget object whose disk is damaged", () => {
+  const report = { cell: "a", epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] };
+
+  function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
+    const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
+    return { report, limits, purse: null, n, need, want: need };
+  }
+
+  it.each([
+    ["no JSON", "epochs", "{"],
+    ["null for numbers", "grants", JSON.stringify({ granted: { bucketTokens: null }, last: null })],
+    ["huge numbers", "epochs", '{"applied":1e308,"holdings":[{"granted":{"nanoUsd":1e400}}]}'],
+    ["another form", "meta", "[1]"],
+  ])("by %s in %s starts, and counts what it cannot read as spent", async (_name, table, value) => {
+    const stub = bindings.TENANT_BUDGET.getByName(crypto.randomUUID());
+    const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: 1_000 });
+    expect((await stub.lease(ask(limits, 100, 1))).verdict.kind).toBe("granted");
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    await runInDurableObject(stub, (_budget, state) => {
+      state.storage.sql.exec(`UPDATE ${table} SET value = ?${table === "meta" ? " WHERE name = 'tenant'" : ""}`, value);
+    });
+    await evictDurableObject(stub);
+    const level = await stub.level(limits);
+    expect(level?.remainingTokens).toBeLessThan(1_000);
+    const { reserved_tokens, state } = await stub.usage("tenant", limits, null);
+    expect([reserved_tokens >= 100, state]).toEqual([true, "ok"]);
+  });
+});

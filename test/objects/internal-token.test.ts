@@ -1,0 +1,23 @@
+/** The token between the planes at a Worker that was given the admin token only: it is derived (decisions §43.5). */
+import { createExecutionContext, env } from "cloudflare:test";
+import { expect, it } from "vitest";
+import { serve } from "../../edge/app.ts";
+import type { Bindings } from "../../edge/env.ts";
+import { deriveInternalToken } from "../../shared/internal-token.ts";
+
+const ADMIN_TOKEN = "admin-token-of-a-worker";
+
+async function statusWith(token: string | null): Promise<number> {
+  const { GATEWAY_INTERNAL_TOKEN: _none, ...bindings } = env as unknown as Bindings;
+  const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
+  const request = new Request("http://gateway.test/internal/stats", { headers });
+  const response = await serve(request, { ...bindings, GATEWAY_ADMIN_TOKEN: ADMIN_TOKEN }, createExecutionContext());
+  await response.text();
+  return response.status;
+}
+
+it("opens the internal routes, and neither the admin token nor nothing does", async () => {
+  expect(await statusWith(await deriveInternalToken(ADMIN_TOKEN))).toBe(200);
+  for (const token of [ADMIN_TOKEN, "", null, "undefined"])
+    expect([token, await statusWith(token)]).toEqual([token, 404]);
+});

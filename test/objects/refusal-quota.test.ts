@@ -1,0 +1,62 @@
+/** What rows of refusals may take of a Ledger's room while the analytics store is away (decisions §43.2). */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { limitsPerShard, REFUSALS_MAX_PART, SEGMENT_MAX_BYTES } from "../../edge/domain/custody/ledger-log.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
+import { batchOf, drain, freshLedger, ids, order, stored } from "./ledger-world.ts";
+
+/** A row nearly as large as a segment. */
+const LARGE = "x".repeat(SEGMENT_MAX_BYTES - 2048);
+const QUOTA_BYTES = limitsPerShard(1).maxBytes * REFUSALS_MAX_PART;
+
+describe("rows of refusals", () => {
+  it("fill a quarter of the room, over restarts too; then they are dropped and counted, and others still enter", async () => {
+    const { name, stub } = freshLedger("refusals");
+    await order({ ledger: name, fault: "refuse", times: Number.MAX_SAFE_INTEGER });
+    let sequence = 0;
+    const append = async (...rows: readonly Partial<UsageRow>[]): Promise<void> => {
+      sequence += 1;
+      const requests = ids(rows.length);
+      const over = (id: string) => ({ session_id: LARGE, ...rows[requests.indexOf(id)] });
+      await stub.append(batchOf(requests, sequence, { over }));
+    };
+    const [refused, used] = [{ admission: "rejected" }, { admission: "fast" }] as const;
+    for (let bytes = 0; bytes < QUOTA_BYTES; bytes += 8 * SEGMENT_MAX_BYTES)
+      await append(...Array.from({ length: 8 }, () => refused));
+    await evictDurableObject(stub);
+    await append(refused, refused, refused);
+    const full = await stub.status();
+    expect(full.bytes).toBeLessThanOrEqual(QUOTA_BYTES);
+    expect(full.bytes).toBeGreaterThan(QUOTA_BYTES - SEGMENT_MAX_BYTES);
+    expect(full.dropped).toBeGreaterThan(0);
+    await append(used, refused, used, refused, used);
+    expect(await stub.status()).toMatchObject({ segments: full.segments + 3, dropped: full.dropped + 2 });
+    expect((await stub.alerts(null)).alerts).toMatchObject([{ issueKey: "usage_spill_refused" }]);
+    // its disk goes with the test
+    await runInDurableObject(stub, async (_ledger, state) => await state.storage.deleteAll());
+  });
+
+  it("are shipped like all others, and then others of them have their room", async () => {
+    const { stub } = freshLedger("refusals");
+    const requests = ids(4);
+    await stub.append(batchOf(requests, 1, { over: () => ({ admission: "rejected" }) }));
+    await drain(stub);
+    expect(await stored(requests)).toEqual(requests);
+    expect(await stub.status()).toMatchObject({ segments: 0, dropped: 0 });
+  });
+
+  it("are counted from a disk of the second shape on as they come", async () => {
+    const { stub } = freshLedger("refusals");
+    await stub.append(batchOf(ids(1), 1));
+    await runInDurableObject(stub, (_ledger, state) => {
+      state.storage.sql.exec("ALTER TABLE commits DROP COLUMN refusal_bytes");
+      state.storage.sql.exec("UPDATE meta SET value = '2' WHERE name = 'schema'");
+    });
+    await evictDurableObject(stub);
+    await stub.append(batchOf(ids(1), 2, { over: () => ({ admission: "rejected" }) }));
+    const counted = await runInDurableObject(stub, (_ledger, state) =>
+      state.storage.sql.exec("SELECT refusal_bytes > 0 AS counted FROM commits ORDER BY id").toArray(),
+    );
+    expect(counted).toEqual([{ counted: 0 }, { counted: 1 }]);
+  });
+});

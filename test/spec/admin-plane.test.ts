@@ -1,0 +1,83 @@
+/** Wrong admin and internal tokens on the running stack: counted on both planes, in the log with their address, and told of (decisions §43.5). */
+import { describe, expect, inject, it } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import { StackLog } from "../harness/stack-log.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const fixture = useGateway();
+const log = new StackLog(inject("logFile"));
+
+async function failures(series: string): Promise<number> {
+  const text = await (await fetch(`${inject("metricsUrl")}/metrics`)).text();
+  const found = text.split("\n").find((line) => line.startsWith(`gateway_auth_failures_total${series} `));
+  return Number(found?.split(" ").at(-1));
+}
+
+const ask = async (url: string, token: string): Promise<number> => {
+  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+  await response.text();
+  return response.status;
+};
+
+/** Lines of a part's log with these words. */
+const lines = (part: string, event: string): readonly string[] =>
+  log
+    .text()
+    .split("\n")
+    .filter((line) => line.startsWith(`${part} | `) && line.includes(event));
+
+describe("guessing", () => {
+  it.each([
+    ["the admin token", () => `${inject("adminUrl")}/api/v1/tenants`, 401, '{plane="admin"}', "control"],
+    [
+      "the internal token of the control service",
+      () => `${inject("adminUrl")}/internal/x`,
+      404,
+      '{plane="admin"}',
+      "control",
+    ],
+    [
+      "the internal token of a Worker",
+      () => `${fixture.gateway.proxyUrl}/internal/stats`,
+      404,
+      '{plane="data",cell="local"}',
+      "workerd",
+    ],
+  ] as const)(
+    "%s is counted and logged, and told of from twenty in a minute",
+    async (_what, url, status, series, part) => {
+      const before = await failures(series);
+      expect(before).toBeGreaterThanOrEqual(0);
+      const statuses = await Promise.all(Array.from({ length: 25 }, async (_, at) => await ask(url(), `guess-${at}`)));
+      expect(new Set(statuses)).toEqual(new Set([status]));
+      await waitFor(
+        async () => await failures(series),
+        (count) => count >= before + 25,
+      );
+      const address = part === "control" ? /"address":"127\.0\.0\.1"/ : /"address":"unknown"/;
+      await waitFor(
+        () => lines(part, '"event":"auth_failed"').at(-1) ?? "",
+        (line) => address.test(line),
+      );
+      await waitFor(
+        () => lines("control", '"key":"admin_auth_failures"').at(-1) ?? "",
+        (line) => /"title":"Admin token guessed","detail":"\d\d wrong tokens from 1 addresses in a minute"/.test(line),
+      );
+      expect(log.text()).not.toContain("guess-");
+    },
+  );
+
+  it("gets nothing with the admin token where the internal one belongs: it is derived, and not the same", async () => {
+    expect(inject("internalToken")).not.toBe(inject("adminToken"));
+    expect(await ask(`${fixture.gateway.proxyUrl}/internal/stats`, inject("adminToken"))).toBe(404);
+    expect(await ask(`${fixture.gateway.proxyUrl}/internal/stats`, inject("internalToken"))).toBe(200);
+    expect(await ask(`${inject("adminUrl")}/api/v1/tenants`, inject("internalToken"))).toBe(401);
+  });
+
+  it("is nothing that happens without a token", async () => {
+    const before = await failures('{plane="admin"}');
+    for (let count = 0; count < 5; count += 1)
+      expect((await fetch(`${inject("adminUrl")}/api/v1/tenants`)).status).toBe(401);
+    expect(await failures('{plane="admin"}')).toBe(before);
+  });
+});

@@ -1,0 +1,76 @@
+/**
+ * One request does not stop the data plane, whatever numbers it states (decisions §43.1): budgets that bind by tokens or by
+ * money, of a tenant or of a key, and a model with a price. Afterwards everything else still answers.
+ */
+import { describe, expect, it } from "vitest";
+import { useGateway } from "../harness/fixture.ts";
+import type { Minted } from "../harness/gateway.ts";
+
+const fixture = useGateway();
+
+/** Far more than the slowest answer of a healthy gateway; a gateway that loops answers never. */
+const ANSWERS_WITHIN_MS = 20_000;
+
+const WAYS = [
+  ["a tenant's USD cap", async ({ tenant }: Minted) => await budgetOf(`/tenants/${tenant.id}/budget`, "PATCH")],
+  ["a key's USD cap", async ({ key }: Minted) => await budgetOf(`/keys/${key.id}`, "PUT")],
+  [
+    "tokens per minute alone",
+    async ({ tenant }: Minted) =>
+      void (await fixture.gateway.must("PUT", `/tenants/${tenant.id}/quota`, { tokens_per_minute: 1_000_000 })),
+  ],
+] as const;
+
+async function budgetOf(path: string, method: string): Promise<void> {
+  await fixture.gateway.must(method, path, { budget_tokens: null, budget_cost_usd: 100, budget_period: "lifetime" });
+}
+
+async function statusOf(minted: Minted, maxTokens: number): Promise<number> {
+  const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+  const response = await fixture.gateway.chat(minted, { body: { max_tokens: maxTokens }, signal });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+async function everythingAnswers(other: Minted): Promise<void> {
+  const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+  const health = await fetch(`${fixture.gateway.proxyUrl}/health`, { signal });
+  expect([health.status, await health.text()]).toEqual([200, "ok"]);
+  expect((await fixture.gateway.admin("GET", "/stats?cell=local")).status).toBe(200);
+  expect(await statusOf(other, 5)).toBe(200);
+}
+
+describe("one request does not stop the data plane", () => {
+  it.each(WAYS)("with max_tokens 1e308 under %s", async (_name, limit) => {
+    const hostile = await fixture.gateway.mint(fixture.upstream.url);
+    const other = await fixture.gateway.mint(fixture.upstream.url);
+    await limit(hostile);
+    expect(await statusOf(hostile, 1e308)).toBeLessThan(500);
+    await everythingAnswers(other);
+    expect(await statusOf(hostile, 5)).toBe(200);
+  });
+
+  it("with a price of 1e308 under a USD cap of 1e308", async () => {
+    const dear = { input_cost_per_token: 1e308, output_cost_per_token: 1e308 };
+    const hostile = await fixture.gateway.mint(fixture.upstream.url, "plain", dear);
+    const other = await fixture.gateway.mint(fixture.upstream.url);
+    const caps = { budget_tokens: null, budget_cost_usd: 1e308, budget_period: "lifetime" };
+    await fixture.gateway.must("PATCH", `/tenants/${hostile.tenant.id}/budget`, caps);
+    expect(await statusOf(hostile, 2_147_483_647)).toBe(200);
+    await everythingAnswers(other);
+    expect(await statusOf(hostile, 5)).toBe(403);
+  });
+
+  it("with the smallest price that a number can hold", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", {
+      input_cost_per_token: 5e-324,
+      output_cost_per_token: 5e-324,
+    });
+    await budgetOf(`/tenants/${minted.tenant.id}/budget`, "PATCH");
+    expect(await statusOf(minted, 5)).toBe(200);
+    expect(await fixture.gateway.must("GET", `/tenants/${minted.tenant.id}/budget/usage`)).toMatchObject({
+      remaining_cost_usd: 100,
+      state: "ok",
+    });
+  });
+});
