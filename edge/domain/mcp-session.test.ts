@@ -18,7 +18,11 @@ describe("the sessions that headers name", () => {
   });
 
   it("are one id as it is, however the header is spelled", () => {
-    fc.assert(fc.property(id, (one) => void expect(sessionIdsOf(headersOf(one))).toEqual([one])));
+    fc.assert(
+      fc.property(id, (one) => {
+        expect(sessionIdsOf(headersOf(one))).toEqual([one]);
+      }),
+    );
   });
 
   it("are each of several values, and what they read as together", () => {
@@ -33,6 +37,10 @@ describe("the sessions that headers name", () => {
 
   it("are not looked for in a value of very many", () => {
     const many = fc.uniqueArray(id, { minLength: SESSION_IDS_MAX, maxLength: 50 });
-    fc.assert(fc.property(many, (ids) => void expect(sessionIdsOf(headersOf(...ids))).toBeNull()));
+    fc.assert(
+      fc.property(many, (ids) => {
+        expect(sessionIdsOf(headersOf(...ids))).toBeNull();
+      }),
+    );
   });
 });

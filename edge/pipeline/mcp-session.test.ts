@@ -32,23 +32,23 @@ const giving = (id: string): ResponseInit => ({ headers: { "mcp-session-id": id 
 describe("a session", () => {
   it("is the tenant's to whom its server gave it", async () => {
     expect(await call("POST", null, giving("s"))).toBe(200);
-    expect([...world.sessionOwners]).toEqual([["s", OWN]]);
-    expect([await call("POST", "s"), world.renewed]).toEqual([200, ["s"]]);
+    expect([...world.mcpSessions.known]).toEqual([["s", OWN]]);
+    expect([await call("POST", "s"), world.mcpSessions.renewed]).toEqual([200, ["s"]]);
   });
 
   it.each(["GET", "POST", "DELETE", "PATCH"])("of another tenant is not known to a %s", async (method) => {
-    world.sessionOwners.set("s", OTHER);
+    world.mcpSessions.known.set("s", OTHER);
     expect([await call(method, "s"), await call(method, "own, s"), world.upstreamCalls]).toEqual([404, 404, []]);
-    expect([[...world.sessionOwners], world.renewed]).toEqual([[["s", OTHER]], []]);
+    expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[["s", OTHER]], []]);
   });
 
   it("that nobody is known for passes, and is nobody's for that", async () => {
     expect([await call("POST", "s"), world.upstreamCalls.length]).toEqual([200, 1]);
-    expect([[...world.sessionOwners], world.renewed]).toEqual([[], []]);
+    expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[], []]);
   });
 
   it("that its server gives anew is the newer tenant's", async () => {
-    world.sessionOwners.set("s", OTHER);
+    world.mcpSessions.known.set("s", OTHER);
     await call("POST", null, giving("s"));
     world.key = keyOf({ tenant: tenantOf({ id: OTHER }) });
     expect(await call("POST", "s")).toBe(404);
@@ -60,15 +60,15 @@ describe("a session", () => {
     [405, [["s", OWN]]],
     [500, [["s", OWN]]],
   ])("that a DELETE is answered %i for is known as %j afterwards", async (status, known) => {
-    world.sessionOwners.set("s", OWN);
+    world.mcpSessions.known.set("s", OWN);
     world.upstream = async () => new Response(null, { status });
     const headers = { authorization: `Bearer ${SECRET}`, "mcp-session-id": "s" };
     await runMcp(world.received({ method: "DELETE", headers, body: null }, "/mcp/tools"));
-    expect([...world.sessionOwners]).toEqual(known);
+    expect([...world.mcpSessions.known]).toEqual(known);
   });
 
   it("is not begun by an answer that is no success", async () => {
     expect(await call("POST", null, { status: 400, ...giving("s") })).toBe(400);
-    expect([...world.sessionOwners]).toEqual([]);
+    expect([...world.mcpSessions.known]).toEqual([]);
   });
 });

@@ -30,7 +30,7 @@ async function outcome(minted: McpMinted, id: string, method = "POST", rest = ""
 const UNKNOWN = [404, "mcp_session_not_found"];
 
 describe("a session", () => {
-  it("serves every key of its tenant, and is not known to another tenant, whose server call it never is", async () => {
+  it("serves every key of its tenant, and is not known to another, for whom its server is not called", async () => {
     const { own, other, id } = await scene();
     const { secret } = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${own.tenant.id}/keys`, {});
     const mark = randomUUID();

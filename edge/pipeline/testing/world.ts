@@ -21,7 +21,6 @@ import type {
   Directory,
   FinishedCall,
   KnownTerms,
-  McpSessions,
   Ports,
   RecordSource,
   TokenVerdict,
@@ -31,6 +30,7 @@ import { AnswerRoom } from "../answer-room.ts";
 import { BodyRoom } from "../body-room.ts";
 import type { Call } from "../context.ts";
 import { type Received, receive } from "../receive.ts";
+import { TestMcpSessions } from "./mcp-sessions.ts";
 import { keyOf, modelOf } from "./records.ts";
 
 export const SECRET = `sk_${"ab".repeat(24)}`;
@@ -85,10 +85,7 @@ export class World {
   /** The same for the model. */
   modelInMemory: ModelRecord | null = null;
   mcpServer: McpServerRecord | null = null;
-  /** Tenants by the sessions of {@link mcpServer} that they are known by. */
-  readonly sessionOwners = new Map<string, string>();
-  /** Sessions whose use was told of. */
-  readonly renewed: string[] = [];
+  readonly mcpSessions = new TestMcpSessions();
   readonly settings = new Map<HotSetting, SettingsRecord>();
   answers: Admitted<PermitHandle>[] = [];
   entry: CacheEntry | null = null;
@@ -216,7 +213,7 @@ export class World {
           this.stored.push(entry);
         },
       },
-      mcpSessions: this.#mcpSessions(),
+      mcpSessions: this.mcpSessions,
       secrets: { open: async (stored) => await this.open(stored) },
       tokens: {
         enabled: this.tokensEnabled,
@@ -233,19 +230,6 @@ export class World {
       alerts: { raise: (issue) => void this.alerts.push(issue) },
       tallies: { count: (tally) => void this.tallies.push(tally) },
       log: { event: (name, fields, level = "warn") => void this.logged.push({ name, level, ...fields }) },
-    };
-  }
-
-  #mcpSessions(): McpSessions {
-    return {
-      owners: async (_server, ids) => ids.flatMap((id) => this.sessionOwners.get(id) ?? []),
-      remember: async (_server, ids, tenantId) => {
-        for (const id of ids) this.sessionOwners.set(id, tenantId);
-      },
-      renew: async (_server, ids) => void this.renewed.push(...ids),
-      forget: async (_server, ids) => {
-        for (const id of ids) this.sessionOwners.delete(id);
-      },
     };
   }
 
