@@ -83,7 +83,7 @@ async function rowOf(cell: Played, when: "before" | "after"): Promise<UsageLog> 
 describe("settings: energy", () => {
   let metrics: HttpSink;
   /** All routes share the record: each has terms of its own, one after another. */
-  let usdPerKwh = 1;
+  let carbonGPerKwh = 100;
   const terms = (): Write => [
     "PUT",
     "/settings/energy",
@@ -91,8 +91,8 @@ describe("settings: energy", () => {
       enabled: true,
       prometheus_url: metrics.url,
       power_query: "watts",
-      energy_cost_per_kwh: usdPerKwh,
-      carbon_g_per_kwh: 400,
+      energy_cost_per_kwh: 1,
+      carbon_g_per_kwh: carbonGPerKwh,
       pue: 1,
     },
   ];
@@ -114,11 +114,11 @@ describe("settings: energy", () => {
   it.each(ROUTES.filter(({ kind }) => kind === "admitted"))("$name", async (route) => {
     const scene = await scenes.make("model", false);
     for (let round = 0; round < 2; round += 1) {
-      usdPerKwh += 1;
+      carbonGPerKwh += 100;
       await write(terms());
-      const { energy_wh, energy_cost_usd } = await gateway.row(scene.tenant.id, (await show(scene, route)).requestId);
+      const { energy_wh, co2_g } = await gateway.row(scene.tenant.id, (await show(scene, route)).requestId);
       expect(energy_wh).toBeGreaterThan(0);
-      expect(energy_cost_usd).toBeCloseTo((energy_wh / 1000) * usdPerKwh, 12);
+      expect(co2_g).toBeCloseTo((energy_wh / 1000) * carbonGPerKwh, 12);
     }
   });
 });
