@@ -170,19 +170,17 @@ describe("the command line", () => {
     expect((await gateway(["backup", "restore", join(folder, "absent.json")])).err).toContain("cannot be read");
   });
 
-  it("shows what a name holds and never sends it to the terminal", async () => {
-    const name = `${unique("nasty")}\u001b]0;title\u0007\u009b31m\u202e`;
+  it("shows what a text holds and never sends it to the terminal", async () => {
+    const description = `two\nlines ${unique("nasty")}\u001b]0;title\u0007\u009b31m\u202e`;
     const created = await fetch(`${inject("adminUrl")}/api/v1/tenants`, {
       method: "POST",
       headers: { authorization: `Bearer ${inject("adminToken")}` },
-      body: JSON.stringify({ name, description: "two\nlines" }),
+      body: JSON.stringify({ name: unique("plain"), description }),
     });
     const { id } = (await created.json()) as { id: string };
     for (const words of [
-      ["tenants", "list"],
       ["tenants", "show", id],
       ["tenants", "show", id, "--json"],
-      ["tenants", "delete", id],
     ]) {
       const { code, out } = await gateway(words);
       expect([words, code]).toEqual([words, 0]);
