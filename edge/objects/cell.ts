@@ -12,7 +12,7 @@ import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
 import { timerSleep } from "../adapters/timer-sleep.ts";
 import { monthOf } from "../adapters/zone-months.ts";
-import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
+import type { Admitted, Ask, Hit, HitAnswer, LedgerApi } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters } from "../domain/cell/counters.ts";
@@ -36,6 +36,7 @@ import { type DebtorStub, LoanDesk, type Session } from "./loan-desk.ts";
 import { SessionTarget } from "./loan-session.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
+import { Receipt } from "./receipt.ts";
 import { RowCourier } from "./row-courier.ts";
 
 /** After a reset under load, adoptions come first: nothing is granted until what an earlier life lent can be taken no more. */
@@ -148,6 +149,14 @@ export class Cell extends DurableObject<Bindings> {
       return;
     }
     await this.#complete({ ...row, cell: this.#cell }, false, upstream);
+  }
+
+  /** An answer without a slot: its row is taken unless a record that it rests on is outdated. */
+  async hit({ revs, limits, row }: Hit, again = false): Promise<HitAnswer<Receipt>> {
+    const items = this.#revisions.staleAmong(revs);
+    if (items.length > 0) return { verdict: "stale", items };
+    const receipt = new Receipt(this.#complete({ ...row, cell: this.#cell }, again));
+    return { verdict: "current", level: limits === null ? null : await this.#budget.level(limits), receipt };
   }
 
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
