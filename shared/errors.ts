@@ -46,6 +46,8 @@ export const ERROR_TABLE = {
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
+  /** Of another tenant's session; MCP clients answer a 404 by beginning one anew (decisions §43.5). */
+  mcp_session_not_found: { status: 404, message: "mcp session is not known" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
   request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },

@@ -112,6 +112,28 @@ export type Admitted<Permit> =
   | { readonly verdict: "waiting"; readonly permit: Permit }
   | Stale;
 
+/** An answer that needs no slot (a hit in the response cache), as it is shown to the Cell before it is given. */
+export interface Hit {
+  /** Revisions of every record that it rests on, as those of an ask. */
+  readonly revs: readonly RevItem[];
+  /** Whose bucket's level the answer states; null: none has a cap. */
+  readonly limits: BudgetLimits | null;
+  /** The complete usage row. */
+  readonly row: UsageRow;
+}
+
+/** Says when a row is durable. Disposing it changes nothing: the Cell has the row. */
+export interface ReceiptHandle extends Disposable {
+  /** Resolves when the row is on the disk of its Ledger. Rejects when the Cell could not take it. */
+  durable(): Promise<void>;
+}
+
+/** The Cell's answer to a hit. */
+export type HitAnswer<Receipt> =
+  | { readonly verdict: "current"; readonly level: BucketLevel | null; readonly receipt: Receipt }
+  /** Some record is older than the Cell knows, and the row has not been taken. */
+  | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
+
 /** A batch of rows on its way from a Cell to a Ledger; applied once per (cell, epoch, sequence). */
 export interface LedgerBatch {
   readonly cell: string;
@@ -129,6 +151,11 @@ export interface CellApi {
   adopt(ask: Ask): Promise<{ readonly permit: PermitHandle }>;
   /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
+  /**
+   * Compares and records in one call: the row is taken unless a record is outdated. Answers at once, before the row is
+   * durable. `again`: an earlier call for it may have arrived.
+   */
+  hit(hit: Hit, again?: boolean): Promise<HitAnswer<ReceiptHandle>>;
   /** For a request whose permit is beyond reach: same effect as record, deduplicated by request id. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The items that the Cell knows to be newer than given (routes that need no admission). */

@@ -12,7 +12,7 @@ import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
 import { timerSleep } from "../adapters/timer-sleep.ts";
 import { monthOf } from "../adapters/zone-months.ts";
-import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
+import type { Admitted, Ask, Hit, HitAnswer, LedgerApi } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters } from "../domain/cell/counters.ts";
@@ -29,19 +29,21 @@ import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk } from "./admission-desk.ts";
 import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
-import { cellGauges } from "./cell-gauges.ts";
+import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
 import { CellStore } from "./cell-store.ts";
 import { loanBooks } from "./loan-books.ts";
 import { type DebtorStub, LoanDesk, type Session } from "./loan-desk.ts";
 import { SessionTarget } from "./loan-session.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
+import { Receipt } from "./receipt.ts";
 import { RowCourier } from "./row-courier.ts";
 import type { Seat } from "./seat.ts";
 
 /** After a reset under load, adoptions come first: nothing is granted until what an earlier life lent can be taken no more. */
 const ADOPTION_HOLD_MS = LOAN_MS + LOAN_MARGIN_MS;
 
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "unknown");
 const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
 
 export class Cell extends DurableObject<Bindings> {
@@ -73,10 +75,7 @@ export class Cell extends DurableObject<Bindings> {
     this.#scheduler = createScheduler({
       algorithm: this.#config.fairshareAlgorithm,
       maxInFlight: this.#capacity(),
-      judge: {
-        mayHave: (requestId) => this.#desk.mayHave(requestId),
-        deferred: (requestId) => this.#desk.deferred(requestId),
-      },
+      judge: { mayHave: (id) => this.#desk.mayHave(id), deferred: (id) => this.#desk.deferred(id) },
     });
     this.#courier = new RowCourier(this.#cell, this.#config.ledgerShards, (shard) => this.#ledger(shard));
     const alerts = this.#alertCourier();
@@ -122,11 +121,7 @@ export class Cell extends DurableObject<Bindings> {
         this.#history.save(true);
         this.#markBusy(false);
       },
-      failed: (error) =>
-        consoleLog.event("cell_save_failed", {
-          cell: this.#cell,
-          reason: error instanceof Error ? error.name : "unknown",
-        }),
+      failed: (error) => consoleLog.event("cell_save_failed", { cell: this.#cell, reason: nameOf(error) }),
     });
     this.#tallies.restore(this.#store.tallies);
     const saved = this.#store.counters;
@@ -163,6 +158,14 @@ export class Cell extends DurableObject<Bindings> {
       return;
     }
     await this.#complete({ ...row, cell: this.#cell }, false, upstream);
+  }
+
+  /** An answer without a slot: its row is taken unless a record that it rests on is outdated. */
+  async hit({ revs, limits, row }: Hit, again = false): Promise<HitAnswer<Receipt>> {
+    const items = this.#revisions.staleAmong(revs);
+    if (items.length > 0) return { verdict: "stale", items };
+    const receipt = new Receipt(this.#complete({ ...row, cell: this.#cell }, again));
+    return { verdict: "current", level: limits === null ? null : await this.#budget.level(limits), receipt };
   }
 
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
@@ -222,11 +225,8 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   async metrics(): Promise<CellMetrics> {
-    const shards = Array.from({ length: this.#config.ledgerShards }, (_, shard) => this.#ledger(shard).status());
-    // A shard that does not answer must not hide what the others and the cell itself say.
-    const ledgers = (await Promise.allSettled(shards)).flatMap((result) =>
-      result.status === "fulfilled" ? [result.value] : [],
-    );
+    const shards = Array.from({ length: this.#config.ledgerShards }, (_, shard) => this.#ledger(shard));
+    const ledgers = await ledgerStatuses(shards);
     const { inFlight, queued } = this.#scheduler;
     const gauges = cellGauges({ inFlight, queued, unchecked: this.#budget.unchecked, ledgers });
     return { cell: this.#cell, families: [...this.#counters.families(), ...this.#tallies.families(), ...gauges] };
@@ -286,8 +286,7 @@ export class Cell extends DurableObject<Bindings> {
     this.#history.save(false);
   }
 
-  #sample(): void {
-    const nowMs = Date.now();
+  #sample(nowMs = Date.now()): void {
     this.#history.add(this.#scheduler.snapshot(nowMs), nowMs);
   }
 

@@ -8,25 +8,19 @@ import { openUntilMs } from "../../shared/access-window.ts";
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
-import type { ModelRecord } from "../../shared/records.ts";
 import type { Admitted, Ask, Decision, Grant, PermitHandle, Stale } from "../domain/ask.ts";
 import { nanoUsdOf } from "../domain/budget/amounts.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
 import { bill, totalTokens } from "../domain/outcome.ts";
-import { type Call, ClientGone, type Prepared, type Principal, Settled } from "./context.ts";
+import { type Call, ClientGone, type Prepared, Settled } from "./context.ts";
 import { refusalHeaders } from "./rate-limit.ts";
 import { settleRefused } from "./settle-refused.ts";
+import { type Subject, subjectRevs } from "./still-current.ts";
 import { traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Places in the queue that a request may lose to resets of its Cell, which come a few times a week. */
 const PLACES_MAX = 10;
-
-/** What a request is admitted with. */
-export interface Subject {
-  readonly principal: Principal;
-  readonly model: ModelRecord;
-}
 
 /** A held slot. Whoever gets it settles it, exactly once. */
 export interface Slot extends Subject {
@@ -198,28 +192,20 @@ async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decisi
   }
 }
 
-function askOf(call: Call, { principal, model }: Subject, prepared: Prepared, waiting: Waiting): Ask {
+function askOf(call: Call, subject: Subject, prepared: Prepared, waiting: Waiting): Ask {
+  const { principal, model } = subject;
   const { key, tenant } = principal;
   const { estimate } = prepared;
-  const { energy } = call.facts;
   const billed = bill(model, estimate, prepared.measure(), null);
   // Term budgets reserve what the client states, so that a client that states it cannot overrun (decisions §19.2).
   const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
-  const revs: readonly RevItem[] = [
-    { kind: "key", id: key.key_hash, rev: key.rev },
-    { kind: "tenant", id: tenant.id, rev: tenant.rev },
-    { kind: "group", id: tenant.fairshare_group, rev: tenant.group_rev },
-    { kind: "model", id: model.model_name, rev: model.rev },
-    { kind: "all", id: "*", rev: call.ports.directory.epoch() },
-    ...(energy === null ? [] : [{ kind: "settings" as const, id: "energy", rev: energy.rev }]),
-  ];
   return {
     requestId: call.requestId,
     tenant: { id: tenant.id, name: tenant.name, weight: tenant.weight, maxInFlight: tenant.max_in_flight },
     group: { name: tenant.fairshare_group, weight: tenant.group_weight },
     model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
     costTokens: estimate.totalTokens,
-    revs,
+    revs: subjectRevs(call, subject),
     openUntilMs: openUntilMs(tenant, call.ports.clock()),
     waitedMs: waitedMs(call, waiting),
     limits: limitsOf(key, tenant),

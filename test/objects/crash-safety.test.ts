@@ -234,7 +234,7 @@ function lookingUp(scene: Scene, happens: () => void): void {
     responseCache: {
       lookup: async () => {
         happens();
-        return { entry: null, key: scene.world.key };
+        return null;
       },
       store: async () => undefined,
     },

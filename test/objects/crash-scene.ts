@@ -217,6 +217,7 @@ export class Scene {
       admit: async (ask) => await this.#admit(real, ask),
       adopt: async (ask) => await real.adopt(ask),
       record: async (row) => await real.record(row),
+      hit: async (hit) => await real.hit(hit),
       settleOrphan: async (row) => await real.settleOrphan(row),
       staleAmong: async (items) => await real.staleAmong(items),
       level: async () => null,
