@@ -95,7 +95,13 @@ function listed(scene: Scene, _response: Response, text: string): string {
 
 const cacheResult = (_scene: Scene, response: Response): string => response.headers.get("x-gateway-cache") ?? "off";
 
-/** The routes whose requests are sent after the change. */
+/** A chat that waits for its slot while the change is made. */
+const QUEUED: Route = {
+  ...admitted("queued chat", CHAT, chatBody("hello")),
+  waits: true,
+};
+
+/** The columns. */
 export const ROUTES: readonly Route[] = [
   admitted("chat", CHAT, chatBody("hello")),
   admitted("stream", CHAT, { ...chatBody("hello"), stream: true }),
@@ -126,16 +132,8 @@ export const ROUTES: readonly Route[] = [
     send: async (scene) => await post(scene, `/mcp/${scene.server.name}`, { jsonrpc: "2.0" }),
   },
   { name: "mcp stream", kind: "mcp", names: "none", send: (scene) => get(scene, `/mcp/${scene.server.name}`) },
+  QUEUED,
 ];
-
-/**
- * A chat that waits for its slot while the change is made. That who waits is judged again is held to by the tests of the queue;
- * added to {@link ROUTES} it is a column like the others.
- */
-export const QUEUED: Route = {
-  ...admitted("queued chat", CHAT, chatBody("hello")),
-  waits: true,
-};
 
 /** What one request of a route shows. `meanwhile` runs while it is under way. */
 export async function show(scene: Scene, route: Route, meanwhile?: () => Promise<void>): Promise<Shown> {
