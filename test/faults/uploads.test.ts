@@ -73,22 +73,24 @@ function uploadOf(path: string, contentType: string, write: Writer): Upload {
 }
 
 const file = randomBytes(FILE_BYTES);
+/** Long enough to be in no file by chance, as those of clients are. */
+const BOUNDARY = "------------------------Rz5o2kP6bE0yXo3K2nqf7A";
 const field = (name: string, more: string): string =>
-  `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n`;
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n`;
 const fileField = field("file", '; filename="speech.wav"');
 
 const KINDS: Readonly<Record<string, () => Upload>> = {
   "forms that name their model first": () =>
-    uploadOf("/v1/audio/transcriptions", "multipart/form-data; boundary=b", (model) => [
+    uploadOf("/v1/audio/transcriptions", `multipart/form-data; boundary=${BOUNDARY}`, (model) => [
       `${field("model", "")}${model}\r\n${fileField}`,
       file,
-      "\r\n--b--\r\n",
+      `\r\n--${BOUNDARY}--\r\n`,
     ]),
   "forms that name their model after the file": () =>
-    uploadOf("/v1/audio/transcriptions", "multipart/form-data; boundary=b", (model) => [
+    uploadOf("/v1/audio/transcriptions", `multipart/form-data; boundary=${BOUNDARY}`, (model) => [
       fileField,
       file,
-      `\r\n${field("model", "")}${model}\r\n--b--\r\n`,
+      `\r\n${field("model", "")}${model}\r\n--${BOUNDARY}--\r\n`,
     ]),
   "JSON documents": () => {
     const image = file.subarray(0, FILE_BYTES * 0.75).toString("base64");
