@@ -244,6 +244,22 @@ describe("the Cell's front desk", () => {
   });
 });
 
+describe("10,000 requests that wait", () => {
+  it("are not looked at for 1,000 pushed keys; each is compared once, at its turn", () => {
+    const { desk, scheduler, revisions } = deskOf("weighted", 1, 0);
+    const compared = vi.spyOn(revisions, "staleAmong");
+    const looked = vi.spyOn(scheduler, "apply");
+    const first = desk.arrive(askOf(0, 0));
+    for (let number = 1; number <= 10_000; number += 1) desk.arrive(askOf(number, 0));
+    looked.mockClear();
+    for (let at = 0; at < 1_000; at += 1) revisions.note([{ kind: "key", id: `k${at}`, rev: 2 }], 0);
+    expect([compared.mock.calls.length, looked.mock.calls.length]).toEqual([0, 0]);
+    desk.abandon(first);
+    expect(scheduler.queued).toBe(9_999);
+    expect(compared).toHaveBeenCalledTimes(1);
+  });
+});
+
 /** Lets every wallet tell what it has to tell. */
 async function drain(world: Desk): Promise<void> {
   for (let second = 0; second < 30; second += 1) {
