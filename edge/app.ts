@@ -35,8 +35,12 @@ export async function serve(request: Request, bindings: Bindings, context: Execu
 
 app.use(async (c, next) => {
   if (!URL.canParse(c.req.url)) throw new GatewayError("invalid_path");
-  c.set("deps", depsOf(c.env, c.req.raw));
-  await next();
+  const deps = depsOf(c.env, c.req.raw);
+  c.set("deps", deps);
+  // The router would serve it as GET; no route is documented with it (decisions §17.4).
+  if (c.req.raw.method === "HEAD" && c.req.path !== "/health")
+    return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
+  return await next();
 });
 app.get("/health", (c) => c.text("ok", 200, requestIds()));
 app.all("/internal/*", async (c) => await internal(c.var.deps, c.req.raw));

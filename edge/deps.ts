@@ -19,6 +19,7 @@ import { ObjectPlaces } from "./adapters/object-places.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
+import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
 import { StoreEnergy } from "./adapters/store-energy.ts";
@@ -111,6 +112,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       upstream: upstreamHttp(bindings.UPSTREAMS),
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
       responseCache: new RedisResponseCache(client, alerts),
+      mcpSessions: new RedisMcpSessions(client),
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,
       tokens: new JoseVerifier(

@@ -91,6 +91,7 @@ const schema = z.object({
     `must be at most ${STALLED_READER_MAX_SECS}`,
   ),
   GATEWAY_GLOBAL_MAX_IN_FLIGHT: envWhole(256),
+  GATEWAY_MAX_QUEUED_PER_TENANT: envWhole(10_000, 0),
   GATEWAY_MAX_BODY_BYTES: envWhole(33_554_432),
   // a ledger without a single segment to itself could keep nothing
   GATEWAY_LEDGER_SHARDS: envWhole(1).refine(
@@ -128,6 +129,8 @@ export interface Env {
   /** How long a client may take nothing of an answer that is there for it; 0: for as long as it likes. */
   readonly stalledReaderMs: number;
   readonly globalMaxInFlight: number;
+  /** How many requests of one tenant may wait in a cell; 0: as many as the cell's queue holds. */
+  readonly maxQueuedPerTenant: number;
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
   readonly sessionIdDerivation: boolean;
@@ -186,6 +189,7 @@ export function parseEnv(bindings: object): Env {
     upstreamTimeoutMs: value.GATEWAY_UPSTREAM_TIMEOUT_SECS * 1000,
     stalledReaderMs: value.GATEWAY_STALLED_READER_SECS * 1000,
     globalMaxInFlight: value.GATEWAY_GLOBAL_MAX_IN_FLIGHT,
+    maxQueuedPerTenant: value.GATEWAY_MAX_QUEUED_PER_TENANT,
     maxBodyBytes: value.GATEWAY_MAX_BODY_BYTES,
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,

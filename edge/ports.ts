@@ -7,7 +7,7 @@ import type { Issue } from "../shared/alerts.ts";
 import type { RevItem } from "../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
-import type { Admitted, Ask, Grant, PermitHandle } from "./domain/ask.ts";
+import type { Admitted, Ask, Grant, Hit, PermitHandle } from "./domain/ask.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { Tally } from "./domain/cell/tallies.ts";
@@ -69,6 +69,16 @@ export interface LentSlot {
   readonly permit: PermitHandle;
 }
 
+/** What the Cell says to an answer that needs no slot. */
+export interface HitVerdict {
+  /** Records that are newer than those that it rests on: it must not be given, and has no row. */
+  readonly newer: readonly RevItem[];
+  /** The bucket of its tenant; null without a cap, or not known. */
+  readonly level: BucketLevel | null;
+  /** Resolves when its row is durable. Never rejects. */
+  readonly recorded: Promise<void>;
+}
+
 /** The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached (decisions §20.6). */
 export interface Admission {
   readonly cell: string;
@@ -79,6 +89,8 @@ export interface Admission {
   adopt(ask: Ask): Promise<PermitHandle>;
   /** The row of a request without permit. Falls back to the Ledger when the Cell is beyond reach; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
+  /** One call for an answer that needs no slot: compares what it rests on, and takes its row unless that is outdated. */
+  hit(hit: Hit): Promise<HitVerdict>;
   /** The row of a request whose permit failed to settle. Retries on a fresh stub, then hands it to the Ledger. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
@@ -88,7 +100,8 @@ export interface Admission {
 
 /** Terms of energy accounting, with the revision that they are of. */
 export interface KnownTerms {
-  readonly terms: EnergyTerms;
+  /** Null: they cannot be read in this form. */
+  readonly terms: EnergyTerms | null;
   readonly rev: number;
 }
 
@@ -146,15 +159,25 @@ export interface CacheEntry {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly stored_at_ms: number;
+  /** What answered: an entry of another origin is no answer (pipeline/response-cache.ts). */
+  readonly origin: string;
+}
+
+/** Whose the sessions of MCP servers are, by the server's name (decisions §43.5). Never throws: a failed store knows nobody. */
+export interface McpSessions {
+  /** The ids of the tenants that any of these sessions is known to be of. */
+  owners(server: string, ids: readonly string[]): Promise<readonly string[]>;
+  /** They are this tenant's from now on, whoever's they were: their server has given them to it. */
+  remember(server: string, ids: readonly string[], tenantId: string): Promise<void>;
+  /** They are in use: whose they are is kept for a day from now. */
+  renew(server: string, ids: readonly string[]): Promise<void>;
+  /** They have ended. */
+  forget(server: string, ids: readonly string[]): Promise<void>;
 }
 
 export interface ResponseCache {
-  /** One round trip: the entry and the key's current rev as the store has it. A store failure is a miss. */
-  lookup(
-    tenantId: string,
-    digest: string,
-    keyHash: string,
-  ): Promise<{ entry: CacheEntry | null; key: ResolvedKey | null }>;
+  /** Null: there is none, or the store failed. */
+  lookup(tenantId: string, digest: string): Promise<CacheEntry | null>;
   /** Never throws; a failure is counted. */
   store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number): Promise<void>;
 }
@@ -231,6 +254,7 @@ export interface Ports {
   readonly upstream: Upstream;
   readonly diagnostics: Diagnostics;
   readonly responseCache: ResponseCache;
+  readonly mcpSessions: McpSessions;
   readonly secrets: SecretOpener;
   readonly tokens: TokenVerifier;
   readonly identities: IdentityProvisioner;

@@ -5,6 +5,7 @@ import {
   accessRefusal,
   isModelPermitted,
   isWithinWindows,
+  openUntilMs,
   type WeeklyWindow,
 } from "./access-window.ts";
 
@@ -161,6 +162,52 @@ describe("the gates of a tenant", () => {
     expect(accessRefusal(active, 7)).toBe("tenant_not_started");
     expect(accessRefusal({ ...active, active_from_ms: null }, 7)).toBe("tenant_expired");
     expect(accessRefusal({ ...active, active_from_ms: null, active_until_ms: null }, 7)).toBe("outside_access_window");
+  });
+});
+
+describe("how long a tenant is served for certain", () => {
+  const window = fc
+    .record({ day: fc.nat(6), from: fc.nat(1439), minutes: fc.integer({ min: 1, max: 1440 }) })
+    .map(({ day, from, minutes }) => ({ day, start_min: from, end_min: Math.min(1440, from + minutes) }));
+
+  it("is not beyond any instant at which it is refused, in any zone, over any change of its offset", () => {
+    // by the hour around the changes of 2026, and any time
+    const changes = [Date.UTC(2026, 2, 8), Date.UTC(2026, 2, 29), Date.UTC(2026, 3, 5), Date.UTC(2026, 9, 4)];
+    const instant = fc.oneof(
+      fc.integer({ min: Date.UTC(2024, 0), max: Date.UTC(2030, 0) }),
+      fc
+        .tuple(fc.constantFrom(...changes), fc.integer({ min: -36 * HOUR_MS, max: 36 * HOUR_MS }))
+        .map(([at, more]) => at + more),
+    );
+    const term = fc.option(fc.integer({ min: 1, max: DAY_MS }), { nil: null });
+    const zone = fc.constantFrom(...Object.keys(OFFSETS));
+    const windows = fc.array(window, { maxLength: 6 });
+    const parts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 8, maxLength: 8 });
+    fc.assert(
+      fc.property(instant, zone, windows, term, parts, (nowMs, timezone, weekly_windows, leftMs, fractions) => {
+        const active_until_ms = leftMs === null ? null : nowMs + leftMs;
+        const tenant: AccessTerms = { ...open, timezone, weekly_windows, active_until_ms };
+        fc.pre(accessRefusal(tenant, nowMs) === null);
+        const untilMs = openUntilMs(tenant, nowMs);
+        expect(untilMs === null).toBe(weekly_windows.length === 0 && active_until_ms === null);
+        if (untilMs === null) return;
+        expect(untilMs).toBeGreaterThan(nowMs);
+        for (const fraction of [...fractions, 1])
+          expect(
+            accessRefusal(tenant, Math.min(untilMs - 1, nowMs + Math.floor(fraction * (untilMs - nowMs)))),
+          ).toBeNull();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is until the end of the window, or of the term when that comes first", () => {
+    const tenant = { ...open, timezone: "Asia/Kathmandu", weekly_windows: [{ day: 4, start_min: 0, end_min: 600 }] };
+    const thursdayMs = Date.UTC(2026, 0, 1);
+    const endMs = thursdayMs + (600 - 345) * 60_000;
+    expect(openUntilMs(tenant, thursdayMs + 12_345)).toBe(endMs);
+    expect(openUntilMs({ ...tenant, active_until_ms: endMs - 1 }, thursdayMs)).toBe(endMs - 1);
+    expect([openUntilMs(open, 5), openUntilMs({ ...open, active_until_ms: 9 }, 5)]).toEqual([null, 9]);
   });
 });
 

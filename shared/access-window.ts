@@ -27,6 +27,31 @@ export function accessRefusal(tenant: AccessTerms, nowMs: number): ErrorCode | n
   return isWithinWindows(tenant.weekly_windows, tenant.timezone, nowMs) ? null : "outside_access_window";
 }
 
+const MINUTE_MS = 60_000;
+/** Zones change their offsets at quarter hours of UTC. */
+const QUARTER_MS = 15 * MINUTE_MS;
+
+/**
+ * Until when a tenant that is served at `nowMs` is served for certain, while its record stays as it is: the end of its term
+ * or of a weekly window, epoch ms. Null: without end. It may be served beyond: then it is to be judged again.
+ */
+export function openUntilMs(tenant: AccessTerms, nowMs: number): number | null {
+  const { active_until_ms: term, weekly_windows: windows, timezone } = tenant;
+  if (windows.length === 0) return term;
+  return Math.min(term ?? Number.POSITIVE_INFINITY, windowEndMs(windows, timezone, nowMs));
+}
+
+/** The end of the window that is open longest; the next quarter hour when the zone changes its offset before. */
+function windowEndMs(windows: readonly WeeklyWindow[], zone: string, nowMs: number): number {
+  const { day, minute } = localTime(zone, nowMs);
+  const open = windows.filter((window) => window.day === day && window.start_min <= minute && minute < window.end_min);
+  const endMin = Math.max(minute, ...open.map((window) => window.end_min));
+  const endMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS + (endMin - minute) * MINUTE_MS;
+  const last = localTime(zone, endMs - 1);
+  const isEven = last.day === day && last.minute === endMin - 1;
+  return isEven ? endMs : Math.min(endMs, Math.floor(nowMs / QUARTER_MS) * QUARTER_MS + QUARTER_MS);
+}
+
 /** True when some window is open; no windows are always open. A zone that is not valid counts as UTC. */
 export function isWithinWindows(windows: readonly WeeklyWindow[], zone: string, nowMs: number): boolean {
   if (windows.length === 0) return true;

@@ -12,8 +12,6 @@ const ADDRESSES_MAX = 1_000;
 
 /** How long a wrong token waits for its answer, in milliseconds. */
 export const REFUSED_AFTER_MS = 250;
-/** Answers that wait at once; beyond that they leave at once, so that whoever guesses cannot fill the process. */
-export const REFUSALS_WAITING_MAX = 256;
 
 /** What one wrong token gives cause to say. */
 export interface AuthFailureNews {

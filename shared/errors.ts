@@ -46,10 +46,13 @@ export const ERROR_TABLE = {
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
+  /** Of another tenant's session; MCP clients answer a 404 by beginning one anew (decisions §43.5). */
+  mcp_session_not_found: { status: 404, message: "mcp session is not known" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
   request_timeout: { status: 408, message: "request body timed out" },
   request_too_large: { status: 413, message: "request body too large" },
   token_budget_exceeded: { status: 429, message: "token budget exceeded" },
+  queue_full: { status: 429, message: "queue is full" },
   internal_error: { status: 500, message: "internal error" },
   upstream_failed: { status: 502, message: "upstream request failed" },
   /** In-band only: the last event of a stream that broke (decisions §22.6). */

@@ -4,7 +4,6 @@
  */
 import * as z from "zod";
 import { alertEventSchema } from "./alerts.ts";
-import { keyLimitsSchema, tenantLimitsSchema } from "./internal-budgets.ts";
 
 export const INVALIDATION_KINDS = ["key", "tenant", "group", "model", "mcp", "settings", "all"] as const;
 
@@ -26,10 +25,8 @@ export const changeSchema = revItemSchema.extend({
       weight: z.number().int(),
       max_in_flight: z.number().int().nullable(),
       group: z.object({ name: z.string(), weight: z.number().int() }),
-      limits: tenantLimitsSchema,
     })
     .optional(),
-  key: keyLimitsSchema.optional(),
   group: z.object({ weight: z.number().int() }).optional(),
   model: z.object({ max_in_flight: z.number().int().nullable(), admission_weight: z.number().int() }).optional(),
 });

@@ -168,6 +168,8 @@ export const storeKeys = {
   model: (modelName: string): string => `model:${modelName}`,
   modelsIndex: "models:index",
   mcp: (name: string): string => `mcp:${name}`,
+  /** `digest`: SHA-256 of a session id, hex; its value is the id of the tenant whose session it is (decisions §43.5). */
+  mcpSession: (server: string, digest: string): string => `mcps:${server}:${digest}`,
   settings: (name: HotSetting): string => `settings:${name}`,
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
   cells: "cells",

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { getConnInfo } from "@hono/node-server/conninfo";
 import type { Context } from "hono";
 import { issues } from "../../shared/alerts.ts";
-import { AuthFailures, REFUSALS_WAITING_MAX, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
+import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
 import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
 import type { Logger } from "../log.ts";
 
@@ -26,7 +26,6 @@ export class AuthRefusals {
   readonly #sleep: (ms: number) => Promise<unknown>;
   readonly #failures = new AuthFailures();
   #total = 0;
-  #waiting = 0;
 
   constructor(options: AuthRefusalsOptions) {
     this.#options = options;
@@ -46,10 +45,7 @@ export class AuthRefusals {
     if (c.req.header("authorization") === undefined) return;
     this.#total += 1;
     this.#tell(addressOf(c));
-    if (this.#waiting >= REFUSALS_WAITING_MAX) return;
-    this.#waiting += 1;
     await this.#sleep(REFUSED_AFTER_MS);
-    this.#waiting -= 1;
   }
 
   #tell(address: string): void {

@@ -64,8 +64,8 @@ export async function judgeSecrets(ctx: VerbContext, data: Backup["data"]): Prom
 }
 
 /**
- * The same for endpoints of models that are not in the file but here: with the model's credential as it is here. One that has
- * the address that it has here already is left as it is. Adds to `warnings`.
+ * The same for endpoints of models that are not in the file but here: with the model's credential as it is here. One that is
+ * in use here already, with that credential and at that address, is left as it is. Adds to `warnings`.
  */
 export async function judgeEndpointsOfOthers(
   tx: Transaction,
@@ -85,12 +85,17 @@ export async function judgeEndpointsOfOthers(
       .where(inArray(models.id, ids.models));
     for (const { id, key } of owners) credentials.set(id, key);
     const before = await tx.select().from(modelEndpoints).where(inArray(modelEndpoints.id, ids.endpoints));
-    for (const row of before) if (inherits(row)) known.set(row.id, originOf(row.api_base));
+    for (const row of before) if (inherits(row) && row.enabled) known.set(row.id, destinationOf(row));
   }
   return await disabled(vouch, data.model_endpoints, warnings, (row) => {
-    if (known.get(String(row["id"])) === originOf(String(row["api_base"]))) return null;
+    if (known.get(String(row["id"])) === destinationOf(row)) return null;
     return credentials.get(String(row["model_id"])) ?? null;
   });
+}
+
+/** Whose credential an endpoint sends, and where to. */
+function destinationOf(row: BackupRow): string {
+  return `${String(row["model_id"])} ${originOf(String(row["api_base"]))}`;
 }
 
 /** Rows with those switched off that would send a credential (`credentialOf`) where nobody vouches for it. */

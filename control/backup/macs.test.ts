@@ -154,6 +154,17 @@ describe("endpoints of a model that is here and not in the scene.file", () => {
     const { warnings } = await scene.restored(only(scene.endpoint("heir"), scene.endpoint("owner")));
     expect(warnings).toHaveLength(3);
     expect(await scene.held()).toMatchObject({ heir: { enabled: false }, own: { secret: null, enabled: false } });
+    // the file once more: what was restored disabled is no reason to trust it
+    expect((await scene.restored(only(scene.endpoint("heir"), scene.endpoint("owner")))).warnings.length).toBe(3);
+    expect(await scene.held()).toMatchObject({ heir: { enabled: false }, own: { secret: null, enabled: false } });
+  });
+
+  it("are restored disabled where they would send another model's credential, also to where they are", async () => {
+    await scene.restored(scene.file);
+    const { id } = scene.model("single");
+    const { warnings } = await scene.restored(only({ ...scene.endpoint("heir"), model_id: id }));
+    expect(warnings).toHaveLength(1);
+    expect(await scene.held()).toMatchObject({ heir: { enabled: false } });
   });
 
   it("are restored as they are where there is no credential to send", async () => {

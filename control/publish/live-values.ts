@@ -6,33 +6,30 @@ import { eq, inArray } from "drizzle-orm";
 import type { Change, RevItem } from "../../shared/internal.ts";
 import type { Database } from "../db/connect.ts";
 import { models } from "../db/schema/models.ts";
-import { apiKeys, fairshareGroups, tenants } from "../db/schema/tenancy.ts";
-import { keyLimits, tenantLimits } from "./budget-subjects.ts";
+import { fairshareGroups, tenants } from "../db/schema/tenancy.ts";
 
 /** The items in their order; those whose row is gone, and of other kinds, as they are. */
 export async function withValues(db: Database, items: readonly RevItem[]): Promise<readonly Change[]> {
   const ids = (kind: RevItem["kind"]): string[] => items.filter((item) => item.kind === kind).map((item) => item.id);
-  const [ofTenants, ofKeys, ofGroups, ofModels] = [
+  const [ofTenants, ofGroups, ofModels] = [
     await tenantValues(db, ids("tenant")),
-    await keyValues(db, ids("key")),
     await groupValues(db, ids("group")),
     await modelValues(db, ids("model")),
   ];
   return items.map(({ kind, id, rev }) => {
-    const [tenant, key, group, model] = [ofTenants.get(id), ofKeys.get(id), ofGroups.get(id), ofModels.get(id)];
+    const [tenant, group, model] = [ofTenants.get(id), ofGroups.get(id), ofModels.get(id)];
     return {
       kind,
       id,
       rev,
       ...(kind === "tenant" && tenant !== undefined ? { tenant } : {}),
-      ...(kind === "key" && key !== undefined ? { key } : {}),
       ...(kind === "group" && group !== undefined ? { group } : {}),
       ...(kind === "model" && model !== undefined ? { model } : {}),
     };
   });
 }
 
-type Values<K extends "tenant" | "key" | "group" | "model"> = ReadonlyMap<string, NonNullable<Change[K]>>;
+type Values<K extends "tenant" | "group" | "model"> = ReadonlyMap<string, NonNullable<Change[K]>>;
 
 async function tenantValues(db: Database, ids: string[]): Promise<Values<"tenant">> {
   if (ids.length === 0) return new Map();
@@ -44,20 +41,9 @@ async function tenantValues(db: Database, ids: string[]): Promise<Values<"tenant
   return new Map(
     rows.map(({ tenant, group: { name, weight } }) => [
       tenant.id,
-      {
-        weight: tenant.weight,
-        max_in_flight: tenant.max_in_flight,
-        group: { name, weight },
-        limits: tenantLimits(tenant),
-      },
+      { weight: tenant.weight, max_in_flight: tenant.max_in_flight, group: { name, weight } },
     ]),
   );
-}
-
-async function keyValues(db: Database, hashes: string[]): Promise<Values<"key">> {
-  if (hashes.length === 0) return new Map();
-  const rows = await db.select().from(apiKeys).where(inArray(apiKeys.key_hash, hashes));
-  return new Map(rows.map((row) => [row.key_hash, keyLimits(row)]));
 }
 
 async function groupValues(db: Database, names: string[]): Promise<Values<"group">> {

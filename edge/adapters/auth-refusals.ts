@@ -1,9 +1,9 @@
 /**
  * What follows a wrong internal token at a Worker (decisions §43.5): it is counted, told of, and answered late, so that
- * guessing is slow and seen. Never rejects, and holds no more than a bounded number of requests.
+ * guessing is slow and seen.
  */
 import { issues } from "../../shared/alerts.ts";
-import { AuthFailures, REFUSALS_WAITING_MAX, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
+import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
 import type { Alerts, Clock, Log, Sleep, Tallying } from "../ports.ts";
 
 /** What {@link AuthRefusals} needs. */
@@ -18,7 +18,6 @@ export interface AuthRefusalsOptions {
 export class AuthRefusals {
   readonly #options: AuthRefusalsOptions;
   readonly #failures = new AuthFailures();
-  #waiting = 0;
 
   constructor(options: AuthRefusalsOptions) {
     this.#options = options;
@@ -33,10 +32,7 @@ export class AuthRefusals {
     const { line, alert } = this.#failures.note(address, clock());
     if (line !== null) log.event("auth_failed", { plane: "data", address, failures: line.failures });
     if (alert !== null) alerts.raise(issues.adminAuthFailures(alert.failures, alert.addresses));
-    if (this.#waiting >= REFUSALS_WAITING_MAX) return;
-    this.#waiting += 1;
     await sleep(REFUSED_AFTER_MS, request.signal);
-    this.#waiting -= 1;
   }
 }
 

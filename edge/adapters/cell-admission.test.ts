@@ -1,23 +1,38 @@
 import { describe, expect, it } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
+import type { RevItem } from "../../shared/internal.ts";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
-import type { CellApi, LedgerApi } from "../domain/ask.ts";
+import type { CellApi, Hit, LedgerApi, ReceiptHandle } from "../domain/ask.ts";
 import type { Bindings } from "../env.ts";
 import { CellAdmission } from "./cell-admission.ts";
 import { ObjectPlaces } from "./object-places.ts";
 
 const row = zeroUsageRow("00000000-0000-4000-8000-000000000001", 0);
 
-/** Admission whose Cell answers `failures` in turn before it takes a row. */
-function admissionOf(...failures: object[]) {
+/** Admission whose Cell meets its calls with these failures in turn (null: with none), and then answers. */
+function admissionOf(...failures: (object | null)[]) {
   const stubs: string[] = [];
   const ledgers: string[] = [];
   const events: string[] = [];
   const away = { ledger: 0 };
-  const cell: Pick<CellApi, "record"> = {
-    record: async () => {
-      const failure = failures.shift();
-      if (failure !== undefined) throw Object.assign(new Error("cell"), failure);
+  const calls: string[] = [];
+  const call = (name: string): void => {
+    calls.push(name);
+    const failure = failures.shift();
+    if (failure != null) throw Object.assign(new Error("cell"), failure);
+  };
+  const receipt: ReceiptHandle = {
+    durable: async () => call("durable"),
+    [Symbol.dispose]: () => void calls.push("disposed"),
+  };
+  const outdated: RevItem[] = [];
+  const cell: Pick<CellApi, "record" | "settleOrphan" | "hit"> = {
+    record: async () => call("record"),
+    settleOrphan: async () => call("settleOrphan"),
+    hit: async (_hit, again = false) => {
+      call(again ? "hit again" : "hit");
+      if (outdated.length > 0) return { verdict: "stale", items: outdated };
+      return { verdict: "current", level: null, receipt };
     },
   };
   const ledger: Pick<LedgerApi, "appendOrphan"> = {
@@ -53,14 +68,50 @@ function admissionOf(...failures: object[]) {
     ledgers,
     events,
     raised,
+    calls,
+    outdated,
   };
 }
 
+const hit: Hit = { revs: [], limits: null, row };
+
 describe("the Cell from afar", () => {
   it("is asked once more, on a fresh stub, when that can help", async () => {
-    const { admission, stubs, ledgers } = admissionOf({ retryable: true });
+    const { admission, stubs, ledgers, calls } = admissionOf({ retryable: true });
     await admission.record(row);
     expect([stubs, ledgers]).toEqual([["fra", "fra"], []]);
+    // The first call may have been heard: the row is one that may have come before.
+    expect(calls).toEqual(["record", "settleOrphan"]);
+  });
+
+  it("takes the row of a hit in the call that compares, and says later that it is durable", async () => {
+    const { admission, calls, ledgers } = admissionOf();
+    const { newer, recorded } = await admission.hit(hit);
+    await recorded;
+    expect([newer, calls, ledgers]).toEqual([[], ["hit", "durable", "disposed"], []]);
+  });
+
+  it("takes no row of a hit that is outdated", async () => {
+    const { admission, calls, outdated } = admissionOf();
+    outdated.push({ kind: "model", id: "tiny", rev: 2 });
+    const { newer, recorded } = await admission.hit(hit);
+    await recorded;
+    expect([newer, calls]).toEqual([outdated, ["hit"]]);
+  });
+
+  it("is shown a hit again as one that it may have heard of", async () => {
+    const { admission, calls } = admissionOf({ retryable: true });
+    await (await admission.hit(hit)).recorded;
+    expect(calls).toEqual(["hit", "hit again", "durable", "disposed"]);
+  });
+
+  it.each([
+    ["a new one", [{}], ["hit", "durable", "settleOrphan", "disposed"], []],
+    ["the Ledger, when there is none", [{}, {}], ["hit", "durable", "settleOrphan", "disposed"], ["fra"]],
+  ])("that is reset before the row of a hit is durable: the row goes to %s", async (_, failures, called, kept) => {
+    const { admission, calls, ledgers } = admissionOf(null, ...failures);
+    await (await admission.hit(hit)).recorded;
+    expect([calls, ledgers]).toEqual([called, kept]);
   });
 
   it.each([[{ retryable: true, overloaded: true }], [{}]])(

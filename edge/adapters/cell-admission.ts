@@ -7,13 +7,13 @@ import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Admitted, Ask, CellApi, LedgerApi, PermitHandle } from "../domain/ask.ts";
+import type { Admitted, Ask, CellApi, Hit, LedgerApi, PermitHandle, ReceiptHandle } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { shardOf } from "../domain/custody/row-line.ts";
 import type { Debtor, LendingApi, LoanSession } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
-import type { Admission, Alerts, Log } from "../ports.ts";
+import type { Admission, Alerts, HitVerdict, Log } from "../ports.ts";
 
 /** Between attempts at the Ledger; together well within what the platform grants to work that outlives its answer. */
 const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
@@ -67,10 +67,19 @@ export class CellAdmission implements Admission {
 
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     try {
-      await this.#call(async (cell) => await cell.record(row, upstream));
+      // The Cell may have it of a call whose answer was lost.
+      const again = async (cell: CellApi) => await cell.settleOrphan(row, upstream);
+      await this.#call(async (cell) => await cell.record(row, upstream), again);
     } catch {
       await this.#toLedger(row);
     }
+  }
+
+  async hit(hit: Hit): Promise<HitVerdict> {
+    const again = async (cell: CellApi) => await cell.hit(hit, true);
+    const answer = await this.#call(async (cell) => await cell.hit(hit), again);
+    if (answer.verdict === "stale") return { newer: answer.items, level: null, recorded: Promise.resolve() };
+    return { newer: [], level: answer.level, recorded: this.#durable(answer.receipt, hit.row) };
   }
 
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
@@ -103,13 +112,25 @@ export class CellAdmission implements Admission {
     return await this.#call(work);
   }
 
-  async #call<T>(work: (cell: CellApi) => Promise<T>): Promise<T> {
+  /** Until the Cell's word that the row is durable is here, it is seen to that the row arrives. Never rejects. */
+  async #durable(receipt: ReceiptHandle, row: UsageRow): Promise<void> {
+    try {
+      await receipt.durable();
+    } catch {
+      await this.settleOrphan(row);
+    } finally {
+      receipt[Symbol.dispose]();
+    }
+  }
+
+  /** `again`: what is asked the second time; the first may have been heard. */
+  async #call<T>(work: (cell: CellApi) => Promise<T>, again = work): Promise<T> {
     try {
       return await work(this.#stub());
     } catch (first) {
       if (!mayRetry(first)) throw this.#unavailable(first);
       try {
-        return await work(this.#stub());
+        return await again(this.#stub());
       } catch (second) {
         throw this.#unavailable(second);
       }

@@ -5,13 +5,13 @@
  */
 import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Admitted, Ask, PermitHandle, Settlement } from "../domain/ask.ts";
+import type { Admitted, Ask, Hit, PermitHandle, Settlement } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Borrower } from "../domain/loan/borrower.ts";
 import type { Debtor } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
-import type { Admission, Clock, LentSlot, Log } from "../ports.ts";
+import type { Admission, Clock, HitVerdict, LentSlot, Log } from "../ports.ts";
 import type { CellAdmission } from "./cell-admission.ts";
 import { LoanCarrier } from "./loan-carrier.ts";
 import { sendRest } from "./loan-rest.ts";
@@ -67,6 +67,10 @@ export class LendingAdmission implements Admission {
 
   async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
     await this.#admission.record(row, upstream);
+  }
+
+  async hit(hit: Hit): Promise<HitVerdict> {
+    return await this.#admission.hit(hit);
   }
 
   async settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {

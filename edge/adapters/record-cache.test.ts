@@ -46,9 +46,9 @@ describe("a copy in memory", () => {
 
   it("is never of an absence", async () => {
     const { cache } = cacheAt(0);
-    expect(await cache.read("a", load(null), false)).toBeNull();
-    expect(await cache.read("a", load("made"), false)).toEqual({ text: "made" });
-    expect(await cache.read("a", load(null), true)).toBeNull();
+    expect(await cache.read("a", load(null), false)).toEqual({ record: null, joined: false });
+    expect(await cache.read("a", load("made"), false)).toEqual({ record: { text: "made" }, joined: false });
+    expect(await cache.read("a", load(null), true)).toEqual({ record: null, joined: false });
     expect(cache.fresh("a")).toBeNull();
   });
 
@@ -69,10 +69,30 @@ describe("reads at the same time", () => {
       return await first.promise;
     };
     const both = Promise.all([cache.read("a", slow, false), cache.read("a", slow, false)]);
-    expect(await cache.read("a", load("new"), true)).toEqual({ text: "new" });
+    expect(await cache.read("a", load("new"), true)).toEqual({ record: { text: "new" }, joined: false });
     first.resolve({ text: "old" });
-    expect(await both).toEqual([{ text: "old" }, { text: "old" }]);
+    const old = { text: "old" };
+    expect(await both).toEqual([
+      { record: old, joined: false },
+      { record: old, joined: true },
+    ]);
     expect(asked).toBe(1);
+  });
+
+  it.each([
+    ["an older copy over a newer one", "old", "new", { text: "new" }],
+    ["a copy back that was found gone", "old", null, null],
+    ["a newer copy down that was not there before", null, "new", { text: "new" }],
+  ])("that end out of order do not bring %s", async (_, earlier, later, left) => {
+    const { cache } = cacheAt(0);
+    const slow = Promise.withResolvers<Note | null>();
+    const reading = cache.read("a", async () => await slow.promise, false);
+    await cache.read("a", load(later), true);
+    slow.resolve(earlier === null ? null : { text: earlier });
+    await reading;
+    expect(cache.fresh("a")).toEqual(left);
+    await cache.read("a", load("last"), false);
+    expect(cache.fresh("a")).toEqual({ text: "last" });
   });
 
   it("bring nothing back that was dropped meanwhile", async () => {
@@ -106,7 +126,7 @@ describe("reads at the same time", () => {
     expect(askedAnew).toBe(true);
     reply.resolve({ text: "old" });
     await Promise.all([reading, next]);
-    expect(await next).toEqual({ text: "new" });
+    expect(await next).toEqual({ record: { text: "new" }, joined: false });
     expect(cache.fresh("a")).toEqual({ text: "new" });
   });
 });
@@ -127,7 +147,7 @@ describe("a read that never ends", () => {
     const { cache, kept } = cacheAt(0);
     void cache.read("a", async () => await new Promise<never>(() => {}), false);
     expect(kept).toHaveLength(1);
-    expect(await cache.read("a", load("own"), false)).toEqual({ text: "own" });
+    expect(await cache.read("a", load("own"), false)).toEqual({ record: { text: "own" }, joined: false });
     expect(cache.fresh("a")).toEqual({ text: "own" });
   });
 });

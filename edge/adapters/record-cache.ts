@@ -18,12 +18,26 @@ interface Copy<T> {
   readonly freshUntilMs: number;
 }
 
+/** What a read found; null: there is no such record. */
+export interface Read<T> {
+  readonly record: T | null;
+  /** By a read that began before this one was asked for: it may be what was true before. */
+  readonly joined: boolean;
+}
+
+/** A read under way. */
+interface Load {
+  /** What it finds may be older than what is known: it is not kept. */
+  outdated: boolean;
+}
+
 export class RecordCache<T extends object> {
   readonly #copies: LRUCache<string, Copy<T>>;
   readonly #flights = new Map<string, Promise<T | null>>();
+  /** The reads under way by name, in the order in which they began. */
+  readonly #loads = new Map<string, Set<Load>>();
   readonly #clock: Clock;
   readonly #keepAlive: (work: Promise<unknown>) => void;
-  #drops = 0;
 
   /** `keepAlive` lets a read outlive the request that began it: others may have joined it. */
   constructor(maxBytes: number, clock: Clock, keepAlive: (work: Promise<unknown>) => void) {
@@ -57,17 +71,17 @@ export class RecordCache<T extends object> {
    * earlier: it might answer what was true before. A joined read that does not end is not waited for: the platform may
    * have cut off the request that began it.
    */
-  async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<T | null> {
+  async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<Read<T>> {
     const flying = anew ? undefined : this.#flights.get(name);
     if (flying !== undefined) {
       const joined = await withinPatience(flying, JOIN_MS);
-      if (joined !== null) return joined.value;
+      if (joined !== null) return { record: joined.value, joined: true };
     }
     const flight = this.#load(name, load);
     this.#flights.set(name, flight);
     this.#keepAlive(flight.catch(() => undefined));
     try {
-      return await flight;
+      return { record: await flight, joined: false };
     } finally {
       if (this.#flights.get(name) === flight) this.#flights.delete(name);
     }
@@ -89,7 +103,8 @@ export class RecordCache<T extends object> {
 
   /** Reads that are under way may bring back what is old: nobody joins them, and what they find is not kept. */
   distrust(): void {
-    this.#drops += 1;
+    for (const loads of this.#loads.values()) for (const load of loads) load.outdated = true;
+    this.#loads.clear();
     this.#flights.clear();
   }
 
@@ -99,13 +114,23 @@ export class RecordCache<T extends object> {
   }
 
   async #load(name: string, load: () => Promise<T | null>): Promise<T | null> {
-    const startedBefore = this.#drops;
-    const record = await load();
-    // A drop while the read was under way: what it found may be what was dropped.
-    if (startedBefore !== this.#drops) return record;
-    if (record === null) this.#copies.delete(name);
-    else this.#keep(name, record);
-    return record;
+    const own: Load = { outdated: false };
+    const loads = this.#loads.get(name) ?? new Set();
+    this.#loads.set(name, loads.add(own));
+    try {
+      const record = await load();
+      if (own.outdated) return record;
+      for (const earlier of loads) {
+        if (earlier === own) break;
+        earlier.outdated = true;
+      }
+      if (record === null) this.#copies.delete(name);
+      else this.#keep(name, record);
+      return record;
+    } finally {
+      loads.delete(own);
+      if (loads.size === 0 && this.#loads.get(name) === loads) this.#loads.delete(name);
+    }
   }
 
   #keep(name: string, record: T): void {

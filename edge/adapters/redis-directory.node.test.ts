@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Redis } from "@upstash/redis/cloudflare";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { keyOf, mcpServerOf, modelOf, settingsOf, tenantOf } from "../pipeline/testing/records.ts";
 import { RedisClient } from "./redis-client.ts";
@@ -44,14 +45,18 @@ beforeEach(() => {
   raised = [];
 });
 
-function directory(): RedisDirectory {
-  const clock = () => nowMs;
+function directoryOver(client: Pick<RedisClient, "run">): RedisDirectory {
+  const alerts = { raise: ({ issueKey }: { issueKey: string }) => void raised.push(issueKey) };
   return new RedisDirectory(
-    new RedisClient({ url, token: "t" }, clock, { event: () => undefined }),
-    clock,
+    client,
+    () => nowMs,
     () => undefined,
-    { raise: ({ issueKey }) => void raised.push(issueKey) },
+    alerts,
   );
+}
+
+function directory(): RedisDirectory {
+  return directoryOver(new RedisClient({ url, token: "t" }, () => nowMs, { event: () => undefined }));
 }
 
 describe("the directory", () => {
@@ -63,6 +68,23 @@ describe("the directory", () => {
     expect(commands).toHaveLength(1);
     expect((await known.key("hash", { fresh: true }))?.source).toBe("store");
     expect(commands).toHaveLength(2);
+  });
+
+  it.each([
+    ["nothing", null, ["2 store", "2 memory"], 2],
+    ["a copy", keyOf({ disabled: true }), ["1 memory"], 1],
+  ])("does not refuse by %s that a reader found who began earlier", async (_, before, found, asked) => {
+    const slow = Promise.withResolvers<string | null>();
+    const answers = [slow.promise, Promise.resolve(JSON.stringify(keyOf({ rev: 2 })))];
+    let reads = 0;
+    const get = async () => await answers[reads++];
+    const known = directoryOver({ run: async (work) => await work({ get } as unknown as Redis) });
+    const early = known.key("hash");
+    const late = [known.key("hash"), known.key("hash")];
+    slow.resolve(before === null ? null : JSON.stringify(before));
+    expect((await early)?.record ?? null).toEqual(before);
+    const got = (await Promise.all(late)).map((one) => `${one?.record.rev} ${one?.source}`);
+    expect([new Set(got), reads]).toEqual([new Set(found), asked]);
   });
 
   it("takes no failure for an absence: memory serves, what it does not know is 503", async () => {

@@ -33,7 +33,7 @@ const HEEDED_MAX = 10_000;
 const MGET_BATCH = 200;
 
 export class RedisDirectory implements Directory {
-  readonly #client: RedisClient;
+  readonly #client: Pick<RedisClient, "run">;
   readonly #keys: RecordCache<ResolvedKey>;
   readonly #models: RecordCache<ModelRecord>;
   readonly #mcpServers: RecordCache<McpServerRecord>;
@@ -43,7 +43,12 @@ export class RedisDirectory implements Directory {
   readonly #heeded = new LRUCache<string, number>({ max: HEEDED_MAX });
   #epoch = 0;
 
-  constructor(client: RedisClient, clock: Clock, keepAlive: (work: Promise<unknown>) => void, alerts: Alerts) {
+  constructor(
+    client: Pick<RedisClient, "run">,
+    clock: Clock,
+    keepAlive: (work: Promise<unknown>) => void,
+    alerts: Alerts,
+  ) {
     this.#alerts = alerts;
     this.#client = client;
     this.#keys = new RecordCache(KEY_BYTES, clock, keepAlive);
@@ -167,15 +172,15 @@ export class RedisDirectory implements Directory {
     const held = options.fresh === true ? null : cache.fresh(name);
     if (held !== null) return { record: held, source: "memory" };
     try {
-      const record = await cache.read(
-        name,
-        async () => {
-          const text = await this.#get(storeKey, options.fresh === true || cache.whenDown(name) === null);
-          return text === null ? null : schema.parse(JSON.parse(text));
-        },
-        options.fresh === true,
-      );
-      return record === null ? null : { record, source: "store" };
+      const load = async (): Promise<T | null> => {
+        const text = await this.#get(storeKey, options.fresh === true || cache.whenDown(name) === null);
+        return text === null ? null : schema.parse(JSON.parse(text));
+      };
+      let read = await cache.read(name, load, options.fresh === true);
+      // Nobody is unknown because somebody else asked earlier; what is joined now began after this lookup.
+      if (read.record === null && read.joined) read = await cache.read(name, load, false);
+      const { record, joined } = read;
+      return record === null ? null : { record, source: joined ? "memory" : "store" };
     } catch (error) {
       this.#failed(kind, error);
       const old = error instanceof StoreDown ? cache.whenDown(name) : null;

@@ -1,10 +1,10 @@
 /**
- * The response cache in the key-value store (decisions §21). Key revision and entry come in one round trip. A store that
- * fails is a miss, and an answer that cannot be stored is only told to the operators.
+ * The response cache in the key-value store (decisions §21). A store that fails is a miss, and an answer that cannot be
+ * stored is only told to the operators.
  */
 import * as z from "zod";
 import { issues } from "../../shared/alerts.ts";
-import { type ResolvedKey, resolvedKeySchema, storeKeys } from "../../shared/records.ts";
+import { storeKeys } from "../../shared/records.ts";
 import type { Alerts, CacheEntry, ResponseCache } from "../ports.ts";
 import { type RedisClient, StoreDown } from "./redis-client.ts";
 
@@ -17,6 +17,7 @@ const entrySchema = z.object({
   input_tokens: z.number(),
   output_tokens: z.number(),
   stored_at_ms: z.number(),
+  origin: z.string(),
 });
 
 export class RedisResponseCache implements ResponseCache {
@@ -28,18 +29,14 @@ export class RedisResponseCache implements ResponseCache {
     this.#alerts = alerts;
   }
 
-  async lookup(
-    tenantId: string,
-    digest: string,
-    keyHash: string,
-  ): Promise<{ entry: CacheEntry | null; key: ResolvedKey | null }> {
+  async lookup(tenantId: string, digest: string): Promise<CacheEntry | null> {
     try {
-      const names = [storeKeys.cache(tenantId, digest), storeKeys.key(keyHash)];
-      const [entry, key] = await this.#client.run(async (redis) => await redis.mget<(string | null)[]>(...names));
-      return { entry: read(entrySchema, entry), key: read(resolvedKeySchema, key) };
+      const name = storeKeys.cache(tenantId, digest);
+      const text = await this.#client.run(async (redis) => await redis.get<string>(name));
+      return text === null ? null : (entrySchema.safeParse(JSON.parse(text)).data ?? null);
     } catch (error) {
       this.#failed("lookup", error);
-      return { entry: null, key: null };
+      return null;
     }
   }
 
@@ -58,10 +55,4 @@ export class RedisResponseCache implements ResponseCache {
       issues.responseCacheFailed(work, error instanceof StoreDown ? error.message : "unreadable entry"),
     );
   }
-}
-
-function read<T>(schema: z.ZodType<T>, text: string | null | undefined): T | null {
-  if (text === null || text === undefined) return null;
-  const parsed = schema.safeParse(JSON.parse(text));
-  return parsed.success ? parsed.data : null;
 }

@@ -16,7 +16,7 @@ export class StoreEnergy implements Energy {
   readonly #client: Pick<RedisClient, "run">;
   readonly #clock: Clock;
   /** What the record came to that was read last: every request of a model that takes part asks for it. */
-  #parsed: { readonly record: SettingsRecord; readonly known: KnownTerms | null } | null = null;
+  #parsed: { readonly record: SettingsRecord; readonly known: KnownTerms } | null = null;
   #known: PowerReading | null = null;
   /** Until then what is known needs no look, epoch ms. */
   #freshUntilMs = 0;
@@ -52,10 +52,9 @@ export class StoreEnergy implements Energy {
   }
 }
 
-/** Null when the value is malformed. */
-function termsOf({ value, rev }: SettingsRecord): KnownTerms | null {
+function termsOf({ value, rev }: SettingsRecord): KnownTerms {
   const parsed = energyValueSchema.safeParse(value);
-  if (!parsed.success) return null;
+  if (!parsed.success) return { terms: null, rev };
   const { enabled, energy_cost_per_kwh, carbon_g_per_kwh, pue } = parsed.data;
   return { terms: { enabled, usdPerKwh: energy_cost_per_kwh, co2GramsPerKwh: carbon_g_per_kwh, pue }, rev };
 }

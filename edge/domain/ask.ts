@@ -19,6 +19,10 @@ import type { UpstreamOutcomes } from "./upstream-outcomes.ts";
 export interface Ask extends Arrival {
   /** Revisions of every record the ask was built from: key, tenant, group, model. */
   readonly revs: readonly RevItem[];
+  /** When the tenant's access window ends, or may end, epoch ms: from then on a waiting request is judged again. Null: never. */
+  readonly openUntilMs: number | null;
+  /** How long the request has waited before, ms: it has a place in the queue, or lost one to a reset. Null: its first ask. */
+  readonly waitedMs: number | null;
   /**
    * Skeleton of the usage row as it would read if nothing more were heard from the request: the Cell completes it with
    * status, tokens and times when a permit dies unsettled.
@@ -52,10 +56,24 @@ export interface BudgetRefusal {
   readonly level: BucketLevel | null;
 }
 
+/** Why a request gets no slot: its budgets, or a queue that is full (decisions §43.2). It holds nothing. */
+export interface Refusal extends Omit<BudgetRefusal, "code"> {
+  readonly code: BudgetRefusal["code"] | "queue_full";
+}
+
 /** What the Cell decided about one request. */
 export type Decision =
   | { readonly verdict: "granted"; readonly grant: Grant }
-  | { readonly verdict: "refused"; readonly refusal: BudgetRefusal };
+  | { readonly verdict: "refused"; readonly refusal: Refusal };
+
+/**
+ * Some record is older than the Cell knows: drop these, read again, ask once more (design §5). Without items only time has
+ * passed, and the request is to be judged again. A request that waited keeps its place, by its permit, until then.
+ */
+export interface Stale {
+  readonly verdict: "stale";
+  readonly items: readonly RevItem[];
+}
 
 /** The end of a request that held (or waited for) a permit. */
 export interface Settlement {
@@ -72,8 +90,8 @@ export interface Settlement {
  * back. Over RPC every method returns a promise.
  */
 export interface PermitHandle extends Disposable {
-  /** Resolves when the request is granted or refused (at once when `admit` said so already). */
-  decision(): Promise<Decision>;
+  /** Resolves when the request is granted, refused, or to be judged again (at once when `admit` said so already). */
+  decision(): Promise<Decision | Stale>;
   /**
    * Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant that came
    * with the answer to the ask is taken to be in use without it.
@@ -92,7 +110,28 @@ export interface PermitHandle extends Disposable {
 export type Admitted<Permit> =
   | (Decision & { readonly permit: Permit })
   | { readonly verdict: "waiting"; readonly permit: Permit }
-  /** Some record is older than the Cell knows: drop these, read again, ask once more (design §5). */
+  | Stale;
+
+/** An answer that needs no slot (a hit in the response cache), as it is shown to the Cell before it is given. */
+export interface Hit {
+  /** Revisions of every record that it rests on, as those of an ask. */
+  readonly revs: readonly RevItem[];
+  /** Whose bucket's level the answer states; null: none has a cap. */
+  readonly limits: BudgetLimits | null;
+  /** The complete usage row. */
+  readonly row: UsageRow;
+}
+
+/** Says when a row is durable. Disposing it changes nothing: the Cell has the row. */
+export interface ReceiptHandle extends Disposable {
+  /** Resolves when the row is on the disk of its Ledger. Rejects when the Cell could not take it. */
+  durable(): Promise<void>;
+}
+
+/** The Cell's answer to a hit. */
+export type HitAnswer<Receipt> =
+  | { readonly verdict: "current"; readonly level: BucketLevel | null; readonly receipt: Receipt }
+  /** Some record is older than the Cell knows, and the row has not been taken. */
   | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
 
 /** A batch of rows on its way from a Cell to a Ledger; applied once per (cell, epoch, sequence). */
@@ -112,6 +151,11 @@ export interface CellApi {
   adopt(ask: Ask): Promise<{ readonly permit: PermitHandle }>;
   /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
+  /**
+   * Compares and records in one call: the row is taken unless a record is outdated. Answers at once, before the row is
+   * durable. `again`: an earlier call for it may have arrived.
+   */
+  hit(hit: Hit, again?: boolean): Promise<HitAnswer<ReceiptHandle>>;
   /** For a request whose permit is beyond reach: same effect as record, deduplicated by request id. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** The items that the Cell knows to be newer than given (routes that need no admission). */
@@ -140,8 +184,11 @@ export interface LedgerStatus {
 }
 
 export interface LedgerApi {
-  /** Resolves when the batch is durable; a batch seen before changes nothing. */
-  append(batch: LedgerBatch): Promise<void>;
+  /**
+   * Resolves when the batch is durable, with the requests of its rows that the log held before; a batch seen before changes
+   * nothing, and of its rows nothing is said.
+   */
+  append(batch: LedgerBatch): Promise<readonly string[]>;
   /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
   appendOrphan(row: UsageRow): Promise<void>;
   /** Keeps the spans of a traced request until the analytics store has them. */

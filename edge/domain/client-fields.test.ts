@@ -102,7 +102,7 @@ describe("the name of a field that decides", () => {
   });
 
   it("is free where the route reads no such field", () => {
-    expect(spellingFault(["N", "Input", "n", "n"], decidingFields(routeClassOf("/v1/chat/completions")))).toBeNull();
+    expect(spellingFault(["Input", "input", "input"], decidingFields(routeClassOf("/v1/chat/completions")))).toBeNull();
     expect(spellingFault(["Max_Tokens"], decidingFields(routeClassOf("/v1/embeddings")))).toBeNull();
     for (const path of ["/v1/embeddings", "/v1/rerank", "/v1/anything"])
       expect(spellingFault(["Model"], decidingFields(routeClassOf(path)))).not.toBeNull();

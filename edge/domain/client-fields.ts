@@ -46,12 +46,7 @@ export function isJudgedName(name: string): boolean {
 /** The fields of a route's body that decide what it is admitted with and billed, in the order in which faults are told. */
 export function decidingFields({ estimate, billedBy }: RouteClass): readonly string[] {
   const limited = estimate === "messages" || estimate === "prompt" || estimate === "responses" || estimate === "any";
-  return [
-    "model",
-    ...(limited ? TOKEN_LIMITS : []),
-    ...(billedBy === "images" ? ["n"] : []),
-    ...(billedBy === "characters" ? ["input"] : []),
-  ];
+  return ["model", ...(limited ? TOKEN_LIMITS : []), "n", ...(billedBy === "characters" ? ["input"] : [])];
 }
 
 /**

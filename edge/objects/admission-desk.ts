@@ -1,62 +1,36 @@
 /**
  * The Cell's front desk: who holds a slot, who waits for a slot or for tokens, and what happens at the end of each. Slots
- * are the scheduler's decision, tokens the budget's; this file keeps the people they decide about. Invariant: every request
+ * are the scheduler's decision, tokens the budget's; whoever waited is judged again here. Invariant: every request
  * is in `#seats` from its arrival until its one settlement, and what it holds is given back in the same turn as the seat is
- * given up - before any await. A request that asks again (its first answer was lost) takes the place of its earlier seat,
- * whose permit then means nothing.
+ * given up - before any await. A request that asks again (its first answer was lost, or its records were out of date) takes
+ * the place of its earlier seat, whose permit then means nothing.
  */
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Ask, BudgetRefusal, Decision, Settlement } from "../domain/ask.ts";
-import { type Actual, nanoUsdOf } from "../domain/budget/amounts.ts";
-import { type BudgetLimits, newerLimits } from "../domain/budget/limits.ts";
-import type { BucketLevel } from "../domain/budget/token-bucket.ts";
+import type { Ask, Decision, Settlement, Stale } from "../domain/ask.ts";
+import type { Actual } from "../domain/budget/amounts.ts";
 import { orphanedSettlement, type SlotTaken, settledRow } from "../domain/cell/permit-end.ts";
-import type { Arrival, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
+import type { Revisions } from "../domain/cell/revisions.ts";
+import type { GrantJudge, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
-
-/** One arrival. Only the desk reads it; a permit just hands it back. */
-export interface Seat {
-  ask: Ask;
-  readonly arrivedMs: number;
-  /** Null while the scheduler has not granted one. */
-  slot: SlotTaken | null;
-  decision: Decision | null;
-  /** The slot was lent to its isolate, and is lent again under this id when the request ends; null: it comes back. */
-  lentId: string | null;
-  /** An earlier permit of it was abandoned: there is a row already, and this is charged for it; null: no. */
-  readonly charged: Actual | null;
-  /** Its holder calls the upstream: a grant in the answer to the ask is used at once, a later one when the holder says so. */
-  inUse: boolean;
-  readonly waiters: { resolve(decision: Decision): void; reject(error: Error): void }[];
-}
-
-/** What the budgets say to a request whose turn has come. */
-export type BudgetVerdict =
-  | { readonly kind: "ok"; readonly level: BucketLevel | null }
-  | { readonly kind: "refused"; readonly refusal: BudgetRefusal };
-
-/** The budgets, as the desk sees them (design §7). Calls return at once; verdicts come by {@link AdmissionDesk.judged}. */
-export interface BudgetGate {
-  /** The request waits for a slot; its tokens may be fetched meanwhile. */
-  expect(ask: Ask): void;
-  /** The request has its slot: draw, all or nothing. The verdict may come before this returns. */
-  reserve(ask: Ask): void;
-  /** The request left before a verdict. */
-  withdraw(ask: Ask): void;
-  /** The request ended after it was let through. `goesOn`: its permit was lost, and it may be adopted by a later Cell. */
-  settle(ask: Ask, used: Actual, goesOn?: boolean): void;
-  /** The request was let through by an earlier life of this Cell. */
-  adopt(ask: Ask): void;
-  /** The request was settled when its permit was lost, and goes on: what it uses is charged at its end. */
-  readmit(ask: Ask): void;
-  /** The request draws on an allowance; without effect on a request that has drawn already. */
-  carve(loanId: string, ask: Ask): void;
-}
+import {
+  arrivalOf,
+  type BudgetGate,
+  type BudgetVerdict,
+  beyond,
+  larger,
+  NOTHING_USED,
+  type Seat,
+  usedBy,
+} from "./seat.ts";
 
 export interface DeskOptions {
   readonly cell: string;
   readonly scheduler: Scheduler;
   readonly budget: BudgetGate;
+  /** What is known of newer records: whoever waited is held against it at its turn (decisions §20.4). */
+  readonly revisions: Pick<Revisions, "generation" | "staleAmong">;
+  /** How many requests of one tenant may wait; 0: as many as the cell's queue holds (decisions §43.2). */
+  readonly maxQueuedPerTenant: number;
   readonly now: () => number;
   /** Takes a completed row on its way; resolves when it is durable. `orphan`: its Worker may have sent a row of its own. */
   readonly complete: (row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes) => Promise<void>;
@@ -66,27 +40,54 @@ export interface DeskOptions {
 
 /** Enough for all that a cell lets run at once. */
 const ABANDONED_KEPT = 10_000;
-const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
+/** Requests that wait in a cell at most (decisions §43.2). */
+export const MAX_QUEUED = 20_000;
+const FULL = { code: "queue_full", retryAfterMs: 1000, level: null } as const;
 
-export class AdmissionDesk {
+export class AdmissionDesk implements GrantJudge {
   readonly #options: DeskOptions;
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
-  /** Requests that held a slot when their permit was lost, the latest. */
+  /** Of those that held a slot when their permit was lost, the latest. */
   readonly #abandoned = new Map<string, Actual>();
   #applying = false;
+  /** Its records were compared just now, in the turn of its arrival. */
+  #arriving: Seat | null = null;
 
   constructor(options: DeskOptions) {
     this.#options = options;
   }
 
-  /** Seats a request; its seat has a decision when one was made in this turn, else it waits. */
+  /**
+   * Seats a request; its seat has a decision when one was made in this turn, else it waits. One that was to be judged again
+   * takes its place again, one that lost its place to a reset gets another: neither is refused for want of room.
+   */
   arrive(ask: Ask): Seat {
+    const { scheduler, budget } = this.#options;
+    const hasWaited = ask.waitedMs !== null || this.#seats.get(ask.requestId)?.decision?.verdict === "stale";
     const seat = this.#take(ask, null);
-    this.apply({ type: "arrive", arrival: arrivalOf(ask) });
-    if (seat.slot === null) this.#options.budget.expect(ask);
-    if (seat.decision?.verdict === "granted") seat.inUse = true;
+    this.#arriving = seat;
+    this.apply({ type: "arrive", arrival: arrivalOf(ask), waitedMs: ask.waitedMs });
+    this.#arriving = null;
+    if (seat.slot !== null) {
+      seat.inUse = seat.decision?.verdict === "granted";
+    } else if (!hasWaited && this.#isBeyond(scheduler.queuedOf(ask.tenant.id), scheduler.queued)) {
+      seat.decision = { verdict: "refused", refusal: FULL };
+      this.apply({ type: "leave", requestId: ask.requestId });
+    } else budget.expect(ask);
     return seat;
+  }
+
+  mayHave(requestId: string): boolean {
+    const seat = this.#seats.get(requestId);
+    return seat === undefined || this.#isCurrent(seat);
+  }
+
+  deferred(requestId: string): void {
+    const seat = this.#seats.get(requestId);
+    if (seat === undefined) return;
+    this.#sendBack(seat);
+    this.#options.budget.withdraw(seat.ask);
   }
 
   /** Counts a slot that was in use before this Cell started. */
@@ -98,6 +99,7 @@ export class AdmissionDesk {
     const seat = this.#take(ask, slot);
     seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
     seat.inUse = true;
+    seat.mayHaveRow = true;
     if (seat.charged !== null) this.#options.budget.readmit(ask);
     else this.#options.budget.adopt(ask);
     this.apply({ type: "adopt", arrival: arrivalOf(ask) });
@@ -120,7 +122,7 @@ export class AdmissionDesk {
   /** The end of a request that ran on a lent slot, or did so once. A row without a seat may have come before. */
   async endLent(requestId: string, settlement: Settlement, orphan: boolean): Promise<void> {
     const seat = this.#seats.get(requestId);
-    if (seat !== undefined) await this.settle(seat, settlement, orphan || seat.charged !== null);
+    if (seat !== undefined) await this.settle(seat, settlement, orphan || seat.mayHaveRow);
     else await this.#options.complete({ ...settlement.row, cell: this.#options.cell }, true, settlement.upstream);
   }
 
@@ -150,45 +152,41 @@ export class AdmissionDesk {
     this.#options.changed();
   }
 
-  /** New limits of a tenant or key bind who waits for his slot already. */
-  learn(news: Partial<BudgetLimits>): void {
-    const { budget } = this.#options;
-    for (const seat of this.#seats.values()) {
-      const limits = newerLimits(seat.ask.limits, news);
-      if (seat.slot !== null || limits === seat.ask.limits) continue;
-      budget.withdraw(seat.ask);
-      seat.ask = { ...seat.ask, limits };
-      budget.expect(seat.ask);
-    }
-  }
-
-  /** Takes the budgets' verdict on a request that holds its slot. One that left meanwhile is not told. */
+  /**
+   * Takes the budgets' verdict on a request that holds its slot. One that left meanwhile is not told; one whose records
+   * changed while its tokens were on their way is judged again, whatever the verdict.
+   */
   judged(requestId: string, verdict: BudgetVerdict): void {
     const seat = this.#seats.get(requestId);
     if (seat === undefined || seat.slot === null || seat.decision !== null) return;
+    if (!this.#isCurrent(seat)) {
+      this.#sendBack(seat);
+      seat.slot = null;
+      if (verdict.kind === "ok") this.#options.budget.settle(seat.ask, NOTHING_USED);
+      this.apply({ type: "defer", requestId });
+      return;
+    }
     const decision: Decision =
       verdict.kind === "ok"
         ? { verdict: "granted", grant: { ...seat.slot, level: verdict.level } }
         : { verdict: "refused", refusal: verdict.refusal };
-    seat.decision = decision;
-    for (const waiter of seat.waiters.splice(0)) waiter.resolve(decision);
+    this.#tell(seat, decision);
     if (decision.verdict === "refused") this.apply({ type: "release", requestId, actualTokens: 0 });
   }
 
-  async decision(seat: Seat): Promise<Decision> {
+  async decision(seat: Seat): Promise<Decision | Stale> {
     if (!this.#isSeated(seat)) throw new Error("the permit has ended");
     if (seat.decision !== null) return seat.decision;
-    return await new Promise<Decision>((resolve, reject) => seat.waiters.push({ resolve, reject }));
+    return await new Promise((resolve, reject) => seat.waiters.push({ resolve, reject }));
   }
 
   inUse(seat: Seat): void {
     seat.inUse = true;
   }
 
-  async settle(seat: Seat, settlement: Settlement, orphan = seat.charged !== null): Promise<void> {
+  async settle(seat: Seat, settlement: Settlement, orphan = seat.mayHaveRow): Promise<void> {
     if (!this.#leave(seat, usedBy(settlement))) return;
-    const queuedMs = Math.max(0, Math.round(this.#options.now() - seat.arrivedMs));
-    const row = settledRow(settlement, seat.slot, this.#options.cell, queuedMs);
+    const row = settledRow(settlement, seat.slot, this.#options.cell, this.#options.now() - seat.arrivedMs);
     await this.#options.complete(row, orphan, settlement.upstream);
   }
 
@@ -199,9 +197,9 @@ export class AdmissionDesk {
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
     if (!this.#leave(seat, usedBy(settlement), true)) return;
     if (granted) this.#remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
-    const row = settledRow(settlement, seat.slot, this.#options.cell, Math.max(0, Math.round(nowMs - seat.arrivedMs)));
+    const row = settledRow(settlement, seat.slot, this.#options.cell, nowMs - seat.arrivedMs);
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
-    void this.#options.complete(row, seat.decision !== null).catch(() => undefined);
+    void this.#options.complete(row, seat.decision !== null || seat.mayHaveRow).catch(() => undefined);
   }
 
   /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
@@ -216,21 +214,52 @@ export class AdmissionDesk {
 
   #take(ask: Ask, slot: SlotTaken | null): Seat {
     const earlier = this.#seats.get(ask.requestId);
-    if (earlier !== undefined) this.#leave(earlier, NOTHING_USED);
+    const isBack = slot === null && earlier?.decision?.verdict === "stale";
+    if (earlier !== undefined && !isBack) this.#leave(earlier, NOTHING_USED);
     const charged = this.#abandoned.get(ask.requestId) ?? null;
     this.#abandoned.delete(ask.requestId);
+    const { now, revisions } = this.#options;
     const seat: Seat = {
       ask,
-      arrivedMs: this.#options.now(),
+      arrivedMs: isBack ? earlier.arrivedMs : now() - (ask.waitedMs ?? 0),
+      generation: revisions.generation,
       slot,
       decision: null,
       lentId: null,
-      charged,
+      charged: isBack ? earlier.charged : charged,
+      mayHaveRow: earlier?.mayHaveRow ?? (charged !== null || ask.waitedMs !== null),
       inUse: false,
       waiters: [],
     };
     this.#seats.set(ask.requestId, seat);
     return seat;
+  }
+
+  /** Costs nothing but a look at the clock while no record has changed. */
+  #isCurrent(seat: Seat): boolean {
+    const { revisions, now } = this.#options;
+    const { revs, openUntilMs } = seat.ask;
+    if (seat === this.#arriving) return true;
+    if (openUntilMs !== null && now() >= openUntilMs) return false;
+    if (seat.generation === revisions.generation) return true;
+    if (revisions.staleAmong(revs).length > 0) return false;
+    seat.generation = revisions.generation;
+    return true;
+  }
+
+  /** Tells one whose turn has come to be judged again. */
+  #sendBack(seat: Seat): void {
+    this.#tell(seat, { verdict: "stale", items: this.#options.revisions.staleAmong(seat.ask.revs) });
+  }
+
+  #tell(seat: Seat, decision: Decision | Stale): void {
+    seat.decision = decision;
+    for (const waiter of seat.waiters.splice(0)) waiter.resolve(decision);
+  }
+
+  #isBeyond(queuedOfTenant: number, queued: number): boolean {
+    const { maxQueuedPerTenant } = this.#options;
+    return queued > MAX_QUEUED || (maxQueuedPerTenant > 0 && queuedOfTenant > maxQueuedPerTenant);
   }
 
   /** A slot that was never lost goes on under a new permit; the earlier one means nothing any more. */
@@ -243,9 +272,8 @@ export class AdmissionDesk {
   /** Whoever lost the way to this Cell, and not the request, may come back and adopt it. */
   #remember(requestId: string, charged: Actual): void {
     this.#abandoned.set(requestId, charged);
-    if (this.#abandoned.size <= ABANDONED_KEPT) return;
-    const [oldest] = this.#abandoned.keys();
-    if (oldest !== undefined) this.#abandoned.delete(oldest);
+    const [oldest = requestId] = this.#abandoned.keys();
+    if (this.#abandoned.size > ABANDONED_KEPT) this.#abandoned.delete(oldest);
   }
 
   #isSeated(seat: Seat): boolean {
@@ -269,27 +297,4 @@ export class AdmissionDesk {
     else this.#options.changed();
     return true;
   }
-}
-
-function usedBy({ row, actualTokens }: Settlement): Actual {
-  return { tokens: actualTokens, nanoUsd: nanoUsdOf(row.cost_usd) };
-}
-
-function larger(used: Actual, charged: Actual | null): Actual {
-  if (charged === null) return used;
-  return { tokens: Math.max(used.tokens, charged.tokens), nanoUsd: Math.max(used.nanoUsd, charged.nanoUsd) };
-}
-
-/** What is to be charged of what a request used, where its lost permit has been charged already. */
-function beyond(used: Actual, charged: Actual | null): Actual {
-  if (charged === null) return used;
-  return {
-    tokens: Math.max(0, used.tokens - charged.tokens),
-    nanoUsd: Math.max(0, used.nanoUsd - charged.nanoUsd),
-  };
-}
-
-function arrivalOf(ask: Ask): Arrival {
-  const { requestId, tenant, group, model, costTokens } = ask;
-  return { requestId, tenant, group, model, costTokens };
 }

@@ -7,6 +7,7 @@ import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
 import { lifeAfter } from "../domain/budget/epochs.ts";
 import { limitsWith, monthOf } from "../domain/budget/testing/world.ts";
+import { Revisions } from "../domain/cell/revisions.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import { AdmissionDesk } from "./admission-desk.ts";
 import { BudgetDesk } from "./budget-desk.ts";
@@ -56,6 +57,8 @@ class Lives {
       cell: "c",
       scheduler: createScheduler({ algorithm: "weighted", maxInFlight: 8 }),
       budget,
+      revisions: new Revisions(),
+      maxQueuedPerTenant: 0,
       now: Date.now,
       complete: async () => undefined,
       changed: () => undefined,

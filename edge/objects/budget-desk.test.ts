@@ -4,8 +4,8 @@ import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
 import { FIRST_LIFE } from "../domain/budget/epochs.ts";
 import { type Caps, limitsWith, monthOf } from "../domain/budget/testing/world.ts";
-import type { BudgetVerdict } from "./admission-desk.ts";
 import { BudgetDesk } from "./budget-desk.ts";
+import type { BudgetVerdict } from "./seat.ts";
 import { TestBudgets } from "./testing/budgets.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -19,6 +19,8 @@ function askOf(requestId: string, caps: Caps, tokens = 10): Ask {
     model: { name: "m", admissionWeight: 100, maxInFlight: null },
     costTokens: tokens,
     revs: [],
+    openUntilMs: null,
+    waitedMs: null,
     row: zeroUsageRow(requestId, 0),
     limits: limitsWith(caps),
     need: { bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 },

@@ -16,8 +16,8 @@ import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import type { LentAmounts, Verdict, WalletEffect } from "../domain/budget/verdict.ts";
 import { Wallet } from "../domain/budget/wallet.ts";
-import type { BudgetGate, BudgetVerdict } from "./admission-desk.ts";
 import { callTwice } from "./call-twice.ts";
+import type { BudgetGate, BudgetVerdict } from "./seat.ts";
 
 /** A call to the budget object, its retry included, is given up after this long (decisions §19.5). */
 const DEADLINE_MS = 1_000;

@@ -1,7 +1,7 @@
 /**
  * What a Cell shows of itself in metrics beside its counters: the state of this moment, and what its ledgers say.
  */
-import type { LedgerStatus } from "../domain/ask.ts";
+import type { LedgerApi, LedgerStatus } from "../domain/ask.ts";
 import { plain } from "../domain/cell/counters.ts";
 
 /** The state of a Cell; `ledgers`: those of its shards that answered. */
@@ -44,4 +44,10 @@ export function cellGauges({ inFlight, queued, unchecked, ledgers }: CellState):
       total((entry) => entry.bytes),
     ),
   ];
+}
+
+/** What those of a cell's ledgers say that answer: one that does not must not hide the others, nor the cell itself. */
+export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly LedgerStatus[]> {
+  const answers = await Promise.allSettled(ledgers.map(async (ledger) => await ledger.status()));
+  return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
 }

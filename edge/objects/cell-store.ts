@@ -1,11 +1,13 @@
 /**
- * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy and the number of its life.
- * Written when configuration changes, load begins and ends, or the Cell starts; never per request (design §4).
+ * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy, the number of its life, what
+ * it has counted and its last hour. Written when configuration changes, load begins and ends, the Cell starts, and as time
+ * passes under load; never per request (design §4).
  */
 import * as z from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../shared/internal.ts";
 import { lifeAfter } from "../domain/budget/epochs.ts";
 import type { SavedCounters } from "../domain/cell/counters.ts";
+import type { HistoryDisk, Minute } from "../domain/cell/history.ts";
 import type { SavedTallies } from "../domain/cell/tallies.ts";
 
 const histogramSchema = z.object({ hits: z.array(z.number()), sum: z.number() });
@@ -23,8 +25,42 @@ const countersSchema = z.object({
 
 const talliesSchema = z.array(z.tuple([z.string(), z.number()]));
 
+const loadSchema = { in_flight: z.number(), queued: z.number() };
+const samplesSchema = z.array(
+  z.object({
+    ts_ms: z.number(),
+    max_in_flight: z.number(),
+    global_in_flight: z.number(),
+    global_queued: z.number(),
+    groups: z.array(z.object({ name: z.string(), ...loadSchema })),
+    tenants: z.array(z.object({ tenant_id: z.string(), name: z.string(), ...loadSchema })),
+  }),
+);
+const lastSeenSchema = { name: z.string(), weight: z.number(), lastActiveMs: z.number() };
+const minuteSchema = z.object({
+  minute: z.number(),
+  samples: samplesSchema,
+  recent: z.object({
+    tenants: z.array(
+      z.object({
+        ...lastSeenSchema,
+        tenantId: z.string(),
+        fairshareGroup: z.string(),
+        maxInFlight: z.number().nullable(),
+      }),
+    ),
+    groups: z.array(z.object({ ...lastSeenSchema, slotCap: z.number() })),
+  }),
+});
+
+/** Minutes that have a row: an hour, and the one under way. Each takes the row of the one before it there: nothing is deleted. */
+const MINUTES_KEPT = 61;
+/** The platform takes 2 MB in a row. */
+const MINUTE_MAX_BYTES = 1_900_000;
+
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS revisions (kind TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seen_at INTEGER NOT NULL, PRIMARY KEY (kind, id));
+  CREATE TABLE IF NOT EXISTS history (slot INTEGER PRIMARY KEY, minute INTEGER NOT NULL, told TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
@@ -33,7 +69,7 @@ export interface StoredRevision {
   readonly seenMs: number;
 }
 
-export class CellStore {
+export class CellStore implements HistoryDisk {
   readonly #storage: DurableObjectStorage;
 
   constructor(storage: DurableObjectStorage) {
@@ -114,6 +150,40 @@ export class CellStore {
 
   set tallies(value: SavedTallies) {
     this.#write("tallies", JSON.stringify(value));
+  }
+
+  minutes(): readonly Minute[] {
+    return this.#minutes("SELECT told FROM history ORDER BY minute");
+  }
+
+  lastMinute(): Minute | null {
+    return this.#minutes("SELECT told FROM history ORDER BY minute DESC LIMIT 1")[0] ?? null;
+  }
+
+  /** A minute that would not fit into a row keeps every other of its samples, and so on. */
+  write(minute: Minute): void {
+    const told = JSON.stringify(minute);
+    if (minute.samples.length > 1 && new TextEncoder().encode(told).length > MINUTE_MAX_BYTES) {
+      this.write({ ...minute, samples: minute.samples.filter((_, at) => at % 2 === 0) });
+      return;
+    }
+    const slot = minute.minute % MINUTES_KEPT;
+    this.#storage.sql.exec(
+      "INSERT OR REPLACE INTO history (slot, minute, told) VALUES (?, ?, ?)",
+      slot,
+      minute.minute,
+      told,
+    );
+  }
+
+  #minutes(query: string): readonly Minute[] {
+    return this.#storage.sql
+      .exec<{ told: string }>(query)
+      .toArray()
+      .flatMap(({ told }) => {
+        const minute = minuteSchema.safeParse(JSON.parse(told));
+        return minute.success ? [minute.data] : [];
+      });
   }
 
   #read(name: string): string | null {

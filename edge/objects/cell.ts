@@ -12,12 +12,12 @@ import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
 import { timerSleep } from "../adapters/timer-sleep.ts";
 import { monthOf } from "../adapters/zone-months.ts";
-import type { Admitted, Ask, LedgerApi } from "../domain/ask.ts";
+import type { Admitted, Ask, Hit, HitAnswer, LedgerApi } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { Counters } from "../domain/cell/counters.ts";
 import { History, type HistorySample } from "../domain/cell/history.ts";
-import { budgetNews, schedulerEvents } from "../domain/cell/live-values.ts";
+import { schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
@@ -26,21 +26,24 @@ import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts"
 import { LOAN_MARGIN_MS, LOAN_MS } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
-import { AdmissionDesk, type Seat } from "./admission-desk.ts";
+import { AdmissionDesk } from "./admission-desk.ts";
 import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
-import { cellGauges } from "./cell-gauges.ts";
+import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
 import { CellStore } from "./cell-store.ts";
 import { loanBooks } from "./loan-books.ts";
 import { type DebtorStub, LoanDesk, type Session } from "./loan-desk.ts";
 import { SessionTarget } from "./loan-session.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
+import { Receipt } from "./receipt.ts";
 import { RowCourier } from "./row-courier.ts";
+import type { Seat } from "./seat.ts";
 
 /** After a reset under load, adoptions come first: nothing is granted until what an earlier life lent can be taken no more. */
 const ADOPTION_HOLD_MS = LOAN_MS + LOAN_MARGIN_MS;
 
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "unknown");
 const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
 
 export class Cell extends DurableObject<Bindings> {
@@ -57,7 +60,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #tallies = new Tallies();
   readonly #refusals = new RefusalBound();
   readonly #cell: string;
-  readonly #history = new History();
+  readonly #history: History;
   readonly #pulse: Pulse;
   #busy = false;
 
@@ -68,7 +71,12 @@ export class Cell extends DurableObject<Bindings> {
     this.#cell = state.id.name ?? this.#config.cell;
     this.#store = new CellStore(state.storage);
     for (const { item, seenMs } of this.#store.loadRevisions()) this.#revisions.note([item], seenMs);
-    this.#scheduler = createScheduler({ algorithm: this.#config.fairshareAlgorithm, maxInFlight: this.#capacity() });
+    this.#history = new History(this.#store);
+    this.#scheduler = createScheduler({
+      algorithm: this.#config.fairshareAlgorithm,
+      maxInFlight: this.#capacity(),
+      judge: { mayHave: (id) => this.#desk.mayHave(id), deferred: (id) => this.#desk.deferred(id) },
+    });
     this.#courier = new RowCourier(this.#cell, this.#config.ledgerShards, (shard) => this.#ledger(shard));
     const alerts = this.#alertCourier();
     this.#budget = new BudgetDesk({
@@ -86,6 +94,8 @@ export class Cell extends DurableObject<Bindings> {
       cell: this.#cell,
       scheduler: this.#scheduler,
       budget: this.#budget,
+      revisions: this.#revisions,
+      maxQueuedPerTenant: this.#config.maxQueuedPerTenant,
       now: Date.now,
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
@@ -105,14 +115,13 @@ export class Cell extends DurableObject<Bindings> {
       later,
       sample: () => this.#sample(),
       report: async () => await this.#report(),
-      save: () => this.#saveCounters(),
+      save: () => this.#save(),
       seated: () => this.#desk.seated + this.#scheduler.lent,
-      rest: () => this.#markBusy(false),
-      failed: (error) =>
-        consoleLog.event("cell_save_failed", {
-          cell: this.#cell,
-          reason: error instanceof Error ? error.name : "unknown",
-        }),
+      rest: () => {
+        this.#history.save(true);
+        this.#markBusy(false);
+      },
+      failed: (error) => consoleLog.event("cell_save_failed", { cell: this.#cell, reason: nameOf(error) }),
     });
     this.#tallies.restore(this.#store.tallies);
     const saved = this.#store.counters;
@@ -127,7 +136,8 @@ export class Cell extends DurableObject<Bindings> {
     if (items.length > 0) return { verdict: "stale", items };
     const seat = this.#desk.arrive(ask);
     const permit = new Permit(this.#desk, seat);
-    return seat.decision === null ? { verdict: "waiting", permit } : { ...seat.decision, permit };
+    const { decision } = seat;
+    return decision === null || decision.verdict === "stale" ? { verdict: "waiting", permit } : { ...decision, permit };
   }
 
   /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
@@ -150,6 +160,14 @@ export class Cell extends DurableObject<Bindings> {
     await this.#complete({ ...row, cell: this.#cell }, false, upstream);
   }
 
+  /** An answer without a slot: its row is taken unless a record that it rests on is outdated. */
+  async hit({ revs, limits, row }: Hit, again = false): Promise<HitAnswer<Receipt>> {
+    const items = this.#revisions.staleAmong(revs);
+    if (items.length > 0) return { verdict: "stale", items };
+    const receipt = new Receipt(this.#complete({ ...row, cell: this.#cell }, again));
+    return { verdict: "current", level: limits === null ? null : await this.#budget.level(limits), receipt };
+  }
+
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     this.#desk.settledElsewhere(row);
@@ -170,7 +188,6 @@ export class Cell extends DurableObject<Bindings> {
     const nowMs = Date.now();
     this.#store.saveRevisions(this.#revisions.note(changes, nowMs), nowMs);
     const current = this.#revisions.current(changes);
-    for (const limits of budgetNews(current)) this.#desk.learn(limits);
     for (const event of schedulerEvents(current)) this.#desk.apply(event);
     this.#revisions.prune(nowMs);
     this.#store.pruneRevisions(nowMs - REVISION_KEEP_MS);
@@ -187,10 +204,11 @@ export class Cell extends DurableObject<Bindings> {
 
   /** Who holds and who waits, by group and tenant (decisions §7.2). */
   async fairshareLive(): Promise<SchedulerSnapshot> {
-    return this.#scheduler.snapshot(Date.now());
+    const nowMs = Date.now();
+    return this.#history.live(this.#scheduler.snapshot(nowMs), nowMs);
   }
 
-  /** The last hour from `sinceMs` on (decisions §7.3); starts anew with the object. */
+  /** The last hour from `sinceMs` on (decisions §7.3), earlier lives of this object included. */
   async fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]> {
     return this.#history.since(sinceMs, Date.now());
   }
@@ -207,20 +225,23 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   async metrics(): Promise<CellMetrics> {
-    const shards = Array.from({ length: this.#config.ledgerShards }, (_, shard) => this.#ledger(shard).status());
-    // A shard that does not answer must not hide what the others and the cell itself say.
-    const ledgers = (await Promise.allSettled(shards)).flatMap((result) =>
-      result.status === "fulfilled" ? [result.value] : [],
-    );
+    const shards = Array.from({ length: this.#config.ledgerShards }, (_, shard) => this.#ledger(shard));
+    const ledgers = await ledgerStatuses(shards);
     const { inFlight, queued } = this.#scheduler;
     const gauges = cellGauges({ inFlight, queued, unchecked: this.#budget.unchecked, ledgers });
     return { cell: this.#cell, families: [...this.#counters.families(), ...this.#tallies.families(), ...gauges] };
   }
 
+  /** A row that may have come before counts when the Ledger says that it has not: an earlier life has counted the other. */
   async #complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
+    if (!orphan) this.#count(row, upstream);
+    const isNew = await this.#courier.deliver(row, orphan);
+    if (orphan && isNew) this.#count(row, upstream);
+  }
+
+  #count(row: UsageRow, upstream: UpstreamOutcomes): void {
     this.#counters.count(row, upstream);
     this.#pulse.wake();
-    await this.#courier.deliver(row, orphan);
   }
 
   #alertCourier(): AlertCourier {
@@ -258,14 +279,14 @@ export class Cell extends DurableObject<Bindings> {
     this.#busy = busy;
   }
 
-  #saveCounters(): void {
+  #save(): void {
     this.#store.counters = this.#counters.save();
     const tallies = this.#tallies.save();
     if (tallies.length > 0) this.#store.tallies = tallies;
+    this.#history.save(false);
   }
 
-  #sample(): void {
-    const nowMs = Date.now();
+  #sample(nowMs = Date.now()): void {
     this.#history.add(this.#scheduler.snapshot(nowMs), nowMs);
   }
 

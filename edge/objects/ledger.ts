@@ -95,10 +95,10 @@ export class Ledger extends DurableObject<Bindings> {
       void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
   }
 
-  /** Resolves when the batch is durable; a batch seen before changes nothing. */
-  async append(batch: LedgerBatch): Promise<void> {
+  /** Resolves when the batch is durable, with the requests whose rows had come before; a batch seen before changes nothing. */
+  async append(batch: LedgerBatch): Promise<readonly string[]> {
     const source = `${batch.cell}/${batch.epoch}`;
-    if (wasApplied(this.#index, source, batch.sequence)) return;
+    if (wasApplied(this.#index, source, batch.sequence)) return [];
     const rows = this.#unseen(batch.rows, batch.orphan);
     const lines = rows.map((row) => toLine(row, formatTs));
     this.#take(
@@ -106,6 +106,8 @@ export class Ledger extends DurableObject<Bindings> {
     );
     if (batch.orphan) for (const row of rows) this.#orphans.add(row.request_id);
     await this.#arm(LINGER_MS);
+    const fresh = new Set(rows.map((row) => row.request_id));
+    return batch.rows.map((row) => row.request_id).filter((requestId) => !fresh.has(requestId));
   }
 
   /** A Worker's own fallback when its Cell is beyond reach; checked against the log here and the store before shipping. */

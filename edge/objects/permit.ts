@@ -4,11 +4,11 @@
  * every decision is the desk's.
  */
 import { RpcTarget } from "cloudflare:workers";
-import type { Decision, PermitHandle, Settlement } from "../domain/ask.ts";
+import type { Decision, PermitHandle, Settlement, Stale } from "../domain/ask.ts";
 
 /** What a permit asks of its Cell. `Seat` is the desk's own record of one arrival; nobody else looks inside. */
 export interface PermitDesk<Seat> {
-  decision(seat: Seat): Promise<Decision>;
+  decision(seat: Seat): Promise<Decision | Stale>;
   inUse(seat: Seat): void;
   settle(seat: Seat, settlement: Settlement): Promise<void>;
   /** The holder is gone. A no-op for a permit that was settled or replaced. */
@@ -27,7 +27,7 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
     this.#seat = seat;
   }
 
-  async decision(): Promise<Decision> {
+  async decision(): Promise<Decision | Stale> {
     return await this.#desk.decision(this.#seat);
   }
 

@@ -19,6 +19,8 @@ function askOf(requestId: string, tenant: string, caps: Caps): Ask {
     model: { name: "m", admissionWeight: 100, maxInFlight: null },
     costTokens: 10,
     revs: [],
+    openUntilMs: null,
+    waitedMs: null,
     row: zeroUsageRow(requestId, 0),
     limits: { ...limits, tenant: { ...limits.tenant, id: tenant } },
     need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },

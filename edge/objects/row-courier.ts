@@ -13,7 +13,8 @@ export class CourierFull extends Error {
 }
 
 interface Waiter {
-  readonly resolve: () => void;
+  readonly requestId: string;
+  readonly resolve: (isNew: boolean) => void;
 }
 
 export class RowCourier {
@@ -32,14 +33,17 @@ export class RowCourier {
     this.#scheduled = this.#shards.map(() => false);
   }
 
-  /** Resolves when the row is durable. Rejects with CourierFull when it was not taken. */
-  async deliver(row: UsageRow, orphan: boolean): Promise<void> {
+  /**
+   * Resolves when the row is durable: false when the Ledger's log held a row of its request before. Rejects with CourierFull
+   * when it was not taken.
+   */
+  async deliver(row: UsageRow, orphan: boolean): Promise<boolean> {
     const shard = shardOf(row.request_id, this.#shards.length);
     const ticket = this.#nextTicket;
     this.#nextTicket += 1;
     if (!this.#shards[shard]?.add({ ticket, row, orphan })) throw new CourierFull("too many rows wait for the ledger");
-    await new Promise<void>((resolve) => {
-      this.#waiters.set(ticket, { resolve });
+    return await new Promise<boolean>((resolve) => {
+      this.#waiters.set(ticket, { requestId: row.request_id, resolve });
       this.#schedule(shard, GROUP_COMMIT_MS);
     });
   }
@@ -57,15 +61,17 @@ export class RowCourier {
   async #send(shard: number, batch: OutgoingBatch): Promise<void> {
     const commit = this.#shards[shard];
     if (commit === undefined) return;
+    let known: ReadonlySet<string>;
     for (;;) {
       try {
-        await this.#ledger(shard).append({
+        const before = await this.#ledger(shard).append({
           cell: this.#cell,
           epoch: `${this.#epoch}/${shard}`,
           sequence: batch.sequence,
           orphan: batch.orphan,
           rows: batch.rows.map((entry) => entry.row),
         });
+        known = new Set(before);
         break;
       } catch {
         // The Ledger may or may not have it: the same sequence again is safe either way, on a fresh stub.
@@ -74,7 +80,8 @@ export class RowCourier {
       }
     }
     for (const entry of commit.done()) {
-      this.#waiters.get(entry.ticket)?.resolve();
+      const waiter = this.#waiters.get(entry.ticket);
+      waiter?.resolve(!known.has(waiter.requestId));
       this.#waiters.delete(entry.ticket);
     }
     if (!commit.idle) this.#schedule(shard, commit.waiting > 100 ? 0 : GROUP_COMMIT_MS);

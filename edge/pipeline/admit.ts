@@ -1,31 +1,26 @@
 /**
  * Step 6: a slot by fairshare, then tokens and money: from what the Cell has lent to this isolate, or in one call to the Cell
  * (design §4, §5, §7). The answer comes at once; a request that has to wait does so on its permit, and lets go of it when
- * its client leaves. An ask that the Cell calls stale is built anew once. A refusal holds nothing, and its row travels by
- * the permit.
+ * its client leaves. An ask that the Cell calls stale is built anew once; one that waited keeps its place meanwhile, and is
+ * refused by what it finds (decisions §20.4). A refusal holds nothing, and its row travels by the permit.
  */
+import { openUntilMs } from "../../shared/access-window.ts";
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
-import type { ModelRecord } from "../../shared/records.ts";
-import type { Admitted, Ask, Decision, Grant, PermitHandle } from "../domain/ask.ts";
+import type { Admitted, Ask, Decision, Grant, PermitHandle, Stale } from "../domain/ask.ts";
 import { nanoUsdOf } from "../domain/budget/amounts.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
 import { bill, totalTokens } from "../domain/outcome.ts";
-import { type Call, ClientGone, type Prepared, type Principal, Settled } from "./context.ts";
+import { type Call, ClientGone, type Prepared, Settled } from "./context.ts";
 import { refusalHeaders } from "./rate-limit.ts";
 import { settleRefused } from "./settle-refused.ts";
+import { type Subject, subjectRevs } from "./still-current.ts";
 import { traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Places in the queue that a request may lose to resets of its Cell, which come a few times a week. */
 const PLACES_MAX = 10;
-
-/** What a request is admitted with. */
-export interface Subject {
-  readonly principal: Principal;
-  readonly model: ModelRecord;
-}
 
 /** A held slot. Whoever gets it settles it, exactly once. */
 export interface Slot extends Subject {
@@ -55,34 +50,93 @@ export async function admit(
   });
 }
 
+/** What a request has of a place in the queue. */
+interface Waiting {
+  /** Since when it waits, epoch ms; null: it does not. */
+  sinceMs: number | null;
+  /** Keeps the place until the next ask takes it: the request is judged again, or the call that waited has failed. */
+  permit: PermitHandle | null;
+}
+
 async function seekSlot(
   call: Call,
   subject: Subject,
   prepared: Prepared,
   reload: () => Promise<Subject>,
 ): Promise<Slot> {
+  const waiting: Waiting = { sinceMs: null, permit: null };
   let current = subject;
-  for (let place = 1; place <= PLACES_MAX; place += 1) {
-    let ask = askOf(call, current, prepared);
-    const lent = call.ports.admission.take(ask);
+  for (let resets = 0; resets < PLACES_MAX; ) {
+    let ask = askOf(call, current, prepared, waiting);
+    const lent = waiting.permit === null ? call.ports.admission.take(ask) : null;
     if (lent !== null) return { ...slotOf(call, current, ask, { verdict: "granted", ...lent }), atOnce: true };
     let admitted = await askCell(call, ask);
     if (admitted.verdict === "stale") {
-      call.ports.directory.forget(admitted.items);
-      current = await reload();
-      ask = askOf(call, current, prepared);
+      current = await judgedAgain(call, admitted.items, current, waiting, reload);
+      ask = askOf(call, current, prepared, waiting);
       admitted = await askCell(call, ask);
     }
-    if (admitted.verdict === "stale") throw new GatewayError("key_store_unavailable");
-    const decided = await decisionOf(call, admitted);
-    const atOnce = admitted.verdict !== "waiting";
-    if (decided !== null) return { ...slotOf(call, current, ask, decided), atOnce };
-    // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew.
-    call.facts.placeUnknown = true;
+    if (admitted.verdict === "stale")
+      throw refusedInPlace(call, new GatewayError("key_store_unavailable"), current, waiting);
+    // The Cell has put the new permit in the place of the one before.
+    waiting.permit?.[Symbol.dispose]();
+    waiting.permit = null;
+    const { permit } = admitted;
+    if (admitted.verdict !== "waiting") return { ...slotOf(call, current, ask, admitted), atOnce: true };
+    waiting.sinceMs ??= call.ports.clock();
+    const decided = await waitForDecision(call, permit);
+    if (decided === null) {
+      // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew. Should only the call
+      // have failed, the place is not given up before it is taken again: that would be a row of a request that goes on.
+      waiting.permit = permit;
+      call.facts.placeUnknown = true;
+      resets += 1;
+    } else if (decided.verdict === "stale") {
+      waiting.permit = permit;
+      current = await judgedAgain(call, decided.items, current, waiting, reload);
+    } else {
+      call.facts.queueWaitMs = waitedMs(call, waiting) ?? 0;
+      return { ...slotOf(call, current, ask, { ...decided, permit }), atOnce: false };
+    }
   }
+  waiting.permit?.[Symbol.dispose]();
   const { alerts, admission } = call.ports;
   alerts.raise(issues.schedulerUnavailable(admission.cell, "reset again and again while a request waited"));
   throw new GatewayError("scheduler_unavailable");
+}
+
+/** Key, tenant and model as they are now. Throws what they refuse the request with: Settled when it has a place. */
+async function judgedAgain(
+  call: Call,
+  items: readonly RevItem[],
+  before: Subject,
+  waiting: Waiting,
+  reload: () => Promise<Subject>,
+): Promise<Subject> {
+  call.ports.directory.forget(items);
+  try {
+    return await reload();
+  } catch (error) {
+    throw refusedInPlace(call, error, before, waiting);
+  }
+}
+
+/** A refusal as it is to be thrown. The row of a request with a place goes by its permit, and says whose it was. */
+function refusedInPlace(call: Call, error: unknown, before: Subject, waiting: Waiting): unknown {
+  const { permit } = waiting;
+  if (permit === null) return error;
+  const { facts } = call;
+  const { principal } = facts;
+  facts.failure = error;
+  facts.queueWaitMs = waitedMs(call, waiting) ?? 0;
+  facts.principal ??= before.principal;
+  settleRefused(call, permit, error instanceof GatewayError ? error.status : 500);
+  facts.principal = principal;
+  return new Settled(error);
+}
+
+function waitedMs(call: Call, { sinceMs }: Waiting): number | null {
+  return sinceMs === null ? null : Math.max(0, call.ports.clock() - sinceMs);
 }
 
 /** What was decided, as a slot. Throws Settled with the budgets' refusal. */
@@ -118,18 +172,8 @@ async function askCell(call: Call, ask: Ask): Promise<Admitted<PermitHandle>> {
 
 type Decided = Decision & { readonly permit: PermitHandle };
 
-/** The Cell's decision once it is made; null when the Cell is gone. Throws ClientGone. */
-async function decisionOf(
-  call: Call,
-  admitted: Exclude<Admitted<PermitHandle>, { verdict: "stale" }>,
-): Promise<Decided | null> {
-  if (admitted.verdict !== "waiting") return admitted;
-  const { permit } = admitted;
-  const decision = await waitForDecision(call, permit);
-  return decision === null ? null : { ...decision, permit };
-}
-
-async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decision | null> {
+/** The Cell's decision once it is made; null when the Cell or the way to it is gone. Throws ClientGone, without the permit. */
+async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decision | Stale | null> {
   const gone = new Promise<never>((_, reject) => {
     const leave = () => reject(new ClientGone());
     if (call.request.signal.aborted) leave();
@@ -140,36 +184,30 @@ async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decisi
     return await Promise.race([decision, gone]);
   } catch (error) {
     decision.catch(() => undefined);
+    if (!(error instanceof ClientGone)) return null;
     permit[Symbol.dispose]();
-    if (error instanceof ClientGone) throw error;
-    return null;
+    throw error;
   } finally {
     gone.catch(() => undefined);
   }
 }
 
-function askOf(call: Call, { principal, model }: Subject, prepared: Prepared): Ask {
+function askOf(call: Call, subject: Subject, prepared: Prepared, waiting: Waiting): Ask {
+  const { principal, model } = subject;
   const { key, tenant } = principal;
   const { estimate } = prepared;
-  const { energy } = call.facts;
   const billed = bill(model, estimate, prepared.measure(), null);
   // Term budgets reserve what the client states, so that a client that states it cannot overrun (decisions §19.2).
   const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
-  const revs: readonly RevItem[] = [
-    { kind: "key", id: key.key_hash, rev: key.rev },
-    { kind: "tenant", id: tenant.id, rev: tenant.rev },
-    { kind: "group", id: tenant.fairshare_group, rev: tenant.group_rev },
-    { kind: "model", id: model.model_name, rev: model.rev },
-    { kind: "all", id: "*", rev: call.ports.directory.epoch() },
-    ...(energy === null ? [] : [{ kind: "settings" as const, id: "energy", rev: energy.rev }]),
-  ];
   return {
     requestId: call.requestId,
     tenant: { id: tenant.id, name: tenant.name, weight: tenant.weight, maxInFlight: tenant.max_in_flight },
     group: { name: tenant.fairshare_group, weight: tenant.group_weight },
     model: { name: model.model_name, admissionWeight: model.admission_weight, maxInFlight: model.max_in_flight },
     costTokens: estimate.totalTokens,
-    revs,
+    revs: subjectRevs(call, subject),
+    openUntilMs: openUntilMs(tenant, call.ports.clock()),
+    waitedMs: waitedMs(call, waiting),
     limits: limitsOf(key, tenant),
     need: {
       bucketTokens: estimate.totalTokens,

@@ -18,6 +18,9 @@ import { Stop } from "./stop.ts";
 /** How long an upstream that refuses the usage option is remembered (decisions §22.5). */
 const OPTION_REFUSED_MS = 10 * 60 * 1000;
 
+/** Upstreams that are remembered; forgetting one that refuses the option costs a call. */
+const OPTION_REFUSERS_MAX = 1000;
+
 /** Verdicts on addresses that are remembered. */
 const ADDRESSES_MAX = 1000;
 
@@ -110,12 +113,12 @@ async function ask(
   if (parsed.outgoing.clientBytes !== null) asJson(headers);
   const context = call.traceContext;
   if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
-  const first = { ...(await send(sending, target, headers, stop, addsUsage(call, model, parsed))), span };
+  const first = { ...(await send(sending, target, headers, stop, addsUsage(sending, target))), span };
   if (!first.usageAdded || first.response.status !== 400 || !parsed.outgoing.resendable) return first;
   await first.response.body?.cancel().catch(() => undefined);
   const second = await send(sending, target, headers, stop, false);
   // Only an answer that is better without it shows that the option was to blame, and not the rest of the request.
-  if (second.response.ok) call.memory.usageOptionRefused.set(model.id, call.ports.clock() + OPTION_REFUSED_MS);
+  if (second.response.ok) noteRefusal(call, optionKey(model, target));
   return { ...second, span };
 }
 
@@ -147,10 +150,20 @@ function timeoutMsOf(call: Call, model: ModelRecord): number {
   return model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
 }
 
+function noteRefusal({ memory, ports }: Call, upstream: string): void {
+  const { usageOptionRefused } = memory;
+  if (usageOptionRefused.size >= OPTION_REFUSERS_MAX) usageOptionRefused.clear();
+  usageOptionRefused.set(upstream, ports.clock() + OPTION_REFUSED_MS);
+}
+
+function optionKey({ id, upstream_model }: ModelRecord, { apiBase }: Target): string {
+  return JSON.stringify([id, upstream_model, apiBase]);
+}
+
 /** The client reads a stream and has not asked for its usage event, so that the gateway does (decisions §22.5). */
-function addsUsage(call: Call, model: ModelRecord, parsed: ParsedCall): boolean {
+function addsUsage({ call, model, parsed }: Sending, target: Target): boolean {
   if (!call.route.usageOption || !parsed.stream || asksForUsage(parsed.document.root)) return false;
-  const untilMs = call.memory.usageOptionRefused.get(model.id);
+  const untilMs = call.memory.usageOptionRefused.get(optionKey(model, target));
   return untilMs === undefined || untilMs <= call.ports.clock();
 }
 

@@ -4,22 +4,14 @@
  * §2.6, §17.3).
  */
 import { GatewayError } from "../../shared/errors.ts";
-import type { RevItem } from "../../shared/internal.ts";
-import { authenticate, keyRevs } from "./authenticate.ts";
+import { authenticate } from "./authenticate.ts";
 import type { Call, Principal } from "./context.ts";
+import { currentOf, principalRevs } from "./still-current.ts";
 
 /** The principal, read anew when a newer one is known. Throws 401, 403, or 503. */
 export async function authenticateNow(call: Call): Promise<Principal> {
-  const principal = await authenticate(call);
-  const stale = await call.ports.admission.staleAmong(principalRevs(call, principal));
-  if (stale.length === 0) return principal;
-  call.ports.directory.forget(stale);
-  return await authenticate(call);
-}
-
-/** Revisions of what a principal was built from, as far as its refusals go. */
-export function principalRevs(call: Call, { key }: Principal): readonly RevItem[] {
-  return keyRevs(call, key);
+  const again = async (): Promise<Principal> => await authenticate(call);
+  return await currentOf(call, await again(), (principal) => principalRevs(call, principal), again);
 }
 
 /**

@@ -4,12 +4,11 @@
  */
 import { accessRefusal } from "../../shared/access-window.ts";
 import { type ErrorCode, GatewayError } from "../../shared/errors.ts";
-import type { RevItem } from "../../shared/internal.ts";
 import type { ResolvedKey } from "../../shared/records.ts";
 import type { OpenSpan } from "../domain/trace.ts";
 import type { Call, Principal } from "./context.ts";
 import { findKey, keyHashOf } from "./identify.ts";
-import { mustBeCurrent } from "./still-current.ts";
+import { keyRevs, mustBeCurrent } from "./still-current.ts";
 import { traced } from "./traced.ts";
 
 /** The principal of a call. Throws 401, 403, or 503 `key_store_unavailable` or `identity_unavailable`. */
@@ -34,12 +33,6 @@ async function resolve(call: Call, span: OpenSpan): Promise<Principal> {
   const refusal = gate(call, key);
   if (refusal !== null || tenant === null) throw new GatewayError(refusal ?? "tenant_not_found");
   return { key, tenant };
-}
-
-/** Revisions of what a caller is refused by. */
-export function keyRevs(call: Call, { key_hash, rev, tenant }: ResolvedKey): readonly RevItem[] {
-  const ofTenant: RevItem[] = tenant === null ? [] : [{ kind: "tenant", id: tenant.id, rev: tenant.rev }];
-  return [{ kind: "key", id: key_hash, rev }, ...ofTenant, { kind: "all", id: "*", rev: call.ports.directory.epoch() }];
 }
 
 function gate(call: Call, key: ResolvedKey): ErrorCode | null {

@@ -39,7 +39,10 @@ export interface PipelineConfig {
 
 /** Memory of an isolate that outlives a request. */
 export interface IsolateMemory {
-  /** Model id -> until when its upstream is known to refuse `stream_options` (decisions §22.5), epoch ms. */
+  /**
+   * Until when an upstream is known to refuse `stream_options` (decisions §22.5), epoch ms, by its model's id and name and its
+   * own address: another address, or another name, is another upstream.
+   */
   readonly usageOptionRefused: Map<string, number>;
   /** Whether an upstream's address may be called, by the address. */
   readonly addresses: Map<string, boolean>;

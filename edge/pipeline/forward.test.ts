@@ -215,6 +215,18 @@ describe("an upstream that refuses the usage option", () => {
     expect(world.upstreamCalls).toHaveLength(5);
   });
 
+  it.each([
+    ["another name of its upstream", { upstream_model: "another-upstream" }],
+    ["another record of its name", { id: "00000000-0000-4000-8000-0000000000ee" }],
+    ["another address", { endpoints: [], api_base: "http://another.test/v1" }],
+  ])("is not remembered of a model that has got %s", async (_, changes) => {
+    const world = worldOf({ a: [picky], another: [picky] });
+    await answered(world, { body });
+    world.model = Object.assign({}, world.model, changes);
+    await answered(world, { body });
+    expect(world.upstreamCalls).toHaveLength(4);
+  });
+
   it("is not remembered when the request itself was wrong: nobody can switch off what others are billed by", async () => {
     const world = worldOf({ a: [status(400)] });
     for (let times = 0; times < 2; times += 1) expect((await answered(world, { body })).status).toBe(400);

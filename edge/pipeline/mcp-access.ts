@@ -7,9 +7,9 @@ import type { RevItem } from "../../shared/internal.ts";
 import type { McpServerRecord } from "../../shared/records.ts";
 import type { Found } from "../ports.ts";
 import { authenticate } from "./authenticate.ts";
-import { principalRevs } from "./authenticate-now.ts";
-import type { Call } from "./context.ts";
+import type { Call, Principal } from "./context.ts";
 import { checkPath } from "./resolve-model.ts";
+import { currentOf, principalRevs } from "./still-current.ts";
 
 /** Largest body of a call (specification "Limits"). */
 export const MCP_BODY_MAX_BYTES = 16 * 1024 * 1024;
@@ -23,14 +23,8 @@ export async function accessMcpServer(
   name: string,
   onKnown: (name: string) => void,
 ): Promise<McpServerRecord> {
-  let found = await lookUp(call, name);
-  let stale = await staleOf(call, found);
-  if (stale.length > 0) {
-    call.ports.directory.forget(stale);
-    found = await lookUp(call, name);
-    stale = await staleOf(call, found);
-  }
-  if (stale.length > 0) throw new GatewayError("key_store_unavailable");
+  const again = async (): Promise<Looked> => await lookUp(call, name);
+  let { found } = await currentOf(call, await again(), (looked) => revsOf(call, looked), again);
   checkPath(call);
   const declared = Number(call.request.headers.get("content-length") ?? Number.NaN);
   if (declared > MCP_BODY_MAX_BYTES) throw new GatewayError("request_too_large");
@@ -42,14 +36,17 @@ export async function accessMcpServer(
   return found.record;
 }
 
-async function lookUp(call: Call, name: string): Promise<Found<McpServerRecord> | null> {
-  await authenticate(call);
-  return await call.ports.directory.mcpServer(name);
+interface Looked {
+  readonly principal: Principal;
+  readonly found: Found<McpServerRecord> | null;
 }
 
-async function staleOf(call: Call, found: Found<McpServerRecord> | null): Promise<readonly RevItem[]> {
-  const { principal } = call.facts;
-  if (principal === null) return [];
+async function lookUp(call: Call, name: string): Promise<Looked> {
+  const principal = await authenticate(call);
+  return { principal, found: await call.ports.directory.mcpServer(name) };
+}
+
+function revsOf(call: Call, { principal, found }: Looked): readonly RevItem[] {
   const server: RevItem[] = found === null ? [] : [{ kind: "mcp", id: found.record.name, rev: found.record.rev }];
-  return await call.ports.admission.staleAmong([...principalRevs(call, principal), ...server]);
+  return [...principalRevs(call, principal), ...server];
 }

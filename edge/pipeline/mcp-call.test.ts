@@ -111,15 +111,13 @@ describe("access to an MCP server", () => {
     const asked: string[][] = [];
     world.stale = (items) => {
       asked.push(items.map(({ kind, id, rev }) => `${kind} ${id} ${rev}`));
-      return asked.length === 1 ? [{ kind: "mcp", id: "tools", rev: 5 }] : [];
+      world.mcpServer = mcpServerOf({ rev: 5 });
+      return [{ kind: "mcp", id: "tools", rev: 5 }];
     };
     expect(await access()).toBe("tools");
     expect(world.forgotten).toEqual(["mcp tools"]);
     const tenant = world.key?.tenant?.id;
-    expect(asked).toEqual([
-      ["key hash 1", `tenant ${tenant} 1`, "all * 0", "mcp tools 4"],
-      ["key hash 1", `tenant ${tenant} 1`, "all * 0", "mcp tools 4"],
-    ]);
+    expect(asked).toEqual([["key hash 1", `tenant ${tenant} 1`, "all * 0", "group default 1", "mcp tools 4"]]);
   });
 
   it("is refused rather than granted on what stays stale", async () => {

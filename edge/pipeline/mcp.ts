@@ -1,6 +1,7 @@
 /**
- * The table of contents of a call to an MCP server (decisions §29): who asks and which server, the call, its answer. The
- * full gate of key and tenant applies; there is no scheduler, no budget, no allow-list, and no usage row but a refusal's.
+ * The table of contents of a call to an MCP server (decisions §29): who asks and which server, whose session, the
+ * call, its answer. The full gate of key and tenant applies; there is no scheduler, no budget, no allow-list, and no usage
+ * row but a refusal's.
  */
 import { statusClass } from "../domain/cell/counters.ts";
 import { type McpTarget, mcpTarget } from "../domain/mcp.ts";
@@ -8,6 +9,7 @@ import type { Call } from "./context.ts";
 import { accessMcpServer } from "./mcp-access.ts";
 import { callMcpServer } from "./mcp-call.ts";
 import { relayMcp } from "./mcp-relay.ts";
+import { checkMcpSession, noteMcpSession } from "./mcp-session.ts";
 import { readLevel } from "./rate-limit.ts";
 import { type Received, receive } from "./receive.ts";
 import { answerFor } from "./refuse.ts";
@@ -34,11 +36,13 @@ async function answer(call: Call, target: McpTarget): Promise<Response> {
   const server = await accessMcpServer(call, target.server, (name) => {
     call.facts.mcpServer = name;
   });
+  const session = await checkMcpSession(call, server);
   const calling = traced(call, "mcp_request", async (span) => {
     span.set({ server: server.name });
     return await callMcpServer(call, server, target);
   });
   const [answered] = await Promise.all([calling, readLevel(call)]);
+  await noteMcpSession(call, server, session, answered.response);
   const response = relayMcp(call, answered);
   tellEnd(call, rowOf(call, { statusCode: response.status, admission: "fast" }));
   return response;

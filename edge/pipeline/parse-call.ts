@@ -23,7 +23,7 @@ import { fieldError } from "./field-error.ts";
 import { FormIntake } from "./form-intake.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { JsonOutgoing } from "./json-outgoing.ts";
-import { PassedOn } from "./passed-on.ts";
+import { NO_BODY, PassedOn } from "./passed-on.ts";
 import { openBody, RoomUse, readBody } from "./read-body.ts";
 
 /** What a parsed body may take besides its text. */
@@ -94,10 +94,11 @@ export async function parseProbe(call: Call): Promise<ParsedCall | null> {
   return null;
 }
 
-/** A GET whose path names a model after `prefix`. */
+/** A GET whose path names a model after `prefix`; what it has of a body means nothing, and stays unread. Throws 413. */
 export function parseDetail(call: Call, prefix: string): ParsedCall {
   const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
-  return { document, modelName: modelOf(call, document), stream: false, outgoing: new PassedOn(call.request) };
+  if (call.request.body !== null) openBody(call);
+  return { document, modelName: modelOf(call, document), stream: false, outgoing: NO_BODY };
 }
 
 /** Null: the body is no JSON object. Throws 413 also for one that would take much more memory than it has bytes. */

@@ -4,7 +4,18 @@
  */
 import type { OutgoingBody } from "./context.ts";
 
-/** The body of an incoming request that nobody has read, or none. */
+/** No body at all. */
+export const NO_BODY: OutgoingBody = {
+  form: false,
+  resendable: true,
+  fault: null,
+  readRest: null,
+  clientBytes: null,
+  open: () => null,
+  release: () => undefined,
+};
+
+/** The body of an incoming request that nobody has read. */
 export class PassedOn implements OutgoingBody {
   readonly form = false;
   readonly fault = null;
@@ -18,11 +29,10 @@ export class PassedOn implements OutgoingBody {
   }
 
   get resendable(): boolean {
-    return this.#request.body === null || !this.#opened;
+    return !this.#opened;
   }
 
-  open(): Request | null {
-    if (this.#request.body === null) return null;
+  open(): Request {
     if (this.#opened) throw new Error("the body has been passed on");
     this.#opened = true;
     return this.#request;

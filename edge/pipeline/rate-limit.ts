@@ -2,7 +2,7 @@
  * What a client is told about its tenant's per-minute budget (decisions §17.5): the level after its own reserve, or as
  * read where nothing was reserved. What cannot be read is left out; no answer waits for more than one look.
  */
-import type { BudgetRefusal } from "../domain/ask.ts";
+import type { Refusal } from "../domain/ask.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import type { Call } from "./context.ts";
@@ -27,7 +27,7 @@ export function rateLimitHeaders(level: BucketLevel | null | undefined): Record<
 
 /** `retry-after` and `retry-after-ms` of a 429, and whether trying again can help at all (decisions §1.3). */
 export function refusalHeaders(
-  refusal: BudgetRefusal,
+  refusal: Refusal,
   estimateTokens: number,
   tokensPerMinute: number,
 ): Record<string, string> {
@@ -37,6 +37,6 @@ export function refusalHeaders(
   return {
     "retry-after": String(Math.ceil(retryAfterMs / 1000)),
     "retry-after-ms": String(retryAfterMs),
-    ...(estimateTokens > tokensPerMinute ? { "x-should-retry": "false" } : {}),
+    ...(code === "token_budget_exceeded" && estimateTokens > tokensPerMinute ? { "x-should-retry": "false" } : {}),
   };
 }

@@ -3,14 +3,13 @@
  */
 import { isModelPermitted } from "../../shared/access-window.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { isSafePath } from "../../shared/upstream-url.ts";
 import { isServedPath } from "../domain/path-rules.ts";
 import { cutText } from "../domain/printable.ts";
 import { authenticateNow } from "./authenticate-now.ts";
 import { type Call, MODEL_TEXT_MAX } from "./context.ts";
-import { mustBeCurrent } from "./still-current.ts";
+import { epochRev, modelRev, mustBeCurrent } from "./still-current.ts";
 
 /** The path as the client wrote it is safe to forward, and one that is served. Throws 400 `invalid_path`, 404 `unknown_endpoint`. */
 export function checkPath(call: Call): void {
@@ -24,6 +23,7 @@ export function checkPath(call: Call): void {
  * `key_store_unavailable`, and whatever a principal that is read anew is refused with.
  */
 export async function resolveModel(call: Call, modelName: string): Promise<ModelRecord> {
+  call.facts.model = null;
   // A name that nobody can register is not asked for: the store would be given another text for half a character.
   const registrable = modelName.length <= MODEL_TEXT_MAX && modelName.isWellFormed();
   const found = registrable ? await call.ports.directory.model(modelName) : null;
@@ -34,7 +34,7 @@ export async function resolveModel(call: Call, modelName: string): Promise<Model
     const fresh = await call.ports.directory.model(modelName, { fresh: true });
     if (fresh === null) throw absent();
     model = fresh.record;
-    if (fresh.source === "memory" && !model.enabled) await mustBeCurrent(call, modelRevs(call, model));
+    if (fresh.source === "memory" && !model.enabled) await mustBeCurrent(call, [modelRev(model), epochRev(call)]);
   }
   call.facts.model = model;
   if (!model.enabled) throw new GatewayError("model_disabled");
@@ -45,11 +45,4 @@ export async function resolveModel(call: Call, modelName: string): Promise<Model
   }
   call.facts.energy = model.energy_slots_per_node === 0 ? null : await call.ports.energy.terms();
   return model;
-}
-
-function modelRevs(call: Call, { model_name, rev }: ModelRecord): readonly RevItem[] {
-  return [
-    { kind: "model", id: model_name, rev },
-    { kind: "all", id: "*", rev: call.ports.directory.epoch() },
-  ];
 }

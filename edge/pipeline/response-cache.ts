@@ -1,12 +1,15 @@
 /**
  * Step 5: the stored answer, when the model has the cache on (specification "Data plane routes" 10, decisions §21). Ends
- * the request on a hit: no upstream, no permit, no charge. Nothing partial is ever stored.
+ * the request on a hit: no upstream, no permit, no charge. A hit rests on current records like an admission: one call shows
+ * them to the Cell and hands in the row, before the answer is given (decisions §43.3). Nothing partial is ever stored.
  */
-import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
+import type { RevItem } from "../../shared/internal.ts";
+import type { ModelRecord } from "../../shared/records.ts";
+import { limitsOf } from "../domain/budget/limits.ts";
 import type { CacheEntry } from "../ports.ts";
-import type { Call, ParsedCall, Principal } from "./context.ts";
-import { readLevel } from "./rate-limit.ts";
+import type { Call, ParsedCall } from "./context.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "./response-headers.ts";
+import { type Subject, subjectRevs } from "./still-current.ts";
 import { tellEnd } from "./tell-end.ts";
 import { traced } from "./traced.ts";
 import { rowOf } from "./usage-record.ts";
@@ -14,45 +17,47 @@ import { rowOf } from "./usage-record.ts";
 /** Largest body that is stored, in bytes. */
 export const CACHE_BODY_MAX_BYTES = 512 * 1024;
 
-/** A lookup that missed: where the answer is to be stored. */
+/** Where an answer is to be stored, and for how long. */
 export interface CacheMiss {
   readonly tenantId: string;
   readonly digest: string;
-  readonly ttlSecs: number;
   readonly path: string;
+  readonly ttlSecs: number;
+  /** What answers it: {@link originOf}. */
+  readonly origin: string;
 }
 
 export type CacheVerdict =
   | { readonly kind: "off" }
-  | { readonly kind: "miss"; readonly miss: CacheMiss }
+  | { readonly kind: "miss"; readonly tenantId: string; readonly digest: string; readonly path: string }
   | { readonly kind: "hit"; readonly response: Response }
-  /** The store holds a newer key than the request was authenticated with, or none any more. */
-  | { readonly kind: "stale-key" };
+  /** There is an answer, and it rests on records that the Cell knows newer ones of. */
+  | { readonly kind: "stale"; readonly items: readonly RevItem[] };
 
-/** Looks the answer up. */
-export async function lookupResponse(
-  call: Call,
-  principal: Principal,
-  model: ModelRecord,
-  parsed: ParsedCall,
-): Promise<CacheVerdict> {
+/** Looks the answer up. Throws 503 `scheduler_unavailable`. */
+export async function lookupResponse(call: Call, subject: Subject, parsed: ParsedCall): Promise<CacheVerdict> {
+  const { principal, model } = subject;
   const bytes = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
   if (!model.cache_enabled || bytes === null || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
-  const digest = await digestOf(model.model_name, bytes);
   const { path } = call;
-  const { entry, key } = await traced(call, "cache_lookup", async (span) => {
-    const found = await call.ports.responseCache.lookup(principal.tenant.id, digest, principal.key.key_hash);
-    span.set({ result: found.entry?.path === path ? "hit" : "miss" });
-    return found;
+  const tenantId = principal.tenant.id;
+  const digest = await digestOf(model.model_name, bytes);
+  return await traced(call, "cache_lookup", async (span) => {
+    const entry = await call.ports.responseCache.lookup(tenantId, digest);
+    const fits = entry?.path === path && entry.origin === originOf(model);
+    call.facts.cacheStatus = fits ? "hit" : "miss";
+    const verdict = fits ? await replay(call, subject, entry) : ({ kind: "miss", tenantId, digest, path } as const);
+    if (verdict.kind === "stale") call.facts.cacheStatus = "off";
+    span.set({ result: verdict.kind });
+    return verdict;
   });
-  if (outdated(principal, key, entry !== null)) return { kind: "stale-key" };
-  if (entry === null || entry.path !== path) {
-    call.facts.cacheStatus = "miss";
-    return { kind: "miss", miss: { tenantId: principal.tenant.id, digest, ttlSecs: model.cache_ttl_secs, path } };
-  }
-  call.facts.cacheStatus = "hit";
-  await readLevel(call);
-  return { kind: "hit", response: replay(call, entry) };
+}
+
+/** Where the answer of this model is to be stored; null: nowhere. */
+export function placeFor(verdict: CacheVerdict, model: ModelRecord): CacheMiss | null {
+  if (verdict.kind !== "miss" || !model.cache_enabled) return null;
+  const { tenantId, digest, path } = verdict;
+  return { tenantId, digest, path, ttlSecs: model.cache_ttl_secs, origin: originOf(model) };
 }
 
 /** Stores a complete answer; the caller has checked status and size. */
@@ -75,27 +80,38 @@ export async function storeResponse(
     input_tokens: answer.inputTokens,
     output_tokens: answer.outputTokens,
     stored_at_ms: call.ports.clock(),
+    origin: miss.origin,
   };
   await call.ports.responseCache.store(miss.tenantId, miss.digest, entry, miss.ttlSecs);
 }
 
-/** A hit meets no Cell, so that the store's own copy decides whether the key may still have it (decisions §32.4). */
-function outdated(principal: Principal, stored: ResolvedKey | null, wouldHit: boolean): boolean {
-  if (stored === null) return wouldHit;
-  const { key, tenant } = principal;
-  if (stored.tenant === null) return true;
-  return (
-    stored.rev > key.rev ||
-    stored.tenant.id !== tenant.id ||
-    stored.tenant.rev > tenant.rev ||
-    stored.tenant.group_rev > tenant.group_rev
-  );
+/**
+ * What an answer comes from: another model of the same name, or one that was pointed elsewhere, has not given it. Endpoints
+ * are not part of it: they serve the same upstream model (specification "Model endpoint"), and come and go.
+ */
+export function originOf({ id, upstream_model, api_base }: ModelRecord): string {
+  return JSON.stringify([id, upstream_model, api_base]);
 }
 
-function replay(call: Call, entry: CacheEntry): Response {
+/** The stored answer, once the Cell has nothing against it. */
+async function replay(call: Call, subject: Subject, entry: CacheEntry): Promise<CacheVerdict> {
+  const { key, tenant } = subject.principal;
   const billed = { inputTokens: entry.input_tokens, outputTokens: entry.output_tokens, costUsd: 0 };
   const row = rowOf(call, { statusCode: 200, admission: "fast", billed });
-  call.waitUntil(call.ports.admission.record(row));
+  // Until the Cell's answer is here nobody knows whether it has the row.
+  const before = call.facts.placeUnknown;
+  call.facts.placeUnknown = true;
+  const shown = call.ports.admission.hit({
+    revs: subjectRevs(call, subject),
+    limits: tenant.tokens_per_minute === 0 ? null : limitsOf(key, tenant),
+    row,
+  });
+  call.waitUntil(shown.catch(() => undefined));
+  const { newer, level, recorded } = await shown;
+  call.facts.placeUnknown = before;
+  if (newer.length > 0) return { kind: "stale", items: newer };
+  call.waitUntil(recorded);
+  call.facts.level = level;
   tellEnd(call, row);
   const body = Uint8Array.from(atob(entry.body_b64), (char) => char.charCodeAt(0));
   const headers = {
@@ -103,7 +119,7 @@ function replay(call: Call, entry: CacheEntry): Response {
     ...gatewayHeaders(call),
     ...(isEventStream(entry.content_type) ? STREAM_HEADERS : {}),
   };
-  return new Response(body, { status: 200, headers });
+  return { kind: "hit", response: new Response(body, { status: 200, headers }) };
 }
 
 /** SHA-256 of model, a 0x00 byte, then the client body; hex. */

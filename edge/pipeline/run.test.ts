@@ -1,7 +1,6 @@
 /** The steps of a request that end before, or without, a relayed byte (decisions §17, §21, §22, §23.4). */
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
-import type { CacheEntry } from "../ports.ts";
 import { run } from "./run.ts";
 import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
 import { TestPermit, World } from "./testing/world.ts";
@@ -254,39 +253,5 @@ describe("an upstream that does not answer", () => {
     await world.settled();
     expect([response.status, adopted.settlement?.row.status_code, adopted.disposed]).toEqual([502, 502, true]);
     expect([world.permit.settlement, world.orphans]).toEqual([null, []]);
-  });
-});
-
-describe("a stored answer", () => {
-  const entry: CacheEntry = {
-    v: 1,
-    path: "/v1/chat/completions",
-    status: 200,
-    content_type: "application/json",
-    body_b64: btoa('{"stored":true}'),
-    input_tokens: 3,
-    output_tokens: 4,
-    stored_at_ms: 0,
-  };
-
-  it("ends the request without permit, upstream or charge", async () => {
-    const world = Object.assign(new World(), { entry, model: modelOf({ cache_enabled: true }) });
-    expect((await answer(world)).headers.get("x-gateway-cache")).toBe("hit");
-    expect(world.recorded).toMatchObject([{ cache_status: "hit", total_tokens: 7, cost_usd: 0, admission: "fast" }]);
-    expect([world.asks, world.upstreamCalls]).toEqual([[], []]);
-  });
-
-  it.each([
-    ["invalid_api_key", null],
-    ["api_key_disabled", keyOf({ rev: 2, disabled: true })],
-    ["tenant_not_active", keyOf({ tenant: tenantOf({ rev: 2, status: "suspended" }) })],
-  ])("is not for a key that the store no longer welcomes: %s", async (code, key) => {
-    const world = Object.assign(new World(), {
-      entry,
-      key,
-      keyInMemory: keyOf(),
-      model: modelOf({ cache_enabled: true }),
-    });
-    expect((await answer(world)).code).toBe(code);
   });
 });

@@ -5,7 +5,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { type Answered, type Billed, bill, NOTHING_BILLED } from "../domain/outcome.ts";
 import { isPassedThrough } from "../domain/path-rules.ts";
-import { admit, type Slot, type Subject } from "./admit.ts";
+import { admit, type Slot } from "./admit.ts";
 import { abandon, type Forwarded } from "./attempt.ts";
 import { authenticate } from "./authenticate.ts";
 import { beforeAdmission } from "./authenticate-now.ts";
@@ -18,17 +18,23 @@ import { type Received, receive } from "./receive.ts";
 import { answerFor } from "./refuse.ts";
 import { relay } from "./relay.ts";
 import { checkPath, resolveModel } from "./resolve-model.ts";
-import { lookupResponse } from "./response-cache.ts";
+import { lookupResponse, placeFor } from "./response-cache.ts";
 import { type Ending, Settler } from "./settle.ts";
+import type { Subject } from "./still-current.ts";
 
-/** What a request asks for, and the model that answers it. */
-type Wanted = readonly [ParsedCall, ModelRecord];
+/** What a request asks for, and the model that answers it: as it is known, or read anew by the same rules. */
+interface Wanted {
+  readonly parsed: ParsedCall;
+  readonly model: ModelRecord;
+  readonly modelAnew: () => Promise<ModelRecord>;
+}
 
 /** Answers a request on a model-resolved route. Never throws. */
 export async function run(received: Received): Promise<Response> {
   return await answer(received, async (call) => {
     const parsed = await parseCall(call);
-    return [parsed, await resolveModel(call, parsed.modelName)];
+    const modelAnew = async (): Promise<ModelRecord> => await resolveModel(call, parsed.modelName);
+    return { parsed, model: await modelAnew(), modelAnew };
   });
 }
 
@@ -42,12 +48,14 @@ export async function runOther(received: Received): Promise<Response> {
     const read = passes ? await parseOther(call) : null;
     if (read === null) throw new GatewayError("unknown_endpoint");
     const { parsed } = read;
-    const model = await resolveModel(call, parsed.modelName).catch((error: unknown) => {
-      const absent = error instanceof GatewayError && error.code === "model_not_found";
-      throw absent ? new GatewayError("unknown_endpoint") : error;
-    });
+    const modelAnew = async (): Promise<ModelRecord> =>
+      await resolveModel(call, parsed.modelName).catch((error: unknown) => {
+        const absent = error instanceof GatewayError && error.code === "model_not_found";
+        throw absent ? new GatewayError("unknown_endpoint") : error;
+      });
+    const model = await modelAnew();
     read.check();
-    return [parsed, model];
+    return { parsed, model, modelAnew };
   });
 }
 
@@ -57,27 +65,29 @@ async function answer(received: Received, find: (call: Call) => Promise<Wanted>)
 }
 
 async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise<Response> {
-  let principal = await authenticate(call);
-  const [parsed, model] = await beforeAdmission(call, async () => {
+  const principal = await authenticate(call);
+  const { parsed, model, modelAnew } = await beforeAdmission(call, async () => {
     checkPath(call);
     return await find(call);
   });
   const prepared = prepare(call, principal, parsed);
 
-  let cached = await lookupResponse(call, principal, model, parsed);
-  if (cached.kind === "stale-key") {
-    call.ports.directory.forget([{ kind: "key", id: principal.key.key_hash, rev: principal.key.rev + 1 }]);
-    principal = await authenticate(call);
-    await resolveModel(call, parsed.modelName);
-    cached = await lookupResponse(call, principal, model, parsed);
-  }
-  if (cached.kind === "hit") return cached.response;
-
   const reload = async (): Promise<Subject> => ({
     principal: await authenticate(call),
-    model: await resolveModel(call, parsed.modelName),
+    model: await modelAnew(),
   });
-  const slot = await admit(call, { principal, model }, prepared, reload);
+
+  let subject: Subject = { principal, model };
+  let cached = await lookupResponse(call, subject, parsed);
+  if (cached.kind === "stale") {
+    call.ports.directory.forget(cached.items);
+    subject = await reload();
+    cached = await lookupResponse(call, subject, parsed);
+  }
+  if (cached.kind === "stale") throw new GatewayError("key_store_unavailable");
+  if (cached.kind === "hit") return cached.response;
+
+  const slot = await admit(call, subject, prepared, reload);
   const settler = new Settler(call, slot);
   let forwarded: Forwarded | null = null;
   try {
@@ -87,7 +97,7 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
       forwarded,
       bill: (answered) => billed(slot.model, prepared, answered),
       settler,
-      miss: cached.kind === "miss" ? cached.miss : null,
+      miss: placeFor(cached, slot.model),
     });
     return answerEarly(call, response, parsed.outgoing);
   } catch (error) {

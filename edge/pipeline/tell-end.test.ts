@@ -1,6 +1,7 @@
 /** One wide line of the log for each call, whatever becomes of it. */
 import { describe, expect, it } from "vitest";
 import { NIL_UUID } from "../../shared/usage-row.ts";
+import { originOf } from "./response-cache.ts";
 import { run, runOther } from "./run.ts";
 import { keyOf, modelOf } from "./testing/records.ts";
 import { SECRET, TestPermit, World } from "./testing/world.ts";
@@ -170,6 +171,7 @@ describe("the line of a call", () => {
       input_tokens: 3,
       output_tokens: 4,
       stored_at_ms: 0,
+      origin: originOf(modelOf()),
     };
     expect(await lineOf(stored, run(stored.received()))).toMatchObject({ status: 200, cache: "hit", attempts: 0 });
   });

@@ -1,13 +1,14 @@
 /**
  * Requests that no slot is needed for: the registry listing, and the detail probes that go to an upstream (decisions §17.4).
- * They pass the tenant's gates but no scheduler and no budget. The listing writes no row; a probe writes one that costs
- * nothing.
+ * They pass the tenant's gates but no scheduler and no budget, and rest on current records like an admission (decisions
+ * §43.3). The listing writes no row; a probe writes one that costs nothing.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import { NOTHING_BILLED } from "../domain/outcome.ts";
-import { authenticateNow } from "./authenticate-now.ts";
-import { type Call, ClientGone, type ParsedCall, Settled } from "./context.ts";
+import { authenticate } from "./authenticate.ts";
+import { beforeAdmission } from "./authenticate-now.ts";
+import { type Call, ClientGone, type ParsedCall, type Principal, Settled } from "./context.ts";
 import { DEFAULT_UPSTREAM } from "./default-upstream.ts";
 import { forward } from "./forward.ts";
 import { parseDetail, parseProbe } from "./parse-call.ts";
@@ -18,6 +19,7 @@ import { relay } from "./relay.ts";
 import { checkPath, resolveModel } from "./resolve-model.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import type { Ending } from "./settle.ts";
+import { currentOf, modelRev, principalRevs, type Subject, subjectRevs } from "./still-current.ts";
 import { logEnd, tellEnd } from "./tell-end.ts";
 import { rowOf } from "./usage-record.ts";
 
@@ -26,30 +28,48 @@ const DETAIL = "/v1/models/";
 
 /** `GET /v1/models`: every registered model, by id; with a body that names a model it goes to that model's upstream. */
 export async function listModels(received: Received): Promise<Response> {
-  return await answer(received, async (call) => {
-    const probe = await parseProbe(call);
-    return probe === null ? await listing(call) : await forwardProbe(call, probe);
+  return await answer(received, async (call, principal) => {
+    const probe = await beforeAdmission(call, async () => {
+      checkPath(call);
+      return await parseProbe(call);
+    });
+    return probe === null ? await listing(call, principal) : await forwardProbe(call, principal, probe);
   });
 }
 
 /** `GET /v1/models/{id}`: what the model's upstream says of it. */
 export async function describeModel(received: Received): Promise<Response> {
-  return await answer(received, async (call) => {
-    return await forwardProbe(call, parseDetail(call, DETAIL));
+  return await answer(received, async (call, principal) => {
+    const probe = await beforeAdmission(call, async () => {
+      checkPath(call);
+      return parseDetail(call, DETAIL);
+    });
+    return await forwardProbe(call, principal, probe);
   });
 }
 
-async function answer(received: Received, work: (call: Call) => Promise<Response>): Promise<Response> {
+async function answer(
+  received: Received,
+  work: (call: Call, principal: Principal) => Promise<Response>,
+): Promise<Response> {
   const call = receive(received);
-  return await answerFor(call, async () => {
-    await authenticateNow(call);
-    checkPath(call);
-    return await work(call);
-  });
+  return await answerFor(call, async () => await work(call, await authenticate(call)));
 }
 
-async function listing(call: Call): Promise<Response> {
-  const [models] = await Promise.all([call.ports.directory.models(), readLevel(call)]);
+interface Registry {
+  readonly principal: Principal;
+  readonly models: readonly ModelRecord[];
+}
+
+async function listing(call: Call, known: Principal): Promise<Response> {
+  const read = async (principal: Principal): Promise<Registry> => ({
+    principal,
+    models: await call.ports.directory.models(),
+  });
+  const revsOf = ({ principal, models }: Registry) => [...principalRevs(call, principal), ...models.map(modelRev)];
+  const again = async (): Promise<Registry> => await read(await authenticate(call));
+  const { models } = await currentOf(call, await read(known), revsOf, again);
+  await readLevel(call);
   const data = models.map((model) => ({
     id: model.model_name,
     object: "model",
@@ -72,8 +92,15 @@ async function modelOf(call: Call, name: string): Promise<ModelRecord> {
   }
 }
 
-async function forwardProbe(call: Call, probe: ParsedCall): Promise<Response> {
-  const model = await modelOf(call, probe.modelName);
+async function forwardProbe(call: Call, known: Principal, probe: ParsedCall): Promise<Response> {
+  const read = async (principal: Principal): Promise<Subject> => ({
+    principal,
+    model: await beforeAdmission(call, async () => await modelOf(call, probe.modelName)),
+  });
+  const revsOf = (subject: Subject) =>
+    subject.model === DEFAULT_UPSTREAM ? principalRevs(call, subject.principal) : subjectRevs(call, subject);
+  const again = async (): Promise<Subject> => await read(await authenticate(call));
+  const { model } = await currentOf(call, await read(known), revsOf, again);
   await readLevel(call);
   const end = ({ statusCode, ttftMs = 0 }: Ending): void => {
     const row = rowOf(call, { statusCode, ttftMs, admission: "fast" });

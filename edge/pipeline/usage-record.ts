@@ -54,8 +54,9 @@ export function rowOf(call: Call, end: RowEnd): UsageRow {
  */
 export async function withEnergy(call: Call, model: ModelRecord, row: UsageRow): Promise<UsageRow> {
   const { energy } = call.facts;
-  if (energy === null || !energy.terms.enabled) return row;
+  const terms = energy?.terms;
+  if (terms == null || !terms.enabled) return row;
   const reading = await call.ports.energy.reading();
   const servedMs = row.total_ms - row.queue_wait_ms;
-  return { ...row, ...energyUsed(energy.terms, reading, model.energy_slots_per_node, servedMs) };
+  return { ...row, ...energyUsed(terms, reading, model.energy_slots_per_node, servedMs) };
 }

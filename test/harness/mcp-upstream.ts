@@ -80,6 +80,10 @@ function answer(call: SeenCall, response: ServerResponse): void {
       response.writeHead(307, { location: "/mcp/redirected", "content-type": "text/plain" });
       response.end("elsewhere");
       return;
+    case "session":
+      response.writeHead(200, { "content-type": "application/json", "mcp-session-id": decodeURIComponent(value) });
+      response.end("{}");
+      return;
     case "events":
       // What is said, the test decides.
       response.writeHead(200, { "content-type": "text/event-stream" });

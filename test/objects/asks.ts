@@ -17,6 +17,8 @@ export function askFor(requestId: string, over: Partial<Ask> = {}): Ask {
     model: { name: "m1", admissionWeight: 100, maxInFlight: null },
     costTokens: 10,
     revs: [{ kind: "key", id: "k1", rev: 5 }],
+    openUntilMs: null,
+    waitedMs: null,
     row: rowFor(requestId, { status_code: 499 }),
     limits: limitsWith({}),
     need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },

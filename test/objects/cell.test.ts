@@ -156,6 +156,37 @@ describe("Cell", () => {
     fresh.permit[Symbol.dispose]();
   });
 
+  it("sends a waiter back at its turn whose records have changed, and takes it again at its place, also over a reset", async () => {
+    const { name, stub } = await cellOf(1);
+    const [holder, waits, last] = [id(), id(), id()];
+    const other = { tenant: { id: "t2", name: "Other", weight: 100, maxInFlight: null }, revs: [] };
+    const one = await admit(stub, askFor(holder, other));
+    const two = await admit(stub, askFor(waits));
+    const three = await admit(stub, askFor(last, other));
+    const item = { kind: "key" as const, id: "k1", rev: 6 };
+    await stub.invalidate([item]);
+    await one.permit.settle(settlementFor(holder));
+    expect(await two.permit.decision()).toEqual({ verdict: "stale", items: [item] });
+    expect(await three.permit.decision()).toMatchObject({ verdict: "granted" });
+    expect(await stub.admit(askFor(waits, { waitedMs: 3 }))).toEqual({ verdict: "stale", items: [item] });
+    expect(await stub.stats()).toMatchObject({ in_flight: 1, queued: 1 });
+    const again = await admit(stub, askFor(waits, { revs: [item], waitedMs: 5 }));
+    expect([again.verdict, await stub.stats()]).toMatchObject(["waiting", { in_flight: 1, queued: 1 }]);
+    two.permit[Symbol.dispose]();
+    await three.permit.settle(settlementFor(last));
+    expect(await again.permit.decision()).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+
+    expect((await admit(stub, askFor(id(), { revs: [item] }))).verdict).toBe("waiting");
+    await abortAllDurableObjects();
+    const after = bindings.CELL.getByName(name);
+    expect(await after.admit(askFor(id()))).toEqual({ verdict: "stale", items: [item] });
+    const waited = await admit(after, askFor(id(), { revs: [item], waitedMs: 60_000 }));
+    const decision = await waited.permit.decision();
+    expect(decision).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+    if (decision.verdict === "granted") expect(decision.grant.queueWaitMs).toBeGreaterThanOrEqual(60_000);
+    waited.permit[Symbol.dispose]();
+  });
+
   it("lets a newer cap reach who waits, and no older one, also after a restart", async () => {
     const { stub } = await cellOf(5);
     const cap = (rev: number, max_in_flight: number) => [

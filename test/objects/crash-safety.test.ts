@@ -108,6 +108,17 @@ const acts: readonly Act[] = [
     left: ["499 or 503", "nothing"],
   },
   {
+    what: "6 admit: the call that waits breaks, and its client is gone when it waits again",
+    arrange: (scene) => {
+      scene.full = true;
+      scene.cell.breakWaiting = () => {
+        scene.cell.afterAdmit = () => scene.client.abort();
+      };
+    },
+    answer: null,
+    left: [499, "nothing"],
+  },
+  {
     what: "6 admit: client gone while it waits",
     arrange: (scene) => {
       scene.full = true;
@@ -223,7 +234,7 @@ function lookingUp(scene: Scene, happens: () => void): void {
     responseCache: {
       lookup: async () => {
         happens();
-        return { entry: null, key: scene.world.key };
+        return null;
       },
       store: async () => undefined,
     },

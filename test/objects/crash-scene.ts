@@ -5,7 +5,7 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
 import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
-import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../edge/domain/ask.ts";
+import type { Admitted, Ask, Decision, PermitHandle, Settlement, Stale } from "../../edge/domain/ask.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { Cell } from "../../edge/objects/cell.ts";
@@ -54,7 +54,7 @@ class FaultyPermit implements PermitHandle {
     this.#faults = faults;
   }
 
-  async decision(): Promise<Decision> {
+  async decision(): Promise<Decision | Stale> {
     const fault = this.#faults.breakWaiting;
     this.#faults.breakWaiting = null;
     if (fault === null) return await this.#real.decision();
@@ -217,6 +217,7 @@ export class Scene {
       admit: async (ask) => await this.#admit(real, ask),
       adopt: async (ask) => await real.adopt(ask),
       record: async (row) => await real.record(row),
+      hit: async (hit) => await real.hit(hit),
       settleOrphan: async (row) => await real.settleOrphan(row),
       staleAmong: async (items) => await real.staleAmong(items),
       level: async () => null,

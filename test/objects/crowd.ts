@@ -148,6 +148,7 @@ export class Crowd {
       admit: async (ask) => await lending.admit(ask),
       adopt: async (ask) => await lending.adopt(ask),
       record: async (row, upstream) => await lending.record(row, upstream),
+      hit: async (hit) => await lending.hit(hit),
       settleOrphan: async (row, upstream) => await lending.settleOrphan(row, upstream),
       staleAmong: async (items) => await lending.staleAmong(items),
       level: async (limits) => await lending.level(limits),

@@ -19,7 +19,7 @@ describe("the Ledger's disk", () => {
   it("writes one row for a group commit, whatever it holds", async () => {
     const { stub } = freshLedger("disk");
     await stub.append(batchOf(ids(1), 1));
-    const written = async (work: () => Promise<void>): Promise<number> => {
+    const written = async (work: () => Promise<unknown>): Promise<number> => {
       const total = async () => Number((await sql(stub, "SELECT total_changes() AS n"))[0]?.["n"]);
       const before = await total();
       await work();

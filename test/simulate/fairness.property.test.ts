@@ -4,6 +4,9 @@ import { describe, expect, it } from "vitest";
 import { measure } from "./measure.ts";
 import { type Run, runScenario } from "./run.ts";
 import type { Range, Scenario, TenantPlan } from "./scenarios.ts";
+import { printedSeed } from "./seed.ts";
+
+fc.configureGlobal({ seed: printedSeed("fairness.property.test.ts") });
 
 const ALGORITHMS = ["weighted", "hierarchical"] as const;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

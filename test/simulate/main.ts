@@ -1,6 +1,7 @@
 /**
- * `npm run simulate -- <scenario> [--seed n] [--out timeline.svg]`: prints what the scheduler does with a scenario and draws
- * it, by default to dist/simulate/. Without a scenario it lists them.
+ * `npm run simulate [-- --seed n]`: prints how far the scheduler's shares are from fair ones, load by load.
+ * `npm run simulate -- <scenario> [--seed n] [--out timeline.svg]`: prints what it does with a scenario and draws it, by
+ * default to dist/simulate/. The seed is another one in every run, and printed; SIMULATION_SEED gives it too.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -8,6 +9,8 @@ import { parseArgs } from "node:util";
 import { measure, type Report } from "./measure.ts";
 import { runScenario } from "./run.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import { simulationSeed } from "./seed.ts";
+import { shareErrorTable } from "./share-errors.ts";
 import { timelineSvg } from "./svg.ts";
 
 const percent = (value: number): string => `${(100 * value).toFixed(2)} %`.padStart(10);
@@ -51,13 +54,17 @@ function fail(message: string): never {
 function main(): void {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { seed: { type: "string", default: "1" }, out: { type: "string" } },
+    options: { seed: { type: "string" }, out: { type: "string" } },
   });
   const [name] = positionals;
-  if (name === undefined) fail("usage: npm run simulate -- <scenario> [--seed n] [--out timeline.svg]");
-  const scenario = SCENARIOS.find((known) => known.name === name) ?? fail(`no scenario ${JSON.stringify(name)}`);
-  const seed = Number(values.seed);
+  const seed = values.seed === undefined ? simulationSeed() : Number(values.seed);
   if (!Number.isSafeInteger(seed)) fail("--seed must be an integer");
+  if (name === undefined) {
+    process.stdout.write(`Distance from weighted max-min shares, seed ${seed}\n\n${shareErrorTable(seed)}\n\n`);
+    process.stdout.write(`scenarios: ${SCENARIOS.map((known) => known.name).join(", ")}\n`);
+    return;
+  }
+  const scenario = SCENARIOS.find((known) => known.name === name) ?? fail(`no scenario ${JSON.stringify(name)}`);
   const run = runScenario(scenario, seed);
   process.stdout.write(`${print(scenario, seed, measure(scenario, run))}\n`);
   const out = values.out ?? `dist/simulate/${scenario.name}.svg`;

@@ -9,6 +9,8 @@ export interface Random {
   between(low: number, high: number): number;
   /** Exponentially distributed with the given mean: the gap between two arrivals of a Poisson stream. */
   gap(mean: number): number;
+  /** Pareto distributed with the given mean and index, which is above 1; cut off at a hundred times the mean. */
+  heavy(mean: number, index: number): number;
 }
 
 /** An xorshift32 stream; any integer is a seed. */
@@ -25,5 +27,6 @@ export function seededRandom(seed: number): Random {
     next,
     between: (low, high) => low + Math.floor(next() * (high - low + 1)),
     gap: (mean) => -mean * Math.log(1 - next()),
+    heavy: (mean, index) => Math.min(100 * mean, ((mean * (index - 1)) / index) * (1 - next()) ** (-1 / index)),
   };
 }

@@ -4,18 +4,26 @@
  */
 import { IndexedHeap } from "../../edge/domain/fairshare/indexed-heap.ts";
 import { createScheduler } from "../../edge/domain/fairshare/scheduler.ts";
-import type { Arrival, SchedulerEvent, SchedulerGrant, SchedulerSnapshot } from "../../edge/domain/fairshare/types.ts";
-import { seededRandom } from "./random.ts";
-import type { Scenario, TenantPlan } from "./scenarios.ts";
+import type {
+  Arrival,
+  Scheduler,
+  SchedulerEvent,
+  SchedulerGrant,
+  SchedulerSnapshot,
+} from "../../edge/domain/fairshare/types.ts";
+import { type Random, seededRandom } from "./random.ts";
+import type { Range, Scenario, TenantPlan } from "./scenarios.ts";
 
 export const WINDOW_MS = 1000;
+/** What everybody asks for who names no model. */
+const MODEL = "model";
 
 /** One second, by tenant id. */
 export interface Window {
   readonly endMs: number;
   /** Slot-milliseconds held. */
   readonly held: ReadonlyMap<string, number>;
-  /** Tokens of requests granted. */
+  /** Tokens that the requests granted use. */
   readonly tokens: ReadonlyMap<string, number>;
   /** Share of the whole that the tenant was entitled to at the end of the window; absent when it was idle. */
   readonly entitled: ReadonlyMap<string, number>;
@@ -27,108 +35,239 @@ export interface Run {
   readonly windows: readonly Window[];
   /** Queue waits of granted requests in milliseconds, by tenant id. */
   readonly waits: ReadonlyMap<string, readonly number[]>;
+  /** How long the oldest of those has waited that wait at the end, by tenant id; absent when none does. */
+  readonly stillWaitingMs: ReadonlyMap<string, number>;
   readonly leftQueued: number;
 }
+
+type Step =
+  | SchedulerEvent
+  /** A source begins, begins anew, or goes on after its first part. */
+  | { readonly type: "start" | "flood"; readonly plan: TenantPlan }
+  | { readonly type: "stop"; readonly plan: TenantPlan };
 
 interface Happening {
   readonly atMs: number;
   readonly order: number;
-  readonly event: SchedulerEvent | { readonly type: "start"; readonly plan: TenantPlan };
+  readonly step: Step;
 }
 
 interface Asked {
   readonly plan: TenantPlan;
-  readonly arrival: Arrival;
+  readonly model: string;
   readonly serviceMs: number;
+  readonly actualTokens: number;
+  /** A further request takes its place when it ends. */
+  readonly renewed: boolean;
+  arrivedMs: number;
+  granted: boolean;
 }
 
 /** The whole run of a scenario with a seed. */
 export function runScenario(scenario: Scenario, seed: number): Run {
-  const random = seededRandom(seed);
-  const scheduler = createScheduler({ algorithm: scenario.algorithm, maxInFlight: scenario.slots });
-  const agenda = new IndexedHeap<Happening>((a, b) => a.atMs - b.atMs || a.order - b.order);
-  const asked = new Map<string, Asked>();
-  const inFlight = new Map<string, number>();
-  const waits = new Map<string, number[]>(scenario.tenants.map((plan) => [plan.id, []]));
-  const windows: Window[] = [];
-  let held = new Map<string, number>();
-  let tokens = new Map<string, number>();
-  let nowMs = 0;
-  let made = 0;
+  return new Simulation(scenario, seed).run();
+}
 
-  const plan = (atMs: number, event: Happening["event"]): void => {
-    made += 1;
-    agenda.put({ atMs, order: made, event });
-  };
-  const ask = (who: TenantPlan, atMs: number): void => {
-    const requestId = `${who.id}/${made}`;
+class Simulation {
+  readonly #scenario: Scenario;
+  readonly #random: Random;
+  readonly #scheduler: Scheduler;
+  readonly #agenda = new IndexedHeap<Happening>((a, b) => a.atMs - b.atMs || a.order - b.order);
+  readonly #asked = new Map<string, Asked>();
+  readonly #inFlight = new Map<string, number>();
+  readonly #waits: Map<string, number[]>;
+  readonly #away = new Set<TenantPlan>();
+  readonly #windows: Window[] = [];
+  #held = new Map<string, number>();
+  #tokens = new Map<string, number>();
+  #nowMs = 0;
+  #made = 0;
+
+  constructor(scenario: Scenario, seed: number) {
+    this.#scenario = scenario;
+    this.#random = seededRandom(seed);
+    this.#scheduler = createScheduler({ algorithm: scenario.algorithm, maxInFlight: scenario.slots });
+    this.#waits = new Map(scenario.tenants.map((plan) => [plan.id, []]));
+  }
+
+  run(): Run {
+    const { tenants, endMs } = this.#scenario;
+    for (const plan of tenants) this.#plan(plan.startMs, { type: "start", plan });
+    for (let next = this.#agenda.peek(); next !== undefined && next.atMs <= endMs; next = this.#agenda.peek()) {
+      this.#agenda.remove(next);
+      this.#passTo(next.atMs);
+      this.#take(next.step);
+    }
+    this.#passTo(endMs);
+    const stillWaitingMs = new Map<string, number>();
+    for (const { plan, arrivedMs, granted } of this.#asked.values())
+      if (!granted && arrivedMs <= endMs)
+        stillWaitingMs.set(plan.id, Math.max(stillWaitingMs.get(plan.id) ?? 0, endMs - arrivedMs));
+    return { windows: this.#windows, waits: this.#waits, stillWaitingMs, leftQueued: this.#scheduler.queued };
+  }
+
+  #take(step: Step): void {
+    switch (step.type) {
+      case "start":
+        this.#away.delete(step.plan);
+        this.#start(step.plan);
+        return;
+      case "flood":
+        this.#askEach(step.plan, step.plan.source.kind === "held" ? step.plan.source.depth : 0);
+        return;
+      case "stop":
+        this.#stop(step.plan);
+        return;
+      case "arrive": {
+        const request = this.#asked.get(step.arrival.requestId);
+        if (request === undefined) return;
+        const { source } = request.plan;
+        if (source.kind === "stream") this.#ask(request.plan, request.model, this.#random.gap(1000 / source.perSecond));
+        break;
+      }
+      case "release":
+        this.#released(step.requestId);
+        break;
+      default:
+    }
+    for (const grant of this.#scheduler.apply(step, this.#nowMs)) this.#granted(grant);
+  }
+
+  #start(plan: TenantPlan): void {
+    const { source } = plan;
+    switch (source.kind) {
+      case "stream":
+        for (const model of modelsOf(plan)) this.#ask(plan, model, this.#random.gap(1000 / source.perSecond));
+        return;
+      case "backlog":
+        this.#askEach(plan, source.depth);
+        return;
+      case "burst":
+        this.#askEach(plan, source.requests);
+        return;
+      case "visits":
+        this.#askEach(plan, source.requests);
+        this.#plan(this.#nowMs + source.everyMs, { type: "start", plan });
+        return;
+      case "trickle":
+        this.#askEach(plan, 1);
+        return;
+      case "comeback":
+        this.#askEach(plan, source.depth);
+        this.#plan(this.#nowMs + source.onMs, { type: "stop", plan });
+        return;
+      case "held":
+        for (let at = 0; at < source.requests; at += 1)
+          this.#ask(plan, modelsOf(plan)[0] ?? MODEL, 0, 2 * source.holdMs);
+        this.#plan(this.#nowMs + source.holdMs, { type: "flood", plan });
+        return;
+      default:
+        source satisfies never;
+    }
+  }
+
+  /** Leaves with everything that waits; what it has been granted goes on to its end. */
+  #stop(plan: TenantPlan): void {
+    this.#away.add(plan);
+    for (const [requestId, request] of this.#asked) {
+      if (request.plan !== plan || request.granted) continue;
+      this.#asked.delete(requestId);
+      for (const grant of this.#scheduler.apply({ type: "leave", requestId }, this.#nowMs)) this.#granted(grant);
+    }
+    if (plan.source.kind === "comeback") this.#plan(this.#nowMs + plan.source.offMs, { type: "start", plan });
+  }
+
+  #askEach(plan: TenantPlan, requests: number): void {
+    for (const model of modelsOf(plan)) for (let at = 0; at < requests; at += 1) this.#ask(plan, model, 0);
+  }
+
+  /** `openMs`: how long it stays open with next to nothing used; else it is like the others. */
+  #ask(plan: TenantPlan, model: string, inMs: number, openMs: number | null = null): void {
+    const requestId = `${plan.id}/${this.#made}`;
+    const tokens = this.#draw(plan, plan.tokens);
+    const [low, high] = plan.estimate ?? [1, 1];
+    const estimated = Math.max(1, Math.round(tokens * (low + (high - low) * this.#random.next())));
+    const cancelled = this.#random.next() < (plan.cancelled ?? 0);
     const arrival: Arrival = {
       requestId,
-      tenant: { id: who.id, name: who.id, weight: who.weight, maxInFlight: null },
-      group: { name: who.group, weight: who.groupWeight },
-      model: { name: "model", admissionWeight: 100, maxInFlight: null },
-      costTokens: random.between(...who.tokens),
+      tenant: { id: plan.tenant ?? plan.id, name: plan.id, weight: plan.weight, maxInFlight: plan.maxInFlight ?? null },
+      group: { name: plan.group, weight: plan.groupWeight },
+      model: { name: model, admissionWeight: 100, maxInFlight: this.#scenario.models?.[model] ?? null },
+      costTokens: estimated,
     };
-    asked.set(requestId, { plan: who, arrival, serviceMs: random.between(...who.serviceMs) });
-    plan(atMs, { type: "arrive", arrival });
-  };
-  const start = (who: TenantPlan): void => {
-    if (who.source.kind === "stream") ask(who, nowMs + random.gap(1000 / who.source.perSecond));
-    else {
-      const count = who.source.kind === "backlog" ? who.source.depth : who.source.requests;
-      for (let at = 0; at < count; at += 1) ask(who, nowMs);
-      if (who.source.kind === "visits") plan(nowMs + who.source.everyMs, { type: "start", plan: who });
-    }
-  };
-  const granted = (grant: SchedulerGrant): void => {
-    const request = asked.get(grant.requestId);
-    if (request === undefined) return;
-    const { id } = request.plan;
-    const { costTokens } = request.arrival;
-    add(inFlight, id, 1);
-    add(tokens, id, costTokens);
-    waits.get(id)?.push(grant.queueWaitMs);
-    plan(nowMs + request.serviceMs, { type: "release", requestId: grant.requestId, actualTokens: costTokens });
-  };
-  const released = (requestId: string): void => {
-    const request = asked.get(requestId);
-    if (request === undefined) return;
-    asked.delete(requestId);
-    add(inFlight, request.plan.id, -1);
-    if (request.plan.source.kind === "backlog") ask(request.plan, nowMs);
-  };
-  const passTo = (atMs: number): void => {
-    while (nowMs < atMs) {
-      const borderMs = (windows.length + 1) * WINDOW_MS;
-      const untilMs = Math.min(atMs, borderMs);
-      for (const [id, slots] of inFlight) add(held, id, slots * (untilMs - nowMs));
-      nowMs = untilMs;
-      if (nowMs < borderMs) continue;
-      const snapshot = scheduler.snapshot(nowMs);
-      const waiting = new Set(snapshot.groups.filter((group) => group.queued > 0).map((group) => group.name));
-      windows.push({ endMs: nowMs, held, tokens, entitled: entitlements(snapshot), waiting });
-      held = new Map();
-      tokens = new Map();
-    }
-  };
-
-  for (const who of scenario.tenants) plan(who.startMs, { type: "start", plan: who });
-  for (let next = agenda.peek(); next !== undefined && next.atMs <= scenario.endMs; next = agenda.peek()) {
-    agenda.remove(next);
-    passTo(next.atMs);
-    if (next.event.type === "start") {
-      start(next.event.plan);
-      continue;
-    }
-    if (next.event.type === "arrive") {
-      const who = asked.get(next.event.arrival.requestId)?.plan;
-      if (who?.source.kind === "stream") ask(who, nowMs + random.gap(1000 / who.source.perSecond));
-    }
-    if (next.event.type === "release") released(next.event.requestId);
-    for (const grant of scheduler.apply(next.event, nowMs)) granted(grant);
+    const serviceMs = openMs ?? (cancelled ? 1 : this.#draw(plan, plan.serviceMs));
+    const actualTokens = openMs !== null ? 1 : cancelled ? 0 : tokens;
+    const arrivedMs = this.#nowMs + inMs;
+    this.#asked.set(requestId, {
+      plan,
+      model,
+      serviceMs,
+      actualTokens,
+      renewed: openMs === null,
+      arrivedMs,
+      granted: false,
+    });
+    this.#plan(arrivedMs, { type: "arrive", arrival });
   }
-  passTo(scenario.endMs);
-  return { windows, waits, leftQueued: scheduler.queued };
+
+  #draw({ tail }: TenantPlan, range: Range): number {
+    if (tail === undefined) return this.#random.between(...range);
+    return Math.max(1, Math.round(this.#random.heavy((range[0] + range[1]) / 2, tail)));
+  }
+
+  #granted(grant: SchedulerGrant): void {
+    const request = this.#asked.get(grant.requestId);
+    if (request === undefined) return;
+    const { plan, serviceMs, actualTokens } = request;
+    request.granted = true;
+    add(this.#inFlight, plan.id, 1);
+    add(this.#tokens, plan.id, actualTokens);
+    this.#waits.get(plan.id)?.push(grant.queueWaitMs);
+    this.#plan(this.#nowMs + serviceMs, { type: "release", requestId: grant.requestId, actualTokens });
+  }
+
+  #released(requestId: string): void {
+    const request = this.#asked.get(requestId);
+    if (request === undefined) return;
+    const { plan, model, renewed } = request;
+    this.#asked.delete(requestId);
+    add(this.#inFlight, plan.id, -1);
+    const { source } = plan;
+    if (!renewed || this.#away.has(plan)) return;
+    if (source.kind === "trickle") this.#ask(plan, model, source.pauseMs);
+    else if (source.kind === "backlog" || source.kind === "comeback" || source.kind === "held")
+      this.#ask(plan, model, 0);
+  }
+
+  #plan(atMs: number, step: Step): void {
+    this.#made += 1;
+    this.#agenda.put({ atMs, order: this.#made, step });
+  }
+
+  #passTo(atMs: number): void {
+    while (this.#nowMs < atMs) {
+      const borderMs = (this.#windows.length + 1) * WINDOW_MS;
+      const untilMs = Math.min(atMs, borderMs);
+      for (const [id, slots] of this.#inFlight) add(this.#held, id, slots * (untilMs - this.#nowMs));
+      this.#nowMs = untilMs;
+      if (this.#nowMs < borderMs) continue;
+      const snapshot = this.#scheduler.snapshot(this.#nowMs);
+      const waiting = new Set(snapshot.groups.filter((group) => group.queued > 0).map((group) => group.name));
+      const { tokens, held } = this.#totals();
+      this.#windows.push({ endMs: this.#nowMs, held, tokens, entitled: entitlements(snapshot), waiting });
+    }
+  }
+
+  #totals(): Pick<Window, "held" | "tokens"> {
+    const totals = { held: this.#held, tokens: this.#tokens };
+    this.#held = new Map();
+    this.#tokens = new Map();
+    return totals;
+  }
+}
+
+function modelsOf(plan: TenantPlan): readonly string[] {
+  return plan.models ?? [MODEL];
 }
 
 /**

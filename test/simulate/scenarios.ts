@@ -5,12 +5,19 @@ import type { FairshareAlgorithm } from "../../edge/domain/fairshare/types.ts";
 
 export type Range = readonly [low: number, high: number];
 
-/** How a tenant asks: always `depth` outstanding; `requests` at once; the same again `everyMs`; or a Poisson stream. */
+/**
+ * How a tenant asks: always `depth` outstanding; `requests` at once; the same again `everyMs`; a Poisson stream; one at a time,
+ * `pauseMs` after the last one ended; always `depth` outstanding for `onMs`, then gone, waiting ones included, for `offMs`;
+ * or `requests` that stay open for twice `holdMs` with next to nothing used, and from `holdMs` on `depth` outstanding besides.
+ */
 export type Source =
   | { readonly kind: "backlog"; readonly depth: number }
   | { readonly kind: "burst"; readonly requests: number }
   | { readonly kind: "visits"; readonly requests: number; readonly everyMs: number }
-  | { readonly kind: "stream"; readonly perSecond: number };
+  | { readonly kind: "stream"; readonly perSecond: number }
+  | { readonly kind: "trickle"; readonly pauseMs: number }
+  | { readonly kind: "comeback"; readonly depth: number; readonly onMs: number; readonly offMs: number }
+  | { readonly kind: "held"; readonly requests: number; readonly holdMs: number; readonly depth: number };
 
 export interface TenantPlan {
   readonly id: string;
@@ -23,6 +30,17 @@ export interface TenantPlan {
   readonly source: Source;
   readonly serviceMs: Range;
   readonly tokens: Range;
+  /** What it is charged at the grant / what it uses; exact unless told otherwise. */
+  readonly estimate?: Range;
+  /** The models it asks for, each with all of its source's demand; one without a cap unless told otherwise. */
+  readonly models?: readonly string[];
+  readonly maxInFlight?: number;
+  /** Whose requests these are when a tenant has several plans; its id unless told otherwise. */
+  readonly tenant?: string;
+  /** Of a Pareto distribution: tokens and service times are of the mean of their ranges, most small and a few huge. */
+  readonly tail?: number;
+  /** Share of its requests that end unused as soon as they are granted. */
+  readonly cancelled?: number;
 }
 
 export interface Scenario {
@@ -34,6 +52,8 @@ export interface Scenario {
   /** When a new set joins: the time to converge is measured from here. */
   readonly joinMs: number;
   readonly tenants: readonly TenantPlan[];
+  /** Caps of models by name; the others have none. */
+  readonly models?: Readonly<Record<string, number>>;
 }
 
 const PLAIN = { group: "default", groupWeight: 100, weight: 100, startMs: 0 } as const;

@@ -70,7 +70,7 @@ describe("the simulator", () => {
     const measured = (given: readonly Window[]) =>
       measure(
         { ...scenario, joinMs: 0, tenants: [first, second] },
-        { windows: given, waits: new Map(), leftQueued: 0 },
+        { windows: given, waits: new Map(), stillWaitingMs: new Map(), leftQueued: 0 },
       );
     expect(measured(windows).convergeMs).toBe(21_000);
     expect(measured(windows.slice(0, 20)).convergeMs).toBeNull();

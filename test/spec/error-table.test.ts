@@ -244,10 +244,12 @@ const ELSEWHERE = {
   request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",
   internal_error: "edge/pipeline/run.test.ts",
+  queue_full: "test/faults/queue-bound.test.ts",
   validation_failed: "test/spec/hostile-numbers.test.ts",
   scheduler_unavailable: "test/faults/objects-away.test.ts",
   budget_check_failed: "edge/objects/budget-desk.test.ts",
   key_budget_check_failed: "edge/objects/budget-desk.test.ts",
+  mcp_session_not_found: "test/spec/mcp-sessions.test.ts",
   invalid_token: "test/faults/identity.test.ts",
   identity_unavailable: "test/faults/identity.test.ts",
   key_store_unavailable: "test/faults/stores-away.test.ts",
@@ -257,15 +259,12 @@ const ELSEWHERE = {
 /** What only guardrails and the auto router could raise; the data plane has neither. */
 const RAISED_BY_NONE = ["request_blocked", "response_blocked", "content_policy_unavailable", "no_model_available"];
 const TELLING = ["x-should-retry", "www-authenticate", "retry-after", "retry-after-ms"];
-
 describe("an error of the data plane", () => {
   it.each(Object.entries(TABLE))("%s", async (code, { status, message, type, param, headers, row, by }) => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await by(minted);
-    expect([response.status, await response.json()]).toEqual([
-      status,
-      { error: { message, type, code, param: param ?? null } },
-    ]);
+    const error = { message, type, code, param: param ?? null };
+    expect([response.status, await response.json()]).toEqual([status, { error }]);
     expect(response.headers.get("content-type")).toContain("application/json");
     const told = TELLING.filter((name) => response.headers.has(name)).map((name) => [name, response.headers.get(name)]);
     expect(Object.fromEntries(told)).toEqual(headers ?? {});

@@ -140,6 +140,7 @@ describe("a token limit", () => {
     ["in another case beside it", '"max_tokens":1,"Max_Tokens":100000', "Max_Tokens"],
     ["by a letter that folds to another", '"max_tokens":1,"max_to\u212aens":100000', "max_to\u212aens"],
     ["with a NUL after its name", '"max_tokens":1,"max_tokens\\u0000":100000', "max_tokens\\u{0}"],
+    ["choices twice", '"n":100000,"n":1', "n"],
   ])("that upstreams could read apart is refused: %s", async (_, members, param) => {
     const minted = await mint();
     const response = await post(minted, "/v1/chat/completions", `{"model":"${minted.model.model_name}",${members}}`);

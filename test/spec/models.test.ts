@@ -1,5 +1,6 @@
 /** GET /v1/models and its forwarded forms (decisions §17.4). The listing itself is in refusals.test.ts. */
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
@@ -71,6 +72,25 @@ describe("a detail probe", () => {
     );
     for (const other of ["{}", "[]", "{", '{"model":5}'])
       expect((await get(minted, "/v1/models", other)).body).toMatchObject({ object: "list" });
+  });
+
+  it("by path takes no body with it, is not kept waiting by one, and refuses one that is too large", async () => {
+    const minted = await mintAt(fixture.gateway, upstream);
+    const path = `/v1/models/${minted.model.model_name}`;
+    expect((await get(minted, path, JSON.stringify({ model: "other" }))).status).toBe(200);
+    const headers = { authorization: `Bearer ${minted.secret}`, "content-length": String(32 * 1024 * 1024) };
+    const half = request(`${fixture.gateway.proxyUrl}${path}`, { method: "GET", headers });
+    half.write("{");
+    const [answer] = (await once(half, "response")) as [IncomingMessage];
+    expect(answer.statusCode).toBe(200);
+    half.destroy();
+    expect(upstream.seen(minted.mark).map(({ size }) => size)).toEqual([0, 0]);
+    const larger = { ...headers, "content-length": String(32 * 1024 * 1024 + 1) };
+    const large = request(`${fixture.gateway.proxyUrl}${path}`, { method: "GET", headers: larger });
+    large.write("{");
+    const [refusal] = (await once(large, "response")) as [IncomingMessage];
+    expect(refusal.statusCode).toBe(413);
+    large.destroy();
   });
 
   it("of a name that nobody registered goes to the default upstream, which is away here", async () => {

@@ -53,7 +53,8 @@ describe("a path", () => {
 describe("a method", () => {
   it.each([
     ["HEAD", "/health", 200],
-    ["HEAD", "/v1/models", 200],
+    ["HEAD", "/v1/models", 404],
+    ["HEAD", "/v1/models/absent", 404],
     ["HEAD", "/v1/chat/completions", 404],
     ["OPTIONS", "/v1/chat/completions", 404],
     ["GET", "/v1/chat/completions", 404],

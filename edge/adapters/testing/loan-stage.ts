@@ -18,6 +18,8 @@ export const askOf = (requestId: string): Ask => ({
   model: { name: "m", admissionWeight: 100, maxInFlight: null },
   costTokens: 10,
   revs: [{ kind: "key", id: "k", rev: 5 }],
+  openUntilMs: null,
+  waitedMs: null,
   row: zeroUsageRow(requestId, Date.now()),
   limits: limitsWith({}),
   need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },

@@ -83,14 +83,6 @@ export function keyLimits(key: KeyFacts): KeyLimits {
   };
 }
 
-/** What holds after news of a tenant or key; the limits themselves when it is of others, or no news. */
-export function newerLimits(known: BudgetLimits, news: Partial<BudgetLimits>): BudgetLimits {
-  const newer = <T extends { readonly id: string; readonly rev: number }>(old: T, told: T | undefined): T =>
-    told !== undefined && told.id === old.id && told.rev > old.rev ? told : old;
-  const [tenant, key] = [newer(known.tenant, news.tenant), newer(known.key, news.key)];
-  return tenant === known.tenant && key === known.key ? known : { tenant, key };
-}
-
 /** Whether limits are newer than others for a purse: those of a key bind its own purse only. */
 export function isNewerFor(purse: string | null, limits: BudgetLimits, than: BudgetLimits): boolean {
   return limits.tenant.rev > than.tenant.rev || (purse !== null && limits.key.rev > than.key.rev);

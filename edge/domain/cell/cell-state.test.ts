@@ -17,6 +17,8 @@ const ask: Ask = {
   model: { name: "m", admissionWeight: 100, maxInFlight: null },
   costTokens: 30,
   revs: [],
+  openUntilMs: null,
+  waitedMs: null,
   row: { ...zeroUsageRow("r", 0), status_code: 499, estimated_tokens: 30 },
   limits: limitsWith({}),
   need: { bucketTokens: 30, termTokens: 30, nanoUsd: 250_000_000 },

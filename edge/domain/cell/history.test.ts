@@ -1,8 +1,17 @@
 /** The last hour of a cell: bounded, ascending, and summing to what the scheduler saw. */
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NIL_UUID } from "../../../shared/usage-row.ts";
 import { createScheduler } from "../fairshare/scheduler.ts";
-import { History, SAMPLE_EVERY_MS, SAMPLE_KEEP_MS, SAMPLE_MAX_TENANTS, sampleOf } from "./history.ts";
+import {
+  History,
+  type HistoryDisk,
+  type Minute,
+  SAMPLE_EVERY_MS,
+  SAMPLE_KEEP_MS,
+  SAMPLE_MAX_TENANTS,
+  sampleOf,
+} from "./history.ts";
 
 /** A scheduler with one slot, and `load[i]` requests of tenant i. */
 function loaded(load: readonly number[]) {
@@ -41,9 +50,104 @@ describe("a sample", () => {
   });
 });
 
+/** A disk in memory that counts what is written to it. */
+class Disk implements HistoryDisk {
+  readonly rows = new Map<number, Minute>();
+  writes = 0;
+  failing = false;
+
+  minutes(): readonly Minute[] {
+    return [...this.rows.values()].sort((a, b) => a.minute - b.minute);
+  }
+
+  lastMinute(): Minute | null {
+    return this.minutes().at(-1) ?? null;
+  }
+
+  write(minute: Minute): void {
+    if (this.failing) throw new Error("the disk is full");
+    this.writes += 1;
+    this.rows.set(minute.minute, structuredClone(minute));
+  }
+}
+
 describe("the history", () => {
+  const MINUTE_MS = 60_000;
+  const busy = loaded([1]).snapshot(0);
+
+  it("writes one row a minute while it goes on, and has every sample of an hour in the next life of its object", () => {
+    const disk = new Disk();
+    const history = new History(disk);
+    for (let nowMs = 0; nowMs < 30 * MINUTE_MS; nowMs += SAMPLE_EVERY_MS) {
+      history.add(busy, nowMs);
+      if (nowMs % (5 * SAMPLE_EVERY_MS) === 0) history.save(false);
+    }
+    expect(disk.writes).toBe(29);
+    history.save(true);
+    history.save(true);
+    expect(disk.writes).toBe(30);
+    expect(new History(disk).since(0, 30 * MINUTE_MS)).toEqual(history.since(0, 30 * MINUTE_MS));
+    expect(history.since(0, 30 * MINUTE_MS)).toHaveLength(900);
+  });
+
+  it("is whole and ascending whatever rests, restarts, failures of its disk and reads come between", () => {
+    const step = fc.record({
+      gap: fc.constantFrom(1, 1, 1, 2, 31, 400),
+      next: fc.constantFrom("nothing", "save", "rest", "restart", "read", "fail"),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { size: "max", maxLength: 200 }), (steps) => {
+        const disk = new Disk();
+        let history = new History(disk);
+        let nowMs = 0;
+        const told: number[] = [];
+        for (const { gap, next } of steps) {
+          nowMs += gap * SAMPLE_EVERY_MS;
+          history.add(busy, nowMs);
+          told.push(nowMs);
+          disk.failing = next === "fail";
+          if (next === "fail") expect(() => history.save(true)).toThrow("full");
+          if (next === "save") history.save(false);
+          if (next === "rest" || next === "restart") history.save(true);
+          if (next === "restart") history = new History(disk);
+          if (next === "read") history.since(0, nowMs);
+        }
+        const kept = told.filter((ms) => ms > nowMs - SAMPLE_KEEP_MS);
+        expect(history.since(0, nowMs).map((sample) => sample.ts_ms)).toEqual(kept);
+      }),
+    );
+  });
+
+  it("tells after a restart who was active in the last minute, with nothing in flight, and no longer than that", () => {
+    const disk = new Disk();
+    const before = new History(disk);
+    const scheduler = loaded([1, 1]);
+    before.add(scheduler.snapshot(1000), 1000);
+    for (const id of ["0/0", "1/0"]) scheduler.apply({ type: "release", requestId: id, actualTokens: 1 }, 2000);
+    before.add(scheduler.snapshot(3000), 3000);
+    before.save(true);
+    const after = new History(disk);
+    const idle = loaded([]);
+    idle.apply({ type: "capacity", maxInFlight: 3 }, 3000);
+    const live = (nowMs: number) => after.live(idle.snapshot(nowMs), nowMs);
+    expect(live(61_000)).toMatchObject({
+      maxInFlight: 3,
+      tenants: [
+        { tenantId: "t0", name: "T0", fairshareGroup: "g", weight: 1, inFlight: 0, queued: 0, weightShare: 0 },
+        { tenantId: "t1", name: "T1" },
+      ],
+      groups: [{ name: "g", weight: 1, inFlight: 0, queued: 0, servedTokens: 0 }],
+    });
+    expect(live(62_000)).toMatchObject({ tenants: [], groups: [] });
+    const again = loaded([1]);
+    expect(after.live(again.snapshot(4000), 4000).tenants.map((tenant) => [tenant.tenantId, tenant.inFlight])).toEqual([
+      ["t0", 1],
+      ["t1", 0],
+    ]);
+  });
+
   it("keeps an hour, and answers from a time on", () => {
-    const history = new History();
+    const history = new History(new Disk());
     const snapshot = loaded([1]).snapshot(0);
     const total = SAMPLE_KEEP_MS / SAMPLE_EVERY_MS + 100;
     for (let at = 1; at <= total; at += 1) history.add(snapshot, at * SAMPLE_EVERY_MS);

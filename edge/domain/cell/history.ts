@@ -1,14 +1,17 @@
 /**
- * The last hour of a cell, a sample every two seconds while it is active (decisions §7.3). Samples hold only who was busy:
- * a missing sample, group or tenant means zero. Memory only; bounded by its number of samples and of tenants in each.
+ * The last hour of a cell, a sample every two seconds while it is active (decisions §7.3, §43.3). Samples hold only who was
+ * busy: a missing sample, group or tenant means zero. They go to disk a minute at a time: when the minute is over, and as far
+ * as it came when the cell rests. A reset under load loses what is not there yet, a minute and a report's time at most.
  */
 import { NIL_UUID } from "../../../shared/usage-row.ts";
 import type { SchedulerSnapshot } from "../fairshare/types.ts";
+import { type Recent, recentOf, withEarlier } from "./recent.ts";
 
 export const SAMPLE_EVERY_MS = 2_000;
 export const SAMPLE_KEEP_MS = 3_600_000;
 /** Tenants of one sample; the others are summed under the nil tenant. */
 export const SAMPLE_MAX_TENANTS = 50;
+const MINUTE_MS = 60_000;
 
 /** Requests that hold a slot and that wait. */
 interface Load {
@@ -25,22 +28,92 @@ export interface HistorySample {
   readonly tenants: readonly (Load & { readonly tenant_id: string; readonly name: string })[];
 }
 
+/** Samples of one minute since the epoch, ascending, and who was active lately at its end. */
+export interface Minute {
+  readonly minute: number;
+  readonly samples: readonly HistorySample[];
+  readonly recent: Recent;
+}
+
+/** Where minutes are kept. Calls may throw; nothing is lost by it but what they were to do. */
+export interface HistoryDisk {
+  /** Every minute that is kept, ascending. */
+  minutes(): readonly Minute[];
+  /** The one written last; null when none was. */
+  lastMinute(): Minute | null;
+  /** Takes the place of an earlier writing of this minute. */
+  write(minute: Minute): void;
+}
+
 export class History {
+  readonly #disk: HistoryDisk;
+  /** The hour; of earlier lives of the object only once somebody has asked for it. */
   #samples: HistorySample[] = [];
+  #readBack = false;
+  /** Of minutes that are not on disk whole. */
+  #unwritten: HistorySample[] = [];
+  /** The last one that is on disk. */
+  #writtenMs = Number.NEGATIVE_INFINITY;
+  /** What an earlier life has left: its last minute, and who was active then. */
+  readonly #earlier: Minute | null;
+  #last: { readonly snapshot: SchedulerSnapshot; readonly atMs: number } | null = null;
+
+  constructor(disk: HistoryDisk) {
+    this.#disk = disk;
+    this.#earlier = disk.lastMinute();
+  }
+
+  /** A snapshot with whoever was active in the last minute before a restart or a rest (decisions §7.2). */
+  live(snapshot: SchedulerSnapshot, nowMs: number): SchedulerSnapshot {
+    return this.#earlier === null ? snapshot : withEarlier(snapshot, this.#earlier.recent, nowMs);
+  }
 
   /** Adds the state of `nowMs`, and forgets what is older than an hour. */
   add(snapshot: SchedulerSnapshot, nowMs: number): void {
-    const keepFrom = nowMs - SAMPLE_KEEP_MS;
-    const stale = this.#samples.findIndex((sample) => sample.ts_ms > keepFrom);
-    if (stale !== 0) this.#samples = stale === -1 ? [] : this.#samples.slice(stale);
-    this.#samples.push(sampleOf(snapshot, nowMs));
+    const sample = sampleOf(snapshot, nowMs);
+    this.#samples = [...within(this.#samples, nowMs), sample];
+    this.#unwritten = [...within(this.#unwritten, nowMs), sample];
+    this.#last = { snapshot, atMs: nowMs };
   }
 
-  /** Samples from `sinceMs` on, ascending, of the hour before `nowMs`. */
-  since(sinceMs: number, nowMs: number): readonly HistorySample[] {
-    const from = Math.max(sinceMs, nowMs - SAMPLE_KEEP_MS + 1);
-    return this.#samples.filter((sample) => sample.ts_ms >= from);
+  /** Puts the minutes that are over on disk, and with `unfinished` the one that is not, each in one row. Throws what the disk does. */
+  save(unfinished: boolean): void {
+    const last = this.#unwritten.at(-1);
+    if (last === undefined || this.#last === null || last.ts_ms === this.#writtenMs) return;
+    const current = minuteOf(last);
+    const { snapshot, atMs } = this.#last;
+    const recent = recentOf(this.live(snapshot, atMs));
+    for (const [minute, samples] of Map.groupBy(this.#unwritten, minuteOf)) {
+      if (minute === current && !unfinished) return;
+      const first = samples[0]?.ts_ms ?? 0;
+      const before = this.#earlier?.minute === minute ? this.#earlier.samples : [];
+      const whole = [...before.filter((sample) => sample.ts_ms < first), ...samples];
+      this.#disk.write({ minute, samples: whole, recent });
+      this.#writtenMs = samples.at(-1)?.ts_ms ?? this.#writtenMs;
+      // An unfinished minute is written again as it goes on.
+      if (minute !== current) this.#unwritten = this.#unwritten.filter((sample) => minuteOf(sample) !== minute);
+    }
   }
+
+  /** Samples from `sinceMs` on, ascending, of the hour before `nowMs`, earlier lives of the object included. */
+  since(sinceMs: number, nowMs: number): readonly HistorySample[] {
+    if (!this.#readBack) {
+      const first = this.#samples[0]?.ts_ms ?? Number.POSITIVE_INFINITY;
+      const earlier = this.#disk.minutes().flatMap((minute) => minute.samples);
+      this.#samples = [...earlier.filter((sample) => sample.ts_ms < first), ...this.#samples];
+      this.#readBack = true;
+    }
+    return within(this.#samples, nowMs).filter((sample) => sample.ts_ms >= sinceMs);
+  }
+}
+
+function minuteOf(sample: HistorySample): number {
+  return Math.floor(sample.ts_ms / MINUTE_MS);
+}
+
+/** Those of the hour before `nowMs`. */
+function within(samples: readonly HistorySample[], nowMs: number): HistorySample[] {
+  return samples.filter((sample) => sample.ts_ms > nowMs - SAMPLE_KEEP_MS);
 }
 
 /** One sample of a snapshot. */

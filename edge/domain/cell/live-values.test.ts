@@ -1,21 +1,18 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Change } from "../../../shared/internal.ts";
-import { budgetNews, schedulerEvents } from "./live-values.ts";
+import { schedulerEvents } from "./live-values.ts";
 import { Revisions } from "./revisions.ts";
 
-const budget = { tokens: 5, cost_usd: 0.5, period: "term", started_at_ms: 7 } as const;
-const limits = { id: "t", name: "T", timezone: "UTC", tokens_per_minute: 9, budget, active_until_ms: null, rev: 4 };
-const key = { key_id: "i", key_name: "", key_prefix: "sk_1", budget, rev: 3 };
 const CHANGES: readonly Change[] = [
-  { kind: "key", id: "k", rev: 1, key },
+  { kind: "key", id: "k", rev: 1 },
   { kind: "key", id: "gone", rev: 1 },
   { kind: "tenant", id: "gone", rev: 1 },
   {
     kind: "tenant",
     id: "t",
     rev: 1,
-    tenant: { weight: 7, max_in_flight: null, group: { name: "g", weight: 3 }, limits },
+    tenant: { weight: 7, max_in_flight: null, group: { name: "g", weight: 3 } },
   },
   { kind: "group", id: "g", rev: 1, group: { weight: 9 } },
   { kind: "model", id: "m", rev: 1, model: { max_in_flight: 2, admission_weight: 50 } },
@@ -27,14 +24,6 @@ it("says what changes mean to the scheduler, and nothing of what it does not kno
     { type: "tenant", id: "t", weight: 7, maxInFlight: null, group: { name: "g", weight: 3 } },
     { type: "group", name: "g", weight: 9 },
     { type: "model", name: "m", maxInFlight: 2, admissionWeight: 50 },
-  ]);
-});
-
-it("says what they mean to the budgets", () => {
-  const term = { tokens: 5, nanoUsd: 500_000_000, period: "term", startedAtMs: 7 };
-  expect(budgetNews(CHANGES)).toEqual([
-    { key: { id: "i", label: "sk_1", rev: 3, term } },
-    { tenant: { id: "t", name: "T", rev: 4, timezone: "UTC", tokensPerMinute: 9, term } },
   ]);
 });
 

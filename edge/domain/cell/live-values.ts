@@ -1,18 +1,10 @@
 /**
- * What changed records mean to who waits, without a new arrival (decisions §20.4): new weights, groups and caps to the
- * scheduler, new limits to the budgets. Which changes are still the newest is not decided here (revisions.ts).
+ * What changed records mean to who waits, without a new arrival (decisions §20.4): new weights, groups and caps. Which
+ * changes are still the newest is not decided here (revisions.ts). New limits of budgets come with the records that a
+ * waiting request is judged by again at its turn.
  */
 import type { Change } from "../../../shared/internal.ts";
-import { type BudgetLimits, keyLimits, tenantLimits } from "../budget/limits.ts";
 import type { SchedulerEvent } from "../fairshare/types.ts";
-
-/** The limits that changes of tenants and keys bring, in their order. */
-export function budgetNews(changes: readonly Change[]): readonly Partial<BudgetLimits>[] {
-  return changes.flatMap(({ tenant, key }): readonly Partial<BudgetLimits>[] => {
-    if (tenant !== undefined) return [{ tenant: tenantLimits(tenant.limits) }];
-    return key === undefined ? [] : [{ key: keyLimits(key) }];
-  });
-}
 
 /** The events of changes that carry values, in their order. */
 export function schedulerEvents(changes: readonly Change[]): readonly SchedulerEvent[] {

@@ -13,14 +13,17 @@ export interface SlotTaken {
   readonly queueWaitMs: number;
 }
 
-/** A settled row with what only the Cell knows; `slot` null: it left while it waited. A refusal stays `rejected`. */
-export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell: string, queuedMs: number): UsageRow {
+/**
+ * A settled row with what only the Cell knows; `slot` null: it left after `sinceMs` without one, which is its queue wait. A
+ * refusal stays `rejected`.
+ */
+export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell: string, sinceMs: number): UsageRow {
   const { row } = settlement;
   return {
     ...row,
     cell,
     admission: row.admission === "rejected" ? "rejected" : (slot?.admission ?? "queued"),
-    queue_wait_ms: slot === null ? queuedMs : slot.queueWaitMs,
+    queue_wait_ms: slot?.queueWaitMs ?? Math.max(0, Math.round(sinceMs)),
   };
 }
 

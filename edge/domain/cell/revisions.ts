@@ -14,9 +14,16 @@ interface Known {
 
 export class Revisions {
   readonly #known = new Map<string, Known>();
+  #generation = 0;
+
+  /** Another number after every change: what was current under the same one is current still. */
+  get generation(): number {
+    return this.#generation;
+  }
 
   /** Keeps the newest; answers the items that were news, for the caller to store. */
   note(items: readonly RevItem[], nowMs: number): readonly RevItem[] {
+    this.#generation += 1;
     return items.filter((item) => {
       const name = nameOf(item);
       const old = this.#known.get(name);

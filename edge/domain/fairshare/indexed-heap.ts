@@ -23,6 +23,11 @@ export class IndexedHeap<T> {
     return this.#items[0];
   }
 
+  /** Every item, in no order. */
+  values(): IterableIterator<T> {
+    return this.#places.keys();
+  }
+
   /** Adds the item, or puts it where it now belongs. */
   put(item: T): void {
     let place = this.#places.get(item);
@@ -48,6 +53,10 @@ export class IndexedHeap<T> {
   *inOrder(): Generator<T, undefined> {
     const top = this.#items[0];
     if (top === undefined) return undefined;
+    if (this.#items.length === 1) {
+      yield top;
+      return undefined;
+    }
     const frontier = new IndexedHeap<{ readonly item: T; readonly place: number }>((a, b) =>
       this.#order(a.item, b.item),
     );

@@ -62,7 +62,7 @@ export function mayLend(known: Registry, arrival: Arrival): boolean {
   const tenant = known.knownTenant(arrival.tenant.id);
   const model = known.knownModel(arrival.model.name);
   const groups = [tenant?.group, known.knownGroup(arrival.group.name)];
-  if (groups.some((group) => group !== undefined && group.waiters.size > 0)) return false;
+  if (groups.some((group) => group !== undefined && group.queued > 0)) return false;
   return isFree(tenant, arrival.tenant.maxInFlight) && isFree(model, arrival.model.maxInFlight);
 }
 

@@ -4,17 +4,15 @@
  */
 import type { Policy } from "./policy.ts";
 import type { Registry } from "./registry.ts";
-import { type GroupState, hasRoom, isActive, isActiveGroup, type ModelState, type TenantState } from "./state.ts";
+import { type GroupState, hasRoom, type ModelState, type TenantState } from "./state.ts";
 import type { Arrival, SchedulerEvent } from "./types.ts";
 
 type ChangeOf<Type extends SchedulerEvent["type"]> = Omit<Extract<SchedulerEvent, { type: Type }>, "type">;
 
-/** Who an arrival belongs to, and whether these were idle until now. */
+/** Whom an arrival belongs to, and what it is for. */
 export interface Met {
   readonly tenant: TenantState;
   readonly model: ModelState;
-  readonly wasIdle: boolean;
-  readonly groupWasIdle: boolean;
 }
 
 export class LiveValues {
@@ -42,17 +40,15 @@ export class LiveValues {
     const model = this.#known.model(arrival.model);
     const group = this.#known.group(arrival.group);
     const tenant = this.#known.tenant(arrival.tenant, group, model, nowMs);
-    const wasIdle = !isActive(tenant);
-    const groupWasIdle = !isActiveGroup(group);
     tenant.name = arrival.tenant.name;
     tenant.lastModel = model;
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
-    return { tenant, model, wasIdle, groupWasIdle };
+    return { tenant, model };
   }
 
   /** Tenant and model of requests that may come: what is not known is remembered, nothing else changes. */
-  foresee(arrival: Arrival): Pick<Met, "tenant" | "model"> {
+  foresee(arrival: Arrival): Met {
     const model = this.#known.model(arrival.model);
     const group = this.#known.group(arrival.group);
     return { tenant: this.#known.tenant(arrival.tenant, group, model, Number.NEGATIVE_INFINITY), model };
@@ -67,10 +63,13 @@ export class LiveValues {
     const weight = change.weight ?? tenant.weight;
     const cap = change.maxInFlight === undefined ? tenant.maxInFlight : change.maxInFlight;
     if (group === tenant.group && weight === tenant.weight && cap === tenant.maxInFlight) return;
+    const wasFull = !hasRoom(tenant);
     this.#policy.unplace(tenant);
     tenant.maxInFlight = cap;
-    if (weight !== tenant.weight) this.#policy.reweigh(tenant, weight);
+    if (weight !== tenant.weight) this.#policy.reweigh(tenant, { weight });
     if (group !== tenant.group) this.#move(tenant, group);
+    const next = tenant.headsByArrival.peek()?.waiters.peek();
+    if (wasFull && hasRoom(tenant) && next !== undefined) this.#policy.comeBack(tenant, next.arrival.costTokens);
     this.#policy.place(tenant);
   }
 
@@ -90,27 +89,36 @@ export class LiveValues {
     const tenants = this.#known
       .tenants()
       .filter((tenant) => tenant.lastModel === model || tenant.heads.has(model.name));
+    const { admissionWeight } = change;
     for (const tenant of tenants) this.#policy.unplace(tenant);
-    model.admissionWeight = change.admissionWeight;
+    for (const tenant of tenants) this.#policy.reweigh(tenant, { model, admissionWeight });
+    model.admissionWeight = admissionWeight;
     for (const tenant of tenants) this.#policy.place(tenant);
   }
 
   /**
-   * To be called whenever a model may have become full. Moves those who wait for it into lanes of their own, once until
+   * To be called whenever a model may have become full. Moves those who wait for it into a line of their own, once until
    * nobody waits for it any more: what that costs, as many arrivals have brought.
    */
   watch(model: ModelState): void {
-    if (model.watched || model.heads.size === 0 || hasRoom(model)) return;
+    if (hasRoom(model)) return;
+    model.fills += 1;
+    if (model.watched || model.heads.size === 0) return;
     model.watched = true;
+    model.watches += 1;
     for (const head of model.heads) this.#policy.place(head.tenant);
   }
 
   #move(tenant: TenantState, group: GroupState): void {
     const old = tenant.group;
     this.#policy.detach(tenant, group);
-    const moved = [...tenant.heads.values()].flatMap((head) => [...head.waiters.values()]);
-    for (const waiter of moved) old.waiters.remove(waiter.arrival.requestId);
-    group.waiters.merge(moved);
+    for (const { waiters } of tenant.heads.values())
+      for (const waiter of waiters.values()) {
+        old.waiters.remove(waiter);
+        group.waiters.put(waiter);
+      }
+    old.queued -= tenant.queued;
+    group.queued += tenant.queued;
     tenant.group = group;
     this.#policy.placeGroup(old);
   }

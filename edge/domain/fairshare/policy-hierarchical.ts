@@ -1,43 +1,61 @@
 /**
  * Hierarchical: slots are shared among active groups by group weight, within a group among its active tenants by w; below
  * their caps the smallest served / weight is next, group first. When no head is below its caps, free slots are lent to
- * whoever is admissible: caps bind only under contention (decisions §20.4).
+ * whoever is admissible: caps bind only under contention (decisions §20.4). A group stands in every line in which one of
+ * its tenants does.
  */
-import { type Lane, Lanes } from "./lanes.ts";
-import type { Policy } from "./policy.ts";
+import { IndexedHeap } from "./indexed-heap.ts";
+import { Lines } from "./lines.ts";
+import type { NewWeight, Policy, Positions, Scores } from "./policy.ts";
 import { Pool } from "./pool.ts";
 import { Roster } from "./roster.ts";
-import { type GroupState, type Head, isActiveGroup, type TenantState } from "./state.ts";
-import { type Spell, VirtualTime } from "./virtual-time.ts";
+import {
+  type Charge,
+  type GroupState,
+  type Head,
+  hasRoom,
+  isActiveGroup,
+  type Line,
+  lineOf,
+  linesOf,
+  type ModelState,
+  oldestOrder,
+  type TenantState,
+} from "./state.ts";
+import type { Spell } from "./virtual-time.ts";
 
-export function hierarchicalPolicy(spell: Spell, probe: () => void): Policy {
-  return new Hierarchical(spell, probe);
+export function hierarchicalPolicy(spell: Spell, position: Positions, probe: () => void): Policy {
+  return new Hierarchical(spell, position, probe);
+}
+
+/** How far the groups of one line have been looked at. */
+interface Front {
+  group: GroupState;
+  readonly line: Line;
+  readonly rest: Generator<GroupState, undefined>;
 }
 
 class Hierarchical implements Policy {
   readonly #pools = new Map<GroupState, Pool>();
   readonly #active: Roster<GroupState>;
-  /** A group stands in every lane in which one of its tenants does. */
-  readonly #lanes: Lanes<GroupState>;
-  readonly #standings = new Map<GroupState, readonly Lane[]>();
-  readonly #time: VirtualTime;
+  readonly #lines: Lines<GroupState>;
+  readonly #heaps = new Map<Line, IndexedHeap<GroupState>>();
+  readonly #standing = new Map<GroupState, readonly Line[]>();
   readonly #spell: Spell;
+  readonly #position: Positions;
   readonly #probe: () => void;
 
-  constructor(spell: Spell, probe: () => void) {
+  constructor(spell: Spell, position: Positions, probe: () => void) {
     this.#spell = spell;
+    this.#position = position;
     this.#probe = probe;
-    this.#time = new VirtualTime(spell);
+    this.#lines = new Lines(spell);
     this.#active = new Roster(probe);
-    this.#lanes = new Lanes((a, b) => {
-      probe();
-      return groupScore(a) - groupScore(b) || a.waiters.oldestOrder - b.waiters.oldestOrder;
-    });
   }
 
   place(tenant: TenantState): void {
     const pool = this.#pool(tenant.group);
-    pool.place(tenant);
+    pool.place(tenant, this.#position());
     pool.enrol(tenant);
     this.placeGroup(tenant.group);
   }
@@ -47,53 +65,99 @@ class Hierarchical implements Policy {
   }
 
   placeGroup(group: GroupState): void {
-    const { lanes } = this.#pool(group);
-    const standings = lanes.lanes();
-    for (const { key } of this.#standings.get(group) ?? []) if (!lanes.has(key)) this.#lanes.remove(key, group);
-    for (const lane of standings) this.#lanes.put(lane, group);
-    this.#standings.set(group, standings);
+    const before = this.#standing.get(group) ?? [];
+    const lines = this.#pool(group).standingLines();
+    for (const line of before) if (!lines.includes(line)) this.#remove(group, line);
+    for (const line of lines) {
+      this.#lines.enter(group, line, group.weight, this.#position());
+      this.#heap(line).put(group);
+    }
+    if (lines.length > 0) this.#standing.set(group, lines);
+    else if (before.length > 0) this.#standing.delete(group);
     if (isActiveGroup(group)) this.#active.put(group, group.weight);
     else this.#active.remove(group);
   }
 
-  lift(tenant: TenantState, admissionWeight: number, groupWasIdle: boolean): void {
+  start(tenant: TenantState, model: ModelState): void {
     const { group } = tenant;
-    if (groupWasIdle) group.served = this.#time.lifted(group.served, group.weight);
-    this.#pool(group).lift(tenant, admissionWeight);
+    const pool = this.#pool(group);
+    this.#lines.start(group, lineOf(model), group.weight, (line) => pool.stands(line), this.#position());
+    pool.start(tenant, model, this.#position());
   }
 
-  reweigh(tenant: TenantState, weight: number): void {
-    this.#pool(tenant.group).reweigh(tenant, weight);
+  comeBack(tenant: TenantState, requestTokens: number): void {
+    const { group } = tenant;
+    const pool = this.#pool(group);
+    for (const line of linesOf(tenant))
+      if (!pool.stands(line)) this.#lines.comeBack(group, line, group.weight, requestTokens, this.#position());
+    pool.comeBack(tenant, requestTokens, this.#position());
+  }
+
+  charge(tenant: TenantState, group: GroupState, charge: Charge): void {
+    this.#pool(tenant.group).lines.charge(tenant, charge);
+    this.#lines.charge(group, charge);
+  }
+
+  correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void {
+    this.#pool(tenant.group).correct(tenant, charge, tokens);
+    this.#lines.correct(group, charge, tokens);
+  }
+
+  reweigh(tenant: TenantState, change: NewWeight): void {
+    this.#pool(tenant.group).reweigh(tenant, change, this.#position());
   }
 
   reweighGroup(group: GroupState, weight: number): void {
-    group.served = this.#time.reweighed(group.served, group.weight, weight);
+    const before = group.weight;
+    this.#lines.reweigh(
+      group,
+      () => before,
+      () => weight,
+      this.#position(),
+    );
     group.weight = weight;
     this.placeGroup(group);
   }
 
   next(maxInFlight: number, contended: boolean): Head | undefined {
     const belowCaps = contended
-      ? this.#choose((group, tenant) => {
-          if (tenant === null) return this.#active.isBelowCap(group, maxInFlight);
-          return this.#isBelowCap(tenant, maxInFlight);
-        })
+      ? this.#choose(
+          (group) => this.#active.isBelowCap(group, maxInFlight),
+          (tenant) => this.#isBelowCap(tenant, maxInFlight),
+        )
       : undefined;
-    return belowCaps ?? this.#choose(() => true);
+    return (
+      belowCaps ??
+      this.#choose(
+        () => true,
+        () => true,
+      )
+    );
   }
 
-  advance(tenant: TenantState, tenantScore: number, scoreOfGroup: number): void {
-    this.#pool(tenant.group).advance(tenantScore);
-    const top = this.#lanes.top();
-    this.#time.advance(top === undefined ? undefined : groupScore(top), scoreOfGroup);
+  scores({ tenant, model }: Pick<Head, "tenant" | "model">): Scores {
+    const { group } = tenant;
+    const line = lineOf(model);
+    return {
+      tenant: this.#pool(group).scoreOf({ tenant, model }),
+      group: { score: this.#lines.score(group, line, group.weight), shift: this.#lines.shift(line) },
+    };
+  }
+
+  advance(tenant: TenantState, line: Line, scores: Scores): void {
+    const pool = this.#pool(tenant.group);
+    pool.lines.advance(line, scores.tenant, (which) => pool.lowest(which));
+    if (scores.group !== null) this.#lines.advance(line, scores.group, (which) => this.#lowest(which));
   }
 
   detach(tenant: TenantState, to: GroupState): void {
     const pool = this.#pool(tenant.group);
     pool.unplace(tenant);
     pool.active.remove(tenant);
-    if (!isActiveGroup(to)) to.served = this.#time.lifted(to.served, to.weight);
-    this.#pool(to).receive(tenant, pool);
+    const target = this.#pool(to);
+    for (const line of linesOf(tenant))
+      this.#lines.start(to, line, to.weight, (other) => target.stands(other), this.#position());
+    target.receive(tenant, pool, this.#position());
   }
 
   slotCaps(maxInFlight: number): (group: GroupState) => number {
@@ -105,19 +169,83 @@ class Hierarchical implements Policy {
     return this.#pool(tenant.group).forgives(tenant);
   }
 
-  /** The next head of the first group in order that has one within the bounds; `tenant` null asks for the group alone. */
-  #choose(within: (group: GroupState, tenant: TenantState | null) => boolean): Head | undefined {
-    let chosen: Head | undefined;
-    this.#lanes.first((group) => {
-      if (!within(group, null)) return false;
-      chosen = this.#pool(group).next((tenant) => within(group, tenant));
-      return chosen !== undefined;
+  forget(tenant: TenantState): void {
+    this.#pool(tenant.group).lines.forget(tenant);
+  }
+
+  /** The next head, within the bounds, of the first group in order that has one. */
+  #choose(groupFits: (group: GroupState) => boolean, tenantFits: (tenant: TenantState) => boolean): Head | undefined {
+    const only = this.#heaps.size === 1 ? this.#heaps.get(null)?.peek() : undefined;
+    const at = only !== undefined && groupFits(only) ? this.#pool(only).next(tenantFits) : undefined;
+    if (at !== undefined) return at;
+    const fronts = new IndexedHeap<Front>((a, b) => {
+      this.#probe();
+      const lead = this.#score(a.group, a.line) - this.#score(b.group, b.line);
+      return lead || oldestOrder(a.group.waiters) - oldestOrder(b.group.waiters);
     });
-    return chosen;
+    for (const [line, heap] of this.#heaps) {
+      this.#probe();
+      if (line !== null && !hasRoom(line)) continue;
+      this.#catchUp(line);
+      const rest = heap.inOrder();
+      const first = rest.next();
+      if (first.done !== true) fronts.put({ group: first.value, line, rest });
+    }
+    for (let front = fronts.peek(); front !== undefined; front = fronts.peek()) {
+      const head = groupFits(front.group) ? this.#pool(front.group).next(tenantFits) : undefined;
+      if (head !== undefined) return head;
+      const following = front.rest.next();
+      if (following.done === true) fronts.remove(front);
+      else {
+        front.group = following.value;
+        fronts.put(front);
+      }
+    }
+    return undefined;
+  }
+
+  /** Comparable between lines. */
+  #score(group: GroupState, line: Line): number {
+    return this.#lines.score(group, line, group.weight) + this.#lines.shift(line);
   }
 
   #isBelowCap(tenant: TenantState, maxInFlight: number): boolean {
     return this.#pool(tenant.group).active.isBelowCap(tenant, this.#active.mostOf(tenant.group, maxInFlight));
+  }
+
+  #catchUp(line: Line): void {
+    if (line === null || !this.#lines.lags(line)) return;
+    const group = this.#heaps.get(line)?.peek();
+    const cost = group?.waiters.peek()?.arrival.costTokens;
+    if (group === undefined || cost === undefined) return;
+    this.#lines.catchUp(line, this.#lines.score(group, line, group.weight), cost / group.weight);
+  }
+
+  #lowest(line: Line): number | undefined {
+    const group = this.#heaps.get(line)?.peek();
+    return group === undefined ? undefined : this.#lines.score(group, line, group.weight);
+  }
+
+  /** Of groups in one line. */
+  #order(a: GroupState, b: GroupState, line: Line): number {
+    this.#probe();
+    const lead = this.#lines.score(a, line, a.weight) - this.#lines.score(b, line, b.weight);
+    return lead || oldestOrder(a.waiters) - oldestOrder(b.waiters);
+  }
+
+  #heap(line: Line): IndexedHeap<GroupState> {
+    let heap = this.#heaps.get(line);
+    if (heap === undefined) {
+      heap = new IndexedHeap((a, b) => this.#order(a, b, line));
+      this.#heaps.set(line, heap);
+    }
+    return heap;
+  }
+
+  #remove(group: GroupState, line: Line): void {
+    const heap = this.#heaps.get(line);
+    heap?.remove(group);
+    if (heap?.size === 0) this.#heaps.delete(line);
   }
 
   #pool(group: GroupState): Pool {
@@ -128,8 +256,4 @@ class Hierarchical implements Policy {
     }
     return pool;
   }
-}
-
-function groupScore(group: GroupState): number {
-  return group.served / group.weight;
 }

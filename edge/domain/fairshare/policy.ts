@@ -1,8 +1,9 @@
 /**
- * The two ways of choosing who is next (decisions §20.4). A policy keeps the competitors in order; the scheduler keeps
- * the books. It is told of every change of who waits, who holds slots, and who weighs what.
+ * The two ways of choosing who is next (decisions §20.4). A policy keeps the competitors in order and counts what each is
+ * served; the scheduler says who waits, who holds slots, and who weighs what.
  */
-import type { GroupState, Head, TenantState } from "./state.ts";
+import type { Score } from "./lines.ts";
+import type { Charge, GroupState, Head, Line, ModelState, TenantState } from "./state.ts";
 
 export interface Policy {
   /** A tenant's books have changed, and its group's with them: both are put where they now belong. */
@@ -11,19 +12,41 @@ export interface Policy {
   unplace(tenant: TenantState): void;
   /** A group's books have changed. */
   placeGroup(group: GroupState): void;
-  /** A tenant came back from idle, and perhaps its group with it: no banked credit. */
-  lift(tenant: TenantState, admissionWeight: number, groupWasIdle: boolean): void;
-  /** New weights; what was served under the old ones stays settled. The tenant is to be placed again. */
-  reweigh(tenant: TenantState, weight: number): void;
+  /** A request for the model is about to join its tenant's queue, where nothing waits in that line: no banked credit. */
+  start(tenant: TenantState, model: ModelState): void;
+  /** The tenant held as many slots as it may, and has one less: back with the credit of the request that ended, at most. */
+  comeBack(tenant: TenantState, requestTokens: number): void;
+  /** Counts a grant; the group is that of the request, which its tenant may have left. */
+  charge(tenant: TenantState, group: GroupState, charge: Charge): void;
+  /** Actual less estimate of a grant. */
+  correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void;
+  /** A new weight, of the tenant itself or for a model; what was served under the old one stays settled. It stands in no order. */
+  reweigh(tenant: TenantState, change: NewWeight): void;
   reweighGroup(group: GroupState, weight: number): void;
   /** The head that is granted next when a slot is free, caps included, else lent. `contended`: more than one request waits. */
   next(maxInFlight: number, contended: boolean): Head | undefined;
-  /** After a grant: virtual time moves on. Scores are those before the charge. */
-  advance(tenant: TenantState, tenantScore: number, groupScore: number): void;
+  /** How the head's tenant and its group stand now; for {@link Policy.advance}. */
+  scores(head: Pick<Head, "tenant" | "model">): Scores;
+  /** After a grant in a line: virtual time moves on. Scores are those before the charge. */
+  advance(tenant: TenantState, line: Line, scores: Scores): void;
   /** Before a tenant changes its group: it leaves the old one's competition and takes only its lead over it along. */
   detach(tenant: TenantState, to: GroupState): void;
   /** The slot caps of groups, for the snapshot. */
   slotCaps(maxInFlight: number): (group: GroupState) => number;
   /** True when an idle tenant's books may be forgotten without anybody's gain or loss. */
   forgives(tenant: TenantState): boolean;
+  /** The tenant is not known any more. */
+  forget(tenant: TenantState): void;
 }
+
+/** A tenant's own weight, or a model's admission weight, which its caller writes down once all have been weighed anew. */
+export type NewWeight = { readonly weight: number } | { readonly model: ModelState; readonly admissionWeight: number };
+
+/** `group` null: groups do not compete. */
+export interface Scores {
+  readonly tenant: Score;
+  readonly group: Score | null;
+}
+
+/** Positions in the order of all events, each later than those before. */
+export type Positions = () => number;

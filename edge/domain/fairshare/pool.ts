@@ -1,45 +1,60 @@
 /**
- * The tenants that compete with one another - all of them in weighted mode, those of one group in hierarchical mode - and
- * their virtual time (decisions §20.1). A tenant competes with its earliest admissible head; the smallest served / w is next,
- * ties by arrival.
+ * The tenants that compete with one another - all of them in weighted mode, those of one group in hierarchical mode. A
+ * tenant competes with its earliest admissible head; the smallest served / w is next, ties by arrival (decisions §20.3,
+ * §20.4). A full model costs nothing to pass over, however many wait for it: heads stand by the line of their model, and a tenant's
+ * later heads besides by one earlier model (their witness), with which they are passed over while that has room. So a decision looks at lines, not
+ * at tenants; a head that another earlier model keeps back is moved to that witness when it is met.
  */
-import { Lanes, type Standing, standingsOf } from "./lanes.ts";
+import { HeadOrder } from "./head-order.ts";
+import { Lines, type Score, type WeightIn } from "./lines.ts";
+import type { NewWeight } from "./policy.ts";
 import { Roster } from "./roster.ts";
-import { effectiveWeight, type Head, headScore, isActive, lastWeight, type TenantState } from "./state.ts";
-import { type Spell, VirtualTime } from "./virtual-time.ts";
+import {
+  type Charge,
+  effectiveWeight,
+  type Head,
+  hasRoom,
+  isActive,
+  isOpen,
+  type Line,
+  lastWeight,
+  lineOf,
+  linesOf,
+  type ModelState,
+  oldestOrder,
+  type TenantState,
+} from "./state.ts";
+import type { Spell } from "./virtual-time.ts";
 
 export class Pool {
   /** Tenants that wait or hold a slot. */
   readonly active: Roster<TenantState>;
-  readonly lanes: Lanes<Head>;
-  readonly #standings = new Map<TenantState, readonly Standing[]>();
-  readonly #time: VirtualTime;
+  readonly lines: Lines<TenantState>;
+  readonly #heads: HeadOrder;
+  readonly #standing = new Map<TenantState, readonly Head[]>();
+  readonly #probe: () => void;
 
   constructor(spell: Spell, probe: () => void) {
-    this.#time = new VirtualTime(spell);
+    this.#probe = probe;
+    this.lines = new Lines(spell);
     this.active = new Roster(probe);
-    this.lanes = new Lanes((a, b) => {
-      probe();
-      return headScore(a) - headScore(b) || a.waiters.oldestOrder - b.waiters.oldestOrder;
-    });
+    this.#heads = new HeadOrder((a, b) => this.#order(a, b), probe);
   }
 
-  /** Puts a tenant where it now belongs. */
-  place(tenant: TenantState): void {
-    const standings = standingsOf(tenant);
-    const before = this.#standings.get(tenant);
-    for (const { lane, head } of before ?? [])
-      if (!standings.some((other) => other.head === head && other.lane.key === lane.key))
-        this.lanes.remove(lane.key, head);
-    for (const { lane, head } of standings) this.lanes.put(lane, head);
-    if (standings.length > 0) this.#standings.set(tenant, standings);
-    else if (before !== undefined) this.#standings.delete(tenant);
+  /** Puts a tenant where it now belongs; `at`: position among all events. */
+  place(tenant: TenantState, at: number): void {
+    const before = this.#standing.get(tenant) ?? [];
+    const heads = standingHeads(tenant);
+    for (const head of before) if (!heads.includes(head)) this.#heads.remove(head);
+    for (const [place, head] of heads.entries()) this.#put(head, lineOf(head.model), witnessOf(head, heads, place), at);
+    if (heads.length > 0) this.#standing.set(tenant, heads);
+    else if (before.length > 0) this.#standing.delete(tenant);
   }
 
   /** Takes a tenant out of the order. */
   unplace(tenant: TenantState): void {
-    for (const { lane, head } of this.#standings.get(tenant) ?? []) this.lanes.remove(lane.key, head);
-    this.#standings.delete(tenant);
+    for (const head of this.#standing.get(tenant) ?? []) this.#heads.remove(head);
+    this.#standing.delete(tenant);
   }
 
   /** Keeps who is active, for the slot caps. */
@@ -48,37 +63,190 @@ export class Pool {
     else this.active.remove(tenant);
   }
 
+  /** The lines in which somebody stands. */
+  standingLines(): readonly Line[] {
+    return this.#heads.lines();
+  }
+
+  /** True when somebody stands in the line. */
+  stands(line: Line): boolean {
+    return this.#heads.has(line);
+  }
+
+  /** A request for the model is about to join the queue of its tenant. */
+  start(tenant: TenantState, model: ModelState, at: number): void {
+    const waits = linesOf(tenant);
+    this.lines.start(tenant, lineOf(model), weightOf(tenant, model), (line) => waits.has(line), at);
+  }
+
+  correct(tenant: TenantState, charge: Charge, tokens: number): void {
+    this.lines.correct(tenant, charge, tokens);
+  }
+
+  /** The tenant held as many slots as it may; one of its requests has ended. */
+  comeBack(tenant: TenantState, requestTokens: number, at: number): void {
+    for (const line of linesOf(tenant)) this.lines.comeBack(tenant, line, weightIn(tenant)(line), requestTokens, at);
+  }
+
   /** The head that is next among admissible ones whose tenant passes `fits`. */
   next(fits: (tenant: TenantState) => boolean): Head | undefined {
-    return this.lanes.first((head) => fits(head.tenant));
+    if (!this.#heads.isDivided) {
+      const head = this.#heads.first(null);
+      if (head === undefined || fits(head.tenant)) return head;
+    }
+    const open = this.#heads.lines().filter((line) => this.#hasRoom(line));
+    const fronts = open.map((line) => ({ line, head: this.#heads.first(line) }));
+    for (;;) {
+      const front = this.#foremost(fronts);
+      if (front?.head === undefined) return undefined;
+      const earlier = this.#keptBackBy(front.head);
+      if (earlier === null) return fits(front.head.tenant) ? front.head : this.#search(open, fits);
+      this.#put(front.head, front.line, earlier, 0);
+      front.head = this.#heads.first(front.line);
+    }
   }
 
-  /** After a grant to a tenant that stood at `grantedScore` before its charge. */
-  advance(grantedScore: number): void {
-    const top = this.lanes.top();
-    this.#time.advance(top === undefined ? undefined : headScore(top), grantedScore);
+  /** Where a tenant stands with a request for a model. */
+  scoreOf({ tenant, model }: Pick<Head, "tenant" | "model">): Score {
+    const line = lineOf(model);
+    return { score: this.lines.score(tenant, line, weightOf(tenant, model)), shift: this.lines.shift(line) };
   }
 
-  /** A tenant that comes back from idle has banked nothing. */
-  lift(tenant: TenantState, admissionWeight: number): void {
-    tenant.served = this.#time.lifted(tenant.served, effectiveWeight(tenant.weight, admissionWeight));
+  /** The smallest score in a line, of who can be granted something or not; undefined when nobody stands there. */
+  lowest(line: Line): number | undefined {
+    const top = this.#heads.lowest(line);
+    return top === undefined ? undefined : this.#score(top);
   }
 
-  /** Gives a tenant a new weight; it stands out of the order. */
-  reweigh(tenant: TenantState, weight: number): void {
-    tenant.served = this.#time.reweighed(tenant.served, lastWeight(tenant), lastWeight(tenant, weight));
-    tenant.weight = weight;
+  /** A new weight of a tenant, which stands in no order. */
+  reweigh(tenant: TenantState, change: NewWeight, at: number): void {
+    this.lines.reweigh(tenant, weightIn(tenant), weightIn(tenant, change), at);
+    if ("weight" in change) tenant.weight = change.weight;
   }
 
-  /** Takes over a tenant of another pool with its lead over the others there. */
-  receive(tenant: TenantState, from: Pool): void {
-    const weight = lastWeight(tenant);
-    const lead = Math.max(0, tenant.served - from.#time.score * weight);
-    tenant.served = this.#time.score * weight + lead;
+  /** A tenant comes from another pool; it stands in no order. */
+  receive(tenant: TenantState, from: Pool, at: number): void {
+    this.lines.receive(tenant, from.lines, weightIn(tenant), at);
   }
 
-  /** True when forgetting the tenant's books would change nothing: it would be lifted to where they are anyway. */
+  /** True when an idle tenant's books may be forgotten without anybody's gain or loss. */
   forgives(tenant: TenantState): boolean {
-    return tenant.served <= this.#time.score * lastWeight(tenant);
+    return this.lines.forgives(tenant, weightIn(tenant));
   }
+
+  #score(head: Head): number {
+    return this.lines.score(head.tenant, head.line, weightOf(head.tenant, head.model));
+  }
+
+  #put(head: Head, line: Line, witness: ModelState | null, at: number): void {
+    this.lines.enter(head.tenant, line, weightOf(head.tenant, head.model), at);
+    this.#heads.put(head, line, witness);
+  }
+
+  /** Of heads in one line. */
+  #order(a: Head, b: Head): number {
+    this.#probe();
+    return this.#score(a) - this.#score(b) || orderOf(a) - orderOf(b);
+  }
+
+  /** The same, when the very first does not fit: heads are taken in order until one does. */
+  #search(open: readonly Line[], fits: (tenant: TenantState) => boolean): Head | undefined {
+    const keptBack: (readonly [Head, ModelState])[] = [];
+    const fronts = open.map((line) => {
+      const rest = this.#heads.inOrder(line);
+      return { line, rest, head: rest.next().value };
+    });
+    let found: Head | undefined;
+    while (found === undefined) {
+      const front = this.#foremost(fronts);
+      if (front?.head === undefined) break;
+      const earlier = this.#keptBackBy(front.head);
+      if (earlier !== null) keptBack.push([front.head, earlier]);
+      else if (fits(front.head.tenant)) found = front.head;
+      front.head = front.rest.next().value;
+    }
+    for (const [head, earlier] of keptBack) this.#put(head, head.line, earlier, 0);
+    return found;
+  }
+
+  /** The line whose foremost head is next of all lines. */
+  #foremost<F extends Front>(fronts: readonly F[]): F | undefined {
+    let foremost: { readonly front: F; readonly score: number; readonly order: number } | undefined;
+    for (const front of fronts) {
+      this.#probe();
+      if (front.head === undefined) continue;
+      const score = this.#score(front.head) + this.lines.shift(front.line);
+      const order = orderOf(front.head);
+      const lead = foremost === undefined ? -1 : score - foremost.score || order - foremost.order;
+      if (lead < 0) foremost = { front, score, order };
+    }
+    return foremost?.front;
+  }
+
+  #hasRoom(line: Line): boolean {
+    this.#probe();
+    if (line !== null && !hasRoom(line)) return false;
+    this.#catchUp(line);
+    return true;
+  }
+
+  #catchUp(line: Line): void {
+    if (line === null || !this.lines.lags(line)) return;
+    const head = this.#heads.lowest(line);
+    const cost = head?.waiters.peek()?.arrival.costTokens;
+    if (head === undefined || cost === undefined) return;
+    this.lines.catchUp(line, this.#score(head), cost / weightOf(head.tenant, head.model));
+  }
+
+  /** The earlier model of the same tenant that has room: its head is the one the tenant competes with. Null: there is none. */
+  #keptBackBy(head: Head): ModelState | null {
+    if (head.witness === null) return null;
+    for (const earlier of head.tenant.headsByArrival.inOrder()) {
+      this.#probe();
+      if (earlier === head) return null;
+      if (isOpen(earlier.model)) return earlier.model;
+    }
+    return null;
+  }
+}
+
+/** A line, and the head in it that has not been looked at yet; undefined: none is left. */
+interface Front {
+  readonly line: Line;
+  head: Head | undefined;
+}
+
+function orderOf(head: Head): number {
+  return oldestOrder(head.waiters);
+}
+
+/** A tenant's heads as far as the first that nothing is in the way of. None while it holds as many slots as it may. */
+function standingHeads(tenant: TenantState): readonly Head[] {
+  if (tenant.headsByArrival.size === 0 || !hasRoom(tenant) || tenant.passedOver) return [];
+  const heads: Head[] = [];
+  for (const head of tenant.headsByArrival.inOrder()) {
+    heads.push(head);
+    if (!head.model.watched) break;
+  }
+  return heads;
+}
+
+/** An earlier model of the same tenant: the one that is witness already, or else the earliest. */
+function witnessOf(head: Head, heads: readonly Head[], place: number): ModelState | null {
+  const earlier = heads.slice(0, place).map(({ model }) => model);
+  return head.witness !== null && earlier.includes(head.witness) ? head.witness : (earlier[0] ?? null);
+}
+
+function weightOf(tenant: TenantState, model: ModelState): number {
+  return effectiveWeight(tenant.weight, model.admissionWeight);
+}
+
+/** The weight of a tenant in each line, as it is or after a change; in the open one that of the model it asked for last. */
+function weightIn(tenant: TenantState, change?: NewWeight): WeightIn {
+  const weight = change !== undefined && "weight" in change ? change.weight : tenant.weight;
+  return (line) => {
+    const model = line ?? tenant.lastModel;
+    const isChanged = change !== undefined && "model" in change && change.model === model;
+    return effectiveWeight(weight, isChanged ? change.admissionWeight : model.admissionWeight);
+  };
 }

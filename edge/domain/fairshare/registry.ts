@@ -3,10 +3,10 @@
  * What was served before the cell was last idle counts as 0 from the next time somebody asks.
  */
 import { IndexedHeap } from "./indexed-heap.ts";
-import { type GroupState, isActive, type ModelState, type TenantState } from "./state.ts";
+import { ServedTokens } from "./served-tokens.ts";
+import { type GroupState, isActive, type ModelState, oldestOrder, type TenantState, waiterQueue } from "./state.ts";
 import type { Arrival } from "./types.ts";
 import type { Spell } from "./virtual-time.ts";
-import { WaiterQueue } from "./waiter-queue.ts";
 
 /** Fewer tenants than this are not worth a sweep. */
 const SWEEP_AT_LEAST = 1024;
@@ -58,10 +58,11 @@ export class Registry {
       ...given,
       order: this.order(),
       inFlight: 0,
-      served: 0,
+      queued: 0,
+      served: new ServedTokens(),
       spell: this.spell.count,
       lastActiveMs: Number.NEGATIVE_INFINITY,
-      waiters: new WaiterQueue(),
+      waiters: waiterQueue(),
     };
     this.#groups.set(group.name, group);
     return group;
@@ -70,7 +71,16 @@ export class Registry {
   model(given: Arrival["model"]): ModelState {
     const known = this.#models.get(given.name);
     if (known !== undefined) return known;
-    const model: ModelState = { ...given, inFlight: 0, lent: 0, queued: 0, heads: new Set(), watched: false };
+    const model: ModelState = {
+      ...given,
+      inFlight: 0,
+      lent: 0,
+      queued: 0,
+      heads: new Set(),
+      watched: false,
+      watches: 0,
+      fills: 0,
+    };
     this.#models.set(model.name, model);
     return model;
   }
@@ -85,10 +95,12 @@ export class Registry {
       inFlight: 0,
       lent: 0,
       queued: 0,
-      served: 0,
+      deferred: 0,
+      passedOver: false,
+      served: new ServedTokens(),
       spell: this.spell.count,
       heads: new Map(),
-      headsByArrival: new IndexedHeap((a, b) => a.waiters.oldestOrder - b.waiters.oldestOrder),
+      headsByArrival: new IndexedHeap((a, b) => oldestOrder(a.waiters) - oldestOrder(b.waiters)),
       lastModel: model,
       lastActiveMs: nowMs,
     };
@@ -97,22 +109,23 @@ export class Registry {
   }
 
   /**
-   * Forgets tenants not seen since `beforeMs` whose books are `forgiven`. Only when there are twice as many as a sweep left,
-   * so that its cost is spread over the arrivals that brought them.
+   * Forgets tenants not seen since `beforeMs` whose books are `forgiven`; answers them. Only when there are twice as many as
+   * a sweep left, so that its cost is spread over the arrivals that brought them.
    */
-  sweep(beforeMs: number, forgiven: (tenant: TenantState) => boolean): void {
-    if (this.#tenants.size < this.#sweepAt) return;
-    for (const tenant of this.tenants()) {
-      if (isActive(tenant) || tenant.lent > 0) continue;
-      if (tenant.lastActiveMs < beforeMs && forgiven(tenant)) this.#tenants.delete(tenant.id);
-    }
+  sweep(beforeMs: number, forgiven: (tenant: TenantState) => boolean): readonly TenantState[] {
+    if (this.#tenants.size < this.#sweepAt) return [];
+    const forgotten = this.tenants().filter(
+      (tenant) => !isActive(tenant) && tenant.lent === 0 && tenant.lastActiveMs < beforeMs && forgiven(tenant),
+    );
+    for (const { id } of forgotten) this.#tenants.delete(id);
     this.#sweepAt = Math.max(SWEEP_AT_LEAST, 2 * this.#tenants.size);
+    return forgotten;
   }
 
-  #settled<T extends { served: number; spell: number }>(state: T): T {
+  #settled<T extends { served: ServedTokens; spell: number }>(state: T): T {
     if (state.spell !== this.spell.count) {
       state.spell = this.spell.count;
-      state.served = 0;
+      state.served = new ServedTokens();
     }
     return state;
   }

@@ -2,29 +2,28 @@
  * The scheduler of one cell: a pure state machine (decisions §20). It keeps the books - who waits, who holds a slot, what
  * was served - and asks its policy who is next. The estimate is charged at grant and corrected at release. Invariants:
  * in-flight and lent slots never exceed the cap by a grant; no slot stays free while an admissible head waits, unless grants
- * are held.
+ * are held or the requests of that head's tenant are being judged anew.
  */
-
 import { LentSlots, mayLend } from "./lent-slots.ts";
 import { LiveValues, type Met } from "./live-values.ts";
 import type { Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
+import { Queues } from "./queues.ts";
 import { Registry } from "./registry.ts";
-import { snapshotOf } from "./snapshot.ts";
-import { type Head, headScore, type Running, type Waiter } from "./state.ts";
+import { RECENT_MS, snapshotOf } from "./snapshot.ts";
+import { hasRoom, type Line, lineOf, type Running, type TenantState, type Waiter } from "./state.ts";
 import type {
   Arrival,
+  GrantJudge,
   Scheduler,
   SchedulerEvent,
   SchedulerGrant,
   SchedulerOptions,
   SchedulerSnapshot,
 } from "./types.ts";
-import { WaiterQueue } from "./waiter-queue.ts";
 
-/** Idle tenants and groups are shown this long (decisions §7.2). */
-export const RECENT_MS = 60_000;
+const EVERYBODY: GrantJudge = { mayHave: () => true, deferred: () => undefined };
 
 /** A scheduler with the policy of `options.algorithm`. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -33,10 +32,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
 class FairshareScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
+  readonly #judge: GrantJudge;
   readonly #policy: Policy;
   readonly #known = new Registry();
   readonly #values: LiveValues;
-  readonly #waiting = new Map<string, Waiter>();
+  readonly #queues = new Queues();
   readonly #running = new Map<string, Running>();
   readonly #lent = new LentSlots();
   #maxInFlight: number;
@@ -44,9 +44,11 @@ class FairshareScheduler implements Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
+    this.#judge = options.judge ?? EVERYBODY;
     this.#maxInFlight = options.maxInFlight;
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
-    this.#policy = makePolicy(this.#known.spell, options.probe ?? (() => undefined));
+    const position = () => this.#known.order();
+    this.#policy = makePolicy(this.#known.spell, position, options.probe ?? (() => undefined));
     this.#values = new LiveValues(this.#known, this.#policy);
   }
 
@@ -59,17 +61,24 @@ class FairshareScheduler implements Scheduler {
   }
 
   get queued(): number {
-    return this.#waiting.size;
+    return this.#queues.size;
   }
 
   get maxInFlight(): number {
     return this.#maxInFlight;
   }
 
+  queuedOf(tenantId: string): number {
+    return this.#known.knownTenant(tenantId)?.queued ?? 0;
+  }
+
   apply(event: SchedulerEvent, nowMs: number): readonly SchedulerGrant[] {
     switch (event.type) {
       case "arrive":
-        this.#arrive(event.arrival, nowMs);
+        this.#arrive(event.arrival, event.waitedMs ?? null, nowMs);
+        break;
+      case "defer":
+        this.#defer(event.requestId);
         break;
       case "leave":
         this.#leave(event.requestId, nowMs);
@@ -119,25 +128,15 @@ class FairshareScheduler implements Scheduler {
   }
 
   lentInTheWay(): boolean {
-    if (this.#held || this.#waiting.size === 0 || this.#lent.size === 0) return false;
+    if (this.#held || this.#queues.size === 0 || this.#lent.size === 0) return false;
     return this.#free <= 0 || this.#lent.fillACap();
   }
 
   snapshot(nowMs: number): SchedulerSnapshot {
-    const recent = <T extends { readonly lastActiveMs: number; readonly inFlight: number }>(
-      state: T,
-      waits: number,
-    ): boolean => state.inFlight > 0 || waits > 0 || nowMs - state.lastActiveMs < RECENT_MS;
-    return snapshotOf({
-      algorithm: this.#options.algorithm,
-      maxInFlight: this.#maxInFlight,
-      inFlight: this.inFlight,
-      queued: this.queued,
-      tenants: this.#known.tenants().filter((tenant) => recent(tenant, tenant.queued)),
-      groups: this.#known.groups().filter((group) => recent(group, group.waiters.size)),
-      models: this.#known.models(),
-      slotCap: this.#policy.slotCaps(this.#maxInFlight),
-    });
+    const { algorithm } = this.#options;
+    const { maxInFlight, inFlight, queued } = this;
+    const books = { algorithm, maxInFlight, inFlight, queued, known: this.#known };
+    return snapshotOf({ ...books, slotCap: this.#policy.slotCaps(maxInFlight) }, nowMs);
   }
 
   /** Slots that are neither in use nor lent; negative after a cap was lowered. */
@@ -148,74 +147,73 @@ class FairshareScheduler implements Scheduler {
   #dispatch(arrivedId: string | null, nowMs: number): readonly SchedulerGrant[] {
     const grants: SchedulerGrant[] = [];
     while (!this.#held && this.#free > 0) {
-      const head = this.#policy.next(this.#maxInFlight, this.#waiting.size > 1);
-      const waiter = head?.waiters.oldest;
-      if (head === undefined || waiter === undefined) break;
-      this.#grant(head, waiter, nowMs);
+      const waiter = this.#policy.next(this.#maxInFlight, this.#queues.contended)?.waiters.peek();
+      if (waiter === undefined) break;
       const { requestId } = waiter.arrival;
-      const fast = requestId === arrivedId;
+      if (!this.#judge.mayHave(requestId)) {
+        this.#putOff(waiter);
+        continue;
+      }
+      this.#grant(waiter, nowMs);
+      const fast = requestId === arrivedId && !waiter.returning;
       grants.push({
         requestId,
         admission: fast ? "fast" : "queued",
         queueWaitMs: fast ? 0 : Math.max(0, nowMs - waiter.arrivedMs),
       });
     }
-    if (this.#running.size === 0 && this.#waiting.size === 0) this.#known.spell.count += 1;
+    if (this.#running.size === 0 && this.#queues.size === 0) this.#known.spell.count += 1;
     return grants;
   }
 
-  #arrive(arrival: Arrival, nowMs: number): void {
-    const { requestId } = arrival;
-    if (this.#waiting.has(requestId) || this.#running.has(requestId)) return;
-    this.#sweep(nowMs);
-    const { tenant, model } = this.#come(this.#values.meet(arrival, nowMs));
-    const waiter: Waiter = { arrival, arrivedMs: nowMs, order: this.#known.order(), tenant, model };
-    let head = tenant.heads.get(model.name);
-    if (head === undefined) {
-      head = { tenant, model, waiters: new WaiterQueue() };
-      tenant.heads.set(model.name, head);
-      model.heads.add(head);
+  /**
+   * The slot goes to the next. No more of a tenant's requests are judged anew at once than there are slots for them: so they
+   * come back in their order, and a long queue is not sent away as a whole.
+   */
+  #putOff(waiter: Waiter): void {
+    const { tenant } = waiter;
+    if (tenant.deferred >= this.#free) tenant.passedOver = true;
+    else {
+      this.#queues.defer(waiter);
+      this.#judge.deferred(waiter.arrival.requestId);
     }
-    head.waiters.add(waiter);
-    tenant.headsByArrival.put(head);
-    this.#waiting.set(requestId, waiter);
-    tenant.group.waiters.add(waiter);
-    tenant.queued += 1;
-    model.queued += 1;
+    this.#policy.place(tenant);
+  }
+
+  #arrive(arrival: Arrival, waitedMs: number | null, nowMs: number): void {
+    const { requestId } = arrival;
+    if (this.#queues.waiting(requestId) !== undefined || this.#running.has(requestId)) return;
+    this.#sweep(nowMs);
+    const { tenant, model } = this.#values.meet(arrival, nowMs);
+    const before = this.#queues.deferred(requestId);
+    // Whoever is back has waited all along: it starts nothing.
+    if (before === undefined) this.#policy.start(tenant, model);
+    const place = before ?? { order: this.#known.order(), arrivedMs: nowMs - (waitedMs ?? 0) };
+    const returning = before !== undefined || waitedMs !== null;
+    this.#queues.add({ ...place, arrival, returning, tenant, model });
     this.#policy.place(tenant);
     this.#values.watch(model);
   }
 
   #sweep(nowMs: number): void {
-    this.#known.sweep(nowMs - RECENT_MS, (tenant) => this.#policy.forgives(tenant));
-  }
-
-  /** Somebody comes, who may have been idle until now. */
-  #come({ tenant, model, wasIdle, groupWasIdle }: Met): Pick<Head, "tenant" | "model"> {
-    if (wasIdle) this.#policy.lift(tenant, model.admissionWeight, groupWasIdle);
-    return { tenant, model };
+    const forgiven = (tenant: TenantState): boolean => this.#policy.forgives(tenant);
+    for (const tenant of this.#known.sweep(nowMs - RECENT_MS, forgiven)) this.#policy.forget(tenant);
   }
 
   #leave(requestId: string, nowMs: number): void {
-    const waiter = this.#waiting.get(requestId);
+    const waiter = this.#queues.waiting(requestId) ?? this.#queues.deferred(requestId);
     if (waiter === undefined) return;
-    this.#unqueue(waiter);
+    this.#queues.remove(waiter);
     waiter.tenant.lastActiveMs = nowMs;
     this.#policy.place(waiter.tenant);
   }
 
-  #grant(head: Head, waiter: Waiter, nowMs: number): void {
-    this.#unqueue(waiter);
-    this.#charge(head, waiter.arrival, nowMs);
-  }
-
-  /** Takes a slot for a request that is next, or that had one waiting for it. */
-  #charge({ tenant, model }: Pick<Head, "tenant" | "model">, arrival: Arrival, nowMs: number): void {
-    const { group } = tenant;
-    const tenantScore = headScore({ tenant, model });
-    const groupScore = group.served / group.weight;
-    this.#hold({ tenant, group, model, chargedTokens: arrival.costTokens }, arrival.requestId, nowMs);
-    this.#policy.advance(tenant, tenantScore, groupScore);
+  #grant(waiter: Waiter, nowMs: number): void {
+    const line = lineOf(waiter.model);
+    const scores = this.#policy.scores(waiter);
+    this.#queues.remove(waiter);
+    this.#hold(waiter, line, nowMs);
+    this.#policy.advance(waiter.tenant, line, scores);
   }
 
   #occupy(lentId: string, arrival: Arrival, nowMs: number): void {
@@ -224,7 +222,12 @@ class FairshareScheduler implements Scheduler {
     this.#leave(arrival.requestId, nowMs);
     this.#sweep(nowMs);
     // It may come later than news of its records: its values count only where nothing is known.
-    this.#charge(this.#come(this.#values.recall(arrival, nowMs)), arrival, nowMs);
+    const met = this.#values.recall(arrival, nowMs);
+    this.#policy.start(met.tenant, met.model);
+    const line = lineOf(met.model);
+    const scores = this.#policy.scores(met);
+    this.#hold(this.#atOnce(arrival, met, nowMs), line, nowMs);
+    this.#policy.advance(met.tenant, line, scores);
   }
 
   #unlend(lentId: string): void {
@@ -234,18 +237,25 @@ class FairshareScheduler implements Scheduler {
 
   #adopt(arrival: Arrival, nowMs: number): void {
     if (this.#running.has(arrival.requestId)) return;
-    const { tenant, model } = this.#values.recall(arrival, nowMs);
-    this.#hold({ tenant, group: tenant.group, model, chargedTokens: arrival.costTokens }, arrival.requestId, nowMs);
+    const met = this.#values.recall(arrival, nowMs);
+    this.#hold(this.#atOnce(arrival, met, nowMs), lineOf(met.model), nowMs);
   }
 
-  #hold(running: Running, requestId: string, nowMs: number): void {
-    const { tenant, group, model, chargedTokens } = running;
-    this.#running.set(requestId, running);
+  /** One that has its slot without having waited for it here. */
+  #atOnce(arrival: Arrival, met: Met, nowMs: number): Waiter {
+    return { arrival, arrivedMs: nowMs, order: this.#known.order(), returning: false, ...met };
+  }
+
+  #hold(waiter: Waiter, line: Line, nowMs: number): void {
+    const { tenant, model, arrival } = waiter;
+    const { group } = tenant;
+    const everywhere = this.#running.size + 1 >= this.#maxInFlight;
+    const charge = { tokens: arrival.costTokens, at: this.#known.order(), line, everywhere };
+    this.#running.set(arrival.requestId, { waiter, group, charge });
     tenant.inFlight += 1;
     group.inFlight += 1;
     model.inFlight += 1;
-    tenant.served += chargedTokens;
-    group.served += chargedTokens;
+    this.#policy.charge(tenant, group, charge);
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
     this.#policy.place(tenant);
@@ -256,38 +266,35 @@ class FairshareScheduler implements Scheduler {
   #release(requestId: string, actualTokens: number, lentId: string | null, nowMs: number): void {
     const running = this.#running.get(requestId);
     if (running === undefined) return;
-    this.#running.delete(requestId);
-    const { tenant, group, model } = running;
-    const correction = actualTokens - running.chargedTokens;
+    const { tenant, model } = running.waiter;
+    this.#endRunning(running, actualTokens);
+    tenant.lastActiveMs = nowMs;
+    running.group.lastActiveMs = nowMs;
+    if (lentId !== null) this.#lent.put(lentId, tenant, model);
+    this.#placeAfter(running);
+  }
+
+  #defer(requestId: string): void {
+    const running = this.#running.get(requestId);
+    if (running === undefined) return;
+    this.#endRunning(running, 0);
+    this.#queues.defer({ ...running.waiter, returning: true });
+    this.#placeAfter(running);
+  }
+
+  #endRunning({ waiter, group, charge }: Running, actualTokens: number): void {
+    const { tenant, model, arrival } = waiter;
+    const wasFull = !hasRoom(tenant);
+    this.#running.delete(arrival.requestId);
     tenant.inFlight -= 1;
     group.inFlight -= 1;
     model.inFlight -= 1;
-    tenant.served = Math.max(0, tenant.served + correction);
-    group.served = Math.max(0, group.served + correction);
-    tenant.lastActiveMs = nowMs;
-    group.lastActiveMs = nowMs;
-    if (lentId !== null) this.#lent.put(lentId, tenant, model);
-    this.#policy.place(tenant);
-    if (group !== tenant.group) this.#policy.placeGroup(group);
+    this.#policy.correct(tenant, group, charge, actualTokens - charge.tokens);
+    if (wasFull && tenant.queued > 0) this.#policy.comeBack(tenant, arrival.costTokens);
   }
 
-  /** Takes a waiter out of every list it stands in; its tenant is to be placed again. */
-  #unqueue(waiter: Waiter): void {
-    const { tenant, model, arrival } = waiter;
-    const head = tenant.heads.get(model.name);
-    this.#waiting.delete(arrival.requestId);
-    tenant.group.waiters.remove(arrival.requestId);
-    tenant.queued -= 1;
-    model.queued -= 1;
-    if (head === undefined) return;
-    head.waiters.remove(arrival.requestId);
-    if (head.waiters.size > 0) {
-      tenant.headsByArrival.put(head);
-      return;
-    }
-    tenant.headsByArrival.remove(head);
-    tenant.heads.delete(model.name);
-    model.heads.delete(head);
-    if (model.heads.size === 0) model.watched = false;
+  #placeAfter({ waiter: { tenant }, group }: Running): void {
+    this.#policy.place(tenant);
+    if (group !== tenant.group) this.#policy.placeGroup(group);
   }
 }

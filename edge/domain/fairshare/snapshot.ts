@@ -1,24 +1,31 @@
 /**
  * The scheduler's books as an admin reads them (decisions §7.2).
  */
+import type { Registry } from "./registry.ts";
 import { type GroupState, isActive, isActiveGroup, type ModelState, type TenantState } from "./state.ts";
 import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
+
+/** Idle tenants and groups are shown this long (decisions §7.2). */
+export const RECENT_MS = 60_000;
 
 export interface Books {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
   readonly inFlight: number;
   readonly queued: number;
-  readonly tenants: readonly TenantState[];
-  readonly groups: readonly GroupState[];
-  readonly models: readonly ModelState[];
+  readonly known: Registry;
   readonly slotCap: (group: GroupState) => number;
 }
 
-/** Shares are of those who wait or hold slots; who is idle has none. */
-export function snapshotOf(books: Books): SchedulerSnapshot {
-  const activeGroups = books.groups.filter(isActiveGroup);
-  const activeTenants = books.tenants.filter(isActive);
+/** Who is active, or was within the last minute. Shares are of those who wait or hold slots; who is idle has none. */
+export function snapshotOf(books: Books, nowMs: number): SchedulerSnapshot {
+  const isRecent = (state: TenantState | GroupState): boolean =>
+    state.inFlight > 0 || state.queued > 0 || nowMs - state.lastActiveMs < RECENT_MS;
+  const recentGroups = books.known.groups().filter(isRecent);
+  const recentTenants = books.known.tenants().filter(isRecent);
+  const models = books.known.models();
+  const activeGroups = recentGroups.filter(isActiveGroup);
+  const activeTenants = recentTenants.filter(isActive);
   const groupWeight = sum(activeGroups.map((group) => group.weight));
   const groupShare = (group: GroupState): number => (isActiveGroup(group) ? group.weight / groupWeight : 0);
   const allWeight = sum(activeTenants.map((tenant) => tenant.weight));
@@ -30,21 +37,22 @@ export function snapshotOf(books: Books): SchedulerSnapshot {
     if (books.algorithm === "weighted") return tenant.weight / allWeight;
     return (tenant.weight / (weightInGroup.get(tenant.group) ?? tenant.weight)) * groupShare(tenant.group);
   };
-  const groups = books.groups.map((group): GroupSnapshot => {
+  const groups = recentGroups.map((group): GroupSnapshot => {
     const share = groupShare(group);
     return {
       name: group.name,
       weight: group.weight,
       inFlight: group.inFlight,
-      queued: group.waiters.size,
+      queued: group.queued,
       slotCap: books.slotCap(group),
-      servedTokens: group.served,
-      shareScore: group.served / group.weight,
+      servedTokens: group.served.tokens,
+      shareScore: group.served.tokens / group.weight,
       weightShare: share,
       expectedSlots: share * books.maxInFlight,
+      lastActiveMs: isActiveGroup(group) ? nowMs : group.lastActiveMs,
     };
   });
-  const tenants = books.tenants.map((tenant): TenantSnapshot => {
+  const tenants = recentTenants.map((tenant): TenantSnapshot => {
     const share = tenantShare(tenant);
     return {
       tenantId: tenant.id,
@@ -54,10 +62,11 @@ export function snapshotOf(books: Books): SchedulerSnapshot {
       inFlight: tenant.inFlight,
       queued: tenant.queued,
       maxInFlight: tenant.maxInFlight,
-      servedTokens: tenant.served,
-      shareScore: tenant.served / tenant.weight,
+      servedTokens: tenant.served.tokens,
+      shareScore: tenant.served.tokens / tenant.weight,
       weightShare: share,
       expectedSlots: share * books.maxInFlight,
+      lastActiveMs: isActive(tenant) ? nowMs : tenant.lastActiveMs,
     };
   });
   return {
@@ -65,10 +74,10 @@ export function snapshotOf(books: Books): SchedulerSnapshot {
     maxInFlight: books.maxInFlight,
     inFlight: books.inFlight,
     queued: books.queued,
-    groups: groups.sort((a, b) => compare(a.name, b.name)),
-    tenants: tenants.sort((a, b) => compare(a.name, b.name)),
-    modelInFlight: counts(books.models, (model) => model.inFlight),
-    modelQueued: counts(books.models, (model) => model.queued),
+    groups: groups.sort(byName),
+    tenants: tenants.sort(byName),
+    modelInFlight: counts(models, (model) => model.inFlight),
+    modelQueued: counts(models, (model) => model.queued),
   };
 }
 
@@ -80,6 +89,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+/** Groups and tenants are shown in this order (decisions §7.2). */
+export function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

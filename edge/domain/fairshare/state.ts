@@ -1,23 +1,43 @@
 /**
  * What the scheduler remembers of tenants, groups, models and requests. Plain records; rules are elsewhere.
  */
-import type { IndexedHeap } from "./indexed-heap.ts";
+import { IndexedHeap } from "./indexed-heap.ts";
+import type { ServedTokens } from "./served-tokens.ts";
 import type { Arrival } from "./types.ts";
-import type { Queued, WaiterQueue } from "./waiter-queue.ts";
 
-export interface Waiter extends Queued {
+export interface Waiter {
   readonly arrival: Arrival;
+  /** Epoch ms; earlier than its turn in the queue for one that waited before. */
   readonly arrivedMs: number;
+  /** Position in the order of all arrivals. */
+  readonly order: number;
+  /** It has waited before: a grant in the turn of its arrival is not fast. */
+  readonly returning: boolean;
   readonly tenant: TenantState;
   readonly model: ModelState;
+}
+
+/** The watched model that a line is behind; null: the open line (lines.ts). */
+export type Line = ModelState | null;
+
+/** What a grant was charged, and where. */
+export interface Charge {
+  readonly tokens: number;
+  /** Position among all events. */
+  readonly at: number;
+  readonly line: Line;
+  /** The cell was full: charged in every line. */
+  readonly everywhere: boolean;
 }
 
 export interface Running {
-  readonly tenant: TenantState;
+  readonly waiter: Waiter;
   readonly group: GroupState;
-  readonly model: ModelState;
-  readonly chargedTokens: number;
+  readonly charge: Charge;
 }
+
+/** Waiters, the oldest first. */
+export type WaiterQueue = IndexedHeap<Waiter>;
 
 export interface ModelState {
   readonly name: string;
@@ -29,15 +49,22 @@ export interface ModelState {
   queued: number;
   /** Of every tenant that waits for it. */
   readonly heads: Set<Head>;
-  /** It was full while somebody waited for it, and somebody still does: its heads stand in lanes of their own. */
+  /** It was full while somebody waited for it, and somebody still does: its heads stand in a line of their own. */
   watched: boolean;
+  /** How often it became watched. */
+  watches: number;
+  /** How often it was found full. */
+  fills: number;
 }
 
 /** A tenant's waiters for one model, in order of arrival: one of its heads. */
 export interface Head {
   readonly tenant: TenantState;
   readonly model: ModelState;
-  readonly waiters: WaiterQueue<Waiter>;
+  readonly waiters: WaiterQueue;
+  /** Where its pool has put it last (pool.ts). */
+  line: Line;
+  witness: ModelState | null;
 }
 
 export interface TenantState {
@@ -50,9 +77,14 @@ export interface TenantState {
   inFlight: number;
   /** Slots that are lent to it. They make it neither active nor served. */
   lent: number;
+  /** Requests that wait, deferred ones included. */
   queued: number;
-  /** Tokens in this spell of work; what was served in an earlier one counts as 0 (see {@link settled}). */
-  served: number;
+  /** Of those, the ones whose records are being read anew: they keep their places, and cannot be granted. */
+  deferred: number;
+  /** Nothing of it is granted until one of its deferred requests is back: as many are away as slots are free. */
+  passedOver: boolean;
+  /** In the open line, in this spell of work. */
+  served: ServedTokens;
   spell: number;
   /** By model name; only models that it waits for. */
   readonly heads: Map<string, Head>;
@@ -67,11 +99,14 @@ export interface GroupState {
   readonly order: number;
   weight: number;
   inFlight: number;
-  served: number;
+  /** Requests that wait, deferred ones included. */
+  queued: number;
+  /** In the open line, in this spell of work. */
+  served: ServedTokens;
   spell: number;
   lastActiveMs: number;
-  /** All waiters of the group. */
-  readonly waiters: WaiterQueue<Waiter>;
+  /** All waiters of the group but deferred ones. */
+  readonly waiters: WaiterQueue;
 }
 
 /** w = max(1, round(weight x admission_weight / 100)) (decisions §20.1). */
@@ -80,13 +115,35 @@ export function effectiveWeight(weight: number, admissionWeight: number): number
 }
 
 /** The effective weight of a tenant with the model it asked for last. */
-export function lastWeight(tenant: TenantState, weight = tenant.weight): number {
-  return effectiveWeight(weight, tenant.lastModel.admissionWeight);
+export function lastWeight(tenant: TenantState): number {
+  return effectiveWeight(tenant.weight, tenant.lastModel.admissionWeight);
 }
 
-/** served / w of a head: the smallest is next. */
-export function headScore({ tenant, model }: Pick<Head, "tenant" | "model">): number {
-  return tenant.served / effectiveWeight(tenant.weight, model.admissionWeight);
+export function waiterQueue(): WaiterQueue {
+  return new IndexedHeap<Waiter>((a, b) => a.order - b.order);
+}
+
+/** The arrival order of the oldest; infinite when nobody waits. */
+export function oldestOrder(waiters: WaiterQueue): number {
+  return waiters.peek()?.order ?? Number.POSITIVE_INFINITY;
+}
+
+/** The line in which one competes who waits for a model. */
+export function lineOf(model: ModelState): Line {
+  return model.watched ? model : null;
+}
+
+const NO_LINES: ReadonlySet<Line> = new Set();
+
+/** The lines in which a tenant waits. */
+export function linesOf(tenant: TenantState): ReadonlySet<Line> {
+  if (tenant.heads.size === 0) return NO_LINES;
+  return new Set([...tenant.heads.values()].map(({ model }) => lineOf(model)));
+}
+
+/** Nothing in its model is in the way of a head. */
+export function isOpen(model: ModelState): boolean {
+  return !model.watched || hasRoom(model);
 }
 
 /** Waits or holds a slot. */
@@ -96,7 +153,7 @@ export function isActive(tenant: TenantState): boolean {
 
 /** Waits or holds a slot. */
 export function isActiveGroup(group: GroupState): boolean {
-  return group.inFlight > 0 || group.waiters.size > 0;
+  return group.inFlight > 0 || group.queued > 0;
 }
 
 /** A model or tenant below its own cap, lent slots included. */

@@ -22,7 +22,13 @@ export interface Arrival {
 
 /** Everything that can happen to a scheduler. `nowMs` is an argument of {@link Scheduler.apply}. */
 export type SchedulerEvent =
-  | { readonly type: "arrive"; readonly arrival: Arrival }
+  /**
+   * A request wants a slot. One that was deferred is back at its place; one that waited for `waitedMs` before a reset of the
+   * cell waits on, after those who are here already.
+   */
+  | { readonly type: "arrive"; readonly arrival: Arrival; readonly waitedMs?: number | null }
+  /** A granted request must be judged anew before it may start: its slot comes back, its charge is undone, it keeps its place. */
+  | { readonly type: "defer"; readonly requestId: string }
   /** A waiter left. A no-op for a request that is not waiting. */
   | { readonly type: "leave"; readonly requestId: string }
   /** A granted request ended: its slot comes back, its charge is corrected to `actualTokens` (0 = full refund). */
@@ -74,6 +80,8 @@ export interface GroupSnapshot {
   readonly shareScore: number;
   readonly weightShare: number;
   readonly expectedSlots: number;
+  /** Epoch ms; of who is queued or in flight, the time of the snapshot. */
+  readonly lastActiveMs: number;
 }
 
 export interface TenantSnapshot {
@@ -88,6 +96,8 @@ export interface TenantSnapshot {
   readonly shareScore: number;
   readonly weightShare: number;
   readonly expectedSlots: number;
+  /** Epoch ms; of who is queued or in flight, the time of the snapshot. */
+  readonly lastActiveMs: number;
 }
 
 /** Decisions §7.2. Groups and tenants that are queued, in flight, or were within the last 60 s; sorted by name. */
@@ -117,7 +127,10 @@ export interface Scheduler {
   readonly inFlight: number;
   /** Slots that are lent: they count against caps, and nowhere else. */
   readonly lent: number;
+  /** Deferred requests included. */
   readonly queued: number;
+  /** Of one tenant, deferred requests included; 0 for one that is not known. */
+  queuedOf(tenantId: string): number;
   readonly maxInFlight: number;
   snapshot(nowMs: number): SchedulerSnapshot;
 }
@@ -125,6 +138,16 @@ export interface Scheduler {
 export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
-  /** Called whenever two competitors are compared: the work of a decision, counted without a clock. */
+  /** Whoever waited is judged again before a slot is given to it; without a judge everybody may have it. */
+  readonly judge?: GrantJudge;
+  /** Called whenever two competitors are compared, or one or a line is looked at: the work of a decision, without a clock. */
   readonly probe?: () => void;
+}
+
+/** Whether those who wait may still have what they asked for (decisions §20.4). */
+export interface GrantJudge {
+  /** False: the request must not be granted a slot before it has been judged anew. */
+  mayHave(requestId: string): boolean;
+  /** The request's turn has come, and it is deferred: it keeps its place, and is not granted anything until it arrives again. */
+  deferred(requestId: string): void;
 }

@@ -1,8 +1,7 @@
 /**
- * How far a competition has come: the smallest served / weight of those who wait with an admissible head (decisions §20.1).
- * Who was idle starts from there and has banked nothing. Who waits but can be granted nothing - its models full, or as many
- * slots held as it may - does not hold virtual time back: others would come back from idle with the credit of what that one
- * could not use, and starve those who used it.
+ * How far a competition has come: the smallest served / weight of those who wait in it, never running back (decisions
+ * §20.1). Who starts begins from there and has banked nothing. It does not run back when somebody's estimate is refunded:
+ * that one keeps what it was not given, and whoever starts at that moment does not get as much for nothing.
  */
 
 /** Counts how often the whole cell has been idle: what was served before the last time counts no more. */
@@ -13,11 +12,12 @@ export interface Spell {
 export class VirtualTime {
   readonly #spell: Spell;
   #seen: number;
-  #score = 0;
+  #score: number;
 
-  constructor(spell: Spell) {
+  constructor(spell: Spell, score = 0) {
     this.#spell = spell;
     this.#seen = spell.count;
+    this.#score = score;
   }
 
   get score(): number {
@@ -26,13 +26,8 @@ export class VirtualTime {
 
   /** After a dispatch. `waiting`: the smallest score of those still waiting; `granted`: that of the one granted, before its charge. */
   advance(waiting: number | undefined, granted: number): void {
-    this.#score = waiting ?? Math.max(this.score, granted);
+    this.#score = Math.max(this.score, waiting ?? granted);
     this.#seen = this.#spell.count;
-  }
-
-  /** What one that comes back from idle counts as served, at least. */
-  lifted(served: number, weight: number): number {
-    return Math.max(served, this.score * weight);
   }
 
   /**

@@ -16,6 +16,8 @@ const ASK: Ask = {
   model: { name: "m", admissionWeight: 100, maxInFlight: null },
   costTokens: 10,
   revs: [],
+  openUntilMs: null,
+  waitedMs: null,
   row: zeroUsageRow("r", 0),
   limits: limitsWith({}),
   need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },

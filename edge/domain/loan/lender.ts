@@ -216,7 +216,7 @@ export class Lender {
     // A row that came past its session charged nobody yet; a permit did.
     const way = this.#elsewhere.wayOf(requestId);
     const elsewhere = way === "permit" || (way === "row" && !ended);
-    const ask = { ...loan.shape, ...rest, requestId, costTokens, need };
+    const ask = { ...loan.shape, ...rest, requestId, costTokens, need, openUntilMs: null, waitedMs: null };
     if (!elsewhere && this.#books.occupy(lentId, loan.id, ask)) {
       session.occupied.set(requestId, { lentId, loan, extra: free === undefined });
     } else this.#books.unlend(lentId);

@@ -15,6 +15,8 @@ const askOf = (requestId: string, rev = 5): Ask => ({
   model: { name: "m", admissionWeight: 100, maxInFlight: null },
   costTokens: 10,
   revs: [{ kind: "key", id: "k", rev }],
+  openUntilMs: null,
+  waitedMs: null,
   row: zeroUsageRow(requestId, 0),
   limits: limitsWith({}),
   need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },

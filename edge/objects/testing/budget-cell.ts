@@ -9,8 +9,8 @@ import { isLevel } from "../../domain/budget/checks.ts";
 import { lifeAfter } from "../../domain/budget/epochs.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import { monthOf } from "../../domain/budget/testing/world.ts";
-import type { BudgetVerdict } from "../admission-desk.ts";
 import { type BudgetCalls, BudgetDesk } from "../budget-desk.ts";
+import type { BudgetVerdict } from "../seat.ts";
 
 export function askOf(requestId: string, limits: BudgetLimits, need: Amounts): Ask {
   return {
@@ -20,6 +20,8 @@ export function askOf(requestId: string, limits: BudgetLimits, need: Amounts): A
     model: { name: "m", admissionWeight: 100, maxInFlight: null },
     costTokens: 1,
     revs: [],
+    openUntilMs: null,
+    waitedMs: null,
     row: zeroUsageRow(requestId, 0),
     limits,
     need,

@@ -2,6 +2,7 @@
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { FIRST_LIFE } from "../../domain/budget/epochs.ts";
 import { monthOf } from "../../domain/budget/testing/world.ts";
+import { Revisions } from "../../domain/cell/revisions.ts";
 import { createScheduler } from "../../domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../domain/fairshare/types.ts";
 import { AdmissionDesk } from "../admission-desk.ts";
@@ -13,15 +14,24 @@ export interface Desk {
   readonly scheduler: Scheduler;
   readonly budgets: TestBudgets;
   readonly rows: UsageRow[];
+  /** Requests whose rows were handed in as ones that may have come before. */
+  readonly orphans: string[];
+  readonly revisions: Revisions;
   nowMs: number;
 }
 
 /** A desk at time 0; a test moves `nowMs`. */
-export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number): Desk {
+export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: number, maxQueuedPerTenant = 10_000): Desk {
   const rows: UsageRow[] = [];
+  const orphans: string[] = [];
   const now = () => world.nowMs;
   const budgets = new TestBudgets(now);
-  const scheduler = createScheduler({ algorithm, maxInFlight });
+  const revisions = new Revisions();
+  const judge = {
+    mayHave: (requestId: string) => desk.mayHave(requestId),
+    deferred: (requestId: string) => desk.deferred(requestId),
+  };
+  const scheduler = createScheduler({ algorithm, maxInFlight, judge });
   const budget = new BudgetDesk({
     cell: "c",
     failOpen: false,
@@ -37,12 +47,15 @@ export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: numb
     cell: "c",
     scheduler,
     budget,
+    revisions,
+    maxQueuedPerTenant,
     now,
-    complete: async (row) => {
+    complete: async (row, orphan) => {
       rows.push(row);
+      if (orphan) orphans.push(row.request_id);
     },
     changed: () => undefined,
   });
-  const world: Desk = { desk, scheduler, budgets, rows, nowMs: 0 };
+  const world: Desk = { desk, scheduler, budgets, rows, orphans, revisions, nowMs: 0 };
   return world;
 }

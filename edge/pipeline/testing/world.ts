@@ -7,7 +7,7 @@ import type { RevItem } from "../../../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
 import type { SsrfPolicy } from "../../../shared/ssrf.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { Admitted, Ask, Decision, PermitHandle, Settlement } from "../../domain/ask.ts";
+import type { Admitted, Ask, Decision, Hit, PermitHandle, Settlement, Stale } from "../../domain/ask.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Tally } from "../../domain/cell/tallies.ts";
 import { EndpointMemory } from "../../domain/endpoint-memory.ts";
@@ -30,13 +30,14 @@ import { AnswerRoom } from "../answer-room.ts";
 import { BodyRoom } from "../body-room.ts";
 import type { Call } from "../context.ts";
 import { type Received, receive } from "../receive.ts";
+import { TestMcpSessions } from "./mcp-sessions.ts";
 import { keyOf, modelOf } from "./records.ts";
 
 export const SECRET = `sk_${"ab".repeat(24)}`;
 
 /** A permit that remembers how it ended. */
 export class TestPermit implements PermitHandle {
-  readonly decided = Promise.withResolvers<Decision>();
+  readonly decided = Promise.withResolvers<Decision | Stale>();
   readonly reset = Promise.withResolvers<never>();
   settlement: Settlement | null = null;
   disposed = false;
@@ -47,7 +48,7 @@ export class TestPermit implements PermitHandle {
     this.reset.promise.catch(() => undefined);
   }
 
-  async decision(): Promise<Decision> {
+  async decision(): Promise<Decision | Stale> {
     return await this.decided.promise;
   }
 
@@ -67,6 +68,12 @@ export class TestPermit implements PermitHandle {
   }
 }
 
+/** A Cell that knows this record to be at this revision. */
+export function knowing(item: RevItem): World["stale"] {
+  return (items) =>
+    items.flatMap(({ kind, id, rev }) => (kind === item.kind && id === item.id && rev < item.rev ? [item] : []));
+}
+
 /** What a test sets up, and what it finds afterwards. */
 export class World {
   key: ResolvedKey | null = keyOf();
@@ -75,7 +82,10 @@ export class World {
   /** What memory holds is all there is. */
   storeIsDown = false;
   model: ModelRecord | null = modelOf();
+  /** The same for the model. */
+  modelInMemory: ModelRecord | null = null;
   mcpServer: McpServerRecord | null = null;
+  readonly mcpSessions = new TestMcpSessions();
   readonly settings = new Map<HotSetting, SettingsRecord>();
   answers: Admitted<PermitHandle>[] = [];
   entry: CacheEntry | null = null;
@@ -109,6 +119,8 @@ export class World {
   /** Waits asked for, ms. */
   readonly waits: number[] = [];
   readonly asks: Ask[] = [];
+  /** Answers without a slot that were shown to the Cell. */
+  readonly hits: Hit[] = [];
   readonly recorded: UsageRow[] = [];
   readonly orphans: UsageRow[] = [];
   readonly forgotten: string[] = [];
@@ -196,11 +208,12 @@ export class World {
         },
       },
       responseCache: {
-        lookup: async () => ({ entry: this.entry, key: this.key }),
+        lookup: async () => this.entry,
         store: async (_tenant, _digest, entry) => {
           this.stored.push(entry);
         },
       },
+      mcpSessions: this.mcpSessions,
       secrets: { open: async (stored) => await this.open(stored) },
       tokens: {
         enabled: this.tokensEnabled,
@@ -227,12 +240,16 @@ export class World {
         this.keyInMemory !== null && (options?.fresh !== true || this.storeIsDown)
           ? found(this.keyInMemory, "memory")
           : found(this.key, "store"),
-      model: async () => found(this.model, this.storeIsDown ? "memory" : "store"),
+      model: async (_name, options) =>
+        this.modelInMemory !== null && (options?.fresh !== true || this.storeIsDown)
+          ? found(this.modelInMemory, "memory")
+          : found(this.model, this.storeIsDown ? "memory" : "store"),
       mcpServer: async () => found(this.mcpServer, "store"),
       settings: async (name) => found(this.settings.get(name) ?? null, "store"),
       models: async () => (this.model === null ? [] : [this.model]),
       forget: (items) => {
-        this.keyInMemory = null;
+        if (items.some(({ kind }) => kind !== "model")) this.keyInMemory = null;
+        if (items.some(({ kind }) => kind === "model" || kind === "all")) this.modelInMemory = null;
         this.forgotten.push(...items.map((item) => `${item.kind} ${item.id}`));
       },
       epoch: () => 0,
@@ -256,6 +273,13 @@ export class World {
       adopt: async () => await this.adopt(),
       record: async (row) => {
         this.recorded.push(row);
+      },
+      hit: async (hit) => {
+        this.hits.push(hit);
+        const { row } = hit;
+        const newer = this.stale(hit.revs);
+        if (newer.length === 0) this.recorded.push(row);
+        return { newer, level: this.level, recorded: Promise.resolve() };
       },
       settleOrphan: async (row) => {
         this.orphans.push(row);

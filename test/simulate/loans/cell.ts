@@ -2,18 +2,19 @@
  * One life of the Cell in the simulation of loans: its real parts, put together as the Cell object does. What outlives it is
  * on its disk: capacity, revisions, and that it was busy.
  */
-import type { Admitted, Ask, Decision, LedgerBatch } from "../../../edge/domain/ask.ts";
+import type { Admitted, Ask, Decision, LedgerBatch, Stale } from "../../../edge/domain/ask.ts";
 import { monthOf } from "../../../edge/domain/budget/testing/world.ts";
-import { budgetNews, schedulerEvents } from "../../../edge/domain/cell/live-values.ts";
+import { schedulerEvents } from "../../../edge/domain/cell/live-values.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
 import type { FairshareAlgorithm, Scheduler } from "../../../edge/domain/fairshare/types.ts";
 import { LOAN_MARGIN_MS, LOAN_MS, type Renewal, type Told } from "../../../edge/domain/loan/messages.ts";
-import { AdmissionDesk, type Seat } from "../../../edge/objects/admission-desk.ts";
+import { AdmissionDesk } from "../../../edge/objects/admission-desk.ts";
 import { BudgetDesk } from "../../../edge/objects/budget-desk.ts";
 import { loanBooks } from "../../../edge/objects/loan-books.ts";
 import { type DebtorStub, LoanDesk, type Session } from "../../../edge/objects/loan-desk.ts";
 import { RowCourier } from "../../../edge/objects/row-courier.ts";
+import type { Seat } from "../../../edge/objects/seat.ts";
 import type { TestBudgets } from "../../../edge/objects/testing/budgets.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -62,7 +63,11 @@ export class CellLife {
     const now = () => time.nowMs;
     const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
     this.#revisions.note(disk.revisions, now());
-    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity });
+    const judge = {
+      mayHave: (requestId: string) => this.desk.mayHave(requestId),
+      deferred: (requestId: string) => this.desk.deferred(requestId),
+    };
+    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, judge });
     this.#courier = new RowCourier("c", 1, () => ({ append }) as never);
     this.#budget = new BudgetDesk({
       cell: "c",
@@ -80,8 +85,10 @@ export class CellLife {
       cell: "c",
       scheduler: this.scheduler,
       budget: this.#budget,
+      revisions: this.#revisions,
+      maxQueuedPerTenant: 0,
       now,
-      complete: async (row, orphan) => await this.#courier.deliver(row, orphan),
+      complete: async (row, orphan) => void (await this.#courier.deliver(row, orphan)),
       changed: () => this.#changed(),
     });
     const parts = { scheduler: this.scheduler, desk: this.desk, budget: this.#budget, revisions: this.#revisions };
@@ -104,7 +111,7 @@ export class CellLife {
     if (items.length > 0) return { verdict: "stale", items };
     this.#around.truth.admitted(ask);
     const seat = this.desk.arrive(ask);
-    if (seat.decision === null) {
+    if (seat.decision === null || seat.decision.verdict === "stale") {
       void this.desk.decision(seat).then(
         (decision) => this.#decided(seat, decision),
         () => undefined,
@@ -159,7 +166,6 @@ export class CellLife {
     const nowMs = this.#around.time.nowMs;
     this.#disk.revisions = [...this.#disk.revisions, ...this.#revisions.note(changes, nowMs)];
     const current = this.#revisions.current(changes);
-    for (const limits of budgetNews(current)) this.desk.learn(limits);
     for (const event of schedulerEvents(current)) this.desk.apply(event);
     await this.#loans.recall(changes);
   }
@@ -170,7 +176,7 @@ export class CellLife {
     await this.#loans.recall(null);
   }
 
-  #decided({ ask }: Seat, { verdict }: Decision): void {
+  #decided({ ask }: Seat, { verdict }: Decision | Stale): void {
     if (verdict === "granted") this.#around.truth.grant(ask, "call", this.context);
   }
 

@@ -99,9 +99,10 @@ export class Isolate {
   }
 
   async #seek(id: string, life: Life): Promise<Held | null> {
+    let kept: PermitHandle | null = null;
     for (let place = 1; place <= PLACES_MAX; place += 1) {
       let ask = this.#ask(id, life);
-      const lent = this.#take(ask);
+      const lent = kept === null ? this.#take(ask) : null;
       if (lent !== null) return { ...lent, ask, waited: false };
       let admitted = await this.#admission.admit(ask);
       if (admitted.verdict === "stale") {
@@ -110,11 +111,18 @@ export class Isolate {
         admitted = await this.#admission.admit(ask);
       }
       if (admitted.verdict === "stale") throw new Error("stale twice");
+      kept?.[Symbol.dispose]();
+      kept = null;
       const { permit } = admitted;
       const waited = admitted.verdict === "waiting";
       const decision = admitted.verdict === "waiting" ? await permit.decision().catch(() => null) : admitted;
       if (decision === null) {
         permit[Symbol.dispose]();
+        continue;
+      }
+      if (decision.verdict === "stale") {
+        this.copies.forget(decision.items);
+        kept = permit;
         continue;
       }
       if (decision.verdict === "granted") return { ask, permit, grant: decision.grant, waited };

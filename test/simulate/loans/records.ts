@@ -67,7 +67,6 @@ export class Records {
         weight: 100,
         max_in_flight: maxInFlight,
         group: { name: "g", weight: 100 },
-        limits: tenantFacts(id, copy.tenant, rev),
       },
     };
   }
@@ -106,6 +105,8 @@ export class Copies {
       },
       costTokens: NEED_TOKENS,
       revs,
+      openUntilMs: null,
+      waitedMs: null,
       row,
       limits: limitsOf(keyFacts(`k${tenantAt}`, this.#get(`key:k${tenantAt}`).rev), facts),
       need: { bucketTokens: NEED_TOKENS, termTokens: NEED_TOKENS, nanoUsd: NEED_NANO_USD },

@@ -5,7 +5,7 @@
 import type { Admitted, Ask, CellApi, PermitHandle } from "../../../edge/domain/ask.ts";
 import type { Debtor, LendingApi, LoanSession } from "../../../edge/domain/loan/messages.ts";
 import { LOAN_MARGIN_MS, LOAN_MS } from "../../../edge/domain/loan/messages.ts";
-import type { Seat } from "../../../edge/objects/admission-desk.ts";
+import type { Seat } from "../../../edge/objects/seat.ts";
 import type { CellLife } from "./cell.ts";
 import { type Context, here, type Timeline } from "./timeline.ts";
 import type { Run, Truth } from "./truth.ts";

@@ -1,0 +1,136 @@
+/** What the slow reference remembers, and what can be read off it; decides nothing (reference.test-helper.ts). */
+import { capOf, effective } from "./reference-arithmetic.test-helper.ts";
+import { type Party, type RefCharge, RefLines, type RefModel } from "./reference-lines.test-helper.ts";
+import { ServedTokens } from "./served-tokens.ts";
+import type { Arrival, FairshareAlgorithm } from "./types.ts";
+
+export interface Tenant extends Party {
+  readonly seen: number;
+  weight: number;
+  group: Group;
+  cap: number | null;
+  lastModel: RefModel;
+}
+
+export interface Group extends Party {
+  readonly seen: number;
+  weight: number;
+  readonly lines: RefLines;
+}
+
+export interface Waiting {
+  readonly arrival: Arrival;
+  readonly seen: number;
+  readonly tenant: Tenant;
+  readonly model: RefModel;
+}
+
+export interface Held extends Waiting {
+  readonly group: Group;
+  readonly charge: RefCharge;
+}
+
+export interface Standing extends Waiting {
+  readonly line: RefModel | null;
+}
+
+export const ALL = () => true;
+
+export function lineOf(model: RefModel): RefModel | null {
+  return model.watched ? model : null;
+}
+
+export class Books {
+  protected readonly algorithm: FairshareAlgorithm;
+  protected readonly tenants = new Map<string, Tenant>();
+  protected readonly groups = new Map<string, Group>();
+  protected readonly models = new Map<string, RefModel>();
+  /** Of all tenants in weighted mode, of the groups in hierarchical mode. */
+  protected readonly lines = new RefLines();
+  protected waiting: Waiting[] = [];
+  protected running: Held[] = [];
+  protected max: number;
+  #events = 0;
+
+  constructor(algorithm: FairshareAlgorithm, maxInFlight: number) {
+    this.algorithm = algorithm;
+    this.max = maxInFlight;
+  }
+
+  /** Every tenant's heads as far as the first behind no watched model, in order of arrival. */
+  protected standing(of: (tenant: Tenant) => boolean): readonly Standing[] {
+    return [...this.tenants.values()].filter(of).flatMap((tenant) => {
+      if (!this.hasRoom(tenant)) return [];
+      const own = this.waiting.filter((waiter) => waiter.tenant === tenant);
+      const heads = own.filter(({ model }, at) => own.findIndex((other) => other.model === model) === at);
+      const first = heads.findIndex(({ model }) => !model.watched);
+      return heads
+        .slice(0, first === -1 ? heads.length : first + 1)
+        .map((head) => ({ ...head, line: lineOf(head.model) }));
+    });
+  }
+
+  /** True when a tenant of the group stands in the line. */
+  protected stands(group: Group, line: RefModel | null): boolean {
+    return this.standing((tenant) => tenant.group === group).some((head) => head.line === line);
+  }
+
+  /** The lines in which a tenant waits. */
+  protected waitsIn(tenant: Tenant): ReadonlySet<RefModel | null> {
+    return new Set(this.waiting.filter((waiter) => waiter.tenant === tenant).map(({ model }) => lineOf(model)));
+  }
+
+  protected hasRoom(of: Tenant | RefModel): boolean {
+    return of.cap === null || this.running.filter(({ tenant, model }) => tenant === of || model === of).length < of.cap;
+  }
+
+  protected linesOf(tenant: Tenant): RefLines {
+    return this.algorithm === "weighted" ? this.lines : tenant.group.lines;
+  }
+
+  protected score({ tenant, model, line }: Standing): number {
+    return this.linesOf(tenant).score(tenant, line, this.w(tenant, model));
+  }
+
+  protected w(tenant: Tenant, model: RefModel): number {
+    return effective(tenant.weight, model.admissionWeight);
+  }
+
+  protected weightIn(tenant: Tenant): (line: RefModel | null) => number {
+    return (line) => this.w(tenant, line ?? tenant.lastModel);
+  }
+
+  protected groupCap(group: Group) {
+    const active = [...this.groups.values()].filter((other) => this.#isActive((one) => one.group === other));
+    const held = (other: Group): number => this.running.filter((running) => running.group === other).length;
+    return capOf(group, active, (other) => other.weight, this.max, held);
+  }
+
+  protected isBelow(tenant: Tenant): boolean {
+    const rivals = [...this.tenants.values()].filter(
+      (other) => other.group === tenant.group && this.#isActive((one) => one.tenant === other),
+    );
+    const held = (rival: Tenant): number => this.running.filter((running) => running.tenant === rival).length;
+    return capOf(tenant, rivals, (rival) => this.w(rival, rival.lastModel), this.groupCap(tenant.group).most, held)
+      .below;
+  }
+
+  protected group(id: string, weight: number): Group {
+    let group = this.groups.get(id);
+    if (group === undefined) {
+      group = { id, weight, served: new ServedTokens(), seen: this.tick(), lines: new RefLines() };
+      this.groups.set(id, group);
+    }
+    return group;
+  }
+
+  /** Positions in the order of events. */
+  protected tick(): number {
+    this.#events += 1;
+    return this.#events;
+  }
+
+  #isActive(owns: (request: { readonly tenant: Tenant; readonly group: Group }) => boolean): boolean {
+    return this.waiting.some((waiter) => owns({ ...waiter, group: waiter.tenant.group })) || this.running.some(owns);
+  }
+}

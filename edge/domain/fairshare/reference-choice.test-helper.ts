@@ -1,0 +1,93 @@
+/** Who is next, for the slow reference: every decision looks at everybody who stands anywhere (decisions §20.3, §20.4). */
+import { byScore } from "./reference-arithmetic.test-helper.ts";
+import { ALL, Books, type Group, type Standing, type Tenant, type Waiting } from "./reference-books.test-helper.ts";
+import type { RefLines, RefModel } from "./reference-lines.test-helper.ts";
+
+export class Choice extends Books {
+  /** The waiter that is granted next; undefined: nobody can be. */
+  protected next(): Waiting | undefined {
+    if (this.running.length >= this.max) return undefined;
+    if (this.algorithm === "weighted") return this.#nextIn(ALL, ALL);
+    return (
+      (this.waiting.length > 1
+        ? this.#choose(
+            (group) => this.groupCap(group).below,
+            (tenant) => this.isBelow(tenant),
+          )
+        : undefined) ?? this.#choose(ALL, ALL)
+    );
+  }
+
+  #choose(groupFits: (group: Group) => boolean, tenantFits: (tenant: Tenant) => boolean): Waiting | undefined {
+    const oldest = (group: Group): number => this.waiting.find((waiter) => waiter.tenant.group === group)?.seen ?? 0;
+    const standing = this.standing(ALL);
+    const places = [...this.groups.values()].flatMap((group) =>
+      [...new Set(standing.filter(({ tenant }) => tenant.group === group).map(({ line }) => line))].map((line) => ({
+        group,
+        line,
+      })),
+    );
+    const score = ({ group, line }: (typeof places)[number]): number => this.lines.score(group, line, group.weight);
+    const open = new Set(places.map((place) => place.line).filter((line) => line === null || this.hasRoom(line)));
+    const inOrder = [...open].map((line) => [
+      ...byScore(
+        places.filter((place) => place.line === line),
+        score,
+        ({ group }) => oldest(group),
+      ),
+    ]);
+    for (const [first] of inOrder) {
+      const head = this.waiting.find(({ tenant }) => tenant.group === first?.group);
+      if (first === undefined || first.line === null || head === undefined) continue;
+      this.#catchUp(this.lines, first.line, score(first), head.arrival.costTokens / first.group.weight);
+    }
+    for (;;) {
+      const shifted = (place: (typeof places)[number]): number => score(place) + this.lines.shift(place.line);
+      const next = byScore(
+        inOrder.flatMap((line) => line.slice(0, 1)),
+        shifted,
+        ({ group }) => oldest(group),
+      )[0];
+      if (next === undefined) return undefined;
+      inOrder.find((line) => line[0] === next)?.shift();
+      const head = groupFits(next.group)
+        ? this.#nextIn((tenant) => tenant.group === next.group, tenantFits)
+        : undefined;
+      if (head !== undefined) return head;
+    }
+  }
+
+  /** Of some tenants that compete with one another: each competes with its earliest admissible head. */
+  #nextIn(of: (tenant: Tenant) => boolean, fits: (tenant: Tenant) => boolean): Waiting | undefined {
+    const standing = this.standing(of);
+    const inOrder = (heads: readonly Standing[]) =>
+      byScore(
+        heads,
+        (head) => this.score(head),
+        (head) => head.seen,
+      );
+    for (const line of new Set(standing.map((head) => head.line))) {
+      if (line === null || !this.hasRoom(line)) continue;
+      const [first] = inOrder(standing.filter((head) => head.line === line));
+      if (first === undefined) continue;
+      const request = first.arrival.costTokens / this.w(first.tenant, first.model);
+      this.#catchUp(this.linesOf(first.tenant), line, this.score(first), request);
+    }
+    const admissible = standing.filter(({ line }) => line === null || this.hasRoom(line));
+    const heads = admissible.filter(
+      (head, at) => admissible.findIndex(({ tenant }) => tenant === head.tenant) === at && fits(head.tenant),
+    );
+    const firsts = [...new Set(heads.map((head) => head.line))].flatMap((line) =>
+      inOrder(heads.filter((head) => head.line === line)).slice(0, 1),
+    );
+    const shifted = (head: Standing): number => this.score(head) + this.linesOf(head.tenant).shift(head.line);
+    return byScore(firsts, shifted, (head) => head.seen)[0];
+  }
+
+  #catchUp(lines: RefLines, model: RefModel, lowest: number, request: number): void {
+    const line = lines.of(model);
+    if (line.fills === model.fills) return;
+    line.fills = model.fills;
+    line.shift = Math.max(line.shift, lines.open - request - lowest);
+  }
+}

@@ -1,0 +1,245 @@
+/** Requests that are judged again at their turn (decisions §20.4): they keep their places, and the slot goes on meanwhile. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createScheduler } from "./scheduler.ts";
+import type { Arrival, FairshareAlgorithm, Scheduler } from "./types.ts";
+
+const ALGORITHMS = ["weighted", "hierarchical"] as const;
+
+function arrivalOf(requestId: string, tenant: string, model = "m", modelCap: number | null = null): Arrival {
+  return {
+    requestId,
+    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
+    group: { name: "g", weight: 100 },
+    model: { name: model, admissionWeight: 100, maxInFlight: modelCap },
+    costTokens: 100,
+  };
+}
+
+/** A scheduler whose judge a test tells who may not be granted anything. */
+class Judged {
+  readonly stale = new Set<string>();
+  readonly deferred: string[] = [];
+  readonly scheduler: Scheduler;
+  nowMs = 0;
+
+  constructor(algorithm: FairshareAlgorithm, maxInFlight: number) {
+    const judge = {
+      mayHave: (requestId: string) => !this.stale.has(requestId),
+      deferred: (requestId: string) => void this.deferred.push(requestId),
+    };
+    this.scheduler = createScheduler({ algorithm, maxInFlight, judge });
+  }
+
+  arrive(requestId: string, tenant: string, model?: string, modelCap?: number): string[] {
+    const arrival = arrivalOf(requestId, tenant, model, modelCap);
+    return this.scheduler.apply({ type: "arrive", arrival }, this.nowMs).map((grant) => grant.requestId);
+  }
+
+  /** Comes back with new records. */
+  returns(requestId: string, tenant: string): string[] {
+    this.stale.delete(requestId);
+    return this.arrive(requestId, tenant);
+  }
+
+  release(requestId: string, actualTokens = 100): string[] {
+    return this.scheduler
+      .apply({ type: "release", requestId, actualTokens }, this.nowMs)
+      .map((grant) => grant.requestId);
+  }
+}
+
+describe.each(ALGORITHMS)("a waiter whose records changed (%s)", (algorithm) => {
+  it("is deferred at its turn, not before; the slot goes to the next, of its own tenant or another", () => {
+    const judged = new Judged(algorithm, 1);
+    for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
+    judged.stale.add("a2");
+    expect(judged.deferred).toEqual([]);
+    expect([judged.release("a1"), judged.deferred]).toEqual([["a3"], ["a2"]]);
+    expect([judged.scheduler.inFlight, judged.scheduler.queued]).toEqual([1, 1]);
+  });
+
+  it("comes back to its place, ahead of all who came after it, and says how long it has waited", () => {
+    const judged = new Judged(algorithm, 1);
+    for (const id of ["a1", "a2", "a3", "a4"]) judged.arrive(id, "a");
+    judged.stale.add("a2");
+    judged.release("a1");
+    judged.nowMs = 40;
+    expect(judged.returns("a2", "a")).toEqual([]);
+    const grants = judged.scheduler.apply({ type: "release", requestId: "a3", actualTokens: 100 }, 70);
+    expect(grants).toEqual([{ requestId: "a2", admission: "queued", queueWaitMs: 70 }]);
+  });
+
+  it("that finds a free slot when it is back is not fast: it has waited", () => {
+    const judged = new Judged(algorithm, 1);
+    judged.arrive("a1", "a");
+    judged.arrive("a2", "a");
+    judged.stale.add("a2");
+    expect(judged.release("a1")).toEqual([]);
+    judged.nowMs = 5;
+    judged.stale.clear();
+    const grants = judged.scheduler.apply({ type: "arrive", arrival: arrivalOf("a2", "a") }, 5);
+    expect(grants).toEqual([{ requestId: "a2", admission: "queued", queueWaitMs: 5 }]);
+  });
+
+  it("is sent away only as there are slots for it, so that a long queue comes back one by one and in order", () => {
+    const judged = new Judged(algorithm, 2);
+    const ids = Array.from({ length: 50 }, (_, at) => `a${at}`);
+    for (const id of ids) judged.arrive(id, "a");
+    for (const id of ids) judged.stale.add(id);
+    const order: string[] = [];
+    const running = ["a0", "a1"];
+    while (judged.scheduler.queued > 0) {
+      const granted = judged.release(running.shift() ?? "");
+      const away = judged.deferred.filter((id) => judged.stale.has(id));
+      expect(away.length).toBeLessThanOrEqual(2);
+      for (const id of away) granted.push(...judged.returns(id, "a"));
+      running.push(...granted);
+      order.push(...granted);
+    }
+    expect(order).toEqual(ids.slice(2));
+  });
+
+  it("holds nobody else up, whose records are as they were", () => {
+    const judged = new Judged(algorithm, 1);
+    judged.arrive("a1", "a");
+    for (let at = 1; at < 40; at += 1) judged.stale.add(`c${at}`);
+    for (let at = 1; at < 40; at += 1) judged.arrive(`c${at}`, "c");
+    judged.arrive("b1", "b");
+    expect(judged.release("a1")).toEqual(["b1"]);
+    expect(judged.deferred).toEqual(["c1"]);
+  });
+
+  it("that leaves, or is refused, while it is away frees its place for the next to be judged", () => {
+    const judged = new Judged(algorithm, 1);
+    for (const id of ["a1", "a2", "a3"]) judged.arrive(id, "a");
+    judged.stale.add("a2").add("a3");
+    judged.release("a1");
+    expect(judged.scheduler.apply({ type: "leave", requestId: "a2" }, 1)).toEqual([]);
+    expect([judged.deferred, judged.scheduler.queued]).toEqual([["a2", "a3"], 1]);
+    judged.scheduler.apply({ type: "leave", requestId: "a3" }, 1);
+    expect([judged.scheduler.queued, judged.scheduler.queuedOf("a")]).toEqual([0, 0]);
+  });
+
+  it("has banked nothing and lost nothing: it is served as if it had waited all along", () => {
+    const judged = new Judged(algorithm, 1);
+    judged.arrive("a1", "a");
+    judged.arrive("a2", "a");
+    for (let at = 1; at <= 10; at += 1) judged.arrive(`b${at}`, "b");
+    judged.stale.add("a2");
+    const before = judged.release("a1");
+    judged.release(before[0] ?? "");
+    expect(judged.returns("a2", "a")).toEqual([]);
+    const [tenant] = judged.scheduler.snapshot(0).tenants;
+    expect(tenant).toMatchObject({ tenantId: "a", queued: 1, servedTokens: 100 });
+  });
+
+  it("may be granted first and deferred then: its charge is undone and its slot goes to the next", () => {
+    const judged = new Judged(algorithm, 1);
+    judged.arrive("a1", "a");
+    judged.arrive("a2", "a");
+    const grants = judged.scheduler.apply({ type: "defer", requestId: "a1" }, 3);
+    expect(grants.map((grant) => grant.requestId)).toEqual(["a2"]);
+    expect(judged.scheduler.snapshot(0).tenants[0]).toMatchObject({ inFlight: 1, queued: 1, servedTokens: 100 });
+    expect(judged.returns("a1", "a")).toEqual([]);
+    expect(judged.release("a2")).toEqual(["a1"]);
+    expect(judged.scheduler.apply({ type: "defer", requestId: "unknown" }, 3)).toEqual([]);
+  });
+});
+
+describe("a request that waited before a reset", () => {
+  it("is queued, not fast, and its wait goes on", () => {
+    const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
+    const grants = scheduler.apply({ type: "arrive", arrival: arrivalOf("a", "a"), waitedMs: 250 }, 1000);
+    expect(grants).toEqual([{ requestId: "a", admission: "queued", queueWaitMs: 250 }]);
+  });
+});
+
+describe.each(ALGORITHMS)("any trace with records that change (%s)", (algorithm) => {
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant("arrive" as const), tenant: fc.nat(2), model: fc.nat(1) }) },
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant("release" as const), pick: fc.nat(99) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant("change" as const), tenant: fc.nat(2) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant("return" as const), pick: fc.nat(99) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("leave" as const), pick: fc.nat(99) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("defer" as const), pick: fc.nat(99) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("move" as const), tenant: fc.nat(2), group: fc.nat(1) }) },
+  );
+
+  it("grants nobody whose records are old, loses nobody, and ends with everybody served", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
+        const judged = new Judged(algorithm, 2);
+        const tenants = new Map<string, { readonly tenant: string; readonly model: string }>();
+        const away: string[] = [];
+        const running: string[] = [];
+        const left = new Set<string>();
+        const take = (granted: readonly string[]): void => {
+          for (const id of granted) {
+            expect(judged.stale.has(id)).toBe(false);
+            expect([...running, ...away]).not.toContain(id);
+            running.push(id);
+          }
+          away.push(...judged.deferred.splice(0));
+          expect(judged.scheduler.inFlight).toBe(running.length);
+          expect(judged.scheduler.queued).toBe(tenants.size - left.size - running.length);
+        };
+        const arrive = (id: string): void => {
+          const { tenant = "", model = "" } = tenants.get(id) ?? {};
+          judged.stale.delete(id);
+          take(judged.arrive(id, tenant, model, model === "m1" ? 1 : undefined));
+        };
+        const one = (from: string[], at: number): string | undefined =>
+          from.splice(at % Math.max(1, from.length), 1)[0];
+        const release = (id: string | undefined): void => {
+          if (id === undefined) return;
+          left.add(id);
+          take(judged.release(id));
+        };
+        for (const [at, given] of steps.entries()) {
+          if (given.kind === "arrive") {
+            const id = `r${at}`;
+            tenants.set(id, { tenant: `t${given.tenant}`, model: `m${given.model}` });
+            arrive(id);
+          } else if (given.kind === "release") release(one(running, given.pick));
+          else if (given.kind === "change") {
+            for (const [id, { tenant }] of tenants)
+              if (tenant === `t${given.tenant}` && !running.includes(id) && !left.has(id)) judged.stale.add(id);
+          } else if (given.kind === "return") {
+            const id = one(away, given.pick);
+            if (id !== undefined) arrive(id);
+          } else if (given.kind === "leave") {
+            const waiting = [...tenants.keys()].filter((id) => !running.includes(id) && !left.has(id));
+            const requestId = one(waiting, given.pick);
+            if (requestId === undefined) continue;
+            left.add(requestId);
+            if (away.includes(requestId)) away.splice(away.indexOf(requestId), 1);
+            const grants = judged.scheduler.apply({ type: "leave", requestId }, 0);
+            take(grants.map((grant) => grant.requestId));
+          } else if (given.kind === "defer") {
+            const requestId = one(running, given.pick);
+            if (requestId === undefined) continue;
+            away.push(requestId);
+            const grants = judged.scheduler.apply({ type: "defer", requestId }, 0);
+            take(grants.map((grant) => grant.requestId));
+          } else {
+            const group = { name: `g${given.group}`, weight: 100 };
+            const grants = judged.scheduler.apply({ type: "tenant", id: `t${given.tenant}`, group }, 0);
+            take(grants.map((grant) => grant.requestId));
+          }
+        }
+        for (let turns = 0; left.size < tenants.size; turns += 1) {
+          expect(turns).toBeLessThan(1000);
+          const back = one(away, 0);
+          if (back !== undefined) arrive(back);
+          else release(one(running, 0));
+        }
+        expect([judged.scheduler.inFlight, judged.scheduler.queued]).toEqual([0, 0]);
+        expect(judged.scheduler.snapshot(0).groups.map((group) => group.queued)).toEqual(
+          judged.scheduler.snapshot(0).groups.map(() => 0),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SESSION_IDS_MAX, sessionIdsOf } from "./mcp-session.ts";
+
+const headersOf = (...values: readonly string[]): Headers => {
+  const headers = new Headers();
+  for (const value of values) headers.append("Mcp-Session-Id", value);
+  return headers;
+};
+
+/** Ids as MCP has them: visible ASCII; here without the comma that parts several values. */
+const id = fc.stringMatching(/^[!-+\--~]{1,20}$/);
+
+describe("the sessions that headers name", () => {
+  it("are none without a value", () => {
+    expect(sessionIdsOf(headersOf())).toEqual([]);
+    expect(sessionIdsOf(headersOf(""))).toEqual([]);
+  });
+
+  it("are one id as it is, however the header is spelled", () => {
+    fc.assert(
+      fc.property(id, (one) => {
+        expect(sessionIdsOf(headersOf(one))).toEqual([one]);
+      }),
+    );
+  });
+
+  it("are each of several values, and what they read as together", () => {
+    const several = fc.uniqueArray(id, { minLength: 2, maxLength: SESSION_IDS_MAX - 1 });
+    fc.assert(
+      fc.property(several, (ids) => {
+        expect(sessionIdsOf(headersOf(...ids))).toEqual([ids.join(", "), ...ids]);
+        expect(sessionIdsOf(headersOf(ids.join(",")))).toEqual([ids.join(","), ...ids]);
+      }),
+    );
+  });
+
+  it("are not looked for in a value of very many", () => {
+    const many = fc.uniqueArray(id, { minLength: SESSION_IDS_MAX, maxLength: 50 });
+    fc.assert(
+      fc.property(many, (ids) => {
+        expect(sessionIdsOf(headersOf(...ids))).toBeNull();
+      }),
+    );
+  });
+});

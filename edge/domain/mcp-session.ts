@@ -1,0 +1,16 @@
+/**
+ * The session ids that a call to an MCP server names, or its answer: the header `mcp-session-id` of MCP's streamable HTTP
+ * transport. A header that is there several times reads as one value with commas; which of them a server goes by is not
+ * known, so that each counts, and the whole value too: an id may have commas of its own.
+ */
+
+/** Ids that one value can name; a server's own id has no commas. */
+export const SESSION_IDS_MAX = 8;
+
+/** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}. */
+export function sessionIdsOf(headers: Headers): readonly string[] | null {
+  const value = headers.get("mcp-session-id")?.trim() ?? "";
+  const parts = value.split(",", SESSION_IDS_MAX + 1).map((part) => part.trim());
+  const ids = new Set([value, ...parts].filter((id) => id !== ""));
+  return ids.size > SESSION_IDS_MAX ? null : [...ids];
+}

@@ -1,0 +1,56 @@
+/** A tenant's queue is full (decisions §43.2), on a stack of its own that lets two requests of a tenant wait. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+let folder: string;
+let stack: Stack;
+let upstream: TestUpstream;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-queue-"));
+  upstream = await startTestUpstream();
+  stack = await startStack({ env: stackEnv(folder, { GATEWAY_MAX_QUEUED_PER_TENANT: "2" }) });
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("refuses one more with 429 `queue_full`, says when to come again, and drops nobody who waits", async () => {
+  const gateway = new Gateway(stack);
+  const minted = await gateway.mint(upstream.url, "chunks=6000,pace=10,fails=1", { max_in_flight: 1 });
+  const controller = new AbortController();
+  const holder = await gateway.chat(minted, { stream: true, signal: controller.signal });
+  const reader = holder.body?.getReader();
+  await reader?.read();
+  const waiting: Promise<Response>[] = [];
+  for (const queued of [1, 2]) {
+    waiting.push(gateway.chat(minted));
+    await waitFor(
+      async () => await gateway.loadOf(minted.model.model_name),
+      (load) => load.queued === queued,
+    );
+  }
+  const refused = await gateway.chat(minted);
+  expect([refused.status, await refused.json()]).toEqual([
+    429,
+    { error: { message: "queue is full", type: "rate_limit_error", code: "queue_full", param: null } },
+  ]);
+  expect([refused.headers.get("retry-after"), refused.headers.get("retry-after-ms")]).toEqual(["1", "1000"]);
+  expect(await gateway.row(minted.tenant.id, refused.headers.get("x-gateway-request-id"))).toMatchObject({
+    admission: "rejected",
+    status_code: 429,
+    total_tokens: 0,
+  });
+  controller.abort();
+  for (const answer of waiting) expect((await answer).status).toBe(200);
+  expect(upstream.seen(minted.mark)).toHaveLength(3);
+});

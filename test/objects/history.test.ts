@@ -1,0 +1,45 @@
+/** What a cell tells of its last hour and its last minute after a rest, when its object has lost its memory (decisions §43.3). */
+import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { expect, it } from "vitest";
+import type { PermitHandle } from "../../edge/domain/ask.ts";
+import type { Cell } from "../../edge/objects/cell.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { askFor, settlementFor } from "./asks.ts";
+
+const { CELL } = env as unknown as { CELL: DurableObjectNamespace<Cell> };
+
+it("keeps its samples and who was active over a rest, in a row of its disk for each minute", async () => {
+  const cell = CELL.getByName("rests");
+  const request = crypto.randomUUID();
+  const { permit } = (await cell.admit(askFor(request))) as unknown as { readonly permit: PermitHandle };
+  await permit.settle(settlementFor(request));
+  permit[Symbol.dispose]();
+  const onDisk = async (query: string) =>
+    await runInDurableObject(cell, (_cell, { storage }) => storage.sql.exec(query).toArray());
+  await waitFor(
+    async () => await onDisk("SELECT 1 FROM meta WHERE name = 'busy'"),
+    (rows) => rows.length === 0,
+    30_000,
+  );
+  const before = await cell.fairshareHistory(0);
+  const rows = await onDisk("SELECT minute FROM history ORDER BY minute");
+  expect(new Set(before.map((sample) => Math.floor(sample.ts_ms / 60_000)))).toEqual(
+    new Set(rows.map(({ minute }) => minute)),
+  );
+  expect(before[0]).toMatchObject({
+    global_in_flight: 1,
+    tenants: [{ tenant_id: "t1", name: "Acme", in_flight: 1, queued: 0 }],
+  });
+
+  await evictDurableObject(cell);
+  expect(await cell.fairshareHistory(0)).toEqual(before);
+  expect(await cell.fairshareHistory((before[0]?.ts_ms ?? 0) + 1)).toEqual(before.slice(1));
+  const live = await cell.fairshareLive();
+  expect(live.tenants.map(({ name, inFlight }) => [name, inFlight])).toEqual([["Acme", 0]]);
+  expect(live).toMatchObject({ inFlight: 0, queued: 0 });
+
+  const next = (await cell.admit(askFor(crypto.randomUUID()))) as unknown as { readonly permit: PermitHandle };
+  const after = await cell.fairshareHistory(0);
+  expect([after.slice(0, before.length), after.length]).toEqual([before, before.length + 1]);
+  next.permit[Symbol.dispose]();
+});

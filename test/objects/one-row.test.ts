@@ -1,0 +1,66 @@
+/** One row and one count of a request, however many permits it had and however many lives its Cell (design §3 law 3). */
+import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { expect, it } from "vitest";
+import type { PermitHandle } from "../../edge/domain/ask.ts";
+import { SHIPPED_KEEP_MS } from "../../edge/domain/custody/ledger-log.ts";
+import type { Cell } from "../../edge/objects/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { askFor, settlementFor } from "./asks.ts";
+import { drain, stored } from "./ledger-world.ts";
+
+const { CELL, LEDGER } = env as unknown as {
+  CELL: DurableObjectNamespace<Cell>;
+  LEDGER: DurableObjectNamespace<Ledger>;
+};
+
+const permitOf = (answer: unknown): PermitHandle => (answer as { readonly permit: PermitHandle }).permit;
+
+it("leaves one row of a request that was given up, sent off and forgotten, and adopted after a reset", async () => {
+  const request = crypto.randomUUID();
+  permitOf(await CELL.getByName("forgotten").admit(askFor(request)))[Symbol.dispose]();
+  const ledger = LEDGER.getByName("forgotten:0");
+  await waitFor(
+    async () => (await ledger.status()).segments,
+    (segments) => segments === 1,
+  );
+  await drain(ledger);
+  // so long ago that the log keeps nothing of it
+  await runInDurableObject(ledger, (_ledger, { storage }) => {
+    storage.sql.exec("UPDATE shipped SET at = at - ?", 2 * SHIPPED_KEEP_MS);
+  });
+  const other = crypto.randomUUID();
+  await permitOf(await CELL.getByName("forgotten").admit(askFor(other))).settle(settlementFor(other));
+  await drain(ledger);
+  await evictDurableObject(ledger);
+  await abortAllDurableObjects();
+  await permitOf(await CELL.getByName("forgotten").adopt(askFor(request))).settle(settlementFor(request));
+  await drain(LEDGER.getByName("forgotten:0"));
+  expect(await stored([request, other])).toEqual([request, other]);
+});
+
+it("counts a request once whose row comes again after its Cell was reset", async () => {
+  const request = crypto.randomUUID();
+  const cell = () => CELL.getByName("counted");
+  const counted = async () => {
+    const { families } = await cell().metrics();
+    const samples = families.find(({ name }) => name === "gateway_requests_total")?.samples ?? [];
+    return samples.reduce((sum, { value }) => sum + value, 0);
+  };
+  await permitOf(await cell().admit(askFor(request))).settle(settlementFor(request));
+  expect(await counted()).toBe(1);
+  // what it has counted is on its disk with its next report
+  await waitFor(
+    async () =>
+      await runInDurableObject(cell(), (_cell, { storage }) =>
+        storage.sql.exec("SELECT value FROM meta WHERE name = 'counters'").toArray(),
+      ),
+    (saved) => saved.length === 1,
+    30_000,
+  );
+  await abortAllDurableObjects();
+  await cell().settleOrphan(settlementFor(request).row);
+  expect(await counted()).toBe(1);
+  await cell().settleOrphan(settlementFor(crypto.randomUUID()).row);
+  expect(await counted()).toBe(2);
+});

@@ -1,0 +1,126 @@
+/**
+ * Every route x every kind of change (decisions §43.3): whatever an admin changes, the next request of every route goes by it,
+ * though the request before went by what was true then. Seen by what clients get and by which upstream was called how.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import type { Energy } from "../../shared/schema/settings/energy.ts";
+import type { UsageLog } from "../../shared/schema/usage.ts";
+import { Gateway } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { CALLER_CHANGES } from "./every-change/caller-changes.ts";
+import { ROUTES, type Route, type Shown, served, show, showWaiting, warm } from "./every-change/routes.ts";
+import { type Scene, Scenes } from "./every-change/scene.ts";
+import { UPSTREAM_CHANGES } from "./every-change/upstream-changes.ts";
+import type { Change, Verdict, Write } from "./every-change/verdicts.ts";
+import { startWitness, type Witness } from "./every-change/witness.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "gateway-change-"));
+let witness: Witness;
+let stack: Stack;
+let gateway: Gateway;
+let scenes: Scenes;
+
+beforeAll(async () => {
+  witness = await startWitness();
+  stack = await startStack({ env: stackEnv(folder, { GATEWAY_UPSTREAM_BASE_URL: witness.baseOf("default") }) });
+  gateway = new Gateway(stack);
+  scenes = new Scenes(gateway, witness);
+});
+afterAll(async () => {
+  await stack.stop();
+  await witness.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function write([method, path, body]: Write): Promise<void> {
+  await gateway.must(method, path, body);
+}
+
+interface Played {
+  readonly route: Route;
+  readonly scene: Scene;
+  readonly before: Shown;
+  readonly after: Shown;
+}
+
+/** One cell: what a request shows before the change, and the next one after it. */
+async function play(row: Change, route: Route): Promise<Played> {
+  const waits = route.waits === true;
+  const scene = await scenes.make(row.own, route.kind === "cached", waits ? 1 : null);
+  if (row.first !== undefined) await write(row.first(scene));
+  const before = await warm(scene, route);
+  const change = async (): Promise<void> => await write(row.change(scene));
+  if (waits)
+    return { route, scene, before, after: await showWaiting(scene, await scenes.make("server", false), change) };
+  await change();
+  return { route, scene, before, after: await show(scene, route) };
+}
+
+it.each([...CALLER_CHANGES, ...UPSTREAM_CHANGES])("$name", async (row) => {
+  // Who is refused does not wait.
+  const routes = ROUTES.filter(({ waits }) => waits !== true || row.before === undefined);
+  const cells = await Promise.all(routes.map(async (route) => await play(row, route)));
+  const lines = (read: (cell: Played) => readonly string[]) =>
+    Object.fromEntries(cells.map((cell) => [cell.route.name, read(cell)]));
+  const { before = served, after }: { before?: Verdict; after: Verdict } = row;
+  expect(lines((cell) => [cell.before.line, cell.after.line])).toEqual(
+    lines(({ route, scene }) => [before(route, scene), after(route, scene)]),
+  );
+  const admitted = cells.filter(({ route }) => route.kind === "admitted");
+  const { rows, live } = row;
+  if (rows !== undefined) for (const cell of admitted) rows(await rowOf(cell, "before"), await rowOf(cell, "after"));
+  if (live !== undefined) for (const { scene } of admitted) await live(scene);
+});
+
+async function rowOf(cell: Played, when: "before" | "after"): Promise<UsageLog> {
+  return await gateway.row(cell.scene.tenant.id, cell[when].requestId);
+}
+
+describe("settings: energy", () => {
+  let metrics: HttpSink;
+  /** All routes share the record: each has terms of its own, one after another. */
+  let carbonGPerKwh = 100;
+  const terms = (): Write => [
+    "PUT",
+    "/settings/energy",
+    {
+      enabled: true,
+      prometheus_url: metrics.url,
+      power_query: "watts",
+      energy_cost_per_kwh: 1,
+      carbon_g_per_kwh: carbonGPerKwh,
+      pue: 1,
+    },
+  ];
+
+  beforeAll(async () => {
+    metrics = await startHttpSink();
+    const data = { resultType: "vector", result: [{ value: [1, "8000"] }] };
+    metrics.answer = () => ({ body: JSON.stringify({ status: "success", data }) });
+    await write(terms());
+    await waitFor(
+      async () => (await gateway.must<Energy>("GET", "/settings/energy")).last_reading,
+      (reading) => reading !== null,
+    );
+  });
+  afterAll(async () => {
+    await metrics.close();
+  });
+
+  it.each(ROUTES.filter(({ kind }) => kind === "admitted"))("$name", async (route) => {
+    const scene = await scenes.make("model", false);
+    for (let round = 0; round < 2; round += 1) {
+      carbonGPerKwh += 100;
+      await write(terms());
+      const { energy_wh, co2_g } = await gateway.row(scene.tenant.id, (await show(scene, route)).requestId);
+      expect(energy_wh).toBeGreaterThan(0);
+      expect(co2_g).toBeCloseTo((energy_wh / 1000) * carbonGPerKwh, 12);
+    }
+  });
+});

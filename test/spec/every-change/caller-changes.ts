@@ -1,0 +1,122 @@
+/** The rows of keys, tenants and groups: who asks, and what they may. */
+import { expect } from "vitest";
+import type { FairshareLive } from "../../../shared/schema/load.ts";
+import { served } from "./routes.ts";
+import type { Scene } from "./scene.ts";
+import { anew, type Change, everywhere, model, only, type Verdict, type Write } from "./verdicts.ts";
+
+const key = ({ key: { id } }: Scene): string => `/keys/${id}`;
+const tenant = ({ tenant: { id } }: Scene, part = ""): string => `/tenants/${id}${part}`;
+
+const enable =
+  (disabled: boolean) =>
+  (scene: Scene): Write => ["PUT", `${key(scene)}/disabled`, { disabled }];
+const status =
+  (text: string) =>
+  (scene: Scene): Write => ["PATCH", tenant(scene, "/status"), { status: text }];
+const allow =
+  (names: readonly string[] | null) =>
+  (scene: Scene): Write => ["PATCH", tenant(scene, "/allowlist"), { allowed_models: names }];
+
+const exhausted = (code: string): Verdict => only({ admitted: `403 ${code}` });
+
+/** In the order in which a caller is looked at. */
+export const CALLER_CHANGES: readonly Change[] = [
+  { name: "key: disabled", own: "key", change: enable(true), after: everywhere("403 api_key_disabled") },
+  {
+    name: "key: enabled",
+    own: "key",
+    first: enable(true),
+    before: everywhere("403 api_key_disabled"),
+    change: enable(false),
+    after: anew(),
+  },
+  {
+    name: "key: deleted",
+    own: "key",
+    change: (scene) => ["DELETE", key(scene)],
+    after: everywhere("401 invalid_api_key"),
+  },
+  {
+    name: "key: budget used up",
+    own: "key",
+    change: (scene) => ["PUT", key(scene), { budget_tokens: 0 }],
+    after: exhausted("key_budget_exhausted"),
+  },
+  {
+    name: "key: budget lifted",
+    own: "key",
+    first: (scene) => ["PUT", key(scene), { budget_tokens: 0 }],
+    before: only({ admitted: "403 key_budget_exhausted", cached: "403 key_budget_exhausted" }),
+    change: (scene) => ["PUT", key(scene), { budget_tokens: null }],
+    after: anew(),
+  },
+  { name: "tenant: suspended", own: "tenant", change: status("suspended"), after: everywhere("403 tenant_not_active") },
+  {
+    name: "tenant: active again",
+    own: "tenant",
+    first: status("archived"),
+    before: everywhere("403 tenant_not_active"),
+    change: status("active"),
+    after: anew(),
+  },
+  {
+    name: "tenant: time over",
+    own: "tenant",
+    change: (scene) => ["PATCH", tenant(scene, "/schedule"), { active_until: "2020-01-01T00:00:00Z" }],
+    after: everywhere("403 tenant_expired"),
+  },
+  {
+    name: "tenant: model off its list",
+    own: "tenant",
+    change: allow(["another"]),
+    after: model("403 model_not_permitted", "200, listed"),
+  },
+  {
+    name: "tenant: list lifted",
+    own: "tenant",
+    first: allow(["another"]),
+    before: model("403 model_not_permitted", "200, listed"),
+    change: allow(null),
+    after: anew(),
+  },
+  {
+    name: "tenant: deleted",
+    own: "tenant",
+    change: (scene) => ["DELETE", tenant(scene)],
+    after: everywhere("401 invalid_api_key"),
+  },
+  {
+    name: "tenant: quota",
+    own: "tenant",
+    change: (scene) => ["PUT", tenant(scene, "/quota"), { tokens_per_minute: 1_000_000 }],
+    after: (route, scene) => served(route, scene).replace(/^200(, (?:hit|listed))?/, "200$1, cap 1000000"),
+  },
+  {
+    name: "tenant: budget used up",
+    own: "tenant",
+    change: (scene) => [
+      "PATCH",
+      tenant(scene, "/budget"),
+      { budget_tokens: 0, budget_cost_usd: null, budget_period: null },
+    ],
+    after: exhausted("tenant_budget_exhausted"),
+  },
+  {
+    name: "tenant: weight",
+    own: "tenant",
+    change: (scene) => ["PATCH", tenant(scene, "/weight"), { weight: 321 }],
+    after: served,
+    rows: (before, after) => expect([before.weight, after.weight]).toEqual([100, 321]),
+  },
+  {
+    name: "group: weight",
+    own: "group",
+    change: ({ group }) => ["PATCH", `/fairshare/groups/${group}/weight`, { weight: 7 }],
+    after: served,
+    live: async ({ gateway, group }) => {
+      const { groups } = await gateway.must<FairshareLive>("GET", "/fairshare/live");
+      expect(groups.find(({ name }) => name === group)?.weight).toBe(7);
+    },
+  },
+];

@@ -1,0 +1,95 @@
+/**
+ * The upstreams of every record in the table, as one server: which address was called, with which credential and under which
+ * name, found again by the cell of the table that the request was sent for.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as pass } from "node:timers/promises";
+import { answerRoute } from "../../harness/route-answers.ts";
+import type { SeenCall } from "../../harness/seen-call.ts";
+
+/** Names the cell of the table that a request is sent for; it travels upstream like any header. */
+export const CELL_OF_TABLE = "x-cell-of-table";
+
+/** A request with this header is answered only after {@link Witness.release}. */
+export const HELD = "x-held";
+
+/** What an answer takes at least: energy is used in time. */
+const WORK_MS = 5;
+
+/** The upstreams, as a test asks about them. */
+export interface Witness {
+  /** Base of a model, or of an endpoint, of this address. */
+  baseOf(address: string): string;
+  /** URL of an MCP server of this address. */
+  mcpUrlOf(address: string): string;
+  /** The calls of a cell so far, each as `<address> as <model> with <credential>`; `-` for what a call does not have. */
+  callsOf(cell: string): readonly string[];
+  /** Answers the requests of a cell that are held. */
+  release(cell: string): void;
+  close(): Promise<void>;
+}
+
+/** Starts it on a free loopback port. */
+export async function startWitness(): Promise<Witness> {
+  const calls = new Map<string, string[]>();
+  const held = new Map<string, (() => void)[]>();
+  const server = createServer((request, response) => {
+    take(request).then(
+      async ({ address, call }) => {
+        const cell = String(call.headers[CELL_OF_TABLE]);
+        const name = call.json?.["model"] ?? call.fields["model"];
+        const told = `${address} as ${typeof name === "string" ? name : "-"} with ${call.headers.authorization ?? "-"}`;
+        calls.set(cell, [...(calls.get(cell) ?? []), told]);
+        if (call.headers[HELD] !== undefined)
+          await new Promise<void>((resolve) => held.set(cell, [...(held.get(cell) ?? []), resolve]));
+        await pass(WORK_MS);
+        await answer(call, response);
+      },
+      () => response.destroy(),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    baseOf: (address) => `${origin}/${address}/v1`,
+    mcpUrlOf: (address) => `${origin}/${address}/mcp`,
+    callsOf: (cell) => calls.get(cell) ?? [],
+    release: (cell) => {
+      for (const resolve of held.get(cell) ?? []) resolve();
+      held.delete(cell);
+    },
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(call: SeenCall, response: ServerResponse): Promise<void> {
+  if (!call.path.startsWith("/mcp")) return await answerRoute(call, response);
+  const type = call.method === "GET" ? "text/event-stream" : "application/json";
+  response.writeHead(200, { "content-type": type });
+  // A stream that is only begun: its client lets go of it.
+  if (call.method === "GET") response.write("data: begun\n\n");
+  else response.end('{"jsonrpc":"2.0","id":1,"result":{}}');
+}
+
+async function take(request: IncomingMessage): Promise<{ readonly address: string; readonly call: SeenCall }> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  const [, address = "", path = ""] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];
+  const type = request.headers["content-type"] ?? "";
+  const fields: Record<string, string> = {};
+  if (type.startsWith("multipart/form-data")) {
+    const form = await new Response(body, { headers: { "content-type": type } }).formData();
+    for (const [name, value] of form.entries()) if (typeof value === "string") fields[name] = value;
+  }
+  const json =
+    type.startsWith("application/json") && body.byteLength > 0 ? (JSON.parse(body.toString()) as object) : null;
+  const { method = "", headers } = request;
+  const call = { method, path, headers, size: body.byteLength, sha256: "", json, fields, files: {} } as SeenCall;
+  return { address, call };
+}
