@@ -4,7 +4,7 @@ import { isAmount } from "../../shared/amount.ts";
 import { MAX_COST_USD } from "../../shared/cost.ts";
 import { nanoUsdOf } from "./budget/amounts.ts";
 import { type Answered, bill, clientStatus, totalTokens } from "./outcome.ts";
-import type { SeenUsage } from "./usage-scan.ts";
+import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 describe("what is billed", () => {
   const model = { prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0 } };
@@ -44,6 +44,16 @@ describe("what is billed", () => {
   ])("is %s", (_, answer, inputTokens, outputTokens) => {
     const costUsd = inputTokens * 0.5 + outputTokens * 2;
     expect(bill(model, estimate, tokens, answer)).toEqual({ inputTokens, outputTokens, costUsd });
+  });
+
+  it("is the last report of a complete stream, also when content came after it", () => {
+    const content = 'data: {"choices":[{"delta":{"content":"one "}}]}\n\n';
+    const usage = 'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":6}}\n\n';
+    const scan = new UsageScan({ content: true });
+    scan.push(new TextEncoder().encode(`${content.repeat(5)}${usage}${content}data: [DONE]\n\n`));
+    const owed = (complete: boolean): object => bill(model, estimate, tokens, { usage: scan.usage(), complete });
+    expect(owed(true)).toMatchObject({ inputTokens: 7, outputTokens: 6 });
+    expect(owed(false)).toMatchObject({ inputTokens: 10, outputTokens: 20 });
   });
 
   it("is nothing for images of an answer without a byte, and for images their number however they answer", () => {
