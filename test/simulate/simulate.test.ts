@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { jainIndex, measure, percentile } from "./measure.ts";
 import { runScenario, type Window } from "./run.ts";
 import { SCENARIOS, type Scenario, type TenantPlan } from "./scenarios.ts";
+import { printedSeed } from "./seed.ts";
 import { timelineSvg } from "./svg.ts";
+
+const SEED = printedSeed("simulate.test.ts");
 
 function scenarioOf(name: string): Scenario {
   const scenario = SCENARIOS.find((known) => known.name === name);
@@ -10,12 +13,12 @@ function scenarioOf(name: string): Scenario {
   return scenario;
 }
 
-const report = (name: string, seed = 1) => measure(scenarioOf(name), runScenario(scenarioOf(name), seed));
+const report = (name: string, seed = SEED) => measure(scenarioOf(name), runScenario(scenarioOf(name), seed));
 
 describe("the simulator", () => {
   it("gives the same run for the same seed, and another for another", () => {
-    expect(report("second-set", 7)).toEqual(report("second-set", 7));
-    expect(report("second-set", 7)).not.toEqual(report("second-set", 8));
+    expect(report("second-set")).toEqual(report("second-set"));
+    expect(report("second-set")).not.toEqual(report("second-set", SEED + 1));
   });
 
   it.each(SCENARIOS.map((scenario) => scenario.name))("leaves no slot idle in %s", (name) => {
@@ -31,10 +34,6 @@ describe("the simulator", () => {
         if (id !== "bulk") expect(Math.abs(share - entitled)).toBeLessThanOrEqual(0.05 * entitled);
     },
   );
-
-  it.each([2, 3, 4, 5])("shows equal tenants served alike in a crowd, with seed %i too", (seed) => {
-    expect(report("crowd", seed).jain).toBeGreaterThanOrEqual(0.99);
-  });
 
   it("shows that ten thousand queued requests do not hold up the small ones", () => {
     const { tenants } = report("crowd");
@@ -78,7 +77,7 @@ describe("the simulator", () => {
 
   it("draws one layer for every set", () => {
     const scenario = scenarioOf("second-set");
-    const svg = timelineSvg(scenario, runScenario(scenario, 1));
+    const svg = timelineSvg(scenario, runScenario(scenario, SEED));
     expect(svg.match(/<polygon /g)).toHaveLength(2);
     expect(svg).toContain("</svg>");
   });
