@@ -3,11 +3,12 @@
  * over the bytes, nothing parsed and nothing kept, so that documents may be cut anywhere and strings may have any length.
  *
  * Content are texts below `choices` (chat, completions), `delta` (responses, messages), `output` and `content` (whole answers):
- * text, reasoning, refusals and arguments of tool calls, of every choice. Usage is an object called `usage`, wherever it stands
- * but in what a client may have written itself. What is malformed counts nothing; no bytes make it throw.
+ * text, reasoning, refusals and arguments of tool calls, of every choice. Usage is what stands where upstreams report it
+ * (answer-names.ts); the last count wins. What is malformed counts nothing; no bytes make it throw.
  */
+import { isContentRoot, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
+import { numbersEnd } from "./json-bytes.ts";
 import { JsonText, TextUse } from "./json-text.ts";
-import { nameTable } from "./name-table.ts";
 import { tokenCount } from "./token-count.ts";
 
 /** What is known of an answer so far. Characters are code points. */
@@ -18,8 +19,12 @@ export interface AnswerTally {
   /** The last counts reported; null: none was. */
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
-  /** The output was reported, and no content has come since. */
+  /** The output was reported, and not only as it was before the answer began. */
+  readonly told: boolean;
+  /** It was told, and no content has come since. */
   readonly upToDate: boolean;
+  /** The answer has told that it is over, and no content has come since. */
+  readonly ended: boolean;
 }
 
 /** The tally of an answer that has not begun. */
@@ -28,62 +33,13 @@ export const NOTHING_SEEN: AnswerTally = {
   characters: 0,
   inputTokens: null,
   outputTokens: null,
+  told: false,
   upToDate: false,
+  ended: false,
 };
 
-/** Names that mean something. Those of content, of what a client wrote, and of counts are in a row each. */
-const Name = {
-  Other: 1,
-  Choices: 2,
-  Delta: 3,
-  Output: 4,
-  Message: 5,
-  Type: 6,
-  Usage: 7,
-  Content: 8,
-  Text: 9,
-  Reasoning: 10,
-  ReasoningContent: 11,
-  Echo: 12,
-  InputCount: 13,
-  OutputCount: 14,
-  /** Not a name but a type: its `delta` is sound. */
-  Sound: 15,
-} as const;
-
-const NAMES = nameTable({
-  choices: Name.Choices,
-  delta: Name.Delta,
-  output: Name.Output,
-  message: Name.Message,
-  type: Name.Type,
-  usage: Name.Usage,
-  content: Name.Content,
-  text: Name.Text,
-  refusal: Name.Text,
-  arguments: Name.Text,
-  partial_json: Name.Text,
-  transcript: Name.Text,
-  thinking: Name.Reasoning,
-  reasoning: Name.Reasoning,
-  reasoning_content: Name.ReasoningContent,
-  // the text of what stands beside them once more, or the client's own words
-  reasoning_details: Name.Echo,
-  logprobs: Name.Echo,
-  annotations: Name.Echo,
-  metadata: Name.Echo,
-  tools: Name.Echo,
-  input: Name.Echo,
-  prompt_tokens: Name.InputCount,
-  input_tokens: Name.InputCount,
-  completion_tokens: Name.OutputCount,
-  output_tokens: Name.OutputCount,
-  "response.audio.delta": Name.Sound,
-  "response.output_audio.delta": Name.Sound,
-});
-
 /** What the string under way is. */
-const Part = { Nothing: 0, Name: 1, Type: 2, Content: 3, Reasoning: 4, ReasoningContent: 5 } as const;
+const Part = { Nothing: 0, Name: 1, Type: 2, Finish: 3, Content: 4, Reasoning: 5, ReasoningContent: 6 } as const;
 const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.Content, Part.Content],
   [Name.Text, Part.Content],
@@ -110,20 +66,30 @@ export class AnswerScan {
   #depth = 0;
   /** The member of the outermost object that is under way. */
   #root = 0;
+  /** The value of that member is a list. */
+  #list = false;
   /** The member whose value comes next; 0 within a list, and before a name. */
   #member = 0;
-  /** Depth from which on all is an echo; 0: nothing is. The same of a usage object. */
+  /** Depth from which on all is an echo; 0: nothing is. */
   #echoFrom = 0;
-  #usageFrom = 0;
+  /** Depth of the report under way, 0: none is; and of the one around it. */
+  #reportFrom = 0;
+  #outerReport = 0;
   /** Characters; some servers send reasoning twice, under its old name and its new one. */
   #content = 0;
   #reasoning = 0;
   #reasoningContent = 0;
-  #sound = false;
+  /** What its type says. */
+  #type = 0;
   #documentInput: number | null = null;
   #documentOutput: number | null = null;
-  /** What it reports is what was known before its content: the start of an answer in the messages format. */
-  #early = false;
+  /** The member of the outermost object in which that output stands. */
+  #outputRoot = 0;
+  /** A choice is there; the list of them has ended without one. */
+  #choice = false;
+  #noChoice = false;
+  /** It says why the answer is over. */
+  #finish = false;
   /** A count under way, as it is written. */
   #number = "";
   readonly #text = new JsonText(NAMES);
@@ -135,17 +101,39 @@ export class AnswerScan {
   tally(): AnswerTally {
     if (this.#text.open && this.#part >= Part.Content) this.#takeCharacters();
     // Sound is not counted by its letters.
-    const characters = this.#sound ? 0 : this.#content + Math.max(this.#reasoning, this.#reasoningContent);
-    const some = characters > 0 || this.#sound;
-    const reported = this.#documentOutput !== null && !this.#early;
+    const sound = this.#type === Name.Sound;
+    const characters = sound ? 0 : this.#content + Math.max(this.#reasoning, this.#reasoningContent);
+    const some = characters > 0 || sound;
+    const [input, output] = [this.#documentInput, this.#documentOutput];
     const past = this.#past;
+    const told = output !== null && !this.#isEarly();
+    const lasting = past.ended && !some;
     return {
       events: past.events + (some ? 1 : 0),
       characters: past.characters + characters,
-      inputTokens: this.#documentInput ?? past.inputTokens,
-      outputTokens: this.#documentOutput ?? past.outputTokens,
-      upToDate: reported || (past.upToDate && !some),
+      inputTokens: input ?? past.inputTokens,
+      outputTokens: output ?? past.outputTokens,
+      told: told || past.told,
+      upToDate: told || (past.upToDate && !some && output === null),
+      // a report whose document is open may go on: it is not the last one yet
+      ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(told),
     };
+  }
+
+  /** Within a document: its outermost object or list is not closed. */
+  get open(): boolean {
+    return this.#depth > 0 || this.#text.open;
+  }
+
+  /** What the document reports was known before there was content: an answer in the messages or responses format begins. */
+  #isEarly(): boolean {
+    const root = this.#outputRoot;
+    return root === Name.Message || (root === Name.Response && this.#type === Name.Begun);
+  }
+
+  /** The answer ends with this document: by its type, by a reason, or as the report without choices that chat ends with. */
+  #isLast(told: boolean): boolean {
+    return this.#type === Name.Last || this.#finish || (told && this.#noChoice);
   }
 
   /** The document is over; what comes next is another one. */
@@ -153,16 +141,21 @@ export class AnswerScan {
     this.#past = this.tally();
     this.#depth = 0;
     this.#root = 0;
+    this.#list = false;
     this.#member = 0;
     this.#echoFrom = 0;
-    this.#usageFrom = 0;
+    this.#reportFrom = 0;
+    this.#outerReport = 0;
     this.#content = 0;
     this.#reasoning = 0;
     this.#reasoningContent = 0;
-    this.#sound = false;
+    this.#type = 0;
     this.#documentInput = null;
     this.#documentOutput = null;
-    this.#early = false;
+    this.#outputRoot = 0;
+    this.#choice = false;
+    this.#noChoice = false;
+    this.#finish = false;
     this.#number = "";
     this.#text.reset();
     this.#named = 0;
@@ -197,7 +190,8 @@ export class AnswerScan {
           if (this.#close()) return at;
           break;
         default:
-          if (byte > SPACE && (this.#member === Name.InputCount || this.#member === Name.OutputCount))
+          if (this.#member === 0 && this.#named === 0) at = numbersEnd(bytes, at, to);
+          else if (byte > SPACE && (this.#member === Name.InputCount || this.#member === Name.OutputCount))
             this.#digit(byte);
       }
     }
@@ -214,12 +208,14 @@ export class AnswerScan {
 
   #open(byte: number): void {
     const member = this.#member;
-    this.#depth += 1;
-    if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth;
-    if (member === Name.Usage && byte === OPEN_BRACE && this.#echoFrom === 0 && this.#usageFrom === 0) {
-      this.#usageFrom = this.#depth;
-      if (this.#root === Name.Message) this.#early = true;
+    if (byte === OPEN_BRACE && isReport(member, this.#depth, this.#root, this.#list)) {
+      this.#outerReport = this.#reportFrom;
+      this.#reportFrom = this.#depth + 1;
     }
+    if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth + 1;
+    if (this.#depth === 1) this.#list = byte === OPEN_BRACKET;
+    else if (this.#depth === 2 && this.#root === Name.Choices) this.#choice = true;
+    this.#depth += 1;
     this.#member = 0;
     this.#named = 0;
   }
@@ -228,7 +224,11 @@ export class AnswerScan {
     this.#endValue();
     if (this.#depth === 0) return false;
     if (this.#depth === this.#echoFrom) this.#echoFrom = 0;
-    if (this.#depth === this.#usageFrom) this.#usageFrom = 0;
+    if (this.#depth === this.#reportFrom) {
+      this.#reportFrom = this.#outerReport;
+      this.#outerReport = 0;
+    }
+    if (this.#depth === 2 && this.#root === Name.Choices) this.#noChoice = this.#list && !this.#choice;
     this.#depth -= 1;
     return this.#depth === 0;
   }
@@ -242,7 +242,7 @@ export class AnswerScan {
 
   /** A byte of a count: read where counts are told. */
   #digit(byte: number): void {
-    const told = this.#usageFrom === 0 ? this.#depth === 1 : this.#depth === this.#usageFrom;
+    const told = this.#reportFrom === 0 ? this.#depth === 1 : this.#depth === this.#reportFrom;
     if (told && this.#number.length <= NUMBER_MAX) this.#number += String.fromCharCode(byte);
   }
 
@@ -251,7 +251,7 @@ export class AnswerScan {
     this.#number = "";
     if (count === null) return;
     if (this.#member === Name.InputCount) this.#documentInput = count;
-    else this.#documentOutput = count;
+    else [this.#documentOutput, this.#outputRoot] = [count, this.#root];
   }
 
   #openString(): void {
@@ -261,7 +261,7 @@ export class AnswerScan {
     this.#named = 0;
     this.#member = 0;
     if (part === Part.Nothing) this.#text.begin(TextUse.Nothing);
-    else this.#text.begin(part >= Part.Content ? TextUse.Characters : TextUse.Name);
+    else this.#text.begin(part >= Part.Finish ? TextUse.Characters : TextUse.Name);
   }
 
   /** What the value of a member is, here. */
@@ -270,6 +270,7 @@ export class AnswerScan {
       if (member === Name.Type) return Part.Type;
       return member === Name.Delta || member === Name.Content ? Part.Content : Part.Nothing;
     }
+    if (isFinish(member, this.#depth, this.#root, this.#list)) return Part.Finish;
     if (this.#echoFrom !== 0 || !isContentRoot(this.#root)) return Part.Nothing;
     return PARTS.get(member) ?? Part.Nothing;
   }
@@ -280,7 +281,9 @@ export class AnswerScan {
     if (this.#text.open) return at;
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
     else if (this.#part >= Part.Content) this.#takeCharacters();
-    else if (this.#part === Part.Type && this.#text.found === Name.Sound) this.#sound = true;
+    else if (this.#part === Part.Type) this.#type = this.#text.found;
+    // some upstreams write an empty one until there is one
+    else if (this.#part === Part.Finish && this.#text.takeCharacters() > 0) this.#finish = true;
     return at;
   }
 
@@ -291,8 +294,4 @@ export class AnswerScan {
     else if (this.#part === Part.Reasoning) this.#reasoning += characters;
     else this.#reasoningContent += characters;
   }
-}
-
-function isContentRoot(root: number): boolean {
-  return root === Name.Choices || root === Name.Delta || root === Name.Output || root === Name.Content;
 }

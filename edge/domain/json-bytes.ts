@@ -115,6 +115,18 @@ export function stringEnd(bytes: Uint8Array, start: number): number | null {
   return null;
 }
 
+/** Bytes of numbers in a list, with what is between them. */
+const OF_NUMBERS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[-+.,\d\seE]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+
+/** Where something else than numbers, blanks and commas comes, or `to`: a list of numbers may be most of a document. */
+export function numbersEnd(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to && OF_NUMBERS[bytes[at] ?? 0] === 1) at += 1;
+  return at;
+}
+
 function decodeString(bytes: Uint8Array, span: Span): string | null {
   // Names are short and plain: what a decoder and a parser would cost for each is more than all of the scan.
   let plain = "";

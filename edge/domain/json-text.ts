@@ -10,6 +10,8 @@ export const TextUse = { Nothing: 0, Name: 1, Characters: 2 } as const;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
+/** So much of a string is passed over byte by byte: a search costs more to begin. */
+const NEAR_BYTES = 128;
 
 export class JsonText {
   readonly #names: NameTable;
@@ -86,7 +88,9 @@ export class JsonText {
       this.#escape = 0;
       at += 1;
     }
+    const far = at + NEAR_BYTES;
     while (at < to) {
+      if (at >= far) return this.#skipFar(bytes, at, to);
       const byte = bytes[at];
       at += 1;
       if (byte === QUOTE) {
@@ -100,17 +104,37 @@ export class JsonText {
     return to;
   }
 
+  /** The same of a long string (an image), from where no escape is under way: the engine looks for its quotes. */
+  #skipFar(bytes: Uint8Array, from: number, to: number): number {
+    const rest = bytes.subarray(from, to);
+    for (let quote = rest.indexOf(QUOTE); quote !== -1; quote = rest.indexOf(QUOTE, quote + 1)) {
+      if (endsInEscape(rest, quote)) continue;
+      this.#open = false;
+      return from + quote + 1;
+    }
+    if (endsInEscape(rest, rest.length)) this.#escape = 1;
+    return to;
+  }
+
   #count(bytes: Uint8Array, from: number, to: number): number {
     let characters = 0;
     let at = from;
     while (at < to && this.#open) {
-      const byte = bytes[at] ?? 0;
+      let byte = bytes[at] ?? 0;
+      if (this.#escape === 0) {
+        while (byte !== QUOTE && byte !== BACKSLASH) {
+          // the first byte of a character, and not one of those that follow it
+          if ((byte & 0xc0) !== 0x80) characters += 1;
+          at += 1;
+          if (at === to) break;
+          byte = bytes[at] ?? 0;
+        }
+        if (at === to) break;
+      }
       at += 1;
       if (this.#escape !== 0) characters += this.#escaped(byte);
       else if (byte === QUOTE) this.#open = false;
-      else if (byte === BACKSLASH) this.#escape = 1;
-      // the first byte of a character, and not one of those that follow it
-      else if ((byte & 0xc0) !== 0x80) characters += 1;
+      else this.#escape = 1;
     }
     this.#characters += characters;
     return at;
@@ -127,6 +151,13 @@ export class JsonText {
     this.#escape = this.#escape === 2 ? 0 : this.#escape - 1;
     return this.#escape !== 0 || (this.#code >= 0xdc00 && this.#code <= 0xdfff) ? 0 : 1;
   }
+}
+
+/** The last byte before `end` is a backslash that is not escaped itself. */
+function endsInEscape(bytes: Uint8Array, end: number): boolean {
+  let backslashes = 0;
+  while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
 }
 
 function hexOf(byte: number): number {

@@ -4,32 +4,39 @@ import { isAmount } from "../../shared/amount.ts";
 import { MAX_COST_USD } from "../../shared/cost.ts";
 import { nanoUsdOf } from "./budget/amounts.ts";
 import { type Answered, bill, clientStatus, totalTokens } from "./outcome.ts";
-import type { SeenUsage } from "./usage-scan.ts";
+import { type SeenUsage, UsageScan } from "./usage-scan.ts";
 
 describe("what is billed", () => {
   const model = { prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0 } };
   const tokens = { kind: "tokens" } as const;
   const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
   const answered = (changes: Partial<SeenUsage>, complete: boolean): Answered => ({
-    usage: { reported: null, upToDate: false, seenTokens: 0, empty: false, ...changes },
+    usage: { reported: null, told: false, upToDate: false, final: false, seenTokens: 0, empty: false, ...changes },
     complete,
   });
   const reported = { inputTokens: 4, outputTokens: 5 };
+  const soFar = { told: true, upToDate: true };
+  const last = { ...soFar, final: true };
   const inputAlone = { inputTokens: 4, outputTokens: null };
 
   it.each<[string, Answered | null, number, number]>([
     ["the estimate, when nothing answered", null, 10, 20],
-    ["what was reported", answered({ reported, upToDate: true, seenTokens: 9 }, true), 4, 5],
-    ["what was reported last, of an answer that was left", answered({ reported, upToDate: true }, false), 4, 5],
+    ["what was reported", answered({ reported, told: true, upToDate: true, seenTokens: 9 }, true), 4, 5],
+    ["what was reported at the end of an answer that was left then", answered({ reported, ...last }, false), 4, 5],
+    ["the estimate of one that reports as it goes, when it was left", answered({ reported, ...soFar }, false), 10, 20],
     ["no output, where none is counted", answered({ reported: inputAlone }, true), 4, 0],
-    ["the estimate of an output that was left before it was told", answered({ reported: inputAlone }, false), 4, 20],
+    ["the estimate of an output that was left before it was told", answered({ reported: inputAlone }, false), 10, 20],
     ["the estimate, when nothing was reported", answered({ seenTokens: 3 }, true), 10, 20],
+    ["the estimate, when what is reported is how it began", answered({ reported }, true), 4, 20],
+    ["what was reported before the last content", answered({ reported, told: true, seenTokens: 3 }, true), 4, 5],
+    ["what was seen since then, when it is more", answered({ reported, told: true, seenTokens: 6 }, true), 4, 6],
     ["what was seen, when that is more", answered({ seenTokens: 900 }, false), 10, 900],
-    ["what was seen after the report, when that is more", answered({ reported, seenTokens: 900 }, false), 4, 900],
+    ["what was seen after the report, when that is more", answered({ reported, seenTokens: 900 }, false), 10, 900],
+    ["what was seen beside a report on the way", answered({ reported, ...soFar, seenTokens: 900 }, false), 10, 900],
     [
       "what was reported before the end, when that is more",
-      answered({ reported: { ...reported, outputTokens: 30 } }, false),
-      4,
+      answered({ reported: { inputTokens: 40, outputTokens: 30 }, ...soFar }, false),
+      40,
       30,
     ],
     ["the input of an answer without a byte", answered({ empty: true }, true), 10, 0],
@@ -37,6 +44,16 @@ describe("what is billed", () => {
   ])("is %s", (_, answer, inputTokens, outputTokens) => {
     const costUsd = inputTokens * 0.5 + outputTokens * 2;
     expect(bill(model, estimate, tokens, answer)).toEqual({ inputTokens, outputTokens, costUsd });
+  });
+
+  it("is the last report of a complete stream, also when content came after it", () => {
+    const content = 'data: {"choices":[{"delta":{"content":"one "}}]}\n\n';
+    const usage = 'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":6}}\n\n';
+    const scan = new UsageScan({ content: true });
+    scan.push(new TextEncoder().encode(`${content.repeat(5)}${usage}${content}data: [DONE]\n\n`));
+    const owed = (complete: boolean): object => bill(model, estimate, tokens, { usage: scan.usage(), complete });
+    expect(owed(true)).toMatchObject({ inputTokens: 7, outputTokens: 6 });
+    expect(owed(false)).toMatchObject({ inputTokens: 10, outputTokens: 20 });
   });
 
   it("is nothing for images of an answer without a byte, and for images their number however they answer", () => {
@@ -51,7 +68,7 @@ describe("what is billed", () => {
     fc.assert(
       fc.property(
         fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count) }),
-        fc.record({ upToDate: fc.boolean(), seenTokens: count }),
+        fc.record({ told: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), seenTokens: count }),
         fc.boolean(),
         fc.double({ min: 0, max: 1e6, noNaN: true }),
         (all, usage, complete, price) => {
@@ -60,7 +77,7 @@ describe("what is billed", () => {
           expect(Number.isSafeInteger(owed.inputTokens + owed.outputTokens)).toBe(true);
           expect(Number.isFinite(owed.costUsd)).toBe(true);
           const seen = Math.min(usage.seenTokens, Number.MAX_SAFE_INTEGER - owed.inputTokens);
-          if (!usage.upToDate) expect(owed.outputTokens).toBeGreaterThanOrEqual(seen);
+          if (!usage.upToDate || !(complete || usage.final)) expect(owed.outputTokens).toBeGreaterThanOrEqual(seen);
         },
       ),
     );
@@ -97,7 +114,9 @@ it("what is billed is amounts that budgets count, whatever an upstream reports a
       };
       const usage = {
         reported: { inputTokens, outputTokens },
+        told: false,
         upToDate: false,
+        final: false,
         seenTokens: statedTokens,
         empty: false,
       };

@@ -25,9 +25,10 @@ export interface Answered {
 }
 
 /**
- * Tokens and cost at the model's prices of now; `answered` is null when the upstream never answered. Reported tokens when the
- * report is that of the whole answer; else the estimate's, and never less than what was reported or seen. A complete answer
- * without a byte owes its input alone.
+ * Tokens and cost at the model's prices of now; `answered` is null when the upstream never answered. The tokens reported when
+ * the answer ended complete, or had shown its end with its report before the connection broke; never less than what was seen
+ * since the report. Else the estimate's, and never less than what was reported or seen so far, input and output alike: what
+ * an upstream reports underway is not yet what the answer comes to. A complete answer without a byte owes its input alone.
  */
 export function bill(
   model: Pick<ModelRecord, "prices">,
@@ -35,22 +36,33 @@ export function bill(
   measure: Measure,
   answered: Answered | null,
 ): Billed {
-  const inputTokens = answered?.usage.reported?.inputTokens ?? estimate.inputTokens;
+  const inputTokens = inputOf(estimate, answered);
   const outputTokens = Math.min(outputOf(estimate, answered), AMOUNT_MAX - inputTokens);
   const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
   return { inputTokens, outputTokens, costUsd: costUsd(model.prices, made, { inputTokens, outputTokens }) };
+}
+
+function inputOf(estimate: TokenEstimate, answered: Answered | null): number {
+  const reported = answered?.usage.reported?.inputTokens ?? null;
+  if (reported === null) return estimate.inputTokens;
+  return isOver(answered) ? reported : Math.max(estimate.inputTokens, reported);
 }
 
 function outputOf(estimate: TokenEstimate, answered: Answered | null): number {
   if (answered === null) return estimate.outputTokens;
   if (isEmpty(answered)) return 0;
   const { complete, usage } = answered;
-  const { reported, upToDate, seenTokens } = usage;
+  const { reported, told, upToDate, seenTokens } = usage;
   const reportedTokens = reported?.outputTokens ?? 0;
-  if (upToDate) return reportedTokens;
+  if (isOver(answered) && told) return upToDate ? reportedTokens : Math.max(reportedTokens, seenTokens);
   // An upstream that reports its input alone, to the end, has made nothing that is counted in tokens.
   if (complete && reported !== null && reported.outputTokens === null) return seenTokens;
   return Math.max(estimate.outputTokens, reportedTokens, seenTokens);
+}
+
+/** Nothing more was to come. */
+function isOver(answered: Answered | null): boolean {
+  return answered !== null && (answered.complete || answered.usage.final);
 }
 
 function isEmpty(answered: Answered | null): boolean {

@@ -87,7 +87,9 @@ describe("a stream", () => {
     characters: 15 + 9 + 7 + 3000,
     inputTokens: 11,
     outputTokens: 22,
+    told: true,
     upToDate: true,
+    ended: true,
   };
 
   it("is read the same with every end of line, with comments and several lines of data, cut at every byte", () => {
@@ -117,6 +119,9 @@ describe("a stream", () => {
   });
 });
 
+/** Texts that are long, with quotes and backslashes in every order. */
+const long = fc.string({ unit: fc.constantFrom('"', "\\", "a", "ü"), minLength: 100, maxLength: 400 });
+
 describe("the usage that a stream reports", () => {
   const usage = { prompt_tokens: 11, completion_tokens: 22 };
 
@@ -127,24 +132,44 @@ describe("the usage that a stream reports", () => {
       { inputTokens: 11, outputTokens: 22, upToDate: true },
     ],
     ["with each event", event({ choices: [{ delta: { content: "a" } }], usage }), { outputTokens: 22, upToDate: true }],
-    ["and then goes on", event({ usage }) + chat({ content: "a" }), { outputTokens: 22, upToDate: false }],
+    [
+      "and then goes on",
+      event({ choices: [], usage }) + chat({ content: "a" }),
+      { outputTokens: 22, told: true, upToDate: false, ended: false },
+    ],
+    [
+      "and before goes on, with each event",
+      event({ choices: [{ delta: { content: "a" }, finish_reason: "" }], usage }),
+      { upToDate: true, ended: false },
+    ],
+    [
+      "with its reason to end",
+      chat({ content: "a" }, { finish_reason: "length" }) + event({ usage }),
+      { upToDate: true, ended: true },
+    ],
     ["and then ends a choice", event({ usage }) + chat({}, { finish_reason: "stop" }), { upToDate: true }],
     [
       "in a response",
       event({ type: "response.completed", response: { usage: { input_tokens: 1, output_tokens: 2 } } }),
-      { inputTokens: 1, outputTokens: 2, upToDate: true },
+      { inputTokens: 1, outputTokens: 2, upToDate: true, ended: true },
+    ],
+    [
+      "before a response",
+      event({ type: "response.created", response: { usage: { input_tokens: 0, output_tokens: 0 } } }),
+      { inputTokens: 0, outputTokens: 0, told: false, upToDate: false, ended: false },
     ],
     ["in a choice", event({ choices: [{ delta: {}, usage }] }), { outputTokens: 22 }],
     ["in a corner of its own", event({ choices: [], x_groq: { usage } }), { outputTokens: 22 }],
     [
       "before a message",
       event({ type: "message_start", message: { usage: { input_tokens: 5, output_tokens: 1 } } }),
-      { inputTokens: 5, outputTokens: 1, upToDate: false },
+      { inputTokens: 5, outputTokens: 1, told: false, upToDate: false },
     ],
     [
       "before and after a message",
-      event({ message: { usage: { input_tokens: 5, output_tokens: 1 } } }) + event({ usage: { output_tokens: 9 } }),
-      { inputTokens: 5, outputTokens: 9, upToDate: true },
+      event({ message: { usage: { input_tokens: 5, output_tokens: 1 } } }) +
+        event({ delta: { stop_reason: "end_turn" }, usage: { output_tokens: 9 } }),
+      { inputTokens: 5, outputTokens: 9, upToDate: true, ended: true },
     ],
     [
       "as null",
@@ -219,6 +244,16 @@ const hostile = fc.oneof(
 );
 
 describe("whatever JSON an upstream sends", () => {
+  it("beside its usage: long strings and lists of numbers are passed over, cut anywhere", () => {
+    fc.assert(
+      fc.property(long, fc.array(fc.double({ noNaN: true })), fc.array(fc.nat()), (text, numbers, cuts) => {
+        const usage = { prompt_tokens: 3, completion_tokens: 4 };
+        const tally = tallyOf(event({ a: [text, numbers, text], [text]: numbers, usage }), cuts);
+        expect(tally).toMatchObject({ inputTokens: 3, outputTokens: 4, characters: 0 });
+      }),
+    );
+  });
+
   it("as its usage: counts are those of the object itself, safe integers of at least 0", () => {
     fc.assert(
       fc.property(

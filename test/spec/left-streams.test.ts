@@ -1,13 +1,15 @@
 /**
- * Streams that are left before they report their usage owe what was seen of them (decisions §43.2): a client that leaves
- * early does not pass the caps of its tenant.
+ * Answers that are left before they report their usage owe what was seen of them, and the estimate at least (decisions
+ * §43.2): a client that leaves early does not pass the caps of its tenant.
  */
 import { describe, expect, it } from "vitest";
+import { useEchoUpstream } from "../harness/echo-upstream.ts";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
+const echo = useEchoUpstream();
 
 const STREAMS = 20;
 const CHUNKS = 900;
@@ -69,5 +71,49 @@ describe.each([
       403,
       "tenant_budget_exhausted",
     ]);
+  });
+});
+
+describe.each([
+  ["streamed", true],
+  ["whole", false],
+])("a response that comes %s and repeats the request", (_, stream) => {
+  const zero = { usage: { input_tokens: 0, output_tokens: 0, prompt_tokens: 0, completion_tokens: 0 } };
+  const INPUT_TOKENS = 1000;
+  const OUTPUT_TOKENS = 600;
+
+  it("owes the estimate when it is left between what it repeats and its usage, whatever the request looks like", async () => {
+    const minted = await fixture.gateway.mint(echo.url, "echo");
+    const leaving = new AbortController();
+    const response = await fetch(`${fixture.gateway.proxyUrl}/v1/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" },
+      signal: leaving.signal,
+      body: JSON.stringify({
+        model: minted.model.model_name,
+        stream,
+        input: "x".repeat(4 * INPUT_TOKENS),
+        max_output_tokens: OUTPUT_TOKENS,
+        text: { format: { type: "json_schema", name: "x", schema: zero } },
+        tools: [{ type: "function", name: "x", parameters: zero }],
+      }),
+    });
+    let text = "";
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+      if (text.includes(echo.lastText)) break;
+    }
+    leaving.abort();
+    expect(text.match(/"usage":\{"input_tokens":0,"output_tokens":0/g)?.length).toBeGreaterThanOrEqual(2);
+    const [row] = await waitFor(
+      async () => await fixture.gateway.rows(minted.tenant.id),
+      (found) => found.length > 0,
+    );
+    expect(row).toMatchObject({
+      status_code: 499,
+      input_tokens: INPUT_TOKENS,
+      output_tokens: OUTPUT_TOKENS,
+      cost_usd: INPUT_TOKENS * 0.001 + OUTPUT_TOKENS * 0.01,
+    });
   });
 });

@@ -1,0 +1,58 @@
+/**
+ * An upstream of the responses route that repeats `text` and `tools` of the request in its answer, as the API does, and stops
+ * for good before the usage: what has come by then is all that a client gets.
+ */
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll } from "vitest";
+
+export interface EchoUpstream {
+  /** Base to register as api_base. */
+  readonly url: string;
+  /** The last that it writes. */
+  readonly lastText: string;
+}
+
+const LAST = '"truncation":"disabled",';
+const WORDS = 20;
+
+/** Registers the hooks; the upstream is there once tests run. */
+export function useEchoUpstream(): EchoUpstream {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => answer(JSON.parse(Buffer.concat(chunks).toString("utf8")), response));
+  });
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+  afterAll(async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  });
+  return {
+    lastText: LAST,
+    get url() {
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    },
+  };
+}
+
+function answer(body: Readonly<Record<string, unknown>>, response: ServerResponse): void {
+  const { text, tools } = body;
+  const content = [{ type: "output_text", text: "word ".repeat(WORDS) }];
+  const head = { id: "resp_1", object: "response", output: [{ type: "message", role: "assistant", content }] };
+  const whole = `${JSON.stringify({ ...head, status: "completed", text, tools }).slice(0, -1)},${LAST}`;
+  if (body["stream"] !== true) {
+    response.writeHead(200, { "content-type": "application/json" }).write(whole);
+    return;
+  }
+  const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+  const begun = { id: "resp_1", object: "response", status: "in_progress", output: [], text, tools, usage: null };
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.write(event({ type: "response.created", response: begun }));
+  for (let word = 0; word < WORDS; word += 1)
+    response.write(event({ type: "response.output_text.delta", delta: "word " }));
+  response.write(`data: {"type":"response.completed","response":${whole}`);
+}
