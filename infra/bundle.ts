@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { bundleWorker } from "./local/workerd/bundle.ts";
 
-/** Largest compressed bundle that passes. One `import { z } from "zod"` brings 65 KiB of it: `import * as z` does not. */
-const GZIP_BUDGET_BYTES = 170_000;
+/** Largest compressed bundle that passes, some 5 % above what it is. One `import { z } from "zod"` brings 65 KiB of it: `import * as z` does not. */
+const GZIP_BUDGET_BYTES = 186_000;
 
 const kib = (bytes: number) => `${(bytes / 1024).toFixed(1)} KiB`;
 
