@@ -6,7 +6,9 @@
  * text, reasoning, refusals and arguments of tool calls, of every choice. Usage is what stands where upstreams report it
  * (answer-names.ts); the last count wins. What is malformed counts nothing; no bytes make it throw.
  */
+
 import { isContentRoot, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from "./ascii.ts";
 import { numbersEnd } from "./json-bytes.ts";
 import { JsonText, TextUse } from "./json-text.ts";
 import { tokenCount } from "./token-count.ts";
@@ -49,15 +51,6 @@ const PARTS: ReadonlyMap<number, number> = new Map([
 
 /** A count that is written longer than this is none. */
 const NUMBER_MAX = 400;
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const SPACE = 0x20;
 
 export class AnswerScan {
   /** Of the documents that are over. */

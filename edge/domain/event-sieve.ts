@@ -3,15 +3,10 @@
  * (decisions §22.5). Bytes may be split anywhere. What is not whole yet is held back; an event that never ends is let
  * through, so that memory stays bounded. Every byte is looked at once; only an event that may be the one is decoded.
  */
+import { CLOSE_BRACKET, CR, LF, OPEN_BRACKET, SPACE, TAB } from "./ascii.ts";
 import { concat, type Span } from "./json-bytes.ts";
 import { isUsageEvent } from "./sse.ts";
 
-const LF = 0x0a;
-const CR = 0x0d;
-const SPACE = 0x20;
-const TAB = 0x09;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 /** Above this an unfinished event is passed on as it comes. */
 const EVENT_MAX_BYTES = 1024 * 1024;
 const NOTHING = new Uint8Array(0);

@@ -6,6 +6,7 @@
  * Parsers differ in what they take for a delimiter: some need no CR LF before it, or no line end at all, some read on after
  * the closing one. So two dashes and the boundary may stand nowhere but in a delimiter that every parser takes for one.
  */
+import { CR, LF } from "./ascii.ts";
 import { BytePattern } from "./byte-pattern.ts";
 import { type FormPart, partOf } from "./form-head.ts";
 import { concat } from "./json-bytes.ts";
@@ -21,8 +22,6 @@ export type FormPiece =
 const HEADERS_MAX_BYTES = 16 * 1024;
 /** Servers that read forms take as many. Each is held and judged, however little it carries. */
 const PARTS_MAX = 1000;
-const CR = 0x0d;
-const LF = 0x0a;
 const DASH = 0x2d;
 const BLANK = new Set([CR, LF, 0x20, 0x09]);
 

@@ -3,17 +3,23 @@
  * document whose long strings (base64 images) would not be worth a second copy in memory. It never decides validity on
  * its own: what is read is parsed by JSON.parse afterwards. Offsets are byte offsets; `end` is exclusive.
  */
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  CR,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+  TAB,
+} from "./ascii.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 /** A longer string is not read letter by letter. */
 const PLAIN_MAX = 64;
 
@@ -186,5 +192,5 @@ function endsAt(bytes: Uint8Array, closeAt: number): boolean {
 }
 
 function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+  return byte === SPACE || byte === LF || byte === CR || byte === TAB;
 }

@@ -3,6 +3,7 @@
  * checked in place and counted, because a document of strings beside its bytes would fill an isolate (design §3 law 7).
  * Whoever reads a text of a document asks {@link JsonDocument} for it: a cut string carries a mark.
  */
+import { BACKSLASH, QUOTE } from "./ascii.ts";
 import { concat, stringEnd } from "./json-bytes.ts";
 
 /** A document up to this is parsed as it is. */
@@ -10,8 +11,6 @@ export const PARSE_WHOLE_MAX_BYTES = 256 * 1024;
 /** A string longer than this is cut to it when the document is above the limit. */
 const KEPT_STRING_BYTES = 64 * 1024;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const HIGH_SURROGATE = /[\ud800-\udbff]/;
 

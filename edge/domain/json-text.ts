@@ -2,13 +2,12 @@
  * Reads one JSON string after another, from behind its opening quote to its closing one, cut anywhere: to pass over it, to
  * recognise a name, or to count its characters. Nothing is decoded and nothing is kept.
  */
+import { BACKSLASH, QUOTE } from "./ascii.ts";
 import { NAME_NONE, NAME_START, type NameTable } from "./name-table.ts";
 
 /** What a string is read for. */
 export const TextUse = { Nothing: 0, Name: 1, Characters: 2 } as const;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 /** So much of a string is passed over byte by byte: a search costs more to begin. */
 const NEAR_BYTES = 128;

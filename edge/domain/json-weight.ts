@@ -2,6 +2,7 @@
  * How much memory a JSON document takes once it is parsed. Text takes about what it is long; a document of nothing but empty
  * objects takes twenty times its bytes and seconds of the one thread, and an isolate has 128 MB for everybody.
  */
+import { COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from "./ascii.ts";
 import { stringEnd } from "./json-bytes.ts";
 
 /** Bytes that each kind of thing is taken to need, beside the text of strings. */
@@ -9,12 +10,6 @@ const CONTAINER_BYTES = 64;
 const MEMBER_BYTES = 48;
 const STRING_BYTES = 40;
 const ITEM_BYTES = 8;
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
 
 /**
  * Whether what a document is made of (objects, lists, members, strings, numbers; not the text in it) would take more than

@@ -2,6 +2,7 @@
  * What of a call to an MCP server travels, and where to (specification "Data plane routes" 11, decisions §29). Bodies are
  * never looked at as JSON-RPC.
  */
+import { CR, LF } from "./ascii.ts";
 import { upstreamHeaders } from "./forward-headers.ts";
 
 /** A call's server by name, and what its path says beyond it: empty, or from a slash on. */
@@ -46,8 +47,6 @@ export function mcpResponseHeaders(server: Headers): Record<string, string> {
 }
 
 const ID_FIELD = new TextEncoder().encode("id:");
-const LF = 0x0a;
-const CR = 0x0d;
 
 /**
  * Looks for the first event id of a stream: with one its server can be asked to go on from it (`Last-Event-ID`). Bytes may

@@ -3,10 +3,10 @@
  * Lines may end with LF, CR or both, data may have several lines, comments and other fields are passed over; bytes may be cut
  * anywhere and lines may have any length.
  */
-import { AnswerScan, type AnswerTally } from "./answer-scan.ts";
 
-const LF = 0x0a;
-const CR = 0x0d;
+import { AnswerScan, type AnswerTally } from "./answer-scan.ts";
+import { CR, LF } from "./ascii.ts";
+
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 /** `data:` */
 const FIELD = [0x64, 0x61, 0x74, 0x61, 0x3a] as const;

@@ -3,7 +3,9 @@
  * seen for when it ends without a report. Event streams are read event by event, everything else as documents, from the
  * first byte on: what a report is depends on where it stands, and the end of a body does not tell.
  */
+
 import { AnswerScan, type AnswerTally, NOTHING_SEEN } from "./answer-scan.ts";
+import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "./ascii.ts";
 import { StreamScan } from "./stream-scan.ts";
 
 /** Counts that an upstream reports: safe integers of at least 0; null: not reported. */
@@ -28,9 +30,6 @@ export interface SeenUsage {
   readonly empty: boolean;
 }
 
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-const SPACE = 0x20;
 const BYTE_ORDER_MARK: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf]);
 
 export class UsageScan {
