@@ -4,37 +4,21 @@
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
-import type { BudgetLimits } from "../domain/budget/limits.ts";
-import { limitsWith } from "../domain/budget/testing/world.ts";
+import type { Caps } from "../domain/budget/testing/world.ts";
 import type { Seat } from "./seat.ts";
+import { askOf as plainAsk } from "./testing/asks.ts";
 import { type Desk, deskOf } from "./testing/desk.ts";
 
 /** Tenant 0 is free, tenant 1 has a small bucket, tenant 2 a small term budget. */
-function limitsOfTenant(tenant: number): BudgetLimits {
-  const { key, tenant: limits } = limitsWith([{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }][tenant] ?? {});
-  return { key, tenant: { ...limits, id: `t${tenant}` } };
-}
+const CAPS: readonly Caps[] = [{}, { tokensPerMinute: 40 }, { tenantTokens: 60 }];
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 function askOf(number: number, tenant: number, rev = 0): Ask {
-  return {
-    requestId: `r${number}`,
-    tenant: { id: `t${tenant}`, name: `T${tenant}`, weight: 100, maxInFlight: null },
-    group: { name: "g", weight: 1 },
-    model: { name: "m", admissionWeight: 100, maxInFlight: null },
-    costTokens: 10,
-    revs: [{ kind: "tenant", id: `t${tenant}`, rev }],
-    openUntilMs: null,
-    waitedMs: null,
-    row: zeroUsageRow(`r${number}`, 0),
-    limits: limitsOfTenant(tenant),
-    need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
-    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 1 },
-  };
+  const revs = [{ kind: "tenant", id: `t${tenant}`, rev }] as const;
+  return plainAsk(`r${number}`, `t${tenant}`, { revs }, CAPS[tenant]);
 }
 
 const event = fc.oneof(
@@ -123,7 +107,7 @@ describe("the Cell's front desk", () => {
           budgets.reach = "up";
           await drain(world);
           for (const tenant of [0, 1, 2]) {
-            const { reserved } = budgets.core(`t${tenant}`).read("tenant", limitsOfTenant(tenant), world.nowMs);
+            const { reserved } = budgets.core(`t${tenant}`).read("tenant", askOf(0, tenant).limits, world.nowMs);
             expect(reserved).toEqual({ bucketTokens: 0, termTokens: 0, nanoUsd: 0 });
           }
 
@@ -161,7 +145,7 @@ describe("the Cell's front desk", () => {
     world.nowMs += 3_000;
     await vi.advanceTimersByTimeAsync(3_000);
     const refilled = (3 * 40) / 60;
-    expect(budgets.core("t1").bucket(limitsOfTenant(1), world.nowMs).levelTokens).toBeLessThanOrEqual(30 + refilled);
+    expect(budgets.core("t1").bucket(askOf(0, 1).limits, world.nowMs).levelTokens).toBeLessThanOrEqual(30 + refilled);
   });
 
   it("charges such a request only for what its lost permit was not charged", async () => {
@@ -173,7 +157,7 @@ describe("the Cell's front desk", () => {
     desk.abandon(seat); // at the estimate, 10
     await desk.settle(desk.adopt(seat.ask), { row: seat.ask.row, actualTokens: 13 });
     await drain(world);
-    expect(budgets.core("t2").read("tenant", limitsOfTenant(2), world.nowMs).account.usedTokens).toBe(13);
+    expect(budgets.core("t2").read("tenant", askOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
   });
 
   it("says of the row of a request that an earlier life may have ended that it may have come before", async () => {

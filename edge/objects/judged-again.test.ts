@@ -1,9 +1,8 @@
 /** Whoever waited is judged again at its turn (decisions §20.4): by newer records, by the clock, and after its tokens came. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
-import { limitsWith } from "../domain/budget/testing/world.ts";
 import { REVISION_KEEP_MS } from "../domain/cell/revisions.ts";
+import { askOf as plainAsk } from "./testing/asks.ts";
 import { type Desk, deskOf } from "./testing/desk.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -11,24 +10,11 @@ afterEach(() => vi.useRealTimers());
 
 /** `tokensPerMinute`: so that its tokens have to be fetched; else nothing binds it. */
 function askOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): Ask {
-  const limits = limitsWith({ tokensPerMinute, rev });
-  return {
-    requestId,
-    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
-    group: { name: "g", weight: 1 },
-    model: { name: "m", admissionWeight: 100, maxInFlight: null },
-    costTokens: 10,
-    revs: [
-      { kind: "tenant", id: tenant, rev },
-      { kind: "model", id: "m", rev: 1 },
-    ],
-    openUntilMs: null,
-    waitedMs: null,
-    row: zeroUsageRow(requestId, 0),
-    limits: { ...limits, tenant: { ...limits.tenant, id: tenant } },
-    need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
-    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 1 },
-  };
+  const revs = [
+    { kind: "tenant", id: tenant, rev },
+    { kind: "model", id: "m", rev: 1 },
+  ] as const;
+  return plainAsk(requestId, tenant, { revs }, { tokensPerMinute, rev });
 }
 
 function change(world: Desk, tenant: string, rev: number): void {

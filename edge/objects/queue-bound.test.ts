@@ -1,29 +1,8 @@
 /** A queue holds so many and no more, and whoever is in it stays (decisions §43.2). */
 import { describe, expect, it } from "vitest";
-import { zeroUsageRow } from "../../shared/usage-row.ts";
-import type { Ask } from "../domain/ask.ts";
-import { limitsWith } from "../domain/budget/testing/world.ts";
 import { MAX_QUEUED } from "./admission-desk.ts";
+import { askOf } from "./testing/asks.ts";
 import { deskOf } from "./testing/desk.ts";
-
-function askOf(requestId: string, tenant: string, over: Partial<Ask> = {}): Ask {
-  const limits = limitsWith({});
-  return {
-    requestId,
-    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
-    group: { name: "g", weight: 1 },
-    model: { name: "m", admissionWeight: 100, maxInFlight: null },
-    costTokens: 10,
-    revs: [{ kind: "tenant", id: tenant, rev: 1 }],
-    openUntilMs: null,
-    waitedMs: null,
-    row: zeroUsageRow(requestId, 0),
-    limits: { ...limits, tenant: { ...limits.tenant, id: tenant } },
-    need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
-    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 1 },
-    ...over,
-  };
-}
 
 const FULL = { verdict: "refused", refusal: { code: "queue_full", retryAfterMs: 1000, level: null } };
 

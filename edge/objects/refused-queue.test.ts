@@ -1,32 +1,13 @@
 /** A tenant without budget and with a long queue: it must not hold up, nor slow down, those who have one. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { zeroUsageRow } from "../../shared/usage-row.ts";
-import type { Ask } from "../domain/ask.ts";
-import { type Caps, limitsWith } from "../domain/budget/testing/world.ts";
+import type { Caps } from "../domain/budget/testing/world.ts";
+import { askOf } from "./testing/asks.ts";
 import { deskOf } from "./testing/desk.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 const SPENT: readonly Caps[] = [{ tenantTokens: 0 }, { keyTokens: 0 }, { tokensPerMinute: 5 }];
-
-function askOf(requestId: string, tenant: string, caps: Caps): Ask {
-  const limits = limitsWith(caps);
-  return {
-    requestId,
-    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
-    group: { name: "g", weight: 1 },
-    model: { name: "m", admissionWeight: 100, maxInFlight: null },
-    costTokens: 10,
-    revs: [],
-    openUntilMs: null,
-    waitedMs: null,
-    row: zeroUsageRow(requestId, 0),
-    limits: { ...limits, tenant: { ...limits.tenant, id: tenant } },
-    need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
-    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 1 },
-  };
-}
 
 const CASES = (["weighted", "hierarchical"] as const).flatMap((algorithm) =>
   SPENT.map((caps) => [algorithm, caps] as const),
@@ -36,10 +17,10 @@ describe("a long queue of a tenant without budget", () => {
   it.each(CASES)("is refused in the few trips that its first requests need: %s %o", async (algorithm, caps) => {
     const world = deskOf(algorithm, 2);
     const { desk, scheduler, budgets } = world;
-    const holder = desk.arrive(askOf("holder", "rich", {}));
-    const other = desk.arrive(askOf("other", "rich", {}));
-    const poor = Array.from({ length: 500 }, (_, index) => desk.arrive(askOf(`p${index}`, "poor", caps)));
-    const rich = Array.from({ length: 2 }, (_, index) => desk.arrive(askOf(`r${index}`, "rich", {})));
+    const holder = desk.arrive(askOf("holder", "rich"));
+    const other = desk.arrive(askOf("other", "rich"));
+    const poor = Array.from({ length: 500 }, (_, index) => desk.arrive(askOf(`p${index}`, "poor", {}, caps)));
+    const rich = Array.from({ length: 2 }, (_, index) => desk.arrive(askOf(`r${index}`, "rich")));
     await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
     await desk.settle(other, { row: other.ask.row, actualTokens: 10 });
     await vi.advanceTimersByTimeAsync(0);
@@ -53,9 +34,11 @@ describe("a long queue of a tenant without budget", () => {
     const world = deskOf("weighted", 2);
     const { desk, scheduler, budgets } = world;
     budgets.reach = "silent";
-    const holders = ["a", "b"].map((id) => desk.arrive(askOf(id, "rich", {})));
-    const poor = Array.from({ length: 50 }, (_, index) => desk.arrive(askOf(`p${index}`, "poor", { tenantTokens: 9 })));
-    const rich = ["c", "d"].map((id) => desk.arrive(askOf(id, "rich", {})));
+    const holders = ["a", "b"].map((id) => desk.arrive(askOf(id, "rich")));
+    const poor = Array.from({ length: 50 }, (_, index) =>
+      desk.arrive(askOf(`p${index}`, "poor", {}, { tenantTokens: 9 })),
+    );
+    const rich = ["c", "d"].map((id) => desk.arrive(askOf(id, "rich")));
     for (const seat of holders) await desk.settle(seat, { row: seat.ask.row, actualTokens: 10 });
     for (let second = 0; second < 3; second += 1) {
       world.nowMs += 1_000;
