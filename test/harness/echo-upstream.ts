@@ -2,9 +2,8 @@
  * An upstream of the responses route that repeats `text` and `tools` of the request in its answer, as the API does, and stops
  * for good before the usage: what has come by then is all that a client gets.
  */
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll } from "vitest";
+import type { ServerResponse } from "node:http";
+import { useServer } from "./use-server.ts";
 
 export interface EchoUpstream {
   /** Base to register as api_base. */
@@ -18,23 +17,15 @@ const WORDS = 20;
 
 /** Registers the hooks; the upstream is there once tests run. */
 export function useEchoUpstream(): EchoUpstream {
-  const server = createServer((request, response) => {
+  const origin = useServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => answer(JSON.parse(Buffer.concat(chunks).toString("utf8")), response));
   });
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  });
-  afterAll(async () => {
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    await closed;
-  });
   return {
     lastText: LAST,
     get url() {
-      return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+      return `${origin()}/v1`;
     },
   };
 }

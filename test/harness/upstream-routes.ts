@@ -3,12 +3,11 @@
  * size and SHA-256 of the body, its JSON or its form. How each route answers is in route-answers.ts.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll } from "vitest";
+import type { IncomingMessage } from "node:http";
 import type { Gateway, Minted } from "./gateway.ts";
 import { answerRoute } from "./route-answers.ts";
 import type { SeenCall, SeenFile } from "./seen-call.ts";
+import { useServer } from "./use-server.ts";
 
 export interface RouteUpstream {
   /** Base to register as api_base; requests below `/<mark>` are remembered under that mark. */
@@ -19,7 +18,7 @@ export interface RouteUpstream {
 /** Registers the hooks; the upstream is there once tests run. */
 export function useRouteUpstream(): RouteUpstream {
   const calls = new Map<string, SeenCall[]>();
-  const server = createServer((request, response) => {
+  const origin = useServer((request, response) => {
     readCall(request).then(
       async ({ mark, call }) => {
         calls.set(mark, [...(calls.get(mark) ?? []), call]);
@@ -28,16 +27,8 @@ export function useRouteUpstream(): RouteUpstream {
       () => response.destroy(), // cut off, or no body that it says it is: nothing is remembered
     );
   });
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  });
-  afterAll(async () => {
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    await closed;
-  });
   return {
-    baseOf: (mark) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${mark}/v1`,
+    baseOf: (mark) => `${origin()}/${mark}/v1`,
     seen: (mark) => calls.get(mark) ?? [],
   };
 }

@@ -1,0 +1,55 @@
+/** A whole stack whose key-value store a test can take away and look into. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
+import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { Gateway } from "./gateway.ts";
+import { stackEnv } from "./global-setup.ts";
+
+export interface BridgedStack {
+  readonly backend: ReturnType<typeof memoryBackend>;
+  readonly stack: Stack;
+  readonly gateway: Gateway;
+  /** Takes the store away; answers what brings it back, with all that it holds. */
+  readonly storeLeaves: () => Promise<() => Promise<void>>;
+}
+
+/** Registers the hooks; the parts are there once tests run. */
+export function useBridgedStack(): BridgedStack {
+  const backend = memoryBackend();
+  const dataDir = mkdtempSync(join(tmpdir(), "gateway-bridged-"));
+  let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
+  let stack: Stack;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    bridge = await startRedisBridge({ backend, token: "token" });
+    stack = await startStack({
+      env: stackEnv(dataDir, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
+    });
+    gateway = new Gateway(stack);
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await bridge.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+  return {
+    backend,
+    get stack() {
+      return stack;
+    },
+    get gateway() {
+      return gateway;
+    },
+    storeLeaves: async () => {
+      const port = Number(new URL(bridge.url).port);
+      await bridge.close();
+      return async () => {
+        bridge = await startRedisBridge({ backend, token: "token", port });
+      };
+    },
+  };
+}
