@@ -3,7 +3,7 @@
  * which the Worker asks the control service for a key that is not there yet. There is no secret behind such a key.
  */
 import * as z from "zod";
-import { isStorable, nameField } from "./schema/common.ts";
+import { isStorable, knownName } from "./schema/common.ts";
 import { sha256Hex } from "./sha256.ts";
 
 /** `jwt:` and SHA-256 of issuer, 0x00, subject in hex; stands where the hash of a secret stands. */
@@ -34,8 +34,8 @@ export const provisionIdentitySchema = z.object({
   subject: text,
   /** Name of the key. */
   name: label,
-  /** Name of the tenant. */
-  tenant: nameField,
+  /** Name of the tenant: of a known one as it is, else as a new one may be named. */
+  tenant: knownName,
 });
 export type ProvisionIdentity = z.infer<typeof provisionIdentitySchema>;
 

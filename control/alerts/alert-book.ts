@@ -3,7 +3,7 @@
  * crash neither loses a time that an issue was raised nor counts it twice (decisions §43.4). A message stands for all times
  * that wait when it is sent; while an issue is in its cooldown it waits.
  */
-import { and, eq, gt, inArray, lt, sql } from "drizzle-orm";
+import { and, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { alertIssues } from "../db/schema/alerts.ts";
@@ -51,15 +51,13 @@ export class AlertBook {
   }
 
   /**
-   * The issue that waits longest and may be told of at `nowMs`, among `keys` or all; null when there is none. It is this
-   * replica's to tell until {@link told}, or until the claim runs out.
+   * The issue that waits longest and may be told of at `nowMs`; null when there is none. It is this replica's to tell until {@link told}, or until the claim runs out.
    */
-  async claim(nowMs: number, cooldownMs: number, keys: readonly string[] | null): Promise<DueIssue | null> {
-    const among = keys === null ? sql`TRUE` : inArray(alertIssues.issue_key, [...keys]);
+  async claim(nowMs: number, cooldownMs: number): Promise<DueIssue | null> {
     const free = sql`SELECT issue_key FROM alert_issues WHERE waiting > 0
       AND (told_at_ms IS NULL OR told_at_ms <= ${nowMs - cooldownMs} OR told_at_ms > ${nowMs + CLOCKS_DIFFER_MS})
       AND (claimed_until_ms IS NULL OR claimed_until_ms < ${nowMs})
-      AND ${among} ORDER BY place LIMIT 1 FOR UPDATE SKIP LOCKED`;
+      ORDER BY place LIMIT 1 FOR UPDATE SKIP LOCKED`;
     const [row] = await this.#db
       .update(alertIssues)
       .set({ claimed_until_ms: nowMs + CLAIMED_FOR_MS })
@@ -73,13 +71,17 @@ export class AlertBook {
   async told({ issueKey, count }: DueIssue, nowMs: number): Promise<void> {
     await this.#db
       .update(alertIssues)
-      .set({ waiting: sql`${alertIssues.waiting} - ${count}`, told_at_ms: nowMs, claimed_until_ms: null })
+      .set({ waiting: sql`greatest(${alertIssues.waiting} - ${count}, 0)`, told_at_ms: nowMs, claimed_until_ms: null })
       .where(eq(alertIssues.issue_key, issueKey));
   }
 
-  /** Nobody is to be told of what waits: no channel is configured any more. */
-  async dismiss(): Promise<void> {
-    await this.#db.update(alertIssues).set({ waiting: 0, claimed_until_ms: null }).where(gt(alertIssues.waiting, 0));
+  /** Nobody is to be told of what waits: no channel is configured any more. Whoever is telling of an issue goes on. */
+  async dismiss(nowMs: number): Promise<void> {
+    const free = or(isNull(alertIssues.claimed_until_ms), lt(alertIssues.claimed_until_ms, nowMs));
+    await this.#db
+      .update(alertIssues)
+      .set({ waiting: 0, claimed_until_ms: null })
+      .where(and(gt(alertIssues.waiting, 0), free));
   }
 
   /** Removes issues whose cooldown is long over; answers how many. */

@@ -1,4 +1,5 @@
 /** Alerts on their way out, with the real settings, the real database and a real webhook. */
+import { sql } from "drizzle-orm";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
@@ -28,6 +29,12 @@ function senderOf(now: () => number = Date.now): { sender: AlertSender; logged: 
   return { sender: new AlertSender({ db: control.connection.db, channels, now, logger }), logged };
 }
 
+/** Takes alerts, and sends what is due: the turn of the job that follows. */
+async function tell(sender: AlertSender, alerts: readonly RaisedAlert[]): Promise<void> {
+  await sender.take(alerts);
+  await sender.sendDue();
+}
+
 let ids = 0;
 const alert = (issueKey: string, detail = "what happened", count = 1): RaisedAlert => {
   ids += 1;
@@ -52,9 +59,9 @@ const lastLines = (issueKey: string): (string | undefined)[] => texts(issueKey).
 describe("an alert", () => {
   it("is a line of the log while no channel is configured, and a message as soon as one is", async () => {
     const { sender, logged } = senderOf();
-    await sender.take([alert("first_issue")]);
+    await tell(sender, [alert("first_issue")]);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await sender.take([alert("first_issue")]);
+    await tell(sender, [alert("first_issue")]);
     const lines = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines.map(({ event, key, count }) => [event, key, count])).toEqual([
       ["alert", "first_issue", 1],
@@ -88,20 +95,20 @@ describe("an alert", () => {
   it("that repeats is counted over all processes, and the next message says how often", async () => {
     const [one, other] = [senderOf(), senderOf()];
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await one.sender.take([alert("noisy")]);
-    for (const { sender } of [one, other, other]) await sender.take([alert("noisy", "meanwhile", 5)]);
-    await one.sender.take([alert("quiet")]);
+    await tell(one.sender, [alert("noisy")]);
+    for (const { sender } of [one, other, other]) await tell(sender, [alert("noisy", "meanwhile", 5)]);
+    await tell(one.sender, [alert("quiet")]);
     expect([texts("noisy").length, texts("quiet").length]).toEqual([1, 1]);
     await settings({ min_interval_secs: 0 });
-    await other.sender.take([alert("noisy", "again")]);
-    await other.sender.take([alert("noisy", "and again")]);
+    await tell(other.sender, [alert("noisy", "again")]);
+    await tell(other.sender, [alert("noisy", "and again")]);
     expect(lastLines("noisy").slice(1)).toEqual(["again (15 repeats suppressed)", "and again"]);
   });
 
   it("that waits is told as soon as the cooldown is set to less", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    for (const detail of ["first", "second"]) await sender.take([alert("waits", detail)]);
+    for (const detail of ["first", "second"]) await tell(sender, [alert("waits", detail)]);
     expect(await sender.sendDue()).toEqual({ messages: 0 });
     await settings({ min_interval_secs: 0 });
     expect(await sender.sendDue()).toEqual({ messages: 1 });
@@ -114,7 +121,7 @@ describe("an alert", () => {
     await Promise.all(
       senders.flatMap((sender) =>
         Array.from({ length: 10 }, async (_, count) => {
-          await sender.take([alert("crowd", "d", count + 1), alert("crowd")]);
+          await tell(sender, [alert("crowd", "d", count + 1), alert("crowd")]);
           await sender.sendDue();
         }),
       ),
@@ -141,8 +148,8 @@ describe("an alert", () => {
     const { db } = control.connection;
     const book = new AlertBook(db);
     await db.transaction(async (tx) => await book.record(tx, [alert("cut_off")]));
-    expect(await book.claim(nowMs, 300_000, ["cut_off"])).toMatchObject({ count: 1 });
-    await sender.take([alert("cut_off", "another")]);
+    expect(await book.claim(nowMs, 300_000)).toMatchObject({ count: 1 });
+    await tell(sender, [alert("cut_off", "another")]);
     expect(texts("cut_off")).toEqual([]);
     nowMs += 121_000;
     await sender.sendDue();
@@ -153,16 +160,16 @@ describe("an alert", () => {
     let nowMs = Date.now() + 86_400_000;
     const { sender } = senderOf(() => nowMs);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await sender.take([alert("clock")]);
+    await tell(sender, [alert("clock")]);
     nowMs -= 86_400_000;
-    await sender.take([alert("clock", "after")]);
+    await tell(sender, [alert("clock", "after")]);
     expect(lastLines("clock")).toEqual(["what happened", "after"]);
   });
 
   it("about a name with markup, a mention or a link shows it in the chat and calls nobody", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await sender.take([alert("markup:`<!channel>", "R&D *now* <https://evil.example|click>: failed")]);
+    await tell(sender, [alert("markup:`<!channel>", "R&D *now* <https://evil.example|click>: failed")]);
     expect(texts("markup:")).toEqual([
       "*Gateway alert: A title*\n*Issue:* `markup:\u02cb&lt;!channel&gt;`\nR&amp;D \u2217now\u2217 &lt;https://evil.example|click&gt;: failed",
     ]);
@@ -171,10 +178,10 @@ describe("an alert", () => {
   it("keeps its end within the bound of a detail", async () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     const { sender } = senderOf();
-    await sender.take([alert("long")]);
-    await sender.take([alert("long")]);
+    await tell(sender, [alert("long")]);
+    await tell(sender, [alert("long")]);
     await settings({ min_interval_secs: 0 });
-    await sender.take([alert("long", "x".repeat(500))]);
+    await tell(sender, [alert("long", "x".repeat(500))]);
     const detail = lastLines("long").at(-1) ?? "";
     expect([detail.length, detail.endsWith("x (1 repeats suppressed)")]).toEqual([500, true]);
   });
@@ -182,16 +189,50 @@ describe("an alert", () => {
   it("whose channel fails is given up after a second try, and holds nothing else back", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: `${sink.url}/fails`, min_interval_secs: 300 });
-    await sender.take([alert("not_taken")]);
+    await tell(sender, [alert("not_taken")]);
     await settings({ slack_webhook_url: sink.url });
-    await sender.take([alert("taken")]);
+    await tell(sender, [alert("taken")]);
     expect(texts("taken")).toHaveLength(1);
+  });
+
+  it("that is being told of while its channel is taken away counts no less the next time", async () => {
+    const { sender } = senderOf();
+    const { db } = control.connection;
+    const book = new AlertBook(db);
+    await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
+    await db.transaction(async (tx) => await book.record(tx, [alert("on_its_way", "d", 3)]));
+    const due = await book.claim(Date.now(), 0);
+    if (due === null) throw new Error("it is due");
+    await settings({ clear_slack_webhook: true });
+    await sender.sendDue();
+    await book.told(due, Date.now());
+    await settings({ slack_webhook_url: sink.url });
+    await tell(sender, [alert("on_its_way", "once more")]);
+    expect(lastLines("on_its_way")).toEqual(["once more"]);
+  });
+
+  it("whose channel has a secret that does not open is told on the others, once", async () => {
+    const { sender, logged } = senderOf();
+    await settings({
+      slack_webhook_url: sink.url,
+      min_interval_secs: 300,
+      email: { smtp_host: "127.0.0.1", smtp_password: "p", from_address: "a@b.example", recipients: ["c@d.example"] },
+    });
+    const { db } = control.connection;
+    await db.execute(
+      sql`UPDATE app_settings SET value = jsonb_set(value, '{email,smtp_password}', '"enc:v1:damaged"') WHERE key = 'alerts'`,
+    );
+    await tell(sender, [alert("half_told")]);
+    await sender.sendDue();
+    expect(texts("half_told")).toHaveLength(1);
+    expect(logged.filter((line) => line.includes("alert_not_sent"))).toHaveLength(1);
+    await settings({ email: null });
   });
 
   it("that waits is dismissed when no channel is left to tell it on", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    for (let times = 0; times < 3; times += 1) await sender.take([alert("dismissed")]);
+    for (let times = 0; times < 3; times += 1) await tell(sender, [alert("dismissed")]);
     await settings({ clear_slack_webhook: true });
     await sender.sendDue();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
@@ -207,7 +248,7 @@ describe("an alert", () => {
     await sender.prune();
     for (const wait of [0, 1_000, 300_000]) {
       nowMs += wait;
-      await sender.take([alert("store_away")]);
+      await tell(sender, [alert("store_away")]);
     }
     expect(lastLines("store_away")).toEqual(["what happened", "what happened (1 repeats suppressed)"]);
     expect((await sender.prune()).removed).toBe(0);

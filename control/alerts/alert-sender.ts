@@ -1,6 +1,7 @@
 /**
- * Sends alerts on the configured channels (specification "Events", decisions §35): every one is a line of the log, and part
- * of a message: at once, or when the cooldown of its issue is over (decisions §43.4). A channel that fails twice is given up
+ * Sends alerts on the configured channels (specification "Events", decisions §35): every one is a line of the log at once, and
+ * part of a message by a job of its own, as soon as the cooldown of its issue is over (decisions §43.4): whoever takes alerts
+ * in does not wait for a channel. A channel that fails twice is given up
  * for this message: later alerts matter more than one that nobody takes. Settings are read for each, so that a change is in
  * force at once.
  */
@@ -39,36 +40,28 @@ export class AlertSender implements AlertSink {
       if (channels.length > 0) await this.#book.record(tx, alerts);
       for (const alert of alerts) logAlert(logger, alert);
     });
-    if (channels.length === 0) return;
-    const keys = [...new Set(alerts.map(({ issueKey }) => issueKey))];
-    // they are taken already: what cannot be sent now is sent by the next turn
-    await this.#send(keys).catch((error: unknown) => this.#failed(error));
   }
 
   /** Sends every message whose time has come. Rejects when the settings or the database do not answer. */
   async sendDue(): Promise<{ readonly messages: number }> {
-    return await this.#send(null);
-  }
-
-  /** Forgets issues that nobody was told of for long. */
-  async prune(): Promise<{ readonly removed: number }> {
-    return await this.#book.prune(this.#options.now());
-  }
-
-  async #send(keys: readonly string[] | null): Promise<{ readonly messages: number }> {
     const { channels: read, now } = this.#options;
     let messages = 0;
     for (;;) {
       const settings = await read();
       if (settings.channels.length === 0) {
-        await this.#book.dismiss();
+        await this.#book.dismiss(now());
         return { messages };
       }
-      const due = await this.#book.claim(now(), settings.minIntervalSecs * 1000, keys);
+      const due = await this.#book.claim(now(), settings.minIntervalSecs * 1000);
       if (due === null) return { messages };
       await this.#tell(due, settings);
       messages += 1;
     }
+  }
+
+  /** Forgets issues that nobody was told of for long. */
+  async prune(): Promise<{ readonly removed: number }> {
+    return await this.#book.prune(this.#options.now());
   }
 
   async #tell(due: DueIssue, { channels }: AlertChannels): Promise<void> {
@@ -80,11 +73,6 @@ export class AlertSender implements AlertSink {
     for (const { channel, ok, detail } of results) {
       if (!ok) logger.warn({ event: "alert_not_sent", channel, key: issueKey, reason: detail });
     }
-  }
-
-  #failed(error: unknown): void {
-    const reason = error instanceof Error ? error.name : "unknown";
-    this.#options.logger.warn({ event: "alerts_not_sent_yet", reason });
   }
 }
 

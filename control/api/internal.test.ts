@@ -1,5 +1,5 @@
 /** Keys for identities (decisions §31), and who may ask for them (decisions §0.4). */
-import { asc } from "drizzle-orm";
+import { asc, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { identityKeyHash } from "../../shared/identity.ts";
 import { resolvedKeySchema, storeKeys } from "../../shared/records.ts";
@@ -68,6 +68,15 @@ describe("an identity", () => {
     );
     expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200));
     expect(await keysOf("crowd")).toHaveLength(1);
+  });
+
+  it("joins a tenant whose name could not be given any more, and makes none of such a name", async () => {
+    await control.request("POST", "/api/v1/tenants", { name: "plain" });
+    const { db } = control.connection;
+    await db.execute(sql`UPDATE tenants SET name = ${"e\u0301lan"} WHERE name = 'plain'`);
+    expect((await provision(identity("erin", "e\u0301lan"))).status).toBe(200);
+    expect((await provision(identity("erin", "e\u0301lan"))).status).toBe(200);
+    expect((await provision(identity("frank", "e\u0301cole"))).status).toBe(400);
   });
 
   it("has a label without what no database holds and no terminal shows, whatever its claim says", async () => {

@@ -27,6 +27,8 @@ const TOOLS = expect.stringMatching(/^tool servers have no effect yet/) as strin
 const ROUTER = expect.stringMatching(/^auto routing has no effect yet/) as string;
 const PROVISIONER = expect.stringMatching(/^the provisioner has no effect yet/) as string;
 
+const ASSISTANT = expect.stringMatching(/^the assistant has no effect yet/) as string;
+
 type Case = readonly [method: string, path: string, body: object, warnings: readonly string[]];
 const CASES: readonly Case[] = [
   ["PATCH", "/tenants/{id}/guardrails", { policy: { input_scanners: ["pii"] } }, [GUARDRAILS]],
@@ -44,6 +46,8 @@ const CASES: readonly Case[] = [
   ["PUT", "/settings/auto-router", { classifier_model: "m" }, []],
   ["PUT", "/settings/jobsched", { enabled: true, url: "http://127.0.0.1:9", user: "u" }, [PROVISIONER]],
   ["PUT", "/settings/jobsched", { enabled: false }, []],
+  ["PUT", "/settings/assistant", { enabled: true }, [ASSISTANT]],
+  ["PUT", "/settings/assistant", { enabled: false, bench_max_requests: 9 }, []],
 ];
 
 it.each(CASES)("%s %s %j is answered with %j", async (method, path, body, warnings) => {

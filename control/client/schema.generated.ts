@@ -1738,6 +1738,8 @@ export interface components {
             tools_enabled?: {
                 [key: string]: boolean;
             };
+            /** @description What to know of this write; absent when there is nothing, and on reads */
+            warnings?: string[];
         };
         AuditEntry: {
             action: string;

@@ -10,6 +10,7 @@ const COMPRESSION = "compression has no effect yet: the policy is stored, and re
 const BOONS = "boons have no effect yet: what is switched on is stored, and requests go upstream as they are";
 const TOOL_SERVERS = "tool servers have no effect yet: they are stored, and no tools are added to requests";
 const AUTO_ROUTER = "auto routing has no effect yet: the settings are stored, and no model answers to the name auto";
+const ASSISTANT = "the assistant has no effect yet: the settings are stored, and nobody can ask it";
 const PROVISIONER = "the provisioner has no effect yet: the settings are stored, and no jobs are started";
 
 /** Of a guardrails policy that asks for a scan. */
@@ -45,4 +46,9 @@ export function unrouted(body: { readonly classifier_enabled?: boolean | undefin
 /** Of a body that switches the provisioner on. */
 export function unprovisioned(body: { readonly enabled?: boolean | undefined }): readonly string[] {
   return body.enabled === true ? [PROVISIONER] : [];
+}
+
+/** Of a body that switches the assistant on. */
+export function unassisted(body: { readonly enabled?: boolean | undefined }): readonly string[] {
+  return body.enabled === true ? [ASSISTANT] : [];
 }

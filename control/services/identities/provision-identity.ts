@@ -62,6 +62,6 @@ async function tenantNamed(
 ): Promise<{ readonly id: string; readonly created: boolean }> {
   const [found] = await tx.select({ id: tenants.id }).from(tenants).where(eq(tenants.name, name)).for("update");
   if (found !== undefined) return { id: found.id, created: false };
-  const row = await insertTenant(tx, journal, createTenantSchema.parse({ name }), now);
+  const row = await insertTenant(tx, journal, parse(createTenantSchema, { name }), now);
   return { id: row.id, created: true };
 }

@@ -27,15 +27,16 @@ export async function alertChannels(ctx: VerbContext): Promise<AlertChannels> {
   if (webhook !== null) channels.push(async (message) => await toWebhook(ctx, webhook, message));
   if (email !== null)
     channels.push(async (message) => {
-      const password = email.smtp_password === null ? null : await unseal(email.smtp_password, ctx.sealKey);
-      return await sendMail(email, password, message);
+      const password = email.smtp_password === null ? null : await opened(ctx, email.smtp_password);
+      return password === undefined ? unopened("email") : await sendMail(email, password, message);
     });
   return { minIntervalSecs: min_interval_secs, channels };
 }
 
 /** What the name resolves to may have changed since it was saved. */
 async function toWebhook(ctx: VerbContext, sealed: string, message: AlertMessage): Promise<ChannelResult> {
-  const url = await unseal(sealed, ctx.sealKey);
+  const url = await opened(ctx, sealed);
+  if (url === undefined) return unopened("slack");
   try {
     await checkUpstreamAddress(ctx, "slack_webhook_url", url);
   } catch (error) {
@@ -43,3 +44,14 @@ async function toWebhook(ctx: VerbContext, sealed: string, message: AlertMessage
   }
   return await sendToWebhook(url, ctx.ssrf, message);
 }
+
+/** Undefined: it does not open. */
+async function opened(ctx: VerbContext, sealed: string): Promise<string | undefined> {
+  return await unseal(sealed, ctx.sealKey).catch(() => undefined);
+}
+
+const unopened = (channel: ChannelResult["channel"]): ChannelResult => ({
+  channel,
+  ok: false,
+  detail: "the stored secret does not open with this encryption key",
+});

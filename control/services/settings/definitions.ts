@@ -4,7 +4,7 @@
 import { type EnergyValue, energyValueSchema } from "../../../shared/energy.ts";
 import { mailOrigin, originOf } from "../../../shared/origin.ts";
 import { type AlertsValue, alertsValueSchema } from "../../../shared/schema/settings/alerts.ts";
-import { type Assistant, assistantSchema } from "../../../shared/schema/settings/assistant.ts";
+import { type AssistantValue, assistantValueSchema } from "../../../shared/schema/settings/assistant.ts";
 import { type AutoRouterValue, autoRouterValueSchema } from "../../../shared/schema/settings/auto-router.ts";
 import { type BoonsValue, boonsValueSchema } from "../../../shared/schema/settings/boons.ts";
 import { type JobschedValue, jobschedValueSchema } from "../../../shared/schema/settings/jobsched.ts";
@@ -64,10 +64,10 @@ export const jobschedSetting: Setting<JobschedValue> = {
   originOf: ({ url }) => originOf(url),
 };
 
-export const assistantSetting: Setting<Assistant> = {
+export const assistantSetting: Setting<AssistantValue> = {
   name: "assistant",
   action: "set_assistant_settings",
-  schema: assistantSchema,
+  schema: assistantValueSchema,
   secrets: [],
   sealed: [],
 };

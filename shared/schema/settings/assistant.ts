@@ -2,20 +2,22 @@
  * The dashboard's assistant (decisions §9.6).
  */
 import * as z from "zod";
-import { flag, freeText, whole } from "../common.ts";
+import { flag, freeText, warningsField, whole } from "../common.ts";
 import { clearableName } from "./fields.ts";
 
-/** What is stored, and what admins are shown. A tool that is not listed is on. */
-export const assistantSchema = z
-  .object({
-    enabled: z.boolean().default(true),
-    brain_model: z.string().nullable().default(null),
-    tools_enabled: z.record(z.string(), z.boolean()).default({}),
-    bench_max_concurrency: z.number().int().default(40),
-    bench_max_duration_s: z.number().int().default(120),
-    bench_max_requests: z.number().int().default(500),
-  })
-  .meta({ id: "Assistant" });
+/** What is stored. A tool that is not listed is on. */
+export const assistantValueSchema = z.object({
+  enabled: z.boolean().default(true),
+  brain_model: z.string().nullable().default(null),
+  tools_enabled: z.record(z.string(), z.boolean()).default({}),
+  bench_max_concurrency: z.number().int().default(40),
+  bench_max_duration_s: z.number().int().default(120),
+  bench_max_requests: z.number().int().default(500),
+});
+export type AssistantValue = z.infer<typeof assistantValueSchema>;
+
+/** What admins are shown. */
+export const assistantSchema = assistantValueSchema.extend({ warnings: warningsField }).meta({ id: "Assistant" });
 export type Assistant = z.infer<typeof assistantSchema>;
 
 /** PUT /settings/assistant: what is omitted keeps its value; a given map replaces the stored one. */
