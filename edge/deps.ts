@@ -33,7 +33,7 @@ import { type Arrived, cellFor } from "./domain/cell/placement.ts";
 import { EndpointMemory } from "./domain/endpoint-memory.ts";
 import type { Debtor } from "./domain/loan/messages.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
-import { AnswerRoom } from "./pipeline/answer-room.ts";
+import { ANSWER_ROOM_BYTES, AnswerRoom, CACHE_ROOM_BYTES } from "./pipeline/answer-room.ts";
 import { BodyRoom } from "./pipeline/body-room.ts";
 import type { IsolateMemory } from "./pipeline/context.ts";
 import type { Admission, Log, Ports } from "./ports.ts";
@@ -152,7 +152,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
       usageOptionRefused: new Map(),
       addresses: new Map(),
       bodyRoom: new BodyRoom(clock),
-      answerRoom: new AnswerRoom(),
+      answerRoom: new AnswerRoom(ANSWER_ROOM_BYTES),
+      cacheRoom: new AnswerRoom(CACHE_ROOM_BYTES),
       endpoints: new EndpointMemory(),
     };
     const budgets = new TenantBudgets(places);

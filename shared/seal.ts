@@ -3,6 +3,7 @@
  * is base64 of the 12-byte nonce followed by ciphertext and tag. A value without the prefix is plaintext, stored before
  * a key was configured.
  */
+import { fromBase64, toBase64 } from "./base64.ts";
 
 const PREFIX = "enc:v1:";
 const NONCE_BYTES = 12;
@@ -35,7 +36,7 @@ export async function seal(plaintext: string, key: SealKey | undefined): Promise
   const out = new Uint8Array(NONCE_BYTES + sealed.byteLength);
   out.set(nonce);
   out.set(new Uint8Array(sealed), NONCE_BYTES);
-  return PREFIX + btoa(Array.from(out, (byte) => String.fromCharCode(byte)).join(""));
+  return PREFIX + toBase64(out);
 }
 
 /** The plaintext of a stored value. Throws SealError when it is sealed and cannot be opened with `key`. */
@@ -55,7 +56,7 @@ export async function unseal(stored: string, key: SealKey | undefined): Promise<
 
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   try {
-    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    return fromBase64(text);
   } catch {
     return null;
   }

@@ -56,7 +56,8 @@ export function decidingFields({ estimate, billedBy }: RouteClass): readonly str
  */
 export function spellingFault(names: readonly string[], fields: readonly string[]): FieldFault | null {
   for (const name of names) {
-    const field = fields.find((one) => one !== name && SAME.get(one)?.test(name) === true);
+    if (fields.includes(name)) continue;
+    const field = fields.find((one) => SAME.get(one)?.test(name) === true);
     if (field === undefined) continue;
     const param = printable(name, NAME_MAX);
     return { param, message: `field '${param}' must be written '${field}'` };

@@ -198,7 +198,8 @@ function askOf(call: Call, subject: Subject, prepared: Prepared, waiting: Waitin
   const { principal, model } = subject;
   const { key, tenant } = principal;
   const { estimate } = prepared;
-  const billed = bill(model, estimate, prepared.measure(), null);
+  const measure = prepared.measure();
+  const billed = bill(model, estimate, measure, null);
   // Term budgets reserve what the client states, so that a client that states it cannot overrun (decisions §19.2).
   const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
   return {
@@ -214,7 +215,7 @@ function askOf(call: Call, subject: Subject, prepared: Prepared, waiting: Waitin
     need: {
       bucketTokens: estimate.totalTokens,
       termTokens: Math.max(totalTokens(stated), 1),
-      nanoUsd: nanoUsdOf(bill(model, stated, prepared.measure(), null).costUsd),
+      nanoUsd: nanoUsdOf(bill(model, stated, measure, null).costUsd),
     },
     row: rowOf(call, { statusCode: 499, admission: "queued" }),
     estimate: billed,

@@ -4,8 +4,10 @@
  * whoever wanted to hold it decides what becomes of it (decisions §43.2).
  */
 
-/** What all answers held by an isolate may have together, in bytes. */
-const ROOM_BYTES = 32 * 1024 * 1024;
+/** What all answers held by an isolate on their way to a client may have together, in bytes. */
+export const ANSWER_ROOM_BYTES = 32 * 1024 * 1024;
+/** And those of them that are held for the response cache, besides. */
+export const CACHE_ROOM_BYTES = 16 * 1024 * 1024;
 
 /** What one answer has. Whoever opens it closes it, whatever becomes of the answer. */
 export interface AnswerHold {
@@ -19,7 +21,7 @@ export class AnswerRoom {
   readonly #roomBytes: number;
   #usedBytes = 0;
 
-  constructor(roomBytes = ROOM_BYTES) {
+  constructor(roomBytes: number) {
     this.#roomBytes = roomBytes;
   }
 

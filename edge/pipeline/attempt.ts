@@ -164,7 +164,9 @@ function optionKey({ id, upstream_model }: ModelRecord, { apiBase }: Target): st
 /** The client reads a stream and has not asked for its usage event, so that the gateway does (decisions §22.5). */
 function addsUsage({ call, model, parsed }: Sending, target: Target): boolean {
   if (!call.route.usageOption || !parsed.stream || asksForUsage(parsed.document.root)) return false;
-  const untilMs = call.memory.usageOptionRefused.get(optionKey(model, target));
+  const { usageOptionRefused } = call.memory;
+  if (usageOptionRefused.size === 0) return true;
+  const untilMs = usageOptionRefused.get(optionKey(model, target));
   return untilMs === undefined || untilMs <= call.ports.clock();
 }
 

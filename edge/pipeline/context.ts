@@ -48,8 +48,10 @@ export interface IsolateMemory {
   readonly addresses: Map<string, boolean>;
   /** Room for large request bodies. */
   readonly bodyRoom: BodyRoom;
-  /** Room for answers that have to be held. */
+  /** Room for answers that have to be held on their way. */
   readonly answerRoom: AnswerRoom;
+  /** Room for those that are held to be stored. */
+  readonly cacheRoom: AnswerRoom;
   /** Endpoints that failed lately. */
   readonly endpoints: EndpointMemory;
 }

@@ -40,7 +40,7 @@ describe("an answer that would be stored", () => {
       [new AnswerRoom(TEXT.length - 1), 0],
     ] as const) {
       const world = new World();
-      world.memory.answerRoom = room;
+      world.memory.cacheRoom = room;
       world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
       world.upstream = async () => inPieces(pieces, headers);
       expect(await answered(world)).toBe(TEXT);
@@ -76,7 +76,7 @@ describe("an answer that would be stored", () => {
       world.upstream = async () => response;
       await answered(world, { signal }).catch(() => undefined);
       await world.settled();
-      expect(world.memory.answerRoom.usedBytes).toBe(0);
+      expect([world.memory.answerRoom.usedBytes, world.memory.cacheRoom.usedBytes]).toEqual([0, 0]);
     }
     expect(world.stored).toEqual([]);
   });

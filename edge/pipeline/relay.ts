@@ -46,7 +46,7 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
   };
   const scan = new UsageScan({ content: call.route.billedBy === "tokens" });
   const capture =
-    miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES, call.memory.answerRoom.open()) : null;
+    miss !== null && response.status === 200 ? new Capture(CACHE_BODY_MAX_BYTES, call.memory.cacheRoom.open()) : null;
   let firstByteMs: number | null = null;
 
   const finish = (end: BodyEnd): void => {
@@ -87,8 +87,9 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     scan.push(chunk);
   };
   const size = events ? null : smallSize(upstreamHeaders);
-  const hold = call.memory.answerRoom.open();
-  const taken = size === null || !hold.grow(size) ? null : await takeWhole(body, size).finally(() => hold.close());
+  const hold = size === null ? null : call.memory.answerRoom.open();
+  const taken =
+    size === null || hold?.grow(size) !== true ? null : await takeWhole(body, size).finally(() => hold.close());
   if (taken instanceof Uint8Array) {
     onUpstream(taken);
     capture?.push(taken);

@@ -3,6 +3,7 @@
  * the request on a hit: no upstream, no permit, no charge. A hit rests on current records like an admission: one call shows
  * them to the Cell and hands in the row, before the answer is given (decisions §43.3). Nothing partial is ever stored.
  */
+import { fromBase64, toBase64 } from "../../shared/base64.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
@@ -116,7 +117,7 @@ async function replay(call: Call, subject: Subject, entry: CacheEntry): Promise<
   if (newer.length > 0) return { kind: "stale", items: newer };
   call.waitUntil(recorded);
   call.facts.level = level;
-  const body = Uint8Array.from(atob(entry.body_b64), (char) => char.charCodeAt(0));
+  const body = fromBase64(entry.body_b64);
   const headers = {
     "content-type": entry.content_type,
     ...gatewayHeaders(call),
@@ -133,10 +134,4 @@ async function digestOf(modelName: string, body: Uint8Array): Promise<string> {
   input.set(body, name.byteLength);
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", input));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.byteLength; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(text);
 }

@@ -13,7 +13,6 @@ export interface RowEnd {
   readonly admission: UsageRow["admission"];
   readonly billed?: Billed;
   readonly ttftMs?: number;
-  readonly costUsd?: number;
 }
 
 /** The row of a call that ends now. */

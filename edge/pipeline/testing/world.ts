@@ -26,7 +26,7 @@ import type {
   TokenVerdict,
   UpstreamCall,
 } from "../../ports.ts";
-import { AnswerRoom } from "../answer-room.ts";
+import { ANSWER_ROOM_BYTES, AnswerRoom, CACHE_ROOM_BYTES } from "../answer-room.ts";
 import { BodyRoom } from "../body-room.ts";
 import type { Call } from "../context.ts";
 import { type Received, receive } from "../receive.ts";
@@ -111,7 +111,8 @@ export class World {
     usageOptionRefused: new Map<string, number>(),
     addresses: new Map<string, boolean>(),
     bodyRoom: new BodyRoom(() => this.nowMs),
-    answerRoom: new AnswerRoom(),
+    answerRoom: new AnswerRoom(ANSWER_ROOM_BYTES),
+    cacheRoom: new AnswerRoom(CACHE_ROOM_BYTES),
     endpoints: new EndpointMemory(),
   };
   /** Addresses that were looked at after a failure. */
