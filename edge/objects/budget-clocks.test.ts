@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { lifeAfter } from "../domain/budget/epochs.ts";
+import { lifeAfter } from "../domain/budget/cell-life.ts";
 import { limitsWith } from "../domain/budget/testing/world.ts";
 import { askOf, deskOf, needOf } from "./testing/budget-cell.ts";
 import { TestBudgets } from "./testing/budgets.ts";

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
-import { FIRST_LIFE } from "../domain/budget/epochs.ts";
+import { FIRST_LIFE } from "../domain/budget/cell-life.ts";
 import { type Caps, limitsWith, monthOf } from "../domain/budget/testing/world.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import type { BudgetVerdict } from "./seat.ts";

@@ -8,7 +8,7 @@ import {
 } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { LeaseRequest } from "../../edge/domain/budget/api.ts";
-import { FIRST_LIFE } from "../../edge/domain/budget/epochs.ts";
+import { FIRST_LIFE } from "../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
 import type { Cell } from "../../edge/objects/cell.ts";

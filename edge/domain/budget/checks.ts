@@ -7,7 +7,7 @@
 import { isAmount } from "../../../shared/amount.ts";
 import type { BudgetAlert } from "./alerts.ts";
 import { type Actual, type Amounts, covers } from "./amounts.ts";
-import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer, SettleLine } from "./api.ts";
+import type { LeaseAnswer, LeaseReport, LeaseRequest, Report, ReportAnswer } from "./api.ts";
 import type { BudgetLimits, TermLimits } from "./limits.ts";
 import type { BucketLevel } from "./token-bucket.ts";
 
@@ -50,18 +50,20 @@ export function usedOrReserved({ tokens, nanoUsd }: Actual, drawn: Amounts): Act
   };
 }
 
-/** The first number of a settled line that cannot be counted; null: all can. */
-export function faultInLine(line: SettleLine): string | null {
-  return faultInAmounts("released", line.released) ?? faultInUsed(line.used) ?? faultInLimits(line.limits);
+/** The first number of a word on a lease that cannot be counted; null: all can. */
+export function faultInWord({ released, used, opened }: LeaseReport): string | null {
+  const faults = used.map((line) => faultInUsed(line.used) ?? faultInLimits(line.limits));
+  const inAmounts = released === "all" ? null : faultInAmounts("released", released);
+  const inOpened = opened === null ? null : faultInAmounts("opened.granted", opened.granted);
+  return inAmounts ?? inOpened ?? faults.find((fault) => fault !== null) ?? null;
 }
 
-/** The first number that a report is ordered by and that orders nothing; null: all do. Its lines are not looked at. */
-export function faultInReport(report: Report): string | null {
-  if (!isAmount(report.epoch)) return "report.epoch";
-  if (!isAmount(report.base)) return "report.base";
-  if (!isAmount(report.through)) return "report.through";
-  const faulty = report.batches.some(({ sequence, ends }) => !isAmount(sequence) || ends.some(({ n }) => !isAmount(n)));
-  return faulty ? "report.batches" : null;
+/** The first number that a report is ordered by and that orders nothing; null: all do. What else it says is not looked at. */
+export function faultInReport({ life, sequence, leases, open }: Report): string | null {
+  if (!isAmount(life)) return "report.life";
+  if (!isAmount(sequence)) return "report.sequence";
+  if (!leases.every(({ n, version }) => isAmount(n) && isAmount(version))) return "report.leases";
+  return open.every(isAmount) ? null : "report.open";
 }
 
 /** The first number of an ask that cannot be decided by; null: all can. The report that rides along is not looked at. */
@@ -106,27 +108,32 @@ function isVerdict(value: unknown, need: Amounts): boolean {
   if (!isObject(value)) return false;
   switch (value["kind"]) {
     case "granted":
-      return isAmounts(value["grant"]) && covers(value["grant"], need) && isAmount(value["ttlMs"]);
+      return (
+        isAmounts(value["grant"]) &&
+        covers(value["grant"], need) &&
+        isAmount(value["ttlMs"]) &&
+        typeof value["ample"] === "boolean"
+      );
     case "refused":
       return value["reason"] === "rate" || value["reason"] === "key" || value["reason"] === "tenant";
     case "invalid":
       return typeof value["field"] === "string";
     default:
-      return value["kind"] === "behind" || value["kind"] === "stale";
+      return value["kind"] === "stale";
   }
 }
 
-/** Whether a value can be the answer to a report, when `through` is the newest sequence number that exists. */
-export function isReportAnswer(value: unknown, through: number): value is ReportAnswer {
+/** Whether a value can be the answer to a report. */
+export function isReportAnswer(value: unknown): value is ReportAnswer {
   if (!isObject(value)) return false;
-  const { applied, durable, alerts } = value;
-  if (!isAmount(applied) || !isAmount(durable) || durable > applied || applied > through) return false;
+  const { incarnation, applied, stored, alerts } = value;
+  if (typeof incarnation !== "string" || !isAmount(applied) || !isAmount(stored) || stored > applied) return false;
   return Array.isArray(alerts) && alerts.every(isAlert);
 }
 
 /** Whether a value can be the answer to an ask: also that a grant covers what was needed. */
-export function isLeaseAnswer(value: unknown, request: LeaseRequest, through: number): value is LeaseAnswer {
-  if (!isObject(value) || !isReportAnswer(value["report"], through)) return false;
+export function isLeaseAnswer(value: unknown, request: LeaseRequest): value is LeaseAnswer {
+  if (!isObject(value) || !isReportAnswer(value["report"])) return false;
   return isBucket(value["bucket"]) && isVerdict(value["verdict"], request.need);
 }
 

@@ -1,13 +1,13 @@
 /** What a test's world of budgets is made of. */
 import type { Actual, Amounts } from "../amounts.ts";
 import type { LeaseRequest, Report } from "../api.ts";
+import type { CellBudget } from "../cell-budget.ts";
 import type { BudgetLimits } from "../limits.ts";
-import type { Wallet } from "../wallet.ts";
 
 /** A call on its way: the caller hears one outcome, the authority may see it any number of times. */
 export interface Call {
   readonly cell: Cell;
-  readonly wallet: Wallet;
+  readonly budget: CellBudget;
   readonly body:
     | { readonly kind: "lease"; readonly request: LeaseRequest }
     | { readonly kind: "report"; readonly report: Report };
@@ -28,13 +28,13 @@ export interface Live {
 export interface Adrift {
   readonly live: Live;
   readonly cell: Cell;
-  readonly epoch: number;
+  readonly life: number;
 }
 
 export interface Cell {
   readonly name: string;
-  epoch: number;
-  wallet: Wallet;
+  life: number;
+  budget: CellBudget;
   /** How far its clock is from the world's time. */
   skewMs: number;
   /** Requests that wait for their slots. */

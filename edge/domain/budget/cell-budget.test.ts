@@ -12,7 +12,7 @@ function ask(world: World, caps: Caps, tokens: number): { id: string; verdict: V
   return { id, verdict: world.verdicts.get(id) };
 }
 
-describe("a wallet of one cell decides as if every request asked the authority", () => {
+describe("a cell's budget of one cell decides as if every request asked the authority", () => {
   it("429 when the bucket lacks the estimate, with the wait until it holds it", () => {
     const world = new World(1);
     const caps = { tokensPerMinute: 600 };
@@ -30,7 +30,7 @@ describe("a wallet of one cell decides as if every request asked the authority",
     expect(ask(world, caps, 10_000).verdict).toMatchObject({ retryAfterMs: 60_000 });
   });
 
-  it("spends the last of a bucket whatever lies in its purse", () => {
+  it("spends the last of a bucket whatever lies in its pool", () => {
     const world = new World(1);
     const sizes = [7, 90, 3, 200, 50, 1, 249];
     expect(sizes.map((size) => ask(world, { tokensPerMinute: 600 }, size).verdict?.kind)).toEqual(
@@ -99,7 +99,7 @@ describe("a wallet of one cell decides as if every request asked the authority",
   });
 });
 
-describe("a wallet", () => {
+describe("a cell's budget", () => {
   it("is told of an alert that another cell has in hand only when that one does not see to it", () => {
     const world = new World(2);
     const caps = { tenantTokens: 100 };
@@ -128,7 +128,7 @@ describe("a wallet", () => {
     world.settle(world.cell(0), first.id, { tokens: 100, nanoUsd: 0 });
     world.deliver(lease);
     expect(world.verdicts.get(second)).toMatchObject({ kind: "ok", level: { remainingTokens: 380 } });
-    expect(world.cell(0).wallet.level(limitsWith(caps), world.nowMs)?.remainingTokens).toBe(380);
+    expect(world.cell(0).budget.level(limitsWith(caps), world.nowMs)?.remainingTokens).toBe(380);
   });
 
   it("knows no level that it has not heard of lately", () => {
@@ -138,7 +138,7 @@ describe("a wallet", () => {
     world.calm(30_000);
     world.reserve(world.cell(1), limitsWith(caps), need(550));
     world.calm(1_000);
-    expect(world.cell(0).wallet.level(limitsWith(caps), world.nowMs)).toBeUndefined();
+    expect(world.cell(0).budget.level(limitsWith(caps), world.nowMs)).toBeUndefined();
   });
 
   it("needs no lease without caps, and reports what was used", () => {
@@ -147,7 +147,7 @@ describe("a wallet", () => {
     expect(verdict).toEqual({ kind: "ok", level: null });
     const cell = world.cell(0);
     world.settle(cell, id, { tokens: 33, nanoUsd: 5 });
-    expect(cell?.wallet.nextWakeMs()).toBe(world.nowMs + 10_000);
+    expect(cell?.budget.nextWakeMs()).toBe(world.nowMs + 10_000);
     world.calm(10_500);
     expect(world.core.read("key", limitsWith({}), world.nowMs).account.usedTokens).toBe(33);
   });
@@ -156,9 +156,9 @@ describe("a wallet", () => {
     const world = new World(1);
     const cell = world.cell(0);
     const limits = limitsWith({ tokensPerMinute: 1_000 });
-    world.run(cell, cell.wallet.expect("q", limits, need(10), world.nowMs));
+    world.run(cell, cell.budget.expect("q", limits, need(10), world.nowMs));
     world.deliver(world.nextCall());
-    expect(cell.wallet.reserve("q", limits, need(10), world.nowMs)).toMatchObject([
+    expect(cell.budget.reserve("q", limits, need(10), world.nowMs)).toMatchObject([
       { type: "decided", verdict: { kind: "ok" } },
     ]);
   });
@@ -176,8 +176,8 @@ describe("a wallet", () => {
         { kind: "unavailable", code },
         { kind: "unavailable", code },
       ]);
-      cell.wallet.admitUnchecked("open", limitsWith(caps), world.nowMs);
-      cell.wallet.settle("open", { tokens: 40, nanoUsd: 0 }, world.nowMs);
+      cell.budget.admitUnchecked("open", limitsWith(caps), world.nowMs);
+      cell.budget.settle("open", { tokens: 40, nanoUsd: 0 }, world.nowMs);
       world.calm(2_000);
       expect(world.core.read("key", limitsWith(caps), world.nowMs).account.usedTokens).toBe(40);
     }
@@ -187,7 +187,7 @@ describe("a wallet", () => {
     const world = new World(1);
     const caps = { tenantTokens: 1_000 };
     const { id } = ask(world, caps, 100);
-    world.calm(11_000);
+    world.calm(21_000);
     const cell = world.cell(0);
     world.crashCell(cell, true);
     world.calm(2_000);
