@@ -12,7 +12,8 @@ const EMPTY: Report = { cell: "a", life: 1, sequence: 1, leases: [], open: [], a
 
 function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
   const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
-  return { report: { ...EMPTY, sequence: n + 1, open: [n] }, limits, pool: null, n, need, want: need };
+  const open = Array.from({ length: n }, (_, at) => at + 1);
+  return { report: { ...EMPTY, sequence: n + 1, open }, limits, pool: null, n, need, want: need };
 }
 
 /** Usage that nothing was reserved for. */
@@ -22,6 +23,14 @@ function spend(limits: BudgetLimits, tokens: number): Report {
   const opened = { as: "counted", granted, from: null } as const;
   const lease = { n: 100, version: 2, pool: null, released: granted, used, ended: true, opened, request: null };
   return { ...EMPTY, sequence: 101, leases: [lease], open: [1, 100] };
+}
+
+/** The end of a lease, all of which came back. */
+function end(limits: BudgetLimits, n: number, tokens: number): Report {
+  const released = "all" as const;
+  const used = [{ limits, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: tokens } }];
+  const lease = { n, version: 2, pool: null, released, used, ended: true, opened: null, request: null };
+  return { ...EMPTY, sequence: n + 2, leases: [lease], open: [n] };
 }
 
 const tenant = (): DurableObjectStub<TenantBudget> => namespace.getByName(crypto.randomUUID());
@@ -138,7 +147,7 @@ describe("TenantBudget", () => {
       ratio: 0,
       state: "ok",
     });
-    const answer = await stub.report(spend(limits, 100));
+    const answer = await stub.report(end(limits, 1, 100));
     expect(answer.alerts.map((alert) => alert.issueKey)).toEqual([
       "term_budget_warn:tenant-1",
       "term_budget_exhausted:tenant-1",

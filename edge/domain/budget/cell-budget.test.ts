@@ -227,6 +227,45 @@ describe("the authority, while the ledger is asked about a cell that fell silent
   });
 });
 
+describe("the authority", () => {
+  it("reserves what a cell tells of a lease after all that the ledger was asked about, and asks it again", () => {
+    const world = new World(1);
+    const limits = limitsWith({ tenantTokens: 100 });
+    const { id } = ask(world, { tenantTokens: 100 }, 60);
+    for (let second = 0; second < 60; second += 1) world.advance(1_000);
+    expect(world.core.awaitsLedger(world.coreMs)).toHaveLength(1);
+    world.core.ledgerSays("tenant", limits, "l:0", { tokens: 40, nanoUsd: 0 }, world.coreMs);
+    world.core.ledgerSettled();
+    world.settle(world.cell(0), id, { tokens: 40, nanoUsd: 0 });
+    world.calm(5_000);
+    const read = () => world.core.read("tenant", limits, world.coreMs);
+    expect(read()).toMatchObject({ account: { usedTokens: 40 }, reserved: { termTokens: 40 } });
+    world.calm(31_000);
+    world.askLedger(limits);
+    expect(read()).toMatchObject({ account: { usedTokens: 40 }, reserved: { termTokens: 0 } });
+  });
+
+  it("takes a lease back that its cell does not know, because no answer to its ask was heard", () => {
+    const world = new World(1);
+    const caps = { tokensPerMinute: 600, tenantTokens: 1_000 };
+    const limits = limitsWith(caps);
+    world.reserve(world.cell(0), limits, need(500));
+    const { body } = world.nextCall();
+    if (body.kind !== "lease") throw new Error("no lease was asked for");
+    const { n, report } = body.request;
+    world.core.lease(body.request, world.coreMs);
+    const later = { ...report, leases: [] };
+    world.core.report({ ...later, sequence: report.sequence + 1, open: [n] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(500);
+    world.core.report({ ...later, sequence: n, open: [] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(500);
+    world.core.report({ ...later, sequence: report.sequence + 2, open: [] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved).toEqual(NOTHING);
+    expect(world.core.bucket(limits, world.coreMs).levelTokens).toBe(600);
+    expect(world.core.lease(body.request, world.coreMs).answer.verdict).toEqual({ kind: "stale" });
+  });
+});
+
 describe("the authority after a crash", () => {
   it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {
     const world = new World(1);

@@ -53,9 +53,9 @@ export class CellLeases {
   pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
-    const pool = new LeasePool(id, this.reports, (lease, amounts, nowMs) => {
+    const pool = new LeasePool(id, this.reports, (lease, amounts, ample, nowMs) => {
       this.#gain(amounts.bucketTokens);
-      this.reports.changed(lease, nowMs + NEAR_REPORT_MS);
+      this.reports.changed(lease, nowMs + (ample ? FAR_REPORT_MS : NEAR_REPORT_MS));
     });
     this.#pools.set(id, pool);
     return pool;

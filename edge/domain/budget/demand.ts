@@ -7,8 +7,8 @@ import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, countedBy } from "./limits.ts";
 import type { Waiter } from "./waiter.ts";
 
-/** A lease should last this long at the rate of the last one. */
-const AHEAD_MS = LEASE_MAX_MS;
+/** A lease should last this long at the rate of the last one: longer than it lives, for what runs holds more than it uses. */
+const AHEAD_MS = 2 * LEASE_MAX_MS;
 const RATE_OVER_AT_LEAST_MS = 1_000;
 const AT_LEAST_PIECES = 8;
 /** Requests of a long queue that are summed up for one ask. */

@@ -47,6 +47,8 @@ interface Refused {
 
 /** The pool stops spending this long before a lease ends. */
 const MARGIN_MS = 250;
+/** A lease that nobody has drawn from for this long goes back. */
+const IDLE_MS = 5_000;
 /** The next lease is asked for this long before the end of one of which there is plenty, or when so little of it is left. */
 const RENEW_AHEAD_MS = 2_000;
 const RENEW_PART = 1 / 4;
@@ -56,27 +58,27 @@ const RENEW_PART = 1 / 4;
  */
 const REFUSAL_STANDS_MS = 250;
 
+/** Is told what a lease that ends had left. `ample`: one of which there is plenty has taken its place. */
+export type GaveBack = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
+
 export class LeasePool {
   readonly id: string | null;
   /** Who wants to draw from it. */
   readonly waiting: Waiting;
   readonly #reports: LeaseReports;
-  readonly #gaveBack: (lease: CellLease, amounts: Amounts, nowMs: number) => void;
+  readonly #gaveBack: GaveBack;
   #free: Amounts = NOTHING;
   /** Somebody drew since the last lease came. */
   #used = false;
+  /** When somebody drew last, or the lease came. */
+  #drawnAtMs = 0;
   #current: Current | null = null;
   #asked: Asked | null = null;
   #refused: Refused | null = null;
   readonly #demand = new Demand();
   readonly #pace = new AskPace();
 
-  /** `gaveBack` is told of what a lease that ends had left. */
-  constructor(
-    id: string | null,
-    reports: LeaseReports,
-    gaveBack: (lease: CellLease, amounts: Amounts, nowMs: number) => void,
-  ) {
+  constructor(id: string | null, reports: LeaseReports, gaveBack: GaveBack) {
     this.id = id;
     this.waiting = new Waiting(id);
     this.#reports = reports;
@@ -95,13 +97,14 @@ export class LeasePool {
 
   /** When {@link expire} has something to do; null without a lease, and a refusal or a silence that stands. */
   get endsAtMs(): number | null {
-    return this.#current?.untilMs ?? this.#refused?.untilMs ?? this.#pace.silentUntilMs;
+    if (this.#current !== null) return this.#endMs(this.#current);
+    return this.#refused?.untilMs ?? this.#pace.silentUntilMs;
   }
 
   /** Serves waiters in order from what is held, or by a refusal or silence of just now; `bucket` is as of now. */
   serve(nowMs: number, bucket: TokenBucket | null): readonly Outcome[] {
     const current = this.#current;
-    if (current !== null) return nowMs >= current.untilMs ? [] : this.#draw(current);
+    if (current !== null) return nowMs >= current.untilMs ? [] : this.#draw(current, nowMs);
     this.#forgive(nowMs);
     const refused = this.#refused;
     if (this.#asked !== null) return [];
@@ -165,7 +168,7 @@ export class LeasePool {
     if (verdict.kind === "granted") {
       const current = this.#begin(asked, verdict, nowMs);
       this.#pace.gave();
-      const outcomes = this.#draw(current);
+      const outcomes = this.#draw(current, nowMs);
       this.expire(nowMs);
       return outcomes;
     }
@@ -193,9 +196,13 @@ export class LeasePool {
   /** Gives back what a lease that ends has left; a refusal or a silence stands no longer. */
   expire(nowMs: number): void {
     this.#forgive(nowMs);
-    if (this.#current === null || nowMs < this.#current.untilMs) return;
+    if (this.#current === null || nowMs < this.#endMs(this.#current)) return;
     if (!this.#used) this.#pace.unused(nowMs);
     this.#giveBack(nowMs);
+  }
+
+  #endMs({ untilMs }: Current): number {
+    return Math.min(untilMs, this.#drawnAtMs + IDLE_MS);
   }
 
   #forgive(nowMs: number): void {
@@ -203,13 +210,14 @@ export class LeasePool {
     if (this.#refused !== null && nowMs >= this.#refused.untilMs) this.#refused = null;
   }
 
-  #draw({ lease }: Current): readonly Outcome[] {
+  #draw({ lease }: Current, nowMs: number): readonly Outcome[] {
     return this.waiting.draw(
       lease,
       (waiter) => this.#mayDraw(waiter),
       ({ need }) => {
         this.#free = minus(this.#free, need);
         this.#used = true;
+        this.#drawnAtMs = nowMs;
         this.#demand.drew(need);
       },
     );
@@ -240,9 +248,10 @@ export class LeasePool {
     { grant, ttlMs, ample }: Extract<LeaseAnswer["verdict"], { readonly kind: "granted" }>,
     nowMs: number,
   ): Current {
-    this.#giveBack(nowMs);
+    this.#giveBack(nowMs, ample);
     this.#refused = null;
     this.#used = false;
+    this.#drawnAtMs = nowMs;
     lease.granted = grant;
     lease.ample = ample;
     this.#free = grant;
@@ -251,7 +260,7 @@ export class LeasePool {
     return this.#current;
   }
 
-  #giveBack(nowMs: number): void {
+  #giveBack(nowMs: number, ample = false): void {
     if (this.#current === null) return;
     const { lease } = this.#current;
     const free = this.#free;
@@ -259,6 +268,6 @@ export class LeasePool {
     this.#current = null;
     lease.release(free);
     lease.ended = true;
-    this.#gaveBack(lease, free, nowMs);
+    this.#gaveBack(lease, free, ample, nowMs);
   }
 }

@@ -6,10 +6,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
-import { capped, isNothing } from "./amounts.ts";
-import type { BudgetLimits } from "./limits.ts";
+import { capped, covers, isNothing } from "./amounts.ts";
+import { type BudgetLimits, needsLease } from "./limits.ts";
 import { CLOCKS, drain, type Play, passedCap, play, STEPS } from "./testing/play.ts";
 import { type Caps, limitsWith, World } from "./testing/world.ts";
+import { amountsOf } from "./totals.ts";
 
 const TPM = 300;
 const ORDERLY: Play = { overuse: false, scale: 1 };
@@ -39,6 +40,11 @@ const steps = sequenceOf(doing(...STEPS, ...CLOCKS));
 
 function holds(world: World, limits: BudgetLimits): void {
   expect(passedCap(world, limits)).toBeNull();
+  if (!needsLease(limits)) return;
+  // Whatever a live request holds is out on lease.
+  const { reserved } = world.core.read("tenant", limits, world.coreMs);
+  const { termTokens, nanoUsd } = amountsOf(world.drawn);
+  expect(covers(reserved, { bucketTokens: 0, termTokens, nanoUsd })).toBe(true);
 }
 
 /** Every counter is what the world knows, nothing is reserved, and the cells have nothing left to say. */
