@@ -67,16 +67,10 @@ export class ChargedRequests {
     return known.returned ? "nowhere" : "older";
   }
 
-  /** Whether a life holds what a request drew, as far as is known: no newer one has adopted it. */
-  isHeldBy(requestId: string, life: number): boolean {
-    const { holder } = this.#byId.get(requestId) ?? UNKNOWN;
-    return holder === null || life >= holder;
-  }
-
   /** A life tells what a request used. */
   told({ id, goesOn, since, used, drawnTokens }: ToldRequest, life: number): Due {
     const known = this.#byId.get(id) ?? UNKNOWN;
-    const releases = this.isHeldBy(id, life);
+    const releases = known.holder === null || life >= known.holder;
     const returns = releases && !known.returned;
     const due = since && !known.ended ? used : beyondUsed(used, known);
     this.#remember(id, {

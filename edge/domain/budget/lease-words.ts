@@ -83,7 +83,10 @@ export class LeaseWords {
         life.life,
       );
       this.#leases.put(life, due.releases ? { ...lease, released: known.granted } : lease);
-      return { bucketTokens: due.returnedTokens, charges: told.map((line) => ({ ...line, used: due.used })) };
+      return {
+        bucketTokens: due.returnedTokens,
+        charges: told.slice(0, 1).map((line) => ({ ...line, used: due.used })),
+      };
     }
     const said = word.released === "all" ? known.granted : smaller(word.released, known.granted);
     const released = larger(known.released, said);
@@ -96,10 +99,9 @@ export class LeaseWords {
     const holds = (amounts: Amounts) => newLease(n, pool, amounts);
     if (request === null || isNothing(granted)) return holds(as === "counted" ? NOTHING : granted);
     if (as === "drawn") {
-      if (from === null || !this.#charged.isHeldBy(request.id, life.life)) return holds(NOTHING);
-      const first = life.leases.get(from);
-      const rest = [...life.leases.values()].filter((lease) => lease.pool === pool && lease.n !== from);
-      const missing = this.#leases.move(life, first === undefined ? rest : [first, ...rest], granted);
+      // Also when a newer life holds it already: what this one holds besides is not released, and awaits the ledger.
+      const drawnFrom = from === null ? undefined : life.leases.get(from);
+      const missing = drawnFrom === undefined ? granted : this.#leases.move(life, [drawnFrom], granted);
       return holds(minus(granted, missing));
     }
     const where = as === "adopted" ? this.#charged.adopted(request.id, life.life) : "newer";
@@ -119,7 +121,7 @@ export class LeaseWords {
   /** A lease that its Cell asked for before the report and does not know: its answer got lost, nothing was drawn from it. */
   #takeVoid(life: CellLife, { sequence, open }: Report): readonly LeaseChange[] {
     const changes: LeaseChange[] = [];
-    for (const lease of [...life.leases.values()]) {
+    for (const lease of life.leases.values()) {
       const before = lease.answered !== null && lease.n < sequence;
       if (!before || lease.settled || open.includes(lease.n)) continue;
       changes.push({ bucketTokens: outOf(lease).bucketTokens, charges: [] });

@@ -149,9 +149,9 @@ export class OutstandingLeases {
   forgetOver(): void {
     for (const life of this.#lives) life.storedAskedN = life.askedN;
     const isOver = ({ settled, lostAtMs }: OutstandingLease) => settled && lostAtMs === null;
-    for (const life of [...this.#lives]) {
-      const forgettable = !this.isNewest(life) || life.cell === NOBODY.cell;
-      if (!forgettable || ![...life.leases.values()].every(isOver)) continue;
+    const forgettable = (life: CellLife) => !this.isNewest(life) || life.cell === NOBODY.cell;
+    const over = this.#lives.filter((life) => forgettable(life) && [...life.leases.values()].every(isOver));
+    for (const life of over) {
       for (const { pool } of life.leases.values()) this.#changedPools.add(pool);
       this.#lives.splice(this.#lives.indexOf(life), 1);
     }
@@ -185,7 +185,7 @@ export class OutstandingLeases {
   }
 
   #change(life: CellLife, which: (lease: OutstandingLease) => boolean, change: Partial<OutstandingLease>): void {
-    for (const lease of [...life.leases.values()]) if (which(lease)) this.put(life, { ...lease, ...change });
+    for (const lease of life.leases.values()) if (which(lease)) this.put(life, { ...lease, ...change });
   }
 
   #placed(which: (lease: OutstandingLease) => boolean): readonly PlacedLease[] {

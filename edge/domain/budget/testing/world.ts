@@ -4,14 +4,13 @@
  */
 import { type Actual, type Amounts, beyondUsed, NOTHING, NOTHING_USED } from "../amounts.ts";
 import type { LeaseAnswer, ReportAnswer } from "../api.ts";
-import { CellBudget } from "../cell-budget.ts";
 import type { BudgetLimits } from "../limits.ts";
 import { NOTHING_STORED } from "../stored.ts";
 import { TenantBudgetCore } from "../tenant-budget.ts";
 import { addTotals, type Totals, totalsOf } from "../totals.ts";
 import type { BudgetEffect, Verdict } from "../verdict.ts";
 import { Disk } from "./disk.ts";
-import type { Adrift, Call, Cell, Live } from "./parts.ts";
+import { type Adrift, budgetsIn, type Call, type Cell, type Live, newCell } from "./parts.ts";
 import { Truth } from "./truth.ts";
 
 /** Months of 30 days, the same in every zone; the one of 1970 is in the middle of what names can tell apart. */
@@ -22,6 +21,7 @@ export class World {
   /** How far the authority's clock is from the world's time. */
   skewMs = 0;
   core = new TenantBudgetCore(NOTHING_STORED, monthOf, "0", this.nowMs);
+  readonly #newBudget = budgetsIn(monthOf);
   readonly cells: Cell[];
   calls: Call[] = [];
   readonly verdicts = new Map<string, Verdict>();
@@ -34,18 +34,9 @@ export class World {
   #coreSeenMs = this.nowMs;
   #requests = 0;
   #incarnation = 0;
-  #n = 0;
 
   constructor(cells: number) {
-    this.cells = Array.from({ length: cells }, (_, index) => ({
-      name: `cell-${index}`,
-      life: 1,
-      budget: this.#newBudget(`cell-${index}`, 1),
-      skewMs: 0,
-      expected: new Map<string, Live>(),
-      waiting: new Map<string, Live>(),
-      live: new Map<string, Live>(),
-    }));
+    this.cells = Array.from({ length: cells }, (_, index) => newCell(`cell-${index}`, this.#newBudget));
   }
 
   cell(index: number): Cell {
@@ -263,14 +254,6 @@ export class World {
       while (this.calls.length > 0) this.deliver(this.nextCall());
       this.advance(250);
     }
-  }
-
-  #newBudget(cell: string, life: number): CellBudget {
-    const nextN = () => {
-      this.#n += 1;
-      return this.#n;
-    };
-    return new CellBudget({ cell, life, nextN }, monthOf);
   }
 
   #decided(cell: Cell, id: string, verdict: Verdict): void {
