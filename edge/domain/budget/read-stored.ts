@@ -7,13 +7,14 @@
 import { isAmount } from "../../../shared/amount.ts";
 import { type Actual, capped } from "./amounts.ts";
 import type { Charged } from "./charged-requests.ts";
-import { isAlert, isAmounts, isObject, isTermLimits } from "./checks.ts";
+import { isAlert, isAmounts, isBucket, isTermLimits } from "./checks.ts";
 import type { KeyCounter } from "./counters.ts";
+import { isBoolean, isInteger, isNumber, isObject, isString, orNull, withFields } from "./guards.ts";
 import type { KeyLimits, TenantLimits } from "./limits.ts";
 import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
-import type { StoredGrants, StoredKey, StoredLife, StoredState, StoredTenant } from "./stored.ts";
+import type { StoredCharged, StoredGrants, StoredKey, StoredLife, StoredState, StoredTenant } from "./stored.ts";
 import type { TermAccount } from "./term-budget.ts";
-import { adjustBucket, SPENT_BUCKET, type TokenBucket } from "./token-bucket.ts";
+import { adjustBucket, SPENT_BUCKET } from "./token-bucket.ts";
 
 /** Rows as they are on the disk: key columns, and JSON text. */
 export interface StoredRows {
@@ -68,7 +69,7 @@ function parsed(text: string): unknown {
 
 function tenantOf(value: unknown): Read<StoredTenant> {
   const row = isObject(value) ? value : {};
-  const bucket = bucketOf(row["bucket"]);
+  const bucket = isBucket(row["bucket"]) ? adjustBucket(row["bucket"], 0) : null;
   const limits = isTenantLimits(row["limits"]) ? row["limits"] : null;
   const account = accountOf(row["account"]);
   const uncovered = row["uncoveredTokens"];
@@ -78,7 +79,7 @@ function tenantOf(value: unknown): Read<StoredTenant> {
   const tenant = {
     checkpoint,
     bucket: bucket ?? SPENT_BUCKET,
-    uncoveredTokens: isFiniteNumber(uncovered) && uncovered > 0 ? capped(uncovered) : 0,
+    uncoveredTokens: isNumber(uncovered) && uncovered > 0 ? capped(uncovered) : 0,
     limits,
     account: account?.account ?? null,
     alerts: listOf(row["alerts"]).filter(isAlert),
@@ -88,13 +89,6 @@ function tenantOf(value: unknown): Read<StoredTenant> {
   const lost = bucket === null || account?.damaged === true || (account === null && row["account"] !== null);
   const damaged = lost || (limits === null && row["limits"] !== null) || lives.length < listOf(row["lives"]).length;
   return { row: tenant, damaged, untracked: isObject(value) ? leases.untracked : [null] };
-}
-
-function bucketOf(value: unknown): TokenBucket | null {
-  if (!isObject(value)) return null;
-  const { capTokens, levelTokens, atMs } = value;
-  if (!isAmount(capTokens) || !isFiniteNumber(levelTokens) || !isFiniteNumber(atMs)) return null;
-  return adjustBucket({ capTokens, levelTokens, atMs }, 0);
 }
 
 function keyOf(value: unknown): Read<StoredKey> | null {
@@ -130,72 +124,58 @@ function grantsOf(pool: string | null, value: unknown): Read<StoredGrants> | nul
 function leasesOf(value: unknown, pool: string | null): Omit<Read<readonly PlacedLease[]>, "damaged"> {
   if (value === undefined) return { row: [], untracked: [] };
   if (!Array.isArray(value)) return { row: [], untracked: [pool] };
-  const untracked: (string | null)[] = [];
-  const row = value.flatMap((each: unknown): readonly PlacedLease[] => {
-    const placed = placedOf(each);
-    if (placed === null) untracked.push(pool);
-    return placed === null ? [] : [placed];
-  });
-  return { row, untracked };
-}
-
-function placedOf(value: unknown): PlacedLease | null {
-  if (!isObject(value) || typeof value["cell"] !== "string" || !isAmount(value["life"])) return null;
-  const lease = leaseOf(value["lease"]);
-  return lease === null ? null : { cell: value["cell"], life: value["life"], lease };
-}
-
-function leaseOf(value: unknown): OutstandingLease | null {
-  if (!isObject(value) || !isAmount(value["n"]) || !isAmount(value["version"])) return null;
-  const { n, version, pool, granted, released, moved, used, ended, untilMs, answered, lostAtMs, settled } = value;
-  if (!isAmounts(granted) || !isAmounts(released) || !isAmounts(moved) || !isUsed(used)) return null;
-  if (typeof ended !== "boolean" || typeof settled !== "boolean" || !(pool === null || typeof pool === "string"))
-    return null;
-  if (!(isFiniteNumber(untilMs) || untilMs === null) || !(isFiniteNumber(lostAtMs) || lostAtMs === null)) return null;
-  if (!(isAnswered(answered) || answered === null)) return null;
-  return { n, version, pool, granted, released, moved, used, ended, untilMs, answered, lostAtMs, settled };
-}
-
-function isUsed(value: unknown): value is Readonly<Record<string, Actual>> {
-  return (
-    isObject(value) &&
-    Object.values(value).every((used) => isObject(used) && isAmount(used["tokens"]) && isAmount(used["nanoUsd"]))
-  );
-}
-
-function isAnswered(value: unknown): value is NonNullable<OutstandingLease["answered"]> {
-  return isObject(value) && isAmount(value["ttlMs"]) && typeof value["ample"] === "boolean";
-}
-
-function isLife(value: unknown): value is StoredLife {
-  if (!isObject(value) || typeof value["cell"] !== "string") return false;
-  return isAmount(value["life"]) && isAmount(value["askedN"]) && isAmount(value["openedN"]);
-}
-
-function isTenantLimits(value: unknown): value is TenantLimits {
-  if (!isObject(value) || typeof value["timezone"] !== "string") return false;
-  return isNamed(value, "name") && isAmount(value["tokensPerMinute"]) && isTermLimits(value["term"]);
-}
-
-function isKeyLimits(value: unknown): value is KeyLimits {
-  return isObject(value) && isNamed(value, "label") && isTermLimits(value["term"]);
-}
-
-function isNamed(value: Readonly<Record<string, unknown>>, name: string): boolean {
-  return typeof value["id"] === "string" && typeof value[name] === "string" && Number.isSafeInteger(value["rev"]);
-}
-
-function isCharged(value: unknown): value is readonly [string, Charged] {
-  if (!Array.isArray(value) || typeof value[0] !== "string" || !isObject(value[1])) return false;
-  const { tokens, nanoUsd, ended, returned, holder } = value[1];
-  const known = typeof ended === "boolean" && typeof returned === "boolean" && (holder === null || isAmount(holder));
-  return known && isAmount(tokens) && isAmount(nanoUsd);
-}
-
-function isFiniteNumber(value: unknown): value is number {
-  return Number.isFinite(value);
+  const row = value.filter(isPlaced);
+  return { row, untracked: row.length < value.length ? [pool] : [] };
 }
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+function isUsed(value: unknown): value is OutstandingLease["used"] {
+  return isObject(value) && Object.values(value).every(withFields<Actual>({ tokens: isAmount, nanoUsd: isAmount }));
+}
+
+const isPlaced = withFields<PlacedLease>({
+  cell: isString,
+  life: isAmount,
+  lease: withFields<OutstandingLease>({
+    n: isAmount,
+    pool: orNull(isString),
+    granted: isAmounts,
+    released: isAmounts,
+    moved: isAmounts,
+    version: isAmount,
+    used: isUsed,
+    ended: isBoolean,
+    untilMs: orNull(isNumber),
+    answered: orNull(withFields({ ttlMs: isAmount, ample: isBoolean })),
+    lostAtMs: orNull(isNumber),
+    settled: isBoolean,
+  }),
+});
+
+const isLife = withFields<StoredLife>({ cell: isString, life: isAmount, askedN: isAmount, openedN: isAmount });
+
+const isTenantLimits = withFields<TenantLimits>({
+  id: isString,
+  name: isString,
+  rev: isInteger,
+  timezone: isString,
+  tokensPerMinute: isAmount,
+  term: isTermLimits,
+});
+
+const isKeyLimits = withFields<KeyLimits>({ id: isString, label: isString, rev: isInteger, term: isTermLimits });
+
+const isChargedRequest = withFields<Charged>({
+  tokens: isAmount,
+  nanoUsd: isAmount,
+  ended: isBoolean,
+  returned: isBoolean,
+  holder: orNull(isAmount),
+});
+
+function isCharged(value: unknown): value is StoredCharged[number] {
+  return Array.isArray(value) && isString(value[0]) && isChargedRequest(value[1]);
 }
