@@ -17,7 +17,7 @@ const ORDERLY: Play = { overuse: false, scale: 1 };
 
 const caps = fc.record({
   tokensPerMinute: fc.constantFrom(0, TPM),
-  tenantTokens: fc.constantFrom(null, 0, 400, 2_000),
+  tenantTokens: fc.constantFrom(null, 0, 400, 2_000, 20_000),
   tenantNanoUsd: fc.constantFrom(null, 3_000),
   keyTokens: fc.constantFrom(null, 0, 300),
   keyNanoUsd: fc.constantFrom(null, 1_500),

@@ -31,6 +31,26 @@ describe("the authority, while the ledger is asked about a cell that fell silent
 });
 
 describe("the authority", () => {
+  it("has nothing to store of a word that it has heard before, or that an older one overtook", () => {
+    const world = new World(1);
+    const { id } = ask(world, { tenantTokens: 1_000 }, 60);
+    ask(world, { tenantTokens: 1_000 }, 60);
+    world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
+    const reports = [0, 1].map(() => {
+      world.advance(20_000);
+      const report = world.nextCall();
+      world.fail(report);
+      return report;
+    });
+    const newest = reports.at(-1);
+    if (newest === undefined) throw new Error("nothing was said");
+    world.process(newest);
+    world.checkpoint();
+    for (const report of [...reports, newest]) world.process(report);
+    expect(world.core.dirty).toBe(false);
+    expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
+  });
+
   it("reserves what a cell tells of a lease after all that the ledger was asked about, and asks it again", () => {
     const world = new World(1);
     const limits = limitsWith({ tenantTokens: 100 });
