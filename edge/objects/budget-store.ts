@@ -20,11 +20,21 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS grants (pool TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
+/** Not readonly, because the platform asks for such a type. */
+type Row = { id: string; value: string };
+
+/** A row holds at most 2 MB; a character takes at most 4 bytes of it. What is longer is split into several rows. */
+const PIECE_CHARS = 400_000;
+
 const UPSERT_META =
   "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 const UPSERT_KEY = "INSERT INTO keys (id, value) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET value = excluded.value";
 const UPSERT_GRANTS =
   "INSERT INTO grants (pool, value) VALUES (?, ?) ON CONFLICT (pool) DO UPDATE SET value = excluded.value";
+
+/** Rows of one text: the first has its name, those after it a number besides, by which they are sorted. */
+const DELETE_META_PIECES = "DELETE FROM meta WHERE name > ? || '/' AND name < ? || '0'";
+const DELETE_KEY_PIECES = "DELETE FROM keys WHERE id > ? || '/' AND id < ? || '0'";
 
 export class BudgetStore {
   readonly #storage: DurableObjectStorage;
@@ -47,10 +57,12 @@ export class BudgetStore {
   load(): ReadState {
     const { sql } = this.#storage;
     const grants = sql.exec<{ pool: string; value: string }>("SELECT pool, value FROM grants").toArray();
+    const meta = joined(sql.exec<Row>("SELECT name AS id, value FROM meta ORDER BY name").toArray());
+    const metaOf = (name: string) => meta.find(({ id }) => id === name)?.value ?? null;
     return readStored({
-      tenant: this.#meta("tenant"),
-      charged: this.#meta("charged"),
-      keys: sql.exec<{ id: string; value: string }>("SELECT id, value FROM keys").toArray(),
+      tenant: metaOf("tenant"),
+      charged: metaOf("charged"),
+      keys: joined(sql.exec<Row>("SELECT id, value FROM keys ORDER BY id").toArray()),
       grants: grants.map(({ pool, value }) => ({ pool: pool === "" ? null : pool, value })),
     });
   }
@@ -63,9 +75,14 @@ export class BudgetStore {
   putCheckpoint({ tenant, keys, charged }: Checkpoint): void {
     const { sql } = this.#storage;
     this.#storage.transactionSync(() => {
-      sql.exec(UPSERT_META, "tenant", JSON.stringify(tenant));
+      sql.exec(DELETE_META_PIECES, "tenant", "tenant");
+      for (const { id, value } of piecesOf("tenant", JSON.stringify(tenant))) sql.exec(UPSERT_META, id, value);
       if (charged !== null) sql.exec(UPSERT_META, "charged", JSON.stringify(charged));
-      for (const key of keys) sql.exec(UPSERT_KEY, key.limits.id, JSON.stringify(key));
+      for (const key of keys) {
+        const keyId = key.limits.id;
+        sql.exec(DELETE_KEY_PIECES, keyId, keyId);
+        for (const { id, value } of piecesOf(keyId, JSON.stringify(key))) sql.exec(UPSERT_KEY, id, value);
+      }
     });
   }
 
@@ -73,4 +90,23 @@ export class BudgetStore {
     const rows = this.#storage.sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = ?", name).toArray();
     return rows[0]?.value ?? null;
   }
+}
+
+function piecesOf(name: string, text: string): readonly Row[] {
+  const count = Math.max(1, Math.ceil(text.length / PIECE_CHARS));
+  return Array.from({ length: count }, (_, at) => ({
+    id: at === 0 ? name : `${name}/${String(at).padStart(6, "0")}`,
+    value: text.slice(at * PIECE_CHARS, (at + 1) * PIECE_CHARS),
+  }));
+}
+
+/** The texts of rows that are sorted by name. */
+function joined(rows: readonly Row[]): readonly Row[] {
+  const texts: Row[] = [];
+  for (const { id, value } of rows) {
+    const last = texts.at(-1);
+    if (last !== undefined && id.startsWith(`${last.id}/`)) last.value += value;
+    else texts.push({ id, value });
+  }
+  return texts;
 }

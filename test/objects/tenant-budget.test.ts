@@ -1,7 +1,7 @@
 /** The TenantBudget object on its own disk: what survives, what a retry gets, what the alarm writes. */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { LeaseRequest, Report, TenantBudgetApi } from "../../edge/domain/budget/api.ts";
+import type { LeaseReport, LeaseRequest, Report, TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
 import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
@@ -93,6 +93,51 @@ describe("TenantBudget", () => {
     expect(await rows()).toEqual([0, 1]);
     await evictDurableObject(stub);
     expect((await stub.usage("tenant", limits, null)).reserved_tokens).toBe(15);
+  });
+
+  it("keeps more leases than one row holds, and less again when they are over", async () => {
+    const stub = tenant();
+    const limits = limitsWith({ tenantTokens: 100_000, keyTokens: 100_000 });
+    const need = { bucketTokens: 0, termTokens: 1, nanoUsd: 1 };
+    const word = (n: number, version: number): LeaseReport => ({
+      n,
+      version,
+      pool: n % 2 === 0 ? null : limits.key.id,
+      released: version === 2 ? { bucketTokens: 0, termTokens: 0, nanoUsd: 0 } : need,
+      used: [],
+      ended: version === 3,
+      opened: { as: "adopted", granted: need, from: null },
+      request: { id: `r${n}`, goesOn: version === 2 },
+    });
+    const numbers = Array.from({ length: 16_000 }, (_, at) => at + 1);
+    const told = (version: number): Report => ({
+      ...EMPTY,
+      sequence: 20_000 * version,
+      leases: numbers.map((n) => word(n, version)),
+      open: numbers,
+    });
+    const reserved = async () => (await stub.usage("tenant", limits, null)).reserved_tokens;
+    const rows = async () =>
+      await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
+        const { sql } = state.storage;
+        const of = (table: string) => sql.exec(`SELECT max(length(value)) AS size, count(*) AS n FROM ${table}`).one();
+        return [of("meta"), of("keys")].map(({ size, n }) => [Number(size) < 2_000_000, Number(n)]);
+      });
+    expect(await reserved()).toBe(0);
+    await stub.report(told(2));
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    const [[small, many] = [], [keysSmall, manyOfKey] = []] = await rows();
+    expect([small, keysSmall, Number(many) > 4, Number(manyOfKey) > 4]).toEqual([true, true, true, true]);
+    await evictDurableObject(stub);
+    expect(await reserved()).toBe(16_000);
+    await stub.report(told(3));
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    expect(await rows()).toEqual([
+      [true, 3],
+      [true, 1],
+    ]);
+    await evictDurableObject(stub);
+    expect(await reserved()).toBe(0);
   });
 
   it("opens what version 2 had stored: counters and bucket are kept, not what was out on lease", async () => {

@@ -101,21 +101,26 @@ export class LeaseWords {
     if (as === "drawn") {
       // Also when a newer life holds it already: what this one holds besides is not released, and awaits the ledger.
       const drawnFrom = from === null ? undefined : life.leases.get(from);
-      const missing = drawnFrom === undefined ? granted : this.#leases.move(life, [drawnFrom], granted);
+      const missing = drawnFrom === undefined ? granted : this.#leases.move(life, drawnFrom, granted);
       return holds(minus(granted, missing));
     }
     const where = as === "adopted" ? this.#charged.adopted(request.id, life.life) : "newer";
     if (where === "newer") return holds(NOTHING);
     if (where === "nowhere") return holds(granted);
-    let missing = granted;
-    for (const older of this.#leases.lives)
-      if (older.cell === life.cell && older.life < life.life)
-        missing = this.#leases.move(
-          older,
-          [...older.leases.values()].filter((lease) => lease.pool === pool),
-          missing,
-        );
+    this.#takeOver(life, pool, granted);
     return holds(granted);
+  }
+
+  /** Takes what a request drew in an earlier life of the cell out of whatever leases that one has of the pool. */
+  #takeOver({ cell, life }: CellLife, pool: string | null, drawn: Amounts): void {
+    let missing = drawn;
+    for (const older of this.#leases.lives) {
+      if (older.cell !== cell || older.life >= life) continue;
+      for (const lease of older.leases.values()) {
+        if (isNothing(missing)) return;
+        if (lease.pool === pool) missing = this.#leases.move(older, lease, missing);
+      }
+    }
   }
 
   /** A lease that its Cell asked for before the report and does not know: its answer got lost, nothing was drawn from it. */

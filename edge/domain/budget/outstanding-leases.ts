@@ -80,16 +80,11 @@ export class OutstandingLeases {
     this.#keyOut.set(lease.pool, addTotals(this.#keyOut.get(lease.pool) ?? NO_TOTALS, change));
   }
 
-  /** Takes amounts out of leases of a life; answers what they did not have. */
-  move(life: CellLife, leases: readonly OutstandingLease[], amounts: Amounts): Amounts {
-    let missing = amounts;
-    for (const lease of leases) {
-      const taken = smaller(missing, outOf(lease));
-      if (isNothing(taken)) continue;
-      this.put(life, { ...lease, moved: plus(lease.moved, taken) });
-      missing = minus(missing, taken);
-    }
-    return missing;
+  /** Takes amounts out of a lease, for another to hold; answers what it did not have. */
+  move(life: CellLife, lease: OutstandingLease, amounts: Amounts): Amounts {
+    const taken = smaller(amounts, outOf(lease));
+    if (!isNothing(taken)) this.put(life, { ...lease, moved: plus(lease.moved, taken) });
+    return minus(amounts, taken);
   }
 
   /** Takes leases for lost whose Cell did not say in time that they ended, and all of a Cell that has long said nothing. */
