@@ -13,8 +13,6 @@ import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
 import { LedgerSpans } from "./adapters/ledger-spans.ts";
-import { LendingAdmission } from "./adapters/lending-admission.ts";
-import { LoanDebtor } from "./adapters/loan-debtor.ts";
 import { ObjectPlaces } from "./adapters/object-places.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
@@ -31,12 +29,11 @@ import { upstreamHttp } from "./adapters/upstream-http.ts";
 import type { LedgerApi } from "./domain/ask.ts";
 import { type Arrived, cellFor } from "./domain/cell/placement.ts";
 import { EndpointMemory } from "./domain/endpoint-memory.ts";
-import type { Debtor } from "./domain/loan/messages.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
 import { ANSWER_ROOM_BYTES, AnswerRoom, CACHE_ROOM_BYTES } from "./pipeline/answer-room.ts";
 import { BodyRoom } from "./pipeline/body-room.ts";
 import type { IsolateMemory } from "./pipeline/context.ts";
-import type { Admission, Log, Ports } from "./ports.ts";
+import type { Log, Ports } from "./ports.ts";
 
 /** Everything a request of this isolate works with. */
 export interface Deps {
@@ -88,12 +85,6 @@ function compose(bindings: Bindings): Isolate | EnvError {
       log: consoleLog,
     });
     const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
-    const lending = (admission: CellAdmission): Admission => {
-      const debtor = (recall: Debtor["recall"]) => new LoanDebtor(recall);
-      return env.slotLoans
-        ? new LendingAdmission({ admission, debtor, clock, keepAlive: waitUntil, log: consoleLog })
-        : admission;
-    };
     const own = admissionOf(env.cell);
     const tallies = new CellTallies(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
@@ -164,7 +155,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       const cell = name === env.cell ? own : admissionOf(name);
       const deps: Deps = {
         env,
-        ports: { ...shared, admission: lending(cell) },
+        ports: { ...shared, admission: cell },
         memory,
         cell,
         budgets,

@@ -16,7 +16,6 @@ describe("the Worker's configuration", () => {
       ledgerShards: 1,
       sessionIdDerivation: true,
       passthroughPaths: null,
-      slotLoans: false,
       logGatherMs: 0,
       fairshareAlgorithm: "hierarchical",
       clickhouse: { db: "gateway", user: "default", password: "" },

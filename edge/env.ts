@@ -100,7 +100,6 @@ const schema = z.object({
   ),
   GATEWAY_SESSION_ID_DERIVATION: envFlag(true),
   GATEWAY_PASSTHROUGH_PATHS: passthroughPaths,
-  GATEWAY_SLOT_LOANS: envFlag(false),
   GATEWAY_LOG_GATHER_MS: envWhole(0, 0),
   GATEWAY_FAIRSHARE_ALGORITHM: algorithm,
   GATEWAY_BLOCK_PRIVATE_NETWORKS: envFlag(false),
@@ -136,8 +135,6 @@ export interface Env {
   readonly sessionIdDerivation: boolean;
   /** The only paths besides the documented ones that are forwarded; null: every one that may be (decisions §43.1). */
   readonly passthroughPaths: ReadonlySet<string> | null;
-  /** Whether isolates borrow slots and tokens below saturation (design §12). */
-  readonly slotLoans: boolean;
   /** Request lines of the log wait this long for others; 0: each is written at once. */
   readonly logGatherMs: number;
   readonly fairshareAlgorithm: "weighted" | "hierarchical";
@@ -194,7 +191,6 @@ export function parseEnv(bindings: object): Env {
     ledgerShards: value.GATEWAY_LEDGER_SHARDS,
     sessionIdDerivation: value.GATEWAY_SESSION_ID_DERIVATION,
     passthroughPaths: value.GATEWAY_PASSTHROUGH_PATHS,
-    slotLoans: value.GATEWAY_SLOT_LOANS,
     logGatherMs: value.GATEWAY_LOG_GATHER_MS,
     fairshareAlgorithm: value.GATEWAY_FAIRSHARE_ALGORITHM,
     ssrf: { blockPrivate: value.GATEWAY_BLOCK_PRIVATE_NETWORKS, allowedCidrs: value.GATEWAY_ALLOWED_PRIVATE_CIDRS },

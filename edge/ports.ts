@@ -7,7 +7,7 @@ import type { Issue } from "../shared/alerts.ts";
 import type { RevItem } from "../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
-import type { Admitted, Ask, Grant, Hit, PermitHandle } from "./domain/ask.ts";
+import type { Admitted, Ask, Hit, PermitHandle } from "./domain/ask.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { Tally } from "./domain/cell/tallies.ts";
@@ -63,12 +63,6 @@ export interface LookupOptions {
   readonly fresh?: boolean;
 }
 
-/** A grant by the isolate itself, on what the Cell has lent it. */
-export interface LentSlot {
-  readonly grant: Grant;
-  readonly permit: PermitHandle;
-}
-
 /** What the Cell says to an answer that needs no slot. */
 export interface HitVerdict {
   /** Records that are newer than those that it rests on: it must not be given, and has no row. */
@@ -82,8 +76,6 @@ export interface HitVerdict {
 /** The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached (decisions §20.6). */
 export interface Admission {
   readonly cell: string;
-  /** A slot from what the Cell has lent to this isolate, at once and without a call; null: the Cell has to be asked. */
-  take(ask: Ask): LentSlot | null;
   admit(ask: Ask): Promise<Admitted<PermitHandle>>;
   /** The slot of a request that outlived its Cell. */
   adopt(ask: Ask): Promise<PermitHandle>;

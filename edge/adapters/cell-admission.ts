@@ -11,7 +11,6 @@ import type { Admitted, Ask, CellApi, Hit, LedgerApi, PermitHandle, ReceiptHandl
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { shardOf } from "../domain/custody/row-line.ts";
-import type { Debtor, LendingApi, LoanSession } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Admission, Alerts, HitVerdict, Log } from "../ports.ts";
 
@@ -22,7 +21,7 @@ const HELD_MAX = 1000;
 
 /** Where a Cell and its ledgers are found; each call answers a fresh stub. */
 export interface Places {
-  cell(name: string): CellApi & LendingApi;
+  cell(name: string): CellApi;
   ledger(name: string): LedgerApi;
 }
 
@@ -50,11 +49,6 @@ export class CellAdmission implements Admission {
     this.#alerts = alerts;
     this.#log = log;
     this.#pausesMs = pausesMs;
-  }
-
-  /** Every request asks the Cell: what it lends is {@link LendingAdmission}'s to hand out. */
-  take(): null {
-    return null;
   }
 
   async admit(ask: Ask): Promise<Admitted<PermitHandle>> {
@@ -102,11 +96,6 @@ export class CellAdmission implements Admission {
     }
   }
 
-  /** Opens a session of loans. Throws what the call throws: nobody is refused anything for want of one. */
-  async borrow(debtor: Debtor): Promise<{ readonly session: LoanSession }> {
-    return await this.#stub().borrow(debtor);
-  }
-
   /** The Cell itself, for the internal routes. Throws `scheduler_unavailable`. */
   async withCell<T>(work: (cell: CellApi) => Promise<T>): Promise<T> {
     return await this.#call(work);
@@ -137,7 +126,7 @@ export class CellAdmission implements Admission {
     }
   }
 
-  #stub(): CellApi & LendingApi {
+  #stub(): CellApi {
     return this.#places.cell(this.cell);
   }
 

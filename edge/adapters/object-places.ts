@@ -6,7 +6,6 @@
 import type { CellPlan } from "../../shared/cells.ts";
 import type { CellApi, LedgerApi } from "../domain/ask.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
-import type { LendingApi } from "../domain/loan/messages.ts";
 import type { Bindings } from "../env.ts";
 
 export class ObjectPlaces {
@@ -19,8 +18,8 @@ export class ObjectPlaces {
   }
 
   /** A fresh stub of a Cell. */
-  cell(name: string): CellApi & LendingApi {
-    return this.#at(this.#bindings.CELL, name, name) as unknown as CellApi & LendingApi;
+  cell(name: string): CellApi {
+    return this.#at(this.#bindings.CELL, name, name) as unknown as CellApi;
   }
 
   /** A fresh stub of a Ledger, by its name `<cell>:<shard>`. */

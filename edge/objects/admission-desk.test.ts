@@ -244,7 +244,7 @@ describe("10,000 requests that wait", () => {
   });
 });
 
-/** Lets every wallet tell what it has to tell. */
+/** Lets the budget of every tenant tell what it has to tell. */
 async function drain(world: Desk): Promise<void> {
   for (let second = 0; second < 30; second += 1) {
     world.nowMs += 1_000;

@@ -104,32 +104,6 @@ export class AdmissionDesk implements GrantJudge {
     return seat;
   }
 
-  /** A request took a lent slot and part of an allowance. False: it has a seat already; what it took is to come back. */
-  occupy(lentId: string, loanId: string, ask: Ask): boolean {
-    this.#options.budget.carve(loanId, ask);
-    if (this.#seats.has(ask.requestId)) return false;
-    const slot = { admission: "fast", queueWaitMs: 0 } as const;
-    const seat = this.#take(ask, slot);
-    seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
-    seat.inUse = true;
-    seat.lentId = lentId;
-    this.apply({ type: "occupy", lentId, arrival: arrivalOf(ask) });
-    return true;
-  }
-
-  /** The end of a request that ran on a lent slot, or did so once. A row without a seat may have come before. */
-  async endLent(requestId: string, settlement: Settlement, orphan: boolean): Promise<void> {
-    const seat = this.#seats.get(requestId);
-    if (seat !== undefined) await this.settle(seat, settlement, orphan || seat.mayHaveRow);
-    else await this.#options.complete({ ...settlement.row, cell: this.#options.cell }, true, settlement.upstream);
-  }
-
-  /** The code of a request on a lent slot is gone. */
-  abandonLent(requestId: string): void {
-    const seat = this.#seats.get(requestId);
-    if (seat !== undefined) this.abandon(seat);
-  }
-
   /** Applies an event and asks the budgets of those whom it grants; a refusal frees its slot for the next in turn. */
   apply(event: SchedulerEvent): void {
     this.#events.push(event);
@@ -228,7 +202,6 @@ export class AdmissionDesk implements GrantJudge {
       generation: revisions.generation,
       slot,
       decision: null,
-      lentId: null,
       charged: isBack ? earlier.charged : charged,
       mayHaveRow: earlier?.mayHaveRow ?? (charged !== null || ask.waitedMs !== null),
       inUse: false,
@@ -267,7 +240,7 @@ export class AdmissionDesk implements GrantJudge {
 
   /** A slot that was never lost goes on under a new permit; the earlier one means nothing any more. */
   #reseat(held: Seat): Seat {
-    const seat: Seat = { ...held, lentId: null, inUse: true, waiters: [] };
+    const seat: Seat = { ...held, inUse: true, waiters: [] };
     this.#seats.set(seat.ask.requestId, seat);
     return seat;
   }
@@ -285,9 +258,7 @@ export class AdmissionDesk implements GrantJudge {
     const { budget } = this.#options;
     if (seat.decision === null) budget.withdraw(seat.ask);
     else if (seat.decision.verdict === "granted") budget.settle(seat.ask, beyond(used, seat.charged), goesOn);
-    const { lentId } = seat;
-    if (lentId !== null) this.apply({ type: "vacate", requestId, actualTokens: used.tokens, lentId });
-    else if (seat.slot === null) this.apply({ type: "leave", requestId });
+    if (seat.slot === null) this.apply({ type: "leave", requestId });
     else if (seat.decision?.verdict !== "refused")
       this.apply({ type: "release", requestId, actualTokens: used.tokens });
     else this.#options.changed();

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
-import { lifeAfter } from "../domain/budget/epochs.ts";
+import { lifeAfter } from "../domain/budget/cell-life.ts";
 import { limitsWith, monthOf } from "../domain/budget/testing/world.ts";
 import { Revisions } from "../domain/cell/revisions.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
@@ -48,7 +48,7 @@ class Lives {
       budgetOf: (tenantId) =>
         life === this.#alive
           ? this.budgets.budgetOf(tenantId)
-          : { lease: silent, settleBatch: silent, level: async () => null },
+          : { lease: silent, report: silent, level: async () => null },
       judged: (requestId, verdict) => desk.judged(requestId, verdict),
       tell: async () => undefined,
       raise: () => undefined,

@@ -18,11 +18,12 @@ const LIMIT = 10_000;
 
 describe("a budget object that answers anything", () => {
   const amounts = fc.record({ bucketTokens: mostlyAmounts, termTokens: mostlyAmounts, nanoUsd: mostlyAmounts });
-  const report = fc.record({ applied: mostlyAmounts, durable: mostlyAmounts, alerts: fc.constant([]) });
+  const incarnation = fc.constantFrom<unknown>("a", "a", "b", 1);
+  const report = fc.record({ incarnation, applied: mostlyAmounts, stored: mostlyAmounts, alerts: fc.constant([]) });
   const verdict = fc.oneof(
-    fc.record({ kind: fc.constant("granted"), grant: amounts, ttlMs: mostlyAmounts }),
+    fc.record({ kind: fc.constant("granted"), grant: amounts, ttlMs: mostlyAmounts, ample: fc.boolean() }),
     fc.record({ kind: fc.constant("refused"), reason: fc.constantFrom("rate", "key", "tenant", "other") }),
-    fc.record({ kind: fc.constantFrom("behind", "stale", "invalid", "other"), field: fc.constant("need") }),
+    fc.record({ kind: fc.constantFrom("stale", "invalid", "other"), field: fc.constant("need") }),
   );
   const level = fc.oneof(mostlyAmounts, anyNumber);
   const bucket = fc.record({ capTokens: level, levelTokens: level, atMs: anyNumber });
@@ -31,29 +32,34 @@ describe("a budget object that answers anything", () => {
     { weight: 3, arbitrary: fc.record({ report, verdict, bucket }) },
     { weight: 6, arbitrary: fc.record({ report: fc.constant("heard"), verdict, bucket }) },
     { weight: 2, arbitrary: fc.constantFrom("granted for 0 ms", "granted for 251 ms") },
-    { weight: 2, arbitrary: fc.constant("behind") },
-    { weight: 2, arbitrary: fc.constant("not applied") },
+    { weight: 2, arbitrary: fc.constant("stale") },
+    { weight: 2, arbitrary: fc.constant("never stored") },
+    { weight: 2, arbitrary: fc.constant("another life each time") },
     { weight: 1, arbitrary: fc.jsonValue() },
     { weight: 1, arbitrary: fc.constant("failure") },
   );
 
+  let lives = 0;
+
   /** What the object says to a message: the same form every time, or the next of a list. */
   function says(given: unknown, message: LeaseRequest | Report): unknown {
     const asked = "report" in message ? message : null;
-    const through = asked === null ? (message as Report).through : asked.report.through;
-    const heard = { applied: through, durable: 0, alerts: [] };
+    lives += 1;
+    const lasting = given === "never stored" || given === "another life each time";
+    const incarnation = given === "another life each time" ? `life ${lives}` : "a";
+    const heard = { incarnation, applied: 1, stored: lasting ? 0 : 1, alerts: [] };
     const full = { capTokens: 100, levelTokens: 100, atMs: 0 };
     if (given === "failure") throw new Error("beyond reach");
-    if (given === "not applied") {
-      const nothing = { applied: 0, durable: 0, alerts: [] };
-      return asked === null ? nothing : { report: nothing, verdict: { kind: "behind" }, bucket: full };
-    }
     if (asked === null && (typeof given !== "object" || given === null || !("report" in given))) return heard;
     if (asked === null) return (given as { report: unknown }).report;
-    if (given === "behind") return { report: heard, verdict: { kind: "behind" }, bucket: full };
+    if (lasting || given === "stale") return { report: heard, verdict: { kind: "stale" }, bucket: full };
     const [, ttlMs] = /^granted for (\d+) ms$/.exec(String(given)) ?? [];
     if (ttlMs !== undefined)
-      return { report: heard, verdict: { kind: "granted", grant: asked.need, ttlMs: Number(ttlMs) }, bucket: full };
+      return {
+        report: heard,
+        verdict: { kind: "granted", grant: asked.need, ttlMs: Number(ttlMs), ample: true },
+        bucket: full,
+      };
     return typeof given === "object" && given !== null && "report" in given && given.report === "heard"
       ? { ...given, report: heard }
       : given;
@@ -76,7 +82,7 @@ describe("a budget object that answers anything", () => {
           return says(answers[calls % answers.length], message) as never;
         };
         const { desk, verdicts } = deskOf({
-          budgetOf: () => ({ lease: reply, settleBatch: reply, level: async () => null }),
+          budgetOf: () => ({ lease: reply, report: reply, level: async () => null }),
         });
         const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: AMOUNT_MAX });
         for (const [at, { tokens, expected, waitMs }] of requests.entries()) {
@@ -113,13 +119,13 @@ describe("a budget object that answers anything", () => {
         calls += 1;
         if (calls > LIMIT) return await new Promise<never>(() => undefined);
         const half = { bucketTokens: 5, termTokens: 5, nanoUsd: 5 };
-        const granted = { kind: "granted", grant: half, ttlMs: 2_000 };
-        const heard = { applied: message.report.through, durable: 0, alerts: [] };
+        const granted = { kind: "granted", grant: half, ttlMs: 2_000, ample: false };
+        const heard = { incarnation: "a", applied: 0, stored: 0, alerts: [] };
         const answered = { report: heard, verdict: granted, bucket: { capTokens: 100, levelTokens: 100, atMs: 0 } };
         return says(given === "half" ? answered : given, message) as never;
       };
-      const settleBatch = async (message: Report): Promise<never> => says("heard", message) as never;
-      const { desk, verdicts, alerts } = deskOf({ budgetOf: () => ({ lease, settleBatch, level: async () => null }) });
+      const report = async (message: Report): Promise<never> => says("heard", message) as never;
+      const { desk, verdicts, alerts } = deskOf({ budgetOf: () => ({ lease, report, level: async () => null }) });
       for (let at = 0; at < 100; at += 1) {
         desk.reserve(askOf(`r${at}`, limitsWith({ tokensPerMinute: 100 }), needOf(10)));
         await vi.advanceTimersByTimeAsync(10);
@@ -139,7 +145,7 @@ describe("a budget object that answers anything", () => {
     for (const level of told) {
       const none = async () => await Promise.reject(new Error("beyond reach"));
       const { desk } = deskOf({
-        budgetOf: () => ({ lease: none, settleBatch: none, level: async () => level as null }),
+        budgetOf: () => ({ lease: none, report: none, level: async () => level as null }),
       });
       expect(await desk.level(limitsWith({ tokensPerMinute: 10 }))).toBeNull();
     }

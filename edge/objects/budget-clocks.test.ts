@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { lifeAfter } from "../domain/budget/epochs.ts";
+import { lifeAfter } from "../domain/budget/cell-life.ts";
 import { limitsWith } from "../domain/budget/testing/world.ts";
 import { askOf, deskOf, needOf } from "./testing/budget-cell.ts";
 import { TestBudgets } from "./testing/budgets.ts";
@@ -33,7 +33,7 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
       await vi.advanceTimersByTimeAsync(0);
       expect([verdicts.get(ask.requestId), alerts]).toEqual([{ kind: "ok", level: null }, []]);
       desk.settle(ask, { tokens: 7, nanoUsd: 0 });
-      await vi.advanceTimersByTimeAsync(3_000);
+      await vi.advanceTimersByTimeAsync(11_000);
       const { account } = budgets.core("tenant-1").read("tenant", limits, Date.now());
       expect(account.usedTokens).toBe(7 * (life + 1));
     }
@@ -90,7 +90,7 @@ describe("a Cell's timers", () => {
           skewMs += jump;
           desk.settle(ask, { tokens: 10, nanoUsd: 0 });
         }
-        await vi.advanceTimersByTimeAsync(30_000);
+        await vi.advanceTimersByTimeAsync(45_000);
         expect(budgets.core("tenant-1").read("tenant", limits, Date.now())).toMatchObject({
           account: { usedTokens: 10 * list.length },
           reserved: { bucketTokens: 0, termTokens: 0 },

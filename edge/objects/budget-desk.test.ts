@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
-import { FIRST_LIFE } from "../domain/budget/epochs.ts";
+import { FIRST_LIFE } from "../domain/budget/cell-life.ts";
 import { type Caps, limitsWith, monthOf } from "../domain/budget/testing/world.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import type { BudgetVerdict } from "./seat.ts";
@@ -103,42 +103,6 @@ describe("a Cell's budgets", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("lend tokens to an isolate, charge what its requests use, and forget a tenant whose loans are over", async () => {
-    const { budgets, desk } = world(true);
-    const limits = limitsWith({ tokensPerMinute: 10_000 });
-    const lend = () => desk.lend("l1", limits, askOf("", {}, 100).need, askOf("", {}, 10).need);
-    expect(lend()).toBeNull();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(lend()).toMatchObject({ amounts: { bucketTokens: 100 }, level: { remainingTokens: 9_900 } });
-    const ask = { ...askOf("r1", {}), limits };
-    desk.carve("l1", ask);
-    desk.settle(ask, { tokens: 7, nanoUsd: 0 });
-    desk.takeBack("l1", limits);
-    await vi.advanceTimersByTimeAsync(30_000);
-    expect(budgets.core("tenant-1").read("tenant", limits, Date.now())).toMatchObject({
-      account: { usedTokens: 7 },
-      reserved: { bucketTokens: 0, termTokens: 0, nanoUsd: 0 },
-    });
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it("keep what a lost loan had reserved, and tell the object in time", async () => {
-    const { budgets, desk } = world(true);
-    const limits = limitsWith({ tokensPerMinute: 10_000 });
-    const lend = () => desk.lend("l1", limits, askOf("", {}, 100).need, askOf("", {}, 10).need);
-    lend();
-    await vi.advanceTimersByTimeAsync(0);
-    lend();
-    desk.writeOff("l1", limits);
-    await vi.advanceTimersByTimeAsync(20_000);
-    expect(budgets.core("tenant-1").read("tenant", limits, Date.now()).reserved.termTokens).toBe(100);
-    expect(budgets.core("tenant-1").nextWakeMs()).not.toBeNull();
-    desk.takeBack("l1", limits);
-    desk.takeBack("l2", limitsWith({}));
-    await vi.advanceTimersByTimeAsync(20_000);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
   it("ask once more when the first call fails", async () => {
     const { budgets, verdicts, alerts, desk } = world(false);
     budgets.failNext = 1;
@@ -220,8 +184,8 @@ describe("a Cell's budgets", () => {
     desk.settle(ask, { tokens: 85, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(40_000);
     expect(alerts).toEqual(["term_budget_warn:tenant-1"]);
-    const other = { cell: "other", epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] };
-    expect(budgets.core(ask.limits.tenant.id).settle(other, Date.now() + 60_000).alerts).toHaveLength(kept);
+    const other = { cell: "other", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
+    expect(budgets.core(ask.limits.tenant.id).report(other, Date.now() + 60_000).alerts).toHaveLength(kept);
   });
 
   it("read the level from the object while nothing is known here, and say nothing when it is silent", async () => {

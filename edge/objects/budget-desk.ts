@@ -1,21 +1,21 @@
 /**
- * The Cell's budgets: one Wallet per tenant that is or was just active, and the calls that its wallets ask for
- * (design §7). What may be spent is decided by wallets and by the TenantBudget object; this file carries messages, keeps
+ * The Cell's budgets: one CellBudget per tenant that is or was just active, and the calls that these ask for
+ * (design §7). What may be spent is decided by them and by the TenantBudget object; this file carries messages, keeps
  * their deadlines and timers, and says what happens when the object is beyond reach (decisions §19.5).
- * Invariant: after every call into a wallet its effects are run, its faults told and its timer set anew.
+ * Invariant: after every call into one its effects are run, its faults told and its timer set anew.
  */
 import { type Issue, issues } from "../../shared/alerts.ts";
 import type { Ask, BudgetRefusal } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
-import type { Actual, Amounts } from "../domain/budget/amounts.ts";
+import type { Actual } from "../domain/budget/amounts.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
+import { CellBudget } from "../domain/budget/cell-budget.ts";
 import { isLevel } from "../domain/budget/checks.ts";
-import { Epochs } from "../domain/budget/epochs.ts";
+import type { Lessee } from "../domain/budget/lease-reports.ts";
 import { type BudgetLimits, isCapped } from "../domain/budget/limits.ts";
 import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
-import type { LentAmounts, Verdict, WalletEffect } from "../domain/budget/verdict.ts";
-import { Wallet } from "../domain/budget/wallet.ts";
+import type { BudgetEffect, Verdict } from "../domain/budget/verdict.ts";
 import { callTwice } from "./call-twice.ts";
 import type { BudgetGate, BudgetVerdict } from "./seat.ts";
 
@@ -27,7 +27,7 @@ const UNDELIVERED_MS = 30_000;
 const SILENT = "the budget object does not answer";
 
 /** What a Cell asks of a tenant's budget object. */
-export type BudgetCalls = Pick<TenantBudgetApi, "lease" | "settleBatch" | "level">;
+export type BudgetCalls = Pick<TenantBudgetApi, "lease" | "report" | "level">;
 
 export interface BudgetDeskOptions {
   readonly cell: string;
@@ -48,7 +48,7 @@ export interface BudgetDeskOptions {
 
 interface Account {
   readonly tenantId: string;
-  readonly wallet: Wallet;
+  readonly budget: CellBudget;
   /** As the newest request stated them. */
   limits: BudgetLimits;
   timer: ReturnType<typeof setTimeout> | null;
@@ -62,12 +62,11 @@ export class BudgetDesk implements BudgetGate {
   readonly #accounts = new Map<string, Account>();
   /** Requests without a verdict. */
   readonly #reserving = new Map<string, Ask>();
-  readonly #epochs: Epochs;
+  #lessee: Lessee | null = null;
   #unchecked = 0;
 
   constructor(options: BudgetDeskOptions) {
     this.#options = options;
-    this.#epochs = new Epochs(options.nextLife);
   }
 
   /** Requests that were let through without a check, in this life. */
@@ -77,78 +76,44 @@ export class BudgetDesk implements BudgetGate {
 
   expect(ask: Ask): void {
     const account = this.#account(ask.limits);
-    this.#run(account, account.wallet.expect(ask.requestId, ask.limits, ask.need, this.#options.now()));
+    this.#run(account, account.budget.expect(ask.requestId, ask.limits, ask.need, this.#options.now()));
   }
 
   reserve(ask: Ask): void {
     const account = this.#account(ask.limits);
     this.#reserving.set(ask.requestId, ask);
-    this.#run(account, account.wallet.reserve(ask.requestId, ask.limits, ask.need, this.#options.now()));
+    this.#run(account, account.budget.reserve(ask.requestId, ask.limits, ask.need, this.#options.now()));
   }
 
   withdraw(ask: Ask): void {
     this.#reserving.delete(ask.requestId);
     const account = this.#accounts.get(ask.limits.tenant.id);
-    if (account !== undefined) this.#run(account, account.wallet.withdraw(ask.requestId, this.#options.now()));
+    if (account !== undefined) this.#run(account, account.budget.withdraw(ask.requestId, this.#options.now()));
   }
 
   settle(ask: Ask, used: Actual, goesOn = false): void {
     const account = this.#account(ask.limits);
-    account.wallet.settle(ask.requestId, used, this.#options.now(), goesOn);
+    account.budget.settle(ask.requestId, used, this.#options.now(), goesOn);
     this.#run(account, []);
   }
 
   adopt(ask: Ask): void {
     const account = this.#account(ask.limits);
-    account.wallet.adopt(ask.requestId, ask.limits, ask.need, this.#options.now());
+    account.budget.adopt(ask.requestId, ask.limits, ask.need, this.#options.now());
     this.#run(account, []);
   }
 
   readmit(ask: Ask): void {
     const account = this.#account(ask.limits);
-    account.wallet.readmit(ask.requestId, ask.limits, this.#options.now());
-    this.#run(account, []);
-  }
-
-  /**
-   * Adds to the allowance of a loan what can be spared at once: at least `atLeast`, at most `want`; null: nothing. Where
-   * nothing binds that is all that is wanted. `level` is without what is out on loans; null without a per-minute cap.
-   */
-  lend(loanId: string, limits: BudgetLimits, want: Amounts, atLeast: Amounts): LentAmounts | null {
-    const account = this.#account(limits);
-    const { lent, effects } = account.wallet.lend(loanId, limits, want, atLeast, this.#options.now());
-    this.#run(account, effects);
-    return lent;
-  }
-
-  /** A request drew its need on the allowance of a loan. What it drew comes back when it has a reservation already. */
-  carve(loanId: string, ask: Ask): void {
-    const account = this.#account(ask.limits);
-    account.wallet.carve(loanId, ask.requestId, ask.limits, ask.need, this.#options.now());
-    this.#run(account, []);
-  }
-
-  /** The loan has ended: the rest of its allowance comes back unused. */
-  takeBack(loanId: string, limits: BudgetLimits): void {
-    const account = this.#accounts.get(limits.tenant.id);
-    if (account === undefined) return;
-    account.wallet.takeBack(loanId, this.#options.now());
-    this.#run(account, []);
-  }
-
-  /** The loan is lost: the rest of its allowance counts as spent until the ledger has been asked. */
-  writeOff(loanId: string, limits: BudgetLimits): void {
-    const account = this.#accounts.get(limits.tenant.id);
-    if (account === undefined) return;
-    account.wallet.writeOff(loanId, this.#options.now());
+    account.budget.readmit(ask.requestId, ask.limits, this.#options.now());
     this.#run(account, []);
   }
 
   /** The level as this cell knows it, else as the object does; null without a cap, or when neither answers. */
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
-    const known = this.#accounts.get(limits.tenant.id)?.wallet.level(limits, this.#options.now());
+    const known = this.#accounts.get(limits.tenant.id)?.budget.level(limits, this.#options.now());
     if (known !== undefined) return known;
-    const told = await this.#call(limits.tenant.id, async (budget) => await budget.level(limits));
+    const told = await this.#call(limits.tenant.id, async (object) => await object.level(limits));
     return isLevel(told) ? told : null;
   }
 
@@ -159,13 +124,25 @@ export class BudgetDesk implements BudgetGate {
       known.limits = limits;
       return known;
     }
-    const wallet = new Wallet(this.#options.cell, this.#epochs.next(), this.#options.monthOf);
-    const account: Account = { tenantId, wallet, limits, timer: null, timerAtMs: 0, toldOutage: null };
+    this.#lessee ??= this.#newLessee();
+    const budget = new CellBudget(this.#lessee, this.#options.monthOf);
+    const account: Account = { tenantId, budget, limits, timer: null, timerAtMs: 0, toldOutage: null };
     this.#accounts.set(tenantId, account);
     return account;
   }
 
-  #run(account: Account, effects: readonly WalletEffect[]): void {
+  /** This life of the Cell, counted when its first budget is wanted. */
+  #newLessee(): Lessee {
+    const { cell, nextLife } = this.#options;
+    let n = 0;
+    const nextN = () => {
+      n += 1;
+      return n;
+    };
+    return { cell, life: nextLife(), nextN };
+  }
+
+  #run(account: Account, effects: readonly BudgetEffect[]): void {
     for (const effect of effects) {
       switch (effect.type) {
         case "decided":
@@ -188,8 +165,8 @@ export class BudgetDesk implements BudgetGate {
     this.#arm(account);
   }
 
-  #tellFaults({ wallet }: Account): void {
-    for (const { field, consequence } of wallet.takeFaults()) {
+  #tellFaults({ budget }: Account): void {
+    for (const { field, consequence } of budget.takeFaults()) {
       this.#options.raise(issues.budgetAmountRefused(`cell ${this.#options.cell}`, field, consequence));
     }
   }
@@ -197,7 +174,7 @@ export class BudgetDesk implements BudgetGate {
   /** The budget object keeps an alert until it is durable elsewhere. */
   async #tell(account: Account, alert: BudgetAlert): Promise<void> {
     await this.#options.tell(alert);
-    account.wallet.alertSafe(alert.id);
+    account.budget.alertSafe(alert.id);
     this.#arm(account);
   }
 
@@ -221,7 +198,7 @@ export class BudgetDesk implements BudgetGate {
         raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
         if (failOpen) {
           this.#unchecked += 1;
-          account.wallet.admitUnchecked(requestId, ask.limits, nowMs);
+          account.budget.admitUnchecked(requestId, ask.limits, nowMs);
           this.#options.judged(requestId, { kind: "ok", level: null });
         } else {
           const refusal: BudgetRefusal = { code: verdict.code, retryAfterMs: null, level: null };
@@ -240,29 +217,29 @@ export class BudgetDesk implements BudgetGate {
     }
   }
 
-  async #ask(account: Account, request: Extract<WalletEffect, { type: "ask" }>["request"]): Promise<void> {
-    const answer = await this.#call(account.tenantId, async (budget) => await budget.lease(request));
+  async #ask(account: Account, request: Extract<BudgetEffect, { type: "ask" }>["request"]): Promise<void> {
+    const answer = await this.#call(account.tenantId, async (object) => await object.lease(request));
     const nowMs = this.#options.now();
-    const { wallet } = account;
-    this.#run(account, answer === null ? wallet.failed(request, nowMs) : wallet.answered(request, answer, nowMs));
+    const { budget } = account;
+    this.#run(account, answer === null ? budget.failed(request, nowMs) : budget.answered(request, answer, nowMs));
     this.#tellOutage(account);
   }
 
-  async #report(account: Account, report: Extract<WalletEffect, { type: "report" }>["report"]): Promise<void> {
-    const answer = await this.#call(account.tenantId, async (budget) => await budget.settleBatch(report));
+  async #report(account: Account, report: Extract<BudgetEffect, { type: "report" }>["report"]): Promise<void> {
+    const answer = await this.#call(account.tenantId, async (object) => await object.report(report));
     const nowMs = this.#options.now();
-    if (answer === null) account.wallet.reportFailed(nowMs);
-    this.#run(account, answer === null ? [] : account.wallet.reported(report, answer, nowMs));
+    if (answer === null) account.budget.reportFailed(nowMs);
+    this.#run(account, answer === null ? [] : account.budget.reported(report, answer, nowMs));
     this.#tellOutage(account);
   }
 
-  async #call<T>(tenantId: string, message: (budget: BudgetCalls) => Promise<T>): Promise<T | null> {
+  async #call<T>(tenantId: string, message: (object: BudgetCalls) => Promise<T>): Promise<T | null> {
     return await callTwice(async () => await message(this.#options.budgetOf(tenantId)), DEADLINE_MS);
   }
 
   /** One alert per outage, for each kind of limit that is settled blindly. */
   #tellOutage(account: Account): void {
-    const undelivered = account.wallet.undelivered(this.#options.now());
+    const undelivered = account.budget.undelivered(this.#options.now());
     if (undelivered === null || undelivered.forMs < UNDELIVERED_MS) return;
     if (undelivered.outage === account.toldOutage) return;
     account.toldOutage = undelivered.outage;
@@ -274,10 +251,10 @@ export class BudgetDesk implements BudgetGate {
     if (isCapped(tenant.term) || !(rate || isCapped(key.term))) raise(issues.budgetSettlementFailed("tenant", SILENT));
   }
 
-  /** One timer per wallet, set to its next business; a wallet without any is forgotten. */
+  /** One timer per tenant, set to its next business; a budget without any is forgotten. */
   #arm(account: Account): void {
     if (this.#accounts.get(account.tenantId) !== account) return;
-    const wakeMs = account.wallet.nextWakeMs();
+    const wakeMs = account.budget.nextWakeMs();
     if (account.timer !== null) {
       // An early timer just looks again; setting one anew for each request would cost more.
       if (wakeMs !== null && account.timerAtMs <= wakeMs) return;
@@ -287,11 +264,11 @@ export class BudgetDesk implements BudgetGate {
     if (wakeMs !== null) {
       account.timerAtMs = wakeMs;
       account.timer = setTimeout(() => this.#tick(account), Math.max(0, wakeMs - this.#options.now()));
-    } else if (account.wallet.idle) this.#accounts.delete(account.tenantId);
+    } else if (account.budget.idle) this.#accounts.delete(account.tenantId);
   }
 
   #tick(account: Account): void {
     account.timer = null;
-    this.#run(account, account.wallet.tick(this.#options.now()));
+    this.#run(account, account.budget.tick(this.#options.now()));
   }
 }

@@ -68,17 +68,7 @@ describe("a request whose numbers are no amounts", () => {
 
 describe("whatever numbers enter a Cell's budgets", () => {
   interface Step {
-    readonly do:
-      | "expect"
-      | "reserve"
-      | "withdraw"
-      | "settle"
-      | "lost"
-      | "adopt"
-      | "readmit"
-      | "lend"
-      | "carve"
-      | "back";
+    readonly do: "expect" | "reserve" | "withdraw" | "settle" | "lost" | "adopt" | "readmit";
     readonly id: number;
     readonly need: Amounts;
     readonly caps: Caps;
@@ -88,20 +78,7 @@ describe("whatever numbers enter a Cell's budgets", () => {
   const cap = fc.oneof(fc.constant(null), mostlyAmounts);
   const steps = fc.array(
     fc.record<Step>({
-      do: fc.constantFrom(
-        "expect",
-        "reserve",
-        "reserve",
-        "withdraw",
-        "settle",
-        "settle",
-        "lost",
-        "adopt",
-        "readmit",
-        "lend",
-        "carve",
-        "back",
-      ),
+      do: fc.constantFrom("expect", "reserve", "reserve", "withdraw", "settle", "settle", "lost", "adopt", "readmit"),
       id: fc.nat(5),
       need: fc.record({ bucketTokens: mostlyAmounts, termTokens: mostlyAmounts, nanoUsd: mostlyAmounts }),
       caps: fc.record({
@@ -120,12 +97,8 @@ describe("whatever numbers enter a Cell's budgets", () => {
 
   function play({ desk }: ReturnType<typeof deskOf>, step: Step): void {
     const ask = askOf(`r${step.id}`, limitsWith(step.caps), step.need);
-    const loan = `l${step.id % 2}`;
     if (step.do === "settle") desk.settle(ask, step.used);
     else if (step.do === "lost") desk.settle(ask, step.used, true);
-    else if (step.do === "lend") desk.lend(loan, ask.limits, step.need, step.need);
-    else if (step.do === "carve") desk.carve(loan, ask);
-    else if (step.do === "back") desk.takeBack(loan, ask.limits);
     else desk[step.do](ask);
   }
 
@@ -143,9 +116,9 @@ describe("whatever numbers enter a Cell's budgets", () => {
                 said.push(request);
                 return await real.lease(request);
               },
-              settleBatch: async (report) => {
+              report: async (report) => {
                 said.push(report);
-                return await real.settleBatch(report);
+                return await real.report(report);
               },
             };
           },

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../shared/internal.ts";
-import { lifeAfter } from "../domain/budget/epochs.ts";
+import { lifeAfter } from "../domain/budget/cell-life.ts";
 import type { SavedCounters } from "../domain/cell/counters.ts";
 import type { HistoryDisk, Minute } from "../domain/cell/history.ts";
 import type { SavedTallies } from "../domain/cell/tallies.ts";

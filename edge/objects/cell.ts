@@ -23,7 +23,6 @@ import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
-import { LOAN_MARGIN_MS, LOAN_MS } from "../domain/loan/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk } from "./admission-desk.ts";
@@ -31,17 +30,14 @@ import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
 import { CellStore } from "./cell-store.ts";
-import { loanBooks } from "./loan-books.ts";
-import { type DebtorStub, LoanDesk, type Session } from "./loan-desk.ts";
-import { SessionTarget } from "./loan-session.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
 import { Receipt } from "./receipt.ts";
 import { RowCourier } from "./row-courier.ts";
 import type { Seat } from "./seat.ts";
 
-/** After a reset under load, adoptions come first: nothing is granted until what an earlier life lent can be taken no more. */
-const ADOPTION_HOLD_MS = LOAN_MS + LOAN_MARGIN_MS;
+/** After a reset under load, adoptions come first: nothing is granted for so long (design §4). */
+const ADOPTION_HOLD_MS = 500;
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "unknown");
 const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
@@ -54,7 +50,6 @@ export class Cell extends DurableObject<Bindings> {
   readonly #desk: AdmissionDesk;
   readonly #budget: BudgetDesk;
   readonly #courier: RowCourier;
-  readonly #loans: LoanDesk;
   readonly #revisions = new Revisions();
   readonly #counters = new Counters();
   readonly #tallies = new Tallies();
@@ -100,23 +95,12 @@ export class Cell extends DurableObject<Bindings> {
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
     });
-    const parts = { scheduler: this.#scheduler, desk: this.#desk, budget: this.#budget, revisions: this.#revisions };
-    this.#loans = new LoanDesk({
-      books: loanBooks({
-        ...parts,
-        ended: (requestId, row) => this.#loans.track(requestId, row),
-        changed: () => this.#changed(),
-      }),
-      now: Date.now,
-      later,
-      succeeds: this.#store.busy,
-    });
     this.#pulse = new Pulse({
       later,
       sample: () => this.#sample(),
       report: async () => await this.#report(),
       save: () => this.#save(),
-      seated: () => this.#desk.seated + this.#scheduler.lent,
+      seated: () => this.#desk.seated,
       rest: () => {
         this.#history.save(true);
         this.#markBusy(false);
@@ -142,13 +126,7 @@ export class Cell extends DurableObject<Bindings> {
 
   /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
   async adopt(ask: Ask): Promise<{ permit: Permit<Seat> }> {
-    this.#loans.left(ask.requestId);
     return { permit: new Permit(this.#desk, this.#desk.adopt(ask)) };
-  }
-
-  /** Slots and tokens for an isolate to hand out by itself, as long as it holds the session. */
-  async borrow(debtor: DebtorStub): Promise<{ session: SessionTarget<Session> }> {
-    return { session: new SessionTarget(this.#loans, this.#loans.open(debtor)) };
   }
 
   /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */
@@ -171,7 +149,6 @@ export class Cell extends DurableObject<Bindings> {
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
     this.#desk.settledElsewhere(row);
-    this.#loans.settledElsewhere(row.request_id);
     await this.#complete({ ...row, cell: this.#cell }, true, upstream);
   }
 
@@ -183,7 +160,7 @@ export class Cell extends DurableObject<Bindings> {
     return await this.#budget.level(limits);
   }
 
-  /** Resolves when no request can be admitted on an older record, by this object or on what it has lent. */
+  /** Resolves when no request can be admitted on an older record. */
   async invalidate(changes: readonly Change[]): Promise<void> {
     const nowMs = Date.now();
     this.#store.saveRevisions(this.#revisions.note(changes, nowMs), nowMs);
@@ -192,14 +169,12 @@ export class Cell extends DurableObject<Bindings> {
     const sinceMs = this.#desk.oldestMs(nowMs);
     this.#revisions.prune(sinceMs);
     this.#store.pruneRevisions(sinceMs - REVISION_KEEP_MS);
-    await this.#loans.recall(changes);
   }
 
   /** A cap that outlives this object; null returns to the configured one. Lowering it aborts nothing (decisions §7.4). */
   async setCapacity(maxInFlight: number | null): Promise<CellStats> {
     this.#store.capacity = maxInFlight;
     this.#desk.apply({ type: "capacity", maxInFlight: this.#capacity() });
-    await this.#loans.recall(null);
     return await this.stats();
   }
 
@@ -267,8 +242,7 @@ export class Cell extends DurableObject<Bindings> {
   }
 
   #changed(): void {
-    if (this.#desk.seated + this.#scheduler.lent === 0) return;
-    if (this.#scheduler.lentInTheWay()) void this.#loans.recallAll();
+    if (this.#desk.seated === 0) return;
     this.#markBusy(true);
     this.#pulse.wake();
   }

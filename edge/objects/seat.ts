@@ -19,8 +19,6 @@ export interface Seat {
   slot: SlotTaken | null;
   /** Null while it waits. `stale`: its turn has come, and it is to be judged again; it keeps its place. */
   decision: Decision | Stale | null;
-  /** The slot was lent to its isolate, and is lent again under this id when the request ends; null: it comes back. */
-  lentId: string | null;
   /** An earlier permit of it was abandoned: there is a row already, and this is charged for it; null: no. */
   readonly charged: Actual | null;
   /** An earlier permit of it, or an earlier life of this Cell, may have written its row: another one is held against the log. */
@@ -49,8 +47,6 @@ export interface BudgetGate {
   adopt(ask: Ask): void;
   /** The request was settled when its permit was lost, and goes on: what it uses is charged at its end. */
   readmit(ask: Ask): void;
-  /** The request draws on an allowance; without effect on a request that has drawn already. */
-  carve(loanId: string, ask: Ask): void;
 }
 
 export const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };

@@ -1,7 +1,7 @@
 /**
  * The TenantBudget object, one per tenant and named by its id: the shell around TenantBudgetCore (design §7). It gives
- * the core its clock, its disk and the ledger's word. A grant is on disk before its answer leaves; the rest follows with
- * the alarm, and Cells keep what they told until then.
+ * the core its clock, its disk and the ledger's word. A lease is on disk before its answer leaves; the rest follows with
+ * the alarm, and Cells repeat what they told until then.
  */
 import { DurableObject } from "cloudflare:workers";
 import { consoleLog } from "../adapters/console-log.ts";
@@ -16,7 +16,7 @@ import { type Bindings, parseEnv } from "../env.ts";
 import { BudgetStore } from "./budget-store.ts";
 import { LedgerCheck } from "./ledger-check.ts";
 
-/** Changes other than grants are on disk this long after they happened. */
+/** Changes other than leases are on disk this long after they happened. */
 const CHECKPOINT_MS = 5_000;
 /** When the ledger did not answer for a dead cell. */
 const ASK_AGAIN_MS = 10_000;
@@ -32,24 +32,24 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
     this.#store = new BudgetStore(state.storage);
     const { state: stored, damaged } = this.#store.load();
     if (damaged > 0) consoleLog.event("budget_rows_damaged", { tenant_id: state.id.name ?? null, rows: damaged });
-    this.#core = new TenantBudgetCore(stored, monthOf, Date.now());
+    this.#core = new TenantBudgetCore(stored, monthOf, crypto.randomUUID(), Date.now());
     this.#check = new LedgerCheck(this.#core, parseEnv(bindings).clickhouse, Date.now);
   }
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
     if (faultInAsk(request) === null && !this.#check.isFresh(request.limits, Date.now())) {
       // What the cell tells counts first: the ledger has it too, and would have it counted twice.
-      const { applied } = this.#core.settle(request.report, Date.now());
-      if (applied >= request.report.through) await this.#check.beforeDeciding(request.limits);
+      this.#core.report(request.report, Date.now());
+      await this.#check.beforeDeciding(request.limits);
     }
-    const { answer, grant } = this.#core.lease(request, Date.now());
-    if (grant !== null) this.#store.putGrant(grant);
+    const { answer, grants } = this.#core.lease(request, Date.now());
+    if (grants !== null) this.#store.putGrants(grants);
     await this.#arm();
     return answer;
   }
 
-  async settleBatch(report: Report): Promise<ReportAnswer> {
-    const answer = this.#core.settle(report, Date.now());
+  async report(report: Report): Promise<ReportAnswer> {
+    const answer = this.#core.report(report, Date.now());
     await this.#arm();
     return answer;
   }

@@ -1,5 +1,5 @@
 /**
- * Step 6: a slot by fairshare, then tokens and money: from what the Cell has lent to this isolate, or in one call to the Cell
+ * Step 6: a slot by fairshare, then tokens and money, by the word of the Cell
  * (design §4, §5, §7). The answer comes at once; a request that has to wait does so on its permit, and lets go of it when
  * its client leaves. An ask that the Cell calls stale is built anew once; one that waited keeps its place meanwhile, and is
  * refused by what it finds (decisions §20.4). A refusal holds nothing, and its row travels by the permit.
@@ -68,8 +68,6 @@ async function seekSlot(
   let current = subject;
   for (let resets = 0; resets < PLACES_MAX; ) {
     let ask = askOf(call, current, prepared, waiting);
-    const lent = waiting.permit === null ? call.ports.admission.take(ask) : null;
-    if (lent !== null) return { ...slotOf(call, current, ask, { verdict: "granted", ...lent }), atOnce: true };
     let admitted = await askCell(call, ask);
     if (admitted.verdict === "stale") {
       current = await judgedAgain(call, admitted.items, current, waiting, reload);

@@ -28,7 +28,6 @@ it("hands the Worker its own variables and where the stores are", () => {
     GATEWAY_CLICKHOUSE_USER: "default",
     GATEWAY_CLICKHOUSE_PASSWORD: "clickhouse",
     GATEWAY_LOG_GATHER_MS: "20",
-    GATEWAY_SLOT_LOANS: "on",
   });
 });
 

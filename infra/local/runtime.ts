@@ -28,7 +28,6 @@ const PASSED_ON = [
   "GATEWAY_LEDGER_SHARDS",
   "GATEWAY_SESSION_ID_DERIVATION",
   "GATEWAY_PASSTHROUGH_PATHS",
-  "GATEWAY_SLOT_LOANS",
   "GATEWAY_LOG_GATHER_MS",
   "GATEWAY_FAIL_OPEN",
   "GATEWAY_OTEL_ENDPOINT",
@@ -61,8 +60,6 @@ export function workerBindings(
   return {
     GATEWAY_CELL: "local",
     GATEWAY_LOG_GATHER_MS: "20",
-    // Here a Worker never dies without its Cell: they are one process.
-    GATEWAY_SLOT_LOANS: "on",
     GATEWAY_INTERNAL_BASE_URL: controlUrl,
     ...Object.fromEntries(
       passed.map((name) => {

@@ -1,7 +1,7 @@
 /** Messages to a budget object with numbers of every kind, and an object with its disk that is sent them. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Batch, LeaseRequest, LineKind, Report, SettleLine } from "../../edge/domain/budget/api.ts";
+import type { LeaseReport, LeaseRequest, OpenedLease, Report, UsedLine } from "../../edge/domain/budget/api.ts";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
 import { NOTHING_STORED } from "../../edge/domain/budget/stored.ts";
 import { TenantBudgetCore } from "../../edge/domain/budget/tenant-budget.ts";
@@ -30,40 +30,44 @@ const limits: fc.Arbitrary<BudgetLimits> = fc
     const { tenant, key } = limitsWith(given);
     return { tenant: { ...tenant, term: { ...tenant.term, startedAtMs } }, key };
   });
-const purse = fc.constantFrom(null, "key-1");
-const line: fc.Arbitrary<SettleLine> = fc.record({
-  purse,
-  limits,
-  tags: fc.constant({ tenant: "l:0", key: "l:0" }),
-  released: amounts,
-  used,
-  kind: fc.constantFrom<LineKind>("settled", "adopted", "lost", "doubled"),
+const pool = fc.constantFrom(null, "key-1");
+const number = fc.oneof(fc.nat(6), anyNumber);
+const line: fc.Arbitrary<UsedLine> = fc.record({ limits, tags: fc.constant({ tenant: "l:0", key: "l:0" }), used });
+const opened: fc.Arbitrary<OpenedLease> = fc.record({
+  as: fc.constantFrom<OpenedLease["as"]>("counted", "adopted", "drawn", "readmitted"),
+  granted: amounts,
+  from: fc.oneof(fc.constant(null), fc.nat(6)),
 });
-const batch: fc.Arbitrary<Batch> = fc.record({
-  sequence: fc.oneof(fc.nat(6), anyNumber),
-  lines: fc.array(line, { maxLength: 3 }),
-  ends: fc.array(fc.record({ purse, n: fc.oneof(fc.nat(6), anyNumber), void: fc.boolean() }), { maxLength: 2 }),
+const lease: fc.Arbitrary<LeaseReport> = fc.record({
+  n: number,
+  version: number,
+  pool,
+  released: fc.oneof(amounts, fc.constant("all" as const)),
+  used: fc.array(line, { maxLength: 2 }),
+  ended: fc.boolean(),
+  opened: fc.oneof(fc.constant(null), opened),
+  request: fc.oneof(fc.constant(null), fc.record({ id: fc.constantFrom("r1", "r2"), goesOn: fc.boolean() })),
 });
 const report: fc.Arbitrary<Report> = fc.record({
   cell: fc.constantFrom("a", "b"),
-  epoch: fc.oneof(fc.nat(3), anyNumber),
-  base: fc.oneof(fc.nat(2), anyNumber),
-  through: fc.oneof(fc.nat(6), anyNumber),
-  batches: fc.array(batch, { maxLength: 3 }),
+  life: fc.oneof(fc.nat(3), anyNumber),
+  sequence: number,
+  leases: fc.array(lease, { maxLength: 3 }),
+  open: fc.array(number, { maxLength: 3 }),
   alertsSeen: fc.constant([]),
 });
 const ask: fc.Arbitrary<LeaseRequest> = fc.record({
   report,
   limits,
-  purse,
-  n: fc.oneof(fc.nat(6), anyNumber),
+  pool,
+  n: number,
   need: amounts,
   want: amounts,
 });
 /** Anything that an object is sent or told. */
 export const message = fc.oneof(
   fc.record({ do: fc.constant("lease" as const), ask }),
-  fc.record({ do: fc.constant("settle" as const), report }),
+  fc.record({ do: fc.constant("report" as const), report }),
   fc.record({ do: fc.constant("ledger" as const), limits, sum: used }),
   fc.record({ do: fc.constant("level" as const), limits }),
   fc.record({ do: fc.constant("tick" as const), ms: fc.constantFrom(1, 20_000, 900_000) }),
@@ -74,14 +78,14 @@ export type Message = typeof message extends fc.Arbitrary<infer T> ? T : never;
 export class Played {
   nowMs = 1_000_000;
   readonly disk = new Disk();
-  core = new TenantBudgetCore(NOTHING_STORED, monthOf, this.nowMs);
+  core = new TenantBudgetCore(NOTHING_STORED, monthOf, "0", this.nowMs);
 
   play(each: Message): void {
     if (each.do === "lease") {
-      const { answer, grant } = this.core.lease(each.ask, this.nowMs);
-      if (grant !== null) this.disk.putGrant(grant);
+      const { answer, grants } = this.core.lease(each.ask, this.nowMs);
+      if (grants !== null) this.disk.putGrants(grants);
       if (answer.verdict.kind === "granted") expect(Object.values(answer.verdict.grant).every(isAmount)).toBe(true);
-    } else if (each.do === "settle") this.core.settle(each.report, this.nowMs);
+    } else if (each.do === "report") this.core.report(each.report, this.nowMs);
     else if (each.do === "ledger") this.core.ledgerSays("tenant", each.limits, "l:0", each.sum, this.nowMs);
     else if (each.do === "level") this.core.bucket(each.limits, this.nowMs);
     else this.wait(each.ms);
@@ -120,7 +124,7 @@ export class Played {
     this.core.stored(checkpoint);
     const { state, damaged } = this.disk.load();
     expect(damaged).toBe(0);
-    this.core = new TenantBudgetCore(state, monthOf, this.nowMs);
+    this.core = new TenantBudgetCore(state, monthOf, "1", this.nowMs);
   }
 }
 

@@ -8,8 +8,9 @@ import {
 } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { LeaseRequest } from "../../edge/domain/budget/api.ts";
-import { FIRST_LIFE } from "../../edge/domain/budget/epochs.ts";
+import { FIRST_LIFE } from "../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
+import type { StoredGrants } from "../../edge/domain/budget/stored.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
 import type { Cell } from "../../edge/objects/cell.ts";
 import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
@@ -46,10 +47,10 @@ describe("a life of a Cell", () => {
     await admitted.permit.settle(settlementFor(requestId, 10));
   }
 
-  it("is counted on its disk, in one row, once its budgets are used; its wallets are newer than all before", async () => {
+  it("is counted on its disk, in one row, once its budgets are used; its leases are newer than all before", async () => {
     const name = `lives-${crypto.randomUUID().slice(0, 8)}`;
     const tenants = [crypto.randomUUID(), crypto.randomUUID()];
-    const epochs: number[] = [];
+    const lives: number[] = [];
     for (let life = 0; life < 3; life += 1) {
       const stub = bindings.CELL.getByName(name);
       await stub.stats();
@@ -59,27 +60,31 @@ describe("a life of a Cell", () => {
       expect(await lifeOf(name)).toEqual([String(FIRST_LIFE + life)]);
       const newest = await runInDurableObject(
         bindings.TENANT_BUDGET.getByName(tenants[0] as string),
-        (_budget, state) => state.storage.sql.exec<{ epoch: number }>("SELECT max(epoch) AS epoch FROM grants").one(),
+        (_budget, state) => {
+          const { value } = state.storage.sql.exec<{ value: string }>("SELECT value FROM grants").one();
+          const { leases } = JSON.parse(value) as StoredGrants;
+          return Math.max(...leases.map((placed) => placed.life));
+        },
       );
-      epochs.push(newest.epoch);
+      lives.push(newest);
       await abortAllDurableObjects();
     }
-    expect(epochs).toEqual([...new Set(epochs)].toSorted((a, b) => a - b));
+    expect(lives).toEqual([...new Set(lives)].toSorted((a, b) => a - b));
   });
 });
 
 describe("a budget object whose disk is damaged", () => {
-  const report = { cell: "a", epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] };
+  const report = { cell: "a", life: 1, sequence: 2, leases: [], open: [1], alertsSeen: [] };
 
   function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
     const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
-    return { report, limits, purse: null, n, need, want: need };
+    return { report, limits, pool: null, n, need, want: need };
   }
 
   it.each([
-    ["no JSON", "epochs", "{"],
-    ["null for numbers", "grants", JSON.stringify({ granted: { bucketTokens: null }, last: null })],
-    ["huge numbers", "epochs", '{"applied":1e308,"holdings":[{"granted":{"nanoUsd":1e400}}]}'],
+    ["no JSON", "grants", "{"],
+    ["null for numbers", "grants", JSON.stringify({ checkpoint: null, leases: null })],
+    ["huge numbers", "meta", '{"bucket":{"capTokens":1e308},"leases":[{"lease":{"granted":{"nanoUsd":1e400}}}]}'],
     ["another form", "meta", "[1]"],
   ])("by %s in %s starts, and counts what it cannot read as spent", async (_name, table, value) => {
     const stub = bindings.TENANT_BUDGET.getByName(crypto.randomUUID());

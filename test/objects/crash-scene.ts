@@ -213,7 +213,6 @@ export class Scene {
     );
     return {
       cell: this.name,
-      take: () => null,
       admit: async (ask) => await this.#admit(real, ask),
       adopt: async (ask) => await real.adopt(ask),
       record: async (row) => await real.record(row),

@@ -4,8 +4,6 @@
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
-import { LendingAdmission } from "../../edge/adapters/lending-admission.ts";
-import { LoanDebtor } from "../../edge/adapters/loan-debtor.ts";
 import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
@@ -48,21 +46,16 @@ export class Crowd {
   readonly live = new Map<string, Live>();
   /** Most streams under way at once. */
   peak = 0;
-  /** Requests that ran on lent slots. */
-  lent = 0;
   readonly #admission: Admission;
-  readonly #sessions: Promise<unknown>[] = [];
   readonly #world = new World();
   readonly #tenantId = crypto.randomUUID();
 
-  /** `lending`: its Worker borrows of the Cell. */
-  constructor(name: string, lending = false) {
+  constructor(name: string) {
     this.name = name;
     const budget = { tokens: 1_000_000, cost_usd: null, period: "lifetime", started_at_ms: null } as const;
     this.#world.key = keyOf({ tenant: tenantOf({ id: this.#tenantId, budget }) });
     const { alerts, log } = this.#world.received().ports;
-    const admission = new CellAdmission(new ObjectPlaces(bindings, []), name, 1, alerts, log);
-    this.#admission = lending ? this.#borrowing(admission) : admission;
+    this.#admission = new CellAdmission(new ObjectPlaces(bindings, []), name, 1, alerts, log);
   }
 
   get stub(): DurableObjectStub<Cell> {
@@ -105,7 +98,6 @@ export class Crowd {
   /** Resolves when everything that was given to `waitUntil` has ended. */
   async settled(): Promise<void> {
     await this.#world.settled();
-    await Promise.all(this.#sessions);
   }
 
   /** The ids of the rows on the Ledger's disk, and the tokens of all of them. */
@@ -127,32 +119,6 @@ export class Crowd {
     if (key?.tenant == null) throw new Error("the crowd has a tenant");
     const budget = bindings.TENANT_BUDGET.getByName(this.#tenantId) as unknown as TenantBudgetApi;
     return await budget.usage("tenant", limitsOf(key, key.tenant), null);
-  }
-
-  #borrowing(admission: CellAdmission): Admission {
-    const lending = new LendingAdmission({
-      admission,
-      debtor: (recall) => new LoanDebtor(recall),
-      clock: Date.now,
-      keepAlive: (work) => void this.#sessions.push(work),
-      log: { event: () => undefined },
-    });
-    const take: Admission["take"] = (ask) => {
-      const slot = lending.take(ask);
-      if (slot !== null) this.lent += 1;
-      return slot;
-    };
-    return {
-      cell: this.name,
-      take,
-      admit: async (ask) => await lending.admit(ask),
-      adopt: async (ask) => await lending.adopt(ask),
-      record: async (row, upstream) => await lending.record(row, upstream),
-      hit: async (hit) => await lending.hit(hit),
-      settleOrphan: async (row, upstream) => await lending.settleOrphan(row, upstream),
-      staleAmong: async (items) => await lending.staleAmong(items),
-      level: async (limits) => await lending.level(limits),
-    };
   }
 
   #answer(requestId: string): Response {

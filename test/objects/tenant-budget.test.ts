@@ -1,25 +1,36 @@
 /** The TenantBudget object on its own disk: what survives, what a retry gets, what the alarm writes. */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { LeaseRequest, Report, TenantBudgetApi } from "../../edge/domain/budget/api.ts";
+import type { LeaseReport, LeaseRequest, Report, TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
 import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
 
 const namespace = (env as unknown as { TENANT_BUDGET: DurableObjectNamespace<TenantBudget> }).TENANT_BUDGET;
 
-const EMPTY: Report = { cell: "a", epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] };
+const EMPTY: Report = { cell: "a", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
 
-function ask(limits: BudgetLimits, tokens: number, n: number, report: Report = EMPTY): LeaseRequest {
+function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
   const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
-  return { report, limits, purse: null, n, need, want: need };
+  const open = Array.from({ length: n }, (_, at) => at + 1);
+  return { report: { ...EMPTY, sequence: n + 1, open }, limits, pool: null, n, need, want: need };
 }
 
-function spend(limits: BudgetLimits, tokens: number, sequence = 1): Report {
-  const released = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
-  const tags = { tenant: "l:0", key: "l:0" };
-  const line = { purse: null, limits, tags, released, used: { tokens, nanoUsd: tokens }, kind: "settled" as const };
-  return { ...EMPTY, through: sequence, batches: [{ sequence, lines: [line], ends: [] }] };
+/** Usage that nothing was reserved for. */
+function spend(limits: BudgetLimits, tokens: number): Report {
+  const granted = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
+  const used = [{ limits, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: tokens } }];
+  const opened = { as: "counted", granted, from: null } as const;
+  const lease = { n: 100, version: 2, pool: null, released: granted, used, ended: true, opened, request: null };
+  return { ...EMPTY, sequence: 101, leases: [lease], open: [1, 100] };
+}
+
+/** The end of a lease, all of which came back. */
+function end(limits: BudgetLimits, n: number, tokens: number): Report {
+  const released = "all" as const;
+  const used = [{ limits, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: tokens } }];
+  const lease = { n, version: 2, pool: null, released, used, ended: true, opened: null, request: null };
+  return { ...EMPTY, sequence: n + 2, leases: [lease], open: [n] };
 }
 
 const tenant = (): DurableObjectStub<TenantBudget> => namespace.getByName(crypto.randomUUID());
@@ -33,6 +44,7 @@ describe("TenantBudget", () => {
       kind: "granted",
       grant: { bucketTokens: 600, termTokens: 600, nanoUsd: 600 },
       ttlMs: 2_000,
+      ample: false,
     });
     expect((await stub.lease(ask(limits, 600, 1))).verdict).toEqual(first.verdict);
     expect((await stub.lease(ask(limits, 600, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
@@ -47,36 +59,118 @@ describe("TenantBudget", () => {
     expect((await stub.lease(ask(limits, 900, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
   });
 
-  it("tells a cell what is stored only after the alarm, and asks for what it lost", async () => {
+  it("tells a cell what is stored only after the alarm, and counts once what it is told again", async () => {
     const stub = tenant();
     const limits = limitsWith({});
-    expect(await stub.settleBatch(spend(limits, 70))).toEqual({ applied: 1, durable: 0, alerts: [] });
+    const usedTokens = async () => (await stub.usage("tenant", limits, null)).used_tokens;
+    const first = await stub.report(spend(limits, 70));
+    expect(first).toMatchObject({ applied: 1, stored: 0, alerts: [] });
     await evictDurableObject(stub);
-    const later: Report = { ...EMPTY, through: 1 };
-    expect(await stub.settleBatch(later)).toEqual({ applied: 0, durable: 0, alerts: [] });
-    await stub.settleBatch(spend(limits, 70));
-    expect(await stub.settleBatch(spend(limits, 70))).toMatchObject({ applied: 1 });
+    expect(await usedTokens()).toBe(0);
+    const second = await stub.report(spend(limits, 70));
+    expect(second).toMatchObject({ applied: 1, stored: 0 });
+    expect(second.incarnation).not.toBe(first.incarnation);
+    expect(await stub.report(spend(limits, 70))).toEqual(second);
     expect(await runDurableObjectAlarm(stub)).toBe(true);
+    expect(await stub.report(spend(limits, 70))).toMatchObject({ applied: 1, stored: 1 });
     await evictDurableObject(stub);
-    expect(await stub.settleBatch(later)).toEqual({ applied: 1, durable: 1, alerts: [] });
+    expect(await stub.report(spend(limits, 70))).toMatchObject({ applied: 0, stored: 0 });
     const usage = await stub.usage("tenant", limits, null);
     expect([usage.used_tokens, usage.used_cost_usd, usage.state]).toEqual([70, 7e-8, "none"]);
   });
 
-  it("writes no row for a settlement", async () => {
+  it("writes no row for a report, and one row for all leases of a pool until the alarm", async () => {
     const stub = tenant();
-    await stub.settleBatch(spend(limitsWith({}), 5));
-    await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
-      const count = (table: string): unknown => state.storage.sql.exec(`SELECT count(*) AS n FROM ${table}`).one()["n"];
-      expect([count("keys"), count("epochs"), count("grants")]).toEqual([0, 0, 0]);
+    const rows = async () =>
+      await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
+        const { sql } = state.storage;
+        return ["keys", "grants"].map((table) => sql.exec(`SELECT count(*) AS n FROM ${table}`).one()["n"]);
+      });
+    await stub.report(spend(limitsWith({}), 5));
+    expect(await rows()).toEqual([0, 0]);
+    const limits = limitsWith({ tokensPerMinute: 1_000 });
+    for (const n of [1, 2, 3]) await stub.lease({ ...ask(limits, 5, n), report: { ...EMPTY, open: [1, 2, 3] } });
+    expect(await rows()).toEqual([0, 1]);
+    await evictDurableObject(stub);
+    expect((await stub.usage("tenant", limits, null)).reserved_tokens).toBe(15);
+  });
+
+  it("keeps more leases than one row holds, and less again when they are over", async () => {
+    const stub = tenant();
+    const limits = limitsWith({ tenantTokens: 100_000, keyTokens: 100_000 });
+    const need = { bucketTokens: 0, termTokens: 1, nanoUsd: 1 };
+    const word = (n: number, version: number): LeaseReport => ({
+      n,
+      version,
+      pool: n % 2 === 0 ? null : limits.key.id,
+      released: version === 2 ? { bucketTokens: 0, termTokens: 0, nanoUsd: 0 } : need,
+      used: [],
+      ended: version === 3,
+      opened: { as: "adopted", granted: need, from: null },
+      request: { id: `r${n}`, goesOn: version === 2 },
     });
+    const numbers = Array.from({ length: 16_000 }, (_, at) => at + 1);
+    const told = (version: number): Report => ({
+      ...EMPTY,
+      sequence: 20_000 * version,
+      leases: numbers.map((n) => word(n, version)),
+      open: numbers,
+    });
+    const reserved = async () => (await stub.usage("tenant", limits, null)).reserved_tokens;
+    const rows = async () =>
+      await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
+        const { sql } = state.storage;
+        const of = (table: string) => sql.exec(`SELECT max(length(value)) AS size, count(*) AS n FROM ${table}`).one();
+        return [of("meta"), of("keys")].map(({ size, n }) => [Number(size) < 2_000_000, Number(n)]);
+      });
+    expect(await reserved()).toBe(0);
+    await stub.report(told(2));
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    const [[small, many] = [], [keysSmall, manyOfKey] = []] = await rows();
+    expect([small, keysSmall, Number(many) > 4, Number(manyOfKey) > 4]).toEqual([true, true, true, true]);
+    await evictDurableObject(stub);
+    expect(await reserved()).toBe(16_000);
+    await stub.report(told(3));
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    expect(await rows()).toEqual([
+      [true, 3],
+      [true, 1],
+    ]);
+    await evictDurableObject(stub);
+    expect(await reserved()).toBe(0);
+  });
+
+  it("opens what version 2 had stored: counters and bucket are kept, not what was out on lease", async () => {
+    const stub = tenant();
+    const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: 1_000 });
+    const account = { tag: "l:0", usedTokens: 70, usedNanoUsd: 0, raised: [] };
+    const bucket = { capTokens: 1_000, levelTokens: -400, atMs: Date.now() };
+    const row = { bucket, uncoveredTokens: 0, limits: limits.tenant, account, alerts: [] };
+    await runInDurableObject(stub, (_instance: TenantBudgetApi, state) => {
+      const { sql } = state.storage;
+      sql.exec("DROP TABLE grants");
+      sql.exec("CREATE TABLE grants (cell TEXT, epoch INTEGER, purse TEXT, value TEXT)");
+      sql.exec("CREATE TABLE epochs (cell TEXT, epoch INTEGER, value TEXT)");
+      sql.exec("UPDATE meta SET value = '2' WHERE name = 'schema'");
+      sql.exec("INSERT INTO meta (name, value) VALUES ('tenant', ?)", JSON.stringify(row));
+      sql.exec(
+        "INSERT INTO keys (id, value) VALUES (?, ?)",
+        limits.key.id,
+        JSON.stringify({ limits: limits.key, account }),
+      );
+      sql.exec("INSERT INTO grants VALUES ('a', 4398046511104, '', '{}')");
+    });
+    await evictDurableObject(stub);
+    expect(await stub.usage("tenant", limits, null)).toMatchObject({ used_tokens: 70, reserved_tokens: 0 });
+    expect(await stub.usage("key", limits, null)).toMatchObject({ used_tokens: 70 });
+    expect((await stub.lease(ask(limits, 10, 1))).verdict).toEqual({ kind: "refused", reason: "rate" });
   });
 
   it("is read and rebuilt for a tenant alone without keeping a counter of no key", async () => {
     const stub = tenant();
     const alone = { ...limitsWith({ tenantTokens: 100 }), key: NO_KEY };
     expect(await stub.usage("tenant", alone, null)).toMatchObject({ used_tokens: 0, remaining_tokens: 100 });
-    await stub.settleBatch(spend(limitsWith({ tenantTokens: 100 }), 30));
+    await stub.report(spend(limitsWith({ tenantTokens: 100 }), 30));
     await stub.rebuild("tenant", alone);
     expect(await stub.usage("tenant", alone, null)).toMatchObject({ used_tokens: 30, remaining_tokens: 70 });
     expect(await runDurableObjectAlarm(stub)).toBe(true);
@@ -98,7 +192,7 @@ describe("TenantBudget", () => {
       ratio: 0,
       state: "ok",
     });
-    const answer = await stub.settleBatch(spend(limits, 100));
+    const answer = await stub.report(end(limits, 1, 100));
     expect(answer.alerts.map((alert) => alert.issueKey)).toEqual([
       "term_budget_warn:tenant-1",
       "term_budget_exhausted:tenant-1",

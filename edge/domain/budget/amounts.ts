@@ -23,6 +23,7 @@ export interface Actual {
 }
 
 export const NOTHING: Amounts = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
+export const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
 
 /** {@link AMOUNT_MAX} of everything. */
 export const EVERYTHING: Amounts = { bucketTokens: AMOUNT_MAX, termTokens: AMOUNT_MAX, nanoUsd: AMOUNT_MAX };
@@ -55,12 +56,12 @@ function zip(a: Amounts, b: Amounts, combine: (x: number, y: number) => number):
   };
 }
 
-/** The sum, {@link saturated}. What must come back to the last token must not be summed so: see {@link isExact}. */
+/** The sum, {@link capped}. */
 export function plus(a: Amounts, b: Amounts): Amounts {
   return zip(a, b, (x, y) => capped(x + y));
 }
 
-/** The sum of what two requests used, {@link saturated}. */
+/** The sum of what two requests used, {@link capped}. */
 export function plusUsed(a: Actual, b: Actual): Actual {
   return { tokens: capped(a.tokens + b.tokens), nanoUsd: capped(a.nanoUsd + b.nanoUsd) };
 }
@@ -70,14 +71,9 @@ export function beyondUsed(used: Actual, known: Actual): Actual {
   return { tokens: Math.max(0, used.tokens - known.tokens), nanoUsd: Math.max(0, used.nanoUsd - known.nanoUsd) };
 }
 
-/** What is left of `a` without `b`; never negative when `a` covers `b`. */
+/** What is left of `a` without `b`; never negative. */
 export function minus(a: Amounts, b: Amounts): Amounts {
-  return zip(a, b, (x, y) => x - y);
-}
-
-/** Whether the sum of two amounts is exact, because it is an amount itself. */
-export function isExact(a: number, b: number): boolean {
-  return a + b <= AMOUNT_MAX;
+  return zip(a, b, (x, y) => Math.max(0, x - y));
 }
 
 export function smaller(a: Amounts, b: Amounts): Amounts {
@@ -88,7 +84,7 @@ export function larger(a: Amounts, b: Amounts): Amounts {
   return zip(a, b, Math.max);
 }
 
-/** Every dimension times `factor`, rounded down, {@link saturated}. */
+/** Every dimension times `factor`, rounded down, {@link capped}. */
 export function times(a: Amounts, factor: number): Amounts {
   return {
     bucketTokens: capped(Math.floor(a.bucketTokens * factor)),

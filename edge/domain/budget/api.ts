@@ -1,7 +1,9 @@
 /**
- * What travels between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated
- * or delayed: a lease is granted once per (cell, epoch, purse, n), a batch is applied once per (cell, epoch, sequence),
- * and batches are applied without gaps. The Cell keeps a batch until the object has stored it.
+ * What travels between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated,
+ * delayed or overtaken: a lease is granted once per number, and what a Cell says of a lease is its whole word on it so far,
+ * so that a newer word replaces an older one and the same word twice changes nothing. The Cell repeats its word until the
+ * object has stored it. Numbers of leases and reports are given out by the Cell: they rise within its life, and each is
+ * given once.
  */
 import type { BudgetAlert } from "./alerts.ts";
 import type { Actual, Amounts } from "./amounts.ts";
@@ -15,95 +17,98 @@ export interface Tags {
   readonly key: string;
 }
 
-/**
- * What a line says of `released`. `settled`: these reservations ended, or were given back unspent. `adopted`: they are of an
- * earlier life of this cell and go on in this one. `lost`: nobody can say what became of them; they count as spent until the
- * ledger has been asked. `doubled`: adopted, but of this very life and drawn there; no bucket was debited for them. Only what
- * is settled has used anything.
- */
-export type LineKind = "settled" | "adopted" | "lost" | "doubled";
-
-/** A request whose end is told by itself, because it may be told twice. */
-export interface SettledRequest {
-  readonly id: string;
-  /** Its Cell lost sight of it and settled it by the estimate, though it may still run and be adopted; else it has ended. */
-  readonly goesOn: boolean;
-  /** What it used is counted from the last time that this life of the Cell told of it; else it is all that it used. */
-  readonly since: boolean;
-}
-
-/**
- * Settlements of one key, purse and period, summed; also what is given back unspent (nothing used). Every number is an
- * amount: a line with another number is left out.
- */
-export interface SettleLine {
-  /** The purse that `released` was drawn from. */
-  readonly purse: string | null;
+/** What requests of one key and period used of a lease, in all. */
+export interface UsedLine {
   /** Whose counters are charged. */
   readonly limits: BudgetLimits;
   readonly tags: Tags;
-  /** Reservations, at the size they were taken. */
-  readonly released: Amounts;
   readonly used: Actual;
-  readonly kind: LineKind;
-  /** Of a line that is one request's; absent: a sum of any number. */
-  readonly request?: SettledRequest;
 }
 
-/** The Cell will draw no more from lease `n`. `void`: it never got the answer, so whatever `n` was granted goes back. */
-export interface LeaseEnd {
-  readonly purse: string | null;
+/**
+ * A lease that the Cell opened without asking. `counted`: use of which nothing was reserved, of any number of requests. The
+ * others are of one request. `adopted`: it goes on in this life of the Cell, and `granted` is what it drew in an earlier one.
+ * `drawn`: it drew `granted` in this life, and the Cell lost sight of it; or it drew nothing and is told by itself.
+ * `readmitted`: it was told before in this life, and what it used is counted from then on.
+ */
+export interface OpenedLease {
+  readonly as: "counted" | "adopted" | "drawn" | "readmitted";
+  readonly granted: Amounts;
+  /** The lease of this life that a request drew `granted` from; null: from none. */
+  readonly from: number | null;
+}
+
+/** A request of which more than one life of a Cell may tell; it has a lease of its own. */
+export interface LeaseRequestEnd {
+  readonly id: string;
+  /** It may still run, and be told of again. False: it has ended. */
+  readonly goesOn: boolean;
+}
+
+/** The Cell's whole word on one lease; one with a higher version replaces it. */
+export interface LeaseReport {
   readonly n: number;
-  readonly void: boolean;
-}
-
-export interface Batch {
-  /** 1, 2, 3 ... per (cell, epoch). */
-  readonly sequence: number;
-  readonly lines: readonly SettleLine[];
-  readonly ends: readonly LeaseEnd[];
+  readonly version: number;
+  /** Key id of a key with caps of its own; null: the tenant's. */
+  readonly pool: string | null;
+  /** Reservations that ended and amounts that were given back, in all; `all`: whatever was granted. */
+  readonly released: Amounts | "all";
+  readonly used: readonly UsedLine[];
+  /** Nothing more will be drawn from it, and of a request's own lease: it is told. */
+  readonly ended: boolean;
+  /** Null for a lease that was asked for. */
+  readonly opened: OpenedLease | null;
+  /** Null for a lease that is not one request's. */
+  readonly request: LeaseRequestEnd | null;
 }
 
 export interface Report {
   readonly cell: string;
-  /** One life of a wallet; larger than any that the cell used before for this tenant, whatever clocks say. */
-  readonly epoch: number;
-  /** Sequence numbers up to here are no longer held by the Cell: the object once said that it has stored them. */
-  readonly base: number;
-  /** The newest sequence number that exists. */
-  readonly through: number;
-  /** Those that the object may lack, ascending. */
-  readonly batches: readonly Batch[];
+  /** Which life of the Cell: a counter that it keeps on its disk (decisions §19.1). */
+  readonly life: number;
+  /** Larger than the number of every lease that the Cell has asked for before, and than that of every report before. */
+  readonly sequence: number;
+  /** Every lease of which the object may not have stored the newest word, by ascending `n`. */
+  readonly leases: readonly LeaseReport[];
+  /** Every lease that the Cell still knows. One asked for before that is not among them is void: its answer was lost. */
+  readonly open: readonly number[];
   /** Ids of alerts that have left the Cell for hands that outlive it. */
   readonly alertsSeen: readonly string[];
 }
 
 export interface ReportAnswer {
-  /** Applied up to here; less than `through` asks for the missing ones. */
+  /** Which life of the object answers. */
+  readonly incarnation: string;
+  /** Counts what this life of the object has applied, this report included. */
   readonly applied: number;
-  /** Stored up to here: the Cell may forget these. */
-  readonly durable: number;
+  /** What it had applied up to this count is stored. */
+  readonly stored: number;
   readonly alerts: readonly BudgetAlert[];
 }
 
 export interface LeaseRequest {
   readonly report: Report;
   readonly limits: BudgetLimits;
-  readonly purse: string | null;
-  /** Rising per epoch; a retry repeats the number. */
+  readonly pool: string | null;
+  /** A retry repeats the number. */
   readonly n: number;
   readonly need: Amounts;
   readonly want: Amounts;
 }
 
+/** The limit that refuses: the bucket, the key's budget, the tenant's. */
 export type Refusal = "rate" | "key" | "tenant";
 
 export type LeaseVerdict =
-  | { readonly kind: "granted"; readonly grant: Amounts; readonly ttlMs: number }
+  | {
+      readonly kind: "granted";
+      readonly grant: Amounts;
+      readonly ttlMs: number;
+      /** No limit is near: what requests did not use of their reservations may be drawn again. */
+      readonly ample: boolean;
+    }
   | { readonly kind: "refused"; readonly reason: Refusal }
-  /** Batches are missing: send them and ask again under the same `n`. */
-  | { readonly kind: "behind" }
-  /** A newer ask of this purse, or a newer life of this cell, is known. */
+  /** A newer lease of this life, or a newer life of this cell, is known. */
   | { readonly kind: "stale" }
   /** A number of the ask is none to decide by, which is a defect of ours (decisions §43.1): nothing was decided. */
   | { readonly kind: "invalid"; readonly field: string };
@@ -118,7 +123,7 @@ export interface LeaseAnswer {
 /** RPC surface of the TenantBudget object, named by tenant id. */
 export interface TenantBudgetApi {
   lease(request: LeaseRequest): Promise<LeaseAnswer>;
-  settleBatch(report: Report): Promise<ReportAnswer>;
+  report(report: Report): Promise<ReportAnswer>;
   /** The level for headers of responses that reserved nothing; null without a per-minute cap. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** Decisions §3.5. */

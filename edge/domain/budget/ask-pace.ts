@@ -1,11 +1,11 @@
 /**
- * When a purse may ask the budget object again. Times are of the wallet's SteadyTime. Invariant: whatever the object answers,
+ * When a pool may ask the budget object again. Times are of the Cell's SteadyTime. Invariant: whatever the object answers,
  * an ask follows on another at once only when something has moved on since: a request was decided, or left, or arrived. So
  * asks are bounded by requests and by time.
  */
 
 /** How long nothing is asked for requests to come, after an answer that brought nothing. */
-export const RETRY_PREFETCH_MS = 1_000;
+const RETRY_PREFETCH_MS = 1_000;
 /**
  * How long an object that did not answer is not asked, and those who come are told so: who comes next would wait for its
  * deadline, on a slot.
@@ -13,8 +13,7 @@ export const RETRY_PREFETCH_MS = 1_000;
 const SILENCE_STANDS_MS = 250;
 /** How long nothing is asked for requests to come after a lease that ended without a use. */
 const UNUSED_MS = 250;
-/** Answers in a row that do not decide the request they are for, before it is given up: what is held goes back first, and
- * batches that the object lost are sent again, one time each. */
+/** Answers in a row that do not decide the request they are for, before it is given up: what is held goes back first. */
 const UNDECIDED_MAX = 2;
 
 /** Why requests are given up: the object gave no answer to go by, or it said that the ask was none. */

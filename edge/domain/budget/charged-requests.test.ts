@@ -1,45 +1,34 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Actual, plusUsed } from "./amounts.ts";
-import type { SettledRequest, SettleLine } from "./api.ts";
-import { ChargedRequests } from "./charged-requests.ts";
+import { ChargedRequests, type ToldRequest } from "./charged-requests.ts";
 import type { StoredCharged } from "./stored.ts";
-import { limitsWith } from "./testing/world.ts";
 
-const DRAWN = { bucketTokens: 30, termTokens: 40, nanoUsd: 50 };
+const DRAWN_TOKENS = 30;
 const used = (tokens: number): Actual => ({ tokens, nanoUsd: tokens * 2 });
 
-/** What a life of a cell says of requests: that it adopted one, or what one (or many) used. */
+/** What a life of a cell says of requests: that it adopted one, or what one used. */
 interface Word {
-  readonly epoch: number;
+  readonly life: number;
   readonly adopts?: string;
   readonly amount?: number;
-  readonly request?: SettledRequest;
+  readonly request?: Pick<ToldRequest, "id" | "goesOn" | "since">;
 }
 
-const adopts = (epoch: number, adopted = "r"): Word => ({ epoch, adopts: adopted });
-const lost = (epoch: number, amount: number, since = false): Word => ({
-  epoch,
+const adopts = (life: number, adopted = "r"): Word => ({ life, adopts: adopted });
+const lost = (life: number, amount: number, since = false): Word => ({
+  life,
   amount,
   request: { id: "r", goesOn: true, since },
 });
-const ends = (epoch: number, amount: number, since = false): Word => ({
-  epoch,
+const ends = (life: number, amount: number, since = false): Word => ({
+  life,
   amount,
   request: { id: "r", goesOn: false, since },
 });
 
-function lineOf({ amount = 0, request }: Word): SettleLine {
-  const tags = { tenant: "l:0", key: "l:0" };
-  const base = {
-    purse: null,
-    limits: limitsWith({}),
-    tags,
-    released: DRAWN,
-    used: used(amount),
-    kind: "settled",
-  } as const;
-  return request === undefined ? base : { ...base, request };
+function toldOf({ amount = 0, request = { id: "", goesOn: false, since: false } }: Word): ToldRequest {
+  return { ...request, used: used(amount), drawnTokens: DRAWN_TOKENS };
 }
 
 /** What words come to in all, when each is heard by an object that starts anew from what was stored. */
@@ -50,12 +39,12 @@ function sum(words: readonly Word[]) {
   for (const word of words) {
     const charged = new ChargedRequests(JSON.parse(JSON.stringify(stored)) as StoredCharged);
     if (word.adopts === undefined) {
-      const due = charged.settled(lineOf(word), word.epoch);
+      const due = charged.told(toldOf(word), word.life);
       total = plusUsed(total, due.used);
       came.returnedTokens += due.returnedTokens;
       came.releases += due.releases ? 1 : 0;
     } else {
-      const drawn = charged.adopted(word.adopts, word.epoch);
+      const drawn = charged.adopted(word.adopts, word.life);
       came.takes += drawn === "older" ? 1 : 0;
       came.holdsAnew += drawn === "nowhere" ? 1 : 0;
     }
@@ -97,12 +86,9 @@ describe("a request of which several lives of a cell tell", () => {
     expect(sum([...words, lost(1, 40)])).toMatchObject({ ...used(60), returnedTokens: 30 });
   });
 
-  it("is another than every other, and than sums of many", () => {
-    const other: Word = { epoch: 1, amount: 4, request: { id: "b", goesOn: false, since: false } };
-    expect(sum([{ epoch: 1, amount: 1 }, lost(1, 2), other, { epoch: 1, amount: 8 }])).toMatchObject({
-      ...used(15),
-      returnedTokens: 120,
-    });
+  it("is another than every other", () => {
+    const other: Word = { life: 1, amount: 4, request: { id: "b", goesOn: false, since: false } };
+    expect(sum([lost(1, 2), other])).toMatchObject({ ...used(6), returnedTokens: 60 });
   });
 
   it("is remembered among the latest thousand, and stored when something has changed", () => {
@@ -111,9 +97,7 @@ describe("a request of which several lives of a cell tell", () => {
     for (let at = 0; at < 1_500; at += 1) charged.adopted(`r${at}`, 1);
     expect(charged.takeChanged()).toHaveLength(1_000);
     expect(charged.takeChanged()).toBeNull();
-    charged.settled(lineOf({ epoch: 1, amount: 1 }), 1);
-    expect(charged.takeChanged()).toBeNull();
-    charged.settled(lineOf(ends(1, 1)), 1);
+    charged.told(toldOf(ends(1, 1)), 1);
     expect(charged.takeChanged()).toHaveLength(1_000);
   });
 });

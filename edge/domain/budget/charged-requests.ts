@@ -5,7 +5,6 @@
  * comes back once (decisions §43.6).
  */
 import { type Actual, beyondUsed, plusUsed } from "./amounts.ts";
-import type { SettleLine } from "./api.ts";
 
 /** What is known of one request, and what it was charged. */
 export interface Charged extends Actual {
@@ -13,11 +12,23 @@ export interface Charged extends Actual {
   readonly ended: boolean;
   /** What it had drawn has come back: lives that adopt it later hold it besides, and older ones hold none of it. */
   readonly returned: boolean;
-  /** The newest life (epoch) of its Cell that adopted it; null: none did. */
+  /** The newest life of its Cell that adopted it; null: none did. */
   readonly holder: number | null;
 }
 
-/** What a settled line comes to. */
+/** What a life of a Cell says of a request that it has lost sight of, or that has ended. */
+export interface ToldRequest {
+  readonly id: string;
+  /** It may still run. */
+  readonly goesOn: boolean;
+  /** `used` is counted from the last time that this life told of it; else it is all that it used. */
+  readonly since: boolean;
+  readonly used: Actual;
+  /** What it had drawn from the bucket. */
+  readonly drawnTokens: number;
+}
+
+/** What that comes to. */
 export interface Due {
   readonly used: Actual;
   /** Tokens that go back to the bucket. */
@@ -49,19 +60,17 @@ export class ChargedRequests {
    * A life adopts a request. Answers where what it had drawn is: with older lives, to be taken over; nowhere any more, so that
    * this life holds it anew; or with a newer life, so that this one holds nothing.
    */
-  adopted(requestId: string, epoch: number): "older" | "nowhere" | "newer" {
+  adopted(requestId: string, life: number): "older" | "nowhere" | "newer" {
     const known = this.#byId.get(requestId) ?? UNKNOWN;
-    if (known.holder !== null && known.holder > epoch) return "newer";
-    this.#remember(requestId, { ...known, holder: epoch });
+    if (known.holder !== null && known.holder > life) return "newer";
+    this.#remember(requestId, { ...known, holder: life });
     return known.returned ? "nowhere" : "older";
   }
 
-  /** A life tells what a request used, or a sum of many that nobody else tells of. */
-  settled({ request, used, released }: SettleLine, epoch: number): Due {
-    if (request === undefined) return { used, returnedTokens: released.bucketTokens, releases: true };
-    const { id, goesOn, since } = request;
+  /** A life tells what a request used. */
+  told({ id, goesOn, since, used, drawnTokens }: ToldRequest, life: number): Due {
     const known = this.#byId.get(id) ?? UNKNOWN;
-    const releases = known.holder === null || epoch >= known.holder;
+    const releases = known.holder === null || life >= known.holder;
     const returns = releases && !known.returned;
     const due = since && !known.ended ? used : beyondUsed(used, known);
     this.#remember(id, {
@@ -70,7 +79,7 @@ export class ChargedRequests {
       returned: known.returned || returns,
       holder: known.holder,
     });
-    return { used: due, returnedTokens: returns ? released.bucketTokens : 0, releases };
+    return { used: due, returnedTokens: returns ? drawnTokens : 0, releases };
   }
 
   #remember(requestId: string, charged: Charged): void {

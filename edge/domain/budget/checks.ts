@@ -7,9 +7,10 @@
 import { isAmount } from "../../../shared/amount.ts";
 import type { BudgetAlert } from "./alerts.ts";
 import { type Actual, type Amounts, covers } from "./amounts.ts";
-import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer, SettleLine } from "./api.ts";
+import type { LeaseAnswer, LeaseReport, LeaseRequest, Refusal, Report, ReportAnswer } from "./api.ts";
+import { arrayOf, isBoolean, isInteger, isNumber, isObject, isString, oneOf, orNull, withFields } from "./guards.ts";
 import type { BudgetLimits, TermLimits } from "./limits.ts";
-import type { BucketLevel } from "./token-bucket.ts";
+import type { BucketLevel, TokenBucket } from "./token-bucket.ts";
 
 function faultInAmounts(name: string, amounts: Amounts): string | null {
   if (!isAmount(amounts.bucketTokens)) return `${name}.bucketTokens`;
@@ -50,18 +51,20 @@ export function usedOrReserved({ tokens, nanoUsd }: Actual, drawn: Amounts): Act
   };
 }
 
-/** The first number of a settled line that cannot be counted; null: all can. */
-export function faultInLine(line: SettleLine): string | null {
-  return faultInAmounts("released", line.released) ?? faultInUsed(line.used) ?? faultInLimits(line.limits);
+/** The first number of a word on a lease that cannot be counted; null: all can. */
+export function faultInWord({ released, used, opened }: LeaseReport): string | null {
+  const faults = used.map((line) => faultInUsed(line.used) ?? faultInLimits(line.limits));
+  const inAmounts = released === "all" ? null : faultInAmounts("released", released);
+  const inOpened = opened === null ? null : faultInAmounts("opened.granted", opened.granted);
+  return inAmounts ?? inOpened ?? faults.find((fault) => fault !== null) ?? null;
 }
 
-/** The first number that a report is ordered by and that orders nothing; null: all do. Its lines are not looked at. */
-export function faultInReport(report: Report): string | null {
-  if (!isAmount(report.epoch)) return "report.epoch";
-  if (!isAmount(report.base)) return "report.base";
-  if (!isAmount(report.through)) return "report.through";
-  const faulty = report.batches.some(({ sequence, ends }) => !isAmount(sequence) || ends.some(({ n }) => !isAmount(n)));
-  return faulty ? "report.batches" : null;
+/** The first number that a report is ordered by and that orders nothing; null: all do. What else it says is not looked at. */
+export function faultInReport({ life, sequence, leases, open }: Report): string | null {
+  if (!isAmount(life)) return "report.life";
+  if (!isAmount(sequence)) return "report.sequence";
+  if (!leases.every(({ n, version }) => isAmount(n) && isAmount(version))) return "report.leases";
+  return open.every(isAmount) ? null : "report.open";
 }
 
 /** The first number of an ask that cannot be decided by; null: all can. The report that rides along is not looked at. */
@@ -70,70 +73,62 @@ export function faultInAsk({ limits, n, need, want }: LeaseRequest): string | nu
   return faultInNeed(limits, need) ?? faultInAmounts("want", want);
 }
 
-const PERIODS: ReadonlySet<unknown> = new Set(["lifetime", "monthly", "term"]);
-
-type Unknown = Readonly<Record<string, unknown>>;
-
-/** Whether a value has fields to look at. */
-export function isObject(value: unknown): value is Unknown {
-  return typeof value === "object" && value !== null;
-}
-
 /** Whether a value is amounts of every dimension. */
-export function isAmounts(value: unknown): value is Amounts {
-  return isObject(value) && faultInAmounts("", value as unknown as Amounts) === null;
-}
+export const isAmounts = withFields<Amounts>({ bucketTokens: isAmount, termTokens: isAmount, nanoUsd: isAmount });
 
 /** Whether a value is the limits of a term budget. */
-export function isTermLimits(value: unknown): value is TermLimits {
-  if (!isObject(value) || faultInTerm("", value as unknown as TermLimits) !== null) return false;
-  return value["period"] === null || PERIODS.has(value["period"]);
-}
+export const isTermLimits = withFields<TermLimits>({
+  tokens: orNull(isAmount),
+  nanoUsd: orNull(isAmount),
+  period: oneOf<TermLimits["period"]>("lifetime", "monthly", "term", null),
+  startedAtMs: orNull(isInteger),
+});
 
 /** Whether a value is an alert of a budget. */
-export function isAlert(value: unknown): value is BudgetAlert {
-  return isObject(value) && ["id", "issueKey", "title", "detail"].every((name) => typeof value[name] === "string");
-}
+export const isAlert = withFields<BudgetAlert>({ id: isString, issueKey: isString, title: isString, detail: isString });
 
-function isBucket(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { capTokens, levelTokens, atMs } = value;
-  if (!isAmount(capTokens) || !Number.isFinite(atMs) || !Number.isFinite(levelTokens)) return false;
-  return Math.abs(levelTokens as number) <= capTokens;
-}
+/** Whether a value is a bucket, but for its level, which may be beyond its cap. */
+export const isBucket = withFields<TokenBucket>({ capTokens: isAmount, levelTokens: isNumber, atMs: isNumber });
+
+const isGrant = withFields({ grant: isAmounts, ttlMs: isAmount, ample: isBoolean });
+const isRefusal = withFields({ reason: oneOf<Refusal>("rate", "key", "tenant") });
 
 function isVerdict(value: unknown, need: Amounts): boolean {
   if (!isObject(value)) return false;
   switch (value["kind"]) {
     case "granted":
-      return isAmounts(value["grant"]) && covers(value["grant"], need) && isAmount(value["ttlMs"]);
+      return isGrant(value) && covers(value.grant, need);
     case "refused":
-      return value["reason"] === "rate" || value["reason"] === "key" || value["reason"] === "tenant";
+      return isRefusal(value);
     case "invalid":
-      return typeof value["field"] === "string";
+      return isString(value["field"]);
     default:
-      return value["kind"] === "behind" || value["kind"] === "stale";
+      return value["kind"] === "stale";
   }
 }
 
-/** Whether a value can be the answer to a report, when `through` is the newest sequence number that exists. */
-export function isReportAnswer(value: unknown, through: number): value is ReportAnswer {
-  if (!isObject(value)) return false;
-  const { applied, durable, alerts } = value;
-  if (!isAmount(applied) || !isAmount(durable) || durable > applied || applied > through) return false;
-  return Array.isArray(alerts) && alerts.every(isAlert);
+const isReport = withFields<ReportAnswer>({
+  incarnation: isString,
+  applied: isAmount,
+  stored: isAmount,
+  alerts: arrayOf(isAlert),
+});
+
+/** Whether a value can be the answer to a report. */
+export function isReportAnswer(value: unknown): value is ReportAnswer {
+  return isReport(value) && value.stored <= value.applied;
 }
 
 /** Whether a value can be the answer to an ask: also that a grant covers what was needed. */
-export function isLeaseAnswer(value: unknown, request: LeaseRequest, through: number): value is LeaseAnswer {
-  if (!isObject(value) || !isReportAnswer(value["report"], through)) return false;
-  return isBucket(value["bucket"]) && isVerdict(value["verdict"], request.need);
+export function isLeaseAnswer(value: unknown, request: LeaseRequest): value is LeaseAnswer {
+  if (!isObject(value) || !isReportAnswer(value["report"])) return false;
+  const { bucket, verdict } = value;
+  return isBucket(bucket) && Math.abs(bucket.levelTokens) <= bucket.capTokens && isVerdict(verdict, request.need);
 }
+
+const isKnownLevel = withFields<BucketLevel>({ limitTokens: isAmount, remainingTokens: isAmount, resetMs: isNumber });
 
 /** Whether a value is a level for headers, or none. */
 export function isLevel(value: unknown): value is BucketLevel | null {
-  if (value === null) return true;
-  if (!isObject(value)) return false;
-  const { limitTokens, remainingTokens, resetMs } = value;
-  return isAmount(limitTokens) && isAmount(remainingTokens) && Number.isFinite(resetMs) && (resetMs as number) >= 0;
+  return value === null || (isKnownLevel(value) && value.resetMs >= 0);
 }

@@ -68,7 +68,7 @@ describe("a clock that is set back", () => {
     world.crashAuthority();
     world.calm(31_000);
     expect(ask(world, caps, 300, world.cell(1))?.kind).toBe("ok");
-    world.calm(20_000);
+    world.calm(30_000);
     const awaited = world.core.awaitsLedger(world.coreMs).map(({ whose }) => whose);
     expect(awaited).toContain("tenant");
   });
@@ -88,7 +88,7 @@ describe("a clock that is set back", () => {
     world.calm(30_000);
     expect(ask(world, caps, 100)?.kind).toBe("ok");
     cell.skewMs -= YEAR_MS;
-    world.calm(15_000);
+    world.calm(25_000);
     const { reserved } = world.core.read("tenant", limitsWith(caps), world.coreMs);
     expect(reserved.bucketTokens).toBe(200 + 60_000);
   });
@@ -99,8 +99,8 @@ describe("a clock that is set back", () => {
     const id = world.reserve(cell, limitsWith({}), need(5));
     world.settle(cell, id, { tokens: 5, nanoUsd: 0 });
     cell.skewMs -= YEAR_MS;
-    world.run(cell, cell.wallet.tick(world.clockOf(cell)));
-    expect(cell.wallet.nextWakeMs()).toBe(world.clockOf(cell) + 10_000);
+    world.run(cell, cell.budget.tick(world.clockOf(cell)));
+    expect(cell.budget.nextWakeMs()).toBe(world.clockOf(cell) + 10_000);
     world.calm(11_000);
     expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(5);
   });
@@ -115,7 +115,7 @@ describe("a clock that is set back", () => {
       const id = world.reserve(world.cell(0), limits, need(tokens));
       deliverAll(world);
       world.settle(world.cell(0), id, { tokens, nanoUsd: 0 });
-      world.calm(2_000);
+      world.calm(11_000);
     };
     settle(5);
     expect(read()).toMatchObject({ tag: "m:5001", usedTokens: 5 });
@@ -161,7 +161,7 @@ describe("a clock that is set ahead", () => {
     const caps = { tokensPerMinute: 600 };
     world.cell(0).skewMs += YEAR_MS;
     ask(world, caps, 400);
-    const level = world.cell(0).wallet.level(limitsWith(caps), world.clockOf(world.cell(0)));
+    const level = world.cell(0).budget.level(limitsWith(caps), world.clockOf(world.cell(0)));
     expect(level).toMatchObject({ remainingTokens: 200 });
   });
 });

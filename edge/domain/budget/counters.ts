@@ -5,8 +5,7 @@
 import { type BudgetAlert, budgetAlert } from "./alerts.ts";
 import type { Actual } from "./amounts.ts";
 import type { Tags } from "./api.ts";
-import { type BudgetLimits, NO_KEY, type TenantLimits, type TermLimits } from "./limits.ts";
-import type { StoredKey } from "./stored.ts";
+import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits, type TermLimits } from "./limits.ts";
 import {
   emptyAccount,
   type MonthOf,
@@ -19,9 +18,15 @@ import {
 
 export type Whose = "tenant" | "key";
 
+/** A key with its counter. */
+export interface KeyCounter {
+  readonly limits: KeyLimits;
+  readonly account: TermAccount;
+}
+
 export class Counters {
   readonly #monthOf: MonthOf;
-  readonly #keys: Map<string, StoredKey>;
+  readonly #keys: Map<string, KeyCounter>;
   readonly #dirtyKeys = new Set<string>();
   tenant: TenantLimits | null;
   account: TermAccount | null;
@@ -29,7 +34,7 @@ export class Counters {
   constructor(
     monthOf: MonthOf,
     tenant: { readonly limits: TenantLimits | null; readonly account: TermAccount | null } | null,
-    keys: readonly StoredKey[],
+    keys: readonly KeyCounter[],
   ) {
     this.#monthOf = monthOf;
     this.tenant = tenant?.limits ?? null;
@@ -80,9 +85,14 @@ export class Counters {
     if (account.tag === tag) this.#write(whose, limits, raiseTo(account, sum));
   }
 
-  /** The keys that changed since the last call. */
-  takeDirtyKeys(): readonly StoredKey[] {
-    const dirty = [...this.#dirtyKeys].flatMap((id) => this.#keys.get(id) ?? []);
+  /** A key with its counter; undefined for one that was never heard of. */
+  key(id: string): KeyCounter | undefined {
+    return this.#keys.get(id);
+  }
+
+  /** Ids of the keys that changed since the last call. */
+  takeDirtyKeys(): readonly string[] {
+    const dirty = [...this.#dirtyKeys];
     this.#dirtyKeys.clear();
     return dirty;
   }

@@ -1,31 +1,31 @@
 /**
- * How much a purse asks for: what all who wait or will wait need, a few requests like the one it asks for, or what the rate
+ * How much a pool asks for: what all who wait or will wait need, a few requests like the one it asks for, or what the rate
  * since the last ask needs for a while. Decides a wish only; the authority decides what of it is granted.
  */
-import { type Amounts, larger, NOTHING, plus, times } from "./amounts.ts";
+import { type Amounts, larger, minus, NOTHING, plus, times } from "./amounts.ts";
+import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, countedBy } from "./limits.ts";
 import type { Waiter } from "./waiter.ts";
 
-/** A lease should last this long at the rate of the last one. */
-const AHEAD_MS = 2_000;
-const RATE_OVER_AT_LEAST_MS = 250;
-const AT_LEAST_PIECES = 4;
+/** A lease should last this long at the rate of the last one: longer than it lives, for what runs holds more than it uses. */
+const AHEAD_MS = 2 * LEASE_MAX_MS;
+const RATE_OVER_AT_LEAST_MS = 1_000;
+const AT_LEAST_PIECES = 8;
 /** Requests of a long queue that are summed up for one ask. */
 const LOOK_AHEAD = 64;
 
 export class Demand {
   #drawn: Amounts = NOTHING;
   #sinceMs = 0;
-  #wanted: Amounts = NOTHING;
-
-  /** What the last ask wanted. */
-  get wanted(): Amounts {
-    return this.#wanted;
-  }
 
   /** Takes note of what was drawn. */
   drew(amounts: Amounts): void {
     this.#drawn = plus(this.#drawn, amounts);
+  }
+
+  /** Takes note of what came back unused and may be drawn again. */
+  cameBack(amounts: Amounts): void {
+    this.#drawn = minus(this.#drawn, amounts);
   }
 
   /** What an ask under the limits should want, a few times `piece` at least; the rate is counted anew from here on. */
@@ -35,8 +35,7 @@ export class Demand {
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NOTHING;
     this.#sinceMs = nowMs;
-    this.#wanted = countedBy(limits, larger(all, larger(ahead, times(piece, AT_LEAST_PIECES))));
-    return this.#wanted;
+    return countedBy(limits, larger(all, larger(ahead, times(piece, AT_LEAST_PIECES))));
   }
 }
 

@@ -8,8 +8,10 @@ import { AMOUNT_MAX, isAmount } from "../../../shared/amount.ts";
 import { anyNumber } from "../../../test/harness/any-number.ts";
 import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
 import { isNothing, NOTHING } from "./amounts.ts";
-import type { LeaseRequest, Report, SettleLine } from "./api.ts";
+import type { LeaseReport, LeaseRequest, Report } from "./api.ts";
 import { limitsWith } from "./testing/world.ts";
+
+const EMPTY: Report = { cell: "a", life: 1, sequence: 0, leases: [], open: [], alertsSeen: [] };
 
 describe("a budget object", () => {
   it("counts, reserves, stores and tells amounts only, whatever it is sent", () => {
@@ -30,9 +32,9 @@ describe("a budget object", () => {
   it("answers an ask by a number that is none with what it was, changes nothing, and tells of it", () => {
     const notOne = anyNumber.filter((number) => !isAmount(number));
     const good: LeaseRequest = {
-      report: { cell: "a", epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] },
+      report: EMPTY,
       limits: PLAIN,
-      purse: null,
+      pool: null,
       n: 1,
       need: NOTHING,
       want: NOTHING,
@@ -41,7 +43,7 @@ describe("a budget object", () => {
       ["need.nanoUsd", { ...good, need: { ...NOTHING, nanoUsd: number } }],
       ["want.termTokens", { ...good, want: { ...NOTHING, termTokens: number } }],
       ["n", { ...good, n: number }],
-      ["report.epoch", { ...good, report: { ...good.report, epoch: number } }],
+      ["report.life", { ...good, report: { ...EMPTY, life: number } }],
       ["limits.tenant.tokensPerMinute", { ...good, limits: limitsWith({ tokensPerMinute: number }) }],
       ["limits.key.term.nanoUsd", { ...good, limits: limitsWith({ keyNanoUsd: number }) }],
     ];
@@ -49,8 +51,8 @@ describe("a budget object", () => {
       fc.property(notOne, fc.nat(5), (number, which) => {
         const [field, request] = faulty(number)[which] ?? ["", good];
         const { core, nowMs } = new Played();
-        const { answer, grant } = core.lease(request, nowMs);
-        expect([answer.verdict, grant]).toEqual([{ kind: "invalid", field }, null]);
+        const { answer, grants } = core.lease(request, nowMs);
+        expect([answer.verdict, grants]).toEqual([{ kind: "invalid", field }, null]);
         expect(answer.report.alerts).toEqual([
           {
             id: `budget_amount_refused@${nowMs}`,
@@ -65,26 +67,20 @@ describe("a budget object", () => {
     );
   });
 
-  it("leaves a line out that counts by a number that is none, and applies the others", () => {
+  it("leaves a word on a lease out that counts by a number that is none, and applies the others", () => {
     const { core, nowMs } = new Played();
-    const settled = (tokens: number): SettleLine => ({
-      purse: null,
-      limits: PLAIN,
-      tags: { tenant: "l:0", key: "l:0" },
+    const counted = (n: number, tokens: number): LeaseReport => ({
+      n,
+      version: 1,
+      pool: null,
       released: NOTHING,
-      used: { tokens, nanoUsd: 1 },
-      kind: "settled",
+      used: [{ limits: PLAIN, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: 1 } }],
+      ended: true,
+      opened: { as: "counted", granted: NOTHING, from: null },
+      request: null,
     });
-    const lines = [settled(5), settled(Number.NaN), settled(7)];
-    const told: Report = {
-      cell: "a",
-      epoch: 1,
-      base: 0,
-      through: 1,
-      batches: [{ sequence: 1, lines, ends: [] }],
-      alertsSeen: [],
-    };
-    expect(core.settle(told, nowMs)).toMatchObject({ applied: 1, alerts: [{ issueKey: "budget_amount_refused" }] });
+    const told = { ...EMPTY, sequence: 4, leases: [counted(1, 5), counted(2, Number.NaN), counted(3, 7)] };
+    expect(core.report(told, nowMs)).toMatchObject({ applied: 1, alerts: [{ issueKey: "budget_amount_refused" }] });
     expect(core.read("tenant", PLAIN, nowMs).account).toMatchObject({ usedTokens: 12, usedNanoUsd: 2 });
   });
 
@@ -93,9 +89,9 @@ describe("a budget object", () => {
     const { core, nowMs } = new Played();
     const need = { ...NOTHING, nanoUsd: AMOUNT_MAX };
     const request = (n: number): LeaseRequest => ({
-      report: { cell: `cell-${n}`, epoch: 1, base: 0, through: 0, batches: [], alertsSeen: [] },
+      report: { ...EMPTY, cell: `cell-${n}` },
       limits: full,
-      purse: null,
+      pool: null,
       n: 1,
       need,
       want: need,

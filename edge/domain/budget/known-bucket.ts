@@ -1,7 +1,8 @@
 /**
  * A tenant's per-minute bucket as one cell knows it: what the budget object said last, and what this cell told it since. It
- * says levels and waits; it decides nothing. Times here are of the wallet's SteadyTime: the object's clock is another one.
+ * says levels and waits; it decides nothing. Times here are of the Cell's SteadyTime: the object's clock is another one.
  */
+import { LEASE_MAX_MS } from "./lease-size.ts";
 import type { BudgetLimits } from "./limits.ts";
 import {
   adjustBucket,
@@ -12,8 +13,8 @@ import {
   touchBucket,
 } from "./token-bucket.ts";
 
-/** A level that is older is not known here, but asked for: other cells draw too. No lease lives longer. */
-const KNOWN_MS = 10_000;
+/** A level that is older is not known here, but asked for: other cells draw too. */
+const KNOWN_MS = LEASE_MAX_MS;
 
 export class KnownBucket {
   #bucket: TokenBucket | null = null;

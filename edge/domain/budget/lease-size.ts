@@ -1,7 +1,7 @@
 /**
- * How much a lease takes and how long it lives (design §7): an eighth of what a limit still has, never less than the
- * request that needs it and never more than the cell can use. So leases shrink to exactly `need` near a limit, where
- * what one cell holds could be missed by another, and live short there.
+ * How much a lease takes and how long it lives (design §7): what the cell can use, at most an eighth of what a limit still
+ * has, and never less than the request that needs it. So leases shrink to exactly `need` near a limit, where what one cell
+ * holds could be missed by another, and live short there.
  */
 import type { Amounts } from "./amounts.ts";
 
@@ -13,21 +13,28 @@ export interface LeaseRoom {
   readonly nanoUsd: number;
 }
 
+/** A lease of that size. */
+export interface LeaseSize {
+  readonly grant: Amounts;
+  readonly ttlMs: number;
+  /** Of every limit a good part of what is wanted: none is near. */
+  readonly ample: boolean;
+}
+
 const SHARE = 8;
+/** A cell that gets less than this part of what it wants comes back soon: the limit is near. */
+const AMPLE_PART = 1 / 8;
 const NEAR_TTL_MS = 2_000;
-const FAR_TTL_MS = 10_000;
+const FAR_TTL_MS = 20_000;
 /** No lease lives longer. */
 export const LEASE_MAX_MS = FAR_TTL_MS;
 
-export function sizeLease(
-  need: Amounts,
-  want: Amounts,
-  room: LeaseRoom,
-): { readonly grant: Amounts; readonly ttlMs: number } {
-  let near = false;
+/** The size of a lease; `want` is at least `need`. */
+export function sizeLease(need: Amounts, want: Amounts, room: LeaseRoom): LeaseSize {
+  let ample = true;
   const take = (needed: number, wanted: number, available: number): number => {
     const share = Math.floor(available / SHARE);
-    if (share < wanted) near = true;
+    if (share < wanted * AMPLE_PART || share < needed) ample = false;
     return Math.max(needed, Math.min(wanted, share));
   };
   const grant = {
@@ -35,5 +42,5 @@ export function sizeLease(
     termTokens: take(need.termTokens, want.termTokens, room.tokens),
     nanoUsd: take(need.nanoUsd, want.nanoUsd, room.nanoUsd),
   };
-  return { grant, ttlMs: near ? NEAR_TTL_MS : FAR_TTL_MS };
+  return { grant, ttlMs: ample ? FAR_TTL_MS : NEAR_TTL_MS, ample };
 }

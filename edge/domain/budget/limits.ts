@@ -83,9 +83,9 @@ export function keyLimits(key: KeyFacts): KeyLimits {
   };
 }
 
-/** Whether limits are newer than others for a purse: those of a key bind its own purse only. */
-export function isNewerFor(purse: string | null, limits: BudgetLimits, than: BudgetLimits): boolean {
-  return limits.tenant.rev > than.tenant.rev || (purse !== null && limits.key.rev > than.key.rev);
+/** Whether limits are newer than others for a pool: those of a key bind its own pool only. */
+export function isNewerFor(pool: string | null, limits: BudgetLimits, than: BudgetLimits): boolean {
+  return limits.tenant.rev > than.tenant.rev || (pool !== null && limits.key.rev > than.key.rev);
 }
 
 /** Whether a term budget has any cap. */
@@ -103,8 +103,8 @@ export function countedBy(limits: BudgetLimits, amounts: Amounts): Amounts {
   return limits.tenant.tokensPerMinute > 0 ? amounts : { ...amounts, bucketTokens: 0 };
 }
 
-/** Which purse pays: the key's own when it has caps, else the tenant's (null) (decisions §19.1). */
-export function purseOf(limits: BudgetLimits): string | null {
+/** Which pool pays: the key's own when it has caps, else the tenant's (null) (decisions §19.1). */
+export function poolOf(limits: BudgetLimits): string | null {
   return isCapped(limits.key.term) ? limits.key.id : null;
 }
 

@@ -10,7 +10,7 @@ import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts
 import { isNothing, NOTHING } from "./amounts.ts";
 import { readStored, type StoredRows } from "./read-stored.ts";
 import { TenantBudgetCore } from "./tenant-budget.ts";
-import { monthOf } from "./testing/world.ts";
+import { limitsWith, monthOf, World } from "./testing/world.ts";
 
 describe("a disk of a budget object", () => {
   const text = fc.oneof(fc.json(), fc.string(), fc.constant(""), fc.constant('{"bucket":{"capTokens":null}}'));
@@ -38,11 +38,11 @@ describe("a disk of a budget object", () => {
     const { state } = readStored(rows);
     const object = new Played();
     object.nowMs = nowMs;
-    object.core = new TenantBudgetCore(state, monthOf, nowMs);
+    object.core = new TenantBudgetCore(state, monthOf, "2", nowMs);
     object.check(PLAIN);
     // What cannot be read counts as spent until the ledger has been asked: then it is let go.
-    const report = { cell: "z", epoch: 9, base: 0, through: 0, batches: [], alertsSeen: [] };
-    object.core.lease({ report, limits: PLAIN, purse: null, n: 1, need: NOTHING, want: NOTHING }, nowMs);
+    const report = { cell: "z", life: 9, sequence: 2, leases: [], open: [1], alertsSeen: [] };
+    object.core.lease({ report, limits: PLAIN, pool: null, n: 1, need: NOTHING, want: NOTHING }, nowMs);
     for (let turn = 0; turn < 4; turn += 1) object.wait(16 * 60_000);
     expect(isNothing(object.core.read("tenant", PLAIN, object.nowMs).reserved)).toBe(true);
     expect(object.core.bucket(PLAIN, object.nowMs).levelTokens).toBe(100);
@@ -57,7 +57,7 @@ describe("a disk of a budget object", () => {
         played,
         fc.array(number, { minLength: 1, maxLength: 5 }),
         text,
-        fc.nat(3),
+        fc.nat(2),
         ({ rows, nowMs }, numbers, junk, which) => {
           const row = (value: string, at: number): string =>
             at === which ? junk : (JSON.stringify(altered(JSON.parse(value), numbers)) ?? junk);
@@ -66,8 +66,7 @@ describe("a disk of a budget object", () => {
               tenant: rows.tenant === null ? null : row(rows.tenant, 0),
               charged: rows.charged === null ? null : row(rows.charged, 0),
               keys: rows.keys.map((key) => ({ ...key, value: row(key.value, 1) })),
-              epochs: rows.epochs.map((epoch) => ({ ...epoch, value: row(epoch.value, 2) })),
-              grants: rows.grants.map((grant) => ({ ...grant, value: row(grant.value, 3) })),
+              grants: rows.grants.map((grants) => ({ ...grants, value: row(grants.value, 2) })),
             },
             nowMs,
           );
@@ -77,28 +76,50 @@ describe("a disk of a budget object", () => {
     );
   });
 
-  it("keeps what an earlier version stored as numbers, and reads NaN, which JSON has as null, as spent", () => {
-    const holding = {
-      purse: null,
-      granted: { bucketTokens: 70, termTokens: 70, nanoUsd: 70 },
-      adopted: NOTHING,
-      released: { bucketTokens: 20, termTokens: 20, nanoUsd: 20 },
-      newestN: 3,
-      ended: true,
-    };
-    const epoch = (value: unknown) => ({ cell: "a", epoch: 1_700_000_000_000, value: JSON.stringify(value) });
-    const rows = (each: unknown): StoredRows => ({
-      tenant: null,
+  it("keeps the counters that an earlier version stored, which had leases elsewhere", () => {
+    const { tenant, key } = PLAIN;
+    const account = { tag: "l:0", usedTokens: 70, usedNanoUsd: 60, raised: [] };
+    const bucket = { capTokens: 100, levelTokens: 40, atMs: 0 };
+    const rows: StoredRows = {
+      tenant: JSON.stringify({ bucket, uncoveredTokens: 0, limits: tenant, account, alerts: [] }),
       charged: null,
-      keys: [],
-      epochs: [epoch({ applied: 2, lostAtMs: null, holdings: [each] })],
+      keys: [{ id: key.id, value: JSON.stringify({ limits: key, account }) }],
       grants: [],
+    };
+    const { state, damaged } = readStored(rows);
+    expect(damaged).toBe(0);
+    const core = new TenantBudgetCore(state, monthOf, "2", 0);
+    for (const whose of ["tenant", "key"] as const)
+      expect(core.read(whose, PLAIN, 0)).toMatchObject({ account, reserved: NOTHING });
+    expect(core.bucket(PLAIN, 0).levelTokens).toBe(40);
+  });
+
+  it.each([
+    ["a lease of the tenant", "tenant" as const],
+    ["the lease of a key", "keys" as const],
+    ["a grant since the checkpoint", "grants" as const],
+  ])("that lost a number of %s has everything out, until the ledger has been asked", (_name, where) => {
+    const world = new World(1);
+    const limits = limitsWith(where === "keys" ? { keyTokens: 1_000 } : { tenantTokens: 1_000 });
+    world.reserve(world.cell(0), limits, { bucketTokens: 5, termTokens: 5, nanoUsd: 5 });
+    world.process(world.nextCall());
+    if (where !== "grants") world.checkpoint();
+    const { rows } = world.disk;
+    const poisoned = (value: string) =>
+      value.replace(/"granted":\{"bucketTokens":0,/, '"granted":{"bucketTokens":null,');
+    const { state, damaged } = readStored({
+      ...rows,
+      tenant: rows.tenant === null ? null : poisoned(rows.tenant),
+      [where]:
+        where === "tenant"
+          ? poisoned(rows.tenant ?? "")
+          : rows[where].map((row) => ({ ...row, value: poisoned(row.value) })),
     });
-    const reserved = (each: unknown) =>
-      new TenantBudgetCore(readStored(rows(each)).state, monthOf, 0).read("tenant", PLAIN, 0).reserved.termTokens;
-    expect(reserved(holding)).toBe(50);
-    const poisoned = { ...holding, granted: { ...holding.granted, nanoUsd: Number.NaN } };
-    expect(reserved(poisoned)).toBe(AMOUNT_MAX);
-    expect([readStored(rows(holding)).damaged, readStored(rows(poisoned)).damaged]).toEqual([0, 1]);
+    expect(damaged).toBe(where === "grants" ? 1 : damaged);
+    const core = new TenantBudgetCore(state, monthOf, "2", world.nowMs);
+    expect(core.read("tenant", limits, world.nowMs).reserved.termTokens).toBe(AMOUNT_MAX);
+    expect(core.awaitsLedger(world.nowMs + 60_000).map(({ whose }) => whose)).toContain("tenant");
+    core.ledgerSettled();
+    expect(core.read("tenant", limits, world.nowMs).reserved).toEqual(NOTHING);
   });
 });

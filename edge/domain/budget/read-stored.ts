@@ -1,40 +1,27 @@
 /**
  * Reads what a TenantBudget stored, whatever became of it on the disk or was written by an older version. A row that is damaged
  * stops nothing, and what cannot be read counts as spent where that is known to end (decisions §19.1): a bucket is empty and
- * refills; what is out of a purse is everything, until the ledger has been asked. A counter that cannot be read starts at 0:
+ * refills; what is out of a pool is everything, until the ledger has been asked. A counter that cannot be read starts at 0:
  * the ledger is its authority, and is asked by an object that starts before it decides (decisions §19.6).
  */
 import { isAmount } from "../../../shared/amount.ts";
-import { capped } from "./amounts.ts";
+import { type Actual, capped } from "./amounts.ts";
 import type { Charged } from "./charged-requests.ts";
-import { isAlert, isAmounts, isObject, isTermLimits } from "./checks.ts";
-import type { LastLease } from "./holdings.ts";
+import { isAlert, isAmounts, isBucket, isTermLimits } from "./checks.ts";
+import type { KeyCounter } from "./counters.ts";
+import { isBoolean, isInteger, isNumber, isObject, isString, orNull, withFields } from "./guards.ts";
 import type { KeyLimits, TenantLimits } from "./limits.ts";
-import type {
-  GrantRow,
-  StoredEpoch,
-  StoredHolding,
-  StoredKey,
-  StoredState,
-  StoredTenant,
-  Untracked,
-} from "./stored.ts";
+import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
+import type { StoredCharged, StoredGrants, StoredKey, StoredLife, StoredState, StoredTenant } from "./stored.ts";
 import type { TermAccount } from "./term-budget.ts";
-import { adjustBucket, SPENT_BUCKET, type TokenBucket } from "./token-bucket.ts";
-import { readTotals } from "./totals.ts";
+import { adjustBucket, SPENT_BUCKET } from "./token-bucket.ts";
 
 /** Rows as they are on the disk: key columns, and JSON text. */
 export interface StoredRows {
   readonly tenant: string | null;
   readonly charged: string | null;
   readonly keys: readonly { readonly id: string; readonly value: string }[];
-  readonly epochs: readonly { readonly cell: string; readonly epoch: number; readonly value: string }[];
-  readonly grants: readonly {
-    readonly cell: string;
-    readonly epoch: number;
-    readonly purse: string | null;
-    readonly value: string;
-  }[];
+  readonly grants: readonly { readonly pool: string | null; readonly value: string }[];
 }
 
 /** The state, and how many rows were damaged in some part. */
@@ -43,31 +30,32 @@ export interface ReadState {
   readonly damaged: number;
 }
 
+/** What a row says in so far as it can be read, and whether that is all of it. */
+interface Read<T> {
+  readonly row: T;
+  readonly damaged: boolean;
+  /** Pools of which leases are missing. */
+  readonly untracked: readonly (string | null)[];
+}
+
 /** What rows say, in so far as they can be read. Never throws. */
 export function readStored(rows: StoredRows): ReadState {
-  const untracked: Untracked[] = [];
+  const untracked: (string | null)[] = [];
   let damaged = 0;
-  const kept = <T>(row: T | null, ...lost: readonly Untracked[]): readonly T[] => {
-    untracked.push(...lost);
-    if (row === null || lost.length > 0) damaged += 1;
-    return row === null ? [] : [row];
+  const kept = <T>(read: Read<T> | null, pool: string | null): readonly T[] => {
+    untracked.push(...(read === null ? [pool] : read.untracked));
+    if (read === null || read.damaged || read.untracked.length > 0) damaged += 1;
+    return read === null ? [] : [read.row];
   };
-  const keys = rows.keys.flatMap(({ value }) => kept(keyOf(parsed(value))));
-  const epochs = rows.epochs.flatMap(({ cell, epoch, value }) => {
-    const read = epochOf(cell, epoch, parsed(value));
-    if (read === null) return kept<StoredEpoch>(null, { cell, purse: null });
-    return kept<StoredEpoch>(read.epoch, ...read.untracked);
-  });
-  const grants = rows.grants.flatMap(({ cell, epoch, purse, value }) => {
-    const grant = grantOf(cell, epoch, purse, parsed(value));
-    return grant === null ? kept<GrantRow>(null, { cell, purse }) : kept<GrantRow>(grant);
-  });
-  const tenant = rows.tenant === null ? null : tenantOf(parsed(rows.tenant));
-  if (tenant?.damaged === true) damaged += 1;
+  const [tenant = null] = rows.tenant === null ? [] : kept(tenantOf(parsed(rows.tenant)), null);
+  const keys = rows.keys.flatMap(({ id, value }) => kept(keyOf(parsed(value)), id));
+  // Of a checkpoint that cannot be read nobody knows which grants it has.
+  const isSince = ({ checkpoint }: StoredGrants) => tenant === null || checkpoint === tenant.checkpoint;
+  const grants = rows.grants.flatMap(({ pool, value }) => kept(grantsOf(pool, parsed(value)), pool).filter(isSince));
   const told = rows.charged === null ? [] : parsed(rows.charged);
   const charged = listOf(told).filter(isCharged);
   if (!Array.isArray(told) || charged.length < told.length) damaged += 1;
-  return { state: { tenant: tenant?.tenant ?? null, keys, epochs, grants, charged, untracked }, damaged };
+  return { state: { tenant, keys, grants, charged, untracked: [...new Set(untracked)] }, damaged };
 }
 
 /** Null for what is no JSON. */
@@ -79,30 +67,37 @@ function parsed(text: string): unknown {
   }
 }
 
-function tenantOf(value: unknown): { readonly tenant: StoredTenant; readonly damaged: boolean } {
+function tenantOf(value: unknown): Read<StoredTenant> {
   const row = isObject(value) ? value : {};
-  const bucket = bucketOf(row["bucket"]);
+  const bucket = isBucket(row["bucket"]) ? adjustBucket(row["bucket"], 0) : null;
   const limits = isTenantLimits(row["limits"]) ? row["limits"] : null;
   const account = accountOf(row["account"]);
-  const alerts = listOf(row["alerts"]).filter(isAlert);
   const uncovered = row["uncoveredTokens"];
-  const uncoveredTokens = isFiniteNumber(uncovered) && uncovered > 0 ? capped(uncovered) : 0;
-  const tenant = { bucket: bucket ?? SPENT_BUCKET, uncoveredTokens, limits, account: account?.account ?? null, alerts };
+  const leases = leasesOf(row["leases"], null);
+  const lives = listOf(row["lives"]).filter(isLife);
+  const checkpoint = isAmount(row["checkpoint"]) ? row["checkpoint"] : 0;
+  const tenant = {
+    checkpoint,
+    bucket: bucket ?? SPENT_BUCKET,
+    uncoveredTokens: isNumber(uncovered) && uncovered > 0 ? capped(uncovered) : 0,
+    limits,
+    account: account?.account ?? null,
+    alerts: listOf(row["alerts"]).filter(isAlert),
+    leases: leases.row,
+    lives,
+  };
   const lost = bucket === null || account?.damaged === true || (account === null && row["account"] !== null);
-  return { tenant, damaged: lost || (limits === null && row["limits"] !== null) };
+  const damaged = lost || (limits === null && row["limits"] !== null) || lives.length < listOf(row["lives"]).length;
+  return { row: tenant, damaged, untracked: isObject(value) ? leases.untracked : [null] };
 }
 
-function bucketOf(value: unknown): TokenBucket | null {
-  if (!isObject(value)) return null;
-  const { capTokens, levelTokens, atMs } = value;
-  if (!isAmount(capTokens) || !isFiniteNumber(levelTokens) || !isFiniteNumber(atMs)) return null;
-  return adjustBucket({ capTokens, levelTokens, atMs }, 0);
-}
-
-function keyOf(value: unknown): StoredKey | null {
+function keyOf(value: unknown): Read<StoredKey> | null {
   if (!isObject(value) || !isKeyLimits(value["limits"])) return null;
   const read = accountOf(value["account"]);
-  return read === null ? null : { limits: value["limits"], account: read.account };
+  if (read === null) return null;
+  const leases = leasesOf(value["leases"], value["limits"].id);
+  const counter: KeyCounter = { limits: value["limits"], account: read.account };
+  return { row: { ...counter, leases: leases.row }, damaged: read.damaged, untracked: leases.untracked };
 }
 
 function accountOf(value: unknown): { readonly account: TermAccount; readonly damaged: boolean } | null {
@@ -118,75 +113,69 @@ function accountOf(value: unknown): { readonly account: TermAccount; readonly da
   return { account, damaged: account.usedTokens !== usedTokens || account.usedNanoUsd !== usedNanoUsd };
 }
 
-function epochOf(
-  cell: string,
-  epoch: number,
-  value: unknown,
-): { readonly epoch: StoredEpoch; readonly untracked: readonly Untracked[] } | null {
-  if (!isObject(value) || !isAmount(value["applied"]) || !Array.isArray(value["holdings"])) return null;
-  const untracked: Untracked[] = [];
-  const holdings = value["holdings"].flatMap((each: unknown): readonly StoredHolding[] => {
-    const holding = holdingOf(each);
-    if (holding !== null) return [holding];
-    const purse = isObject(each) ? each["purse"] : null;
-    untracked.push({ cell, purse: typeof purse === "string" ? purse : null });
-    return [];
-  });
-  const lostAtMs = isFiniteNumber(value["lostAtMs"]) ? value["lostAtMs"] : null;
-  return { epoch: { cell, epoch, applied: value["applied"], lostAtMs, holdings }, untracked };
+function grantsOf(pool: string | null, value: unknown): Read<StoredGrants> | null {
+  if (!isObject(value) || !isAmount(value["checkpoint"]) || !isAmount(value["capTokens"])) return null;
+  const { checkpoint, capTokens } = value;
+  const leases = leasesOf(value["leases"], pool);
+  return { row: { pool, checkpoint, capTokens, leases: leases.row }, damaged: false, untracked: leases.untracked };
 }
 
-function holdingOf(value: unknown): StoredHolding | null {
-  if (!isObject(value)) return null;
-  const { purse, newestN, ended } = value;
-  const [granted, adopted, released] = [value["granted"], value["adopted"], value["released"]].map(readTotals);
-  if (!granted || !adopted || !released || !isAmount(newestN)) return null;
-  return {
-    purse: typeof purse === "string" ? purse : null,
-    granted,
-    adopted,
-    released,
-    newestN,
-    ended: ended !== false,
-  };
-}
-
-function grantOf(cell: string, epoch: number, purse: string | null, value: unknown): GrantRow | null {
-  if (!isObject(value)) return null;
-  const { last, openUntilMs, capTokens } = value;
-  const granted = readTotals(value["granted"]);
-  if (granted === null || !isLastLease(last) || !isFiniteNumber(openUntilMs) || !isAmount(capTokens)) return null;
-  return { cell, epoch, purse, granted, last, openUntilMs, capTokens };
-}
-
-function isLastLease(value: unknown): value is LastLease {
-  return isObject(value) && isAmount(value["n"]) && isAmounts(value["grant"]) && isAmount(value["ttlMs"]);
-}
-
-function isTenantLimits(value: unknown): value is TenantLimits {
-  if (!isObject(value) || typeof value["timezone"] !== "string") return false;
-  return isNamed(value, "name") && isAmount(value["tokensPerMinute"]) && isTermLimits(value["term"]);
-}
-
-function isKeyLimits(value: unknown): value is KeyLimits {
-  return isObject(value) && isNamed(value, "label") && isTermLimits(value["term"]);
-}
-
-function isNamed(value: Readonly<Record<string, unknown>>, name: string): boolean {
-  return typeof value["id"] === "string" && typeof value[name] === "string" && Number.isSafeInteger(value["rev"]);
-}
-
-function isCharged(value: unknown): value is readonly [string, Charged] {
-  if (!Array.isArray(value) || typeof value[0] !== "string" || !isObject(value[1])) return false;
-  const { tokens, nanoUsd, ended, returned, holder } = value[1];
-  const known = typeof ended === "boolean" && typeof returned === "boolean" && (holder === null || isAmount(holder));
-  return known && isAmount(tokens) && isAmount(nanoUsd);
-}
-
-function isFiniteNumber(value: unknown): value is number {
-  return Number.isFinite(value);
+/** The leases of a list; an earlier version had none. `pool`: whose they are when that cannot be read. */
+function leasesOf(value: unknown, pool: string | null): Omit<Read<readonly PlacedLease[]>, "damaged"> {
+  if (value === undefined) return { row: [], untracked: [] };
+  if (!Array.isArray(value)) return { row: [], untracked: [pool] };
+  const row = value.filter(isPlaced);
+  return { row, untracked: row.length < value.length ? [pool] : [] };
 }
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+function isUsed(value: unknown): value is OutstandingLease["used"] {
+  return isObject(value) && Object.values(value).every(withFields<Actual>({ tokens: isAmount, nanoUsd: isAmount }));
+}
+
+const isPlaced = withFields<PlacedLease>({
+  cell: isString,
+  life: isAmount,
+  lease: withFields<OutstandingLease>({
+    n: isAmount,
+    pool: orNull(isString),
+    granted: isAmounts,
+    released: isAmounts,
+    moved: isAmounts,
+    version: isAmount,
+    used: isUsed,
+    ended: isBoolean,
+    untilMs: orNull(isNumber),
+    answered: orNull(withFields({ ttlMs: isAmount, ample: isBoolean })),
+    lostAtMs: orNull(isNumber),
+    settled: isBoolean,
+  }),
+});
+
+const isLife = withFields<StoredLife>({ cell: isString, life: isAmount, askedN: isAmount, openedN: isAmount });
+
+const isTenantLimits = withFields<TenantLimits>({
+  id: isString,
+  name: isString,
+  rev: isInteger,
+  timezone: isString,
+  tokensPerMinute: isAmount,
+  term: isTermLimits,
+});
+
+const isKeyLimits = withFields<KeyLimits>({ id: isString, label: isString, rev: isInteger, term: isTermLimits });
+
+const isChargedRequest = withFields<Charged>({
+  tokens: isAmount,
+  nanoUsd: isAmount,
+  ended: isBoolean,
+  returned: isBoolean,
+  holder: orNull(isAmount),
+});
+
+function isCharged(value: unknown): value is StoredCharged[number] {
+  return Array.isArray(value) && isString(value[0]) && isChargedRequest(value[1]);
 }

@@ -3,9 +3,6 @@ import type { Tags } from "./api.ts";
 import type { BudgetLimits } from "./limits.ts";
 import { type MonthOf, periodTag } from "./term-budget.ts";
 
-/** Of a line that charges nothing. */
-export const NO_TAGS: Tags = { tenant: "", key: "" };
-
 /** The tags of a request that starts at `nowMs`. */
 export function tagsOf({ tenant, key }: BudgetLimits, nowMs: number, monthOf: MonthOf): Tags {
   return {

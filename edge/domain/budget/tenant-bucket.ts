@@ -1,14 +1,25 @@
 /** The bucket of a tenant as its budget object keeps it, through crashes of the object. Times are of its SteadyTime. */
-import type { Restored } from "./restore.ts";
-import { adjustBucket, type TokenBucket, touchBucket } from "./token-bucket.ts";
+import { capped } from "./amounts.ts";
+import type { StoredState } from "./stored.ts";
+import { adjustBucket, fullBucket, type TokenBucket, touchBucket } from "./token-bucket.ts";
 
 export class TenantBucket {
   #level: TokenBucket;
   #uncoveredTokens: number;
 
-  constructor({ bucket, uncoveredTokens }: Pick<Restored, "bucket" | "uncoveredTokens">) {
-    this.#level = bucket;
-    this.#uncoveredTokens = uncoveredTokens;
+  /** As it was stored, refilled up to now, less what was granted since. */
+  constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
+    const stored = tenant?.bucket ?? fullBucket(0, nowMs);
+    // A bucket that is younger than the checkpoint started full.
+    const capTokens = stored.capTokens === 0 ? Math.max(0, ...grants.map((row) => row.capTokens)) : stored.capTokens;
+    // Its time is never later than now: the clock of an earlier life may have been another one, or was ahead.
+    const refilled = touchBucket({ ...stored, atMs: Math.min(stored.atMs, nowMs) }, capTokens, nowMs);
+    const granted = grants.flatMap(({ leases }) => leases).map(({ lease }) => lease.granted.bucketTokens);
+    // What was granted of a pool whose row is damaged may have been all of it.
+    const spent = untracked.length > 0 ? Math.max(0, refilled.levelTokens) : capped(granted.reduce((a, b) => a + b, 0));
+    this.#level = adjustBucket(refilled, -spent);
+    const missing = this.#level.levelTokens - (refilled.levelTokens - spent);
+    this.#uncoveredTokens = capped((tenant?.uncoveredTokens ?? 0) + missing);
   }
 
   /** As of the last touch. */
@@ -16,7 +27,10 @@ export class TenantBucket {
     return this.#level;
   }
 
-  /** See restore.ts. */
+  /**
+   * Tokens that were granted and that no bucket covers, not even one in debt: more was granted since the checkpoint than there
+   * was, because some had come back. What comes back once more goes here first.
+   */
   get uncoveredTokens(): number {
     return this.#uncoveredTokens;
   }

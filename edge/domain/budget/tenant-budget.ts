@@ -1,57 +1,79 @@
 /**
  * The authority over one tenant's per-minute bucket and term budgets, and over those of its keys (decisions §19, design
- * §7). Decides leases and applies settlements. Deterministic: the same calls at the same times give the same answers;
- * the shell stores what it is told to and asks the ledger. Invariants: what is granted is debited before it is
- * answered; a denial takes nothing; a batch counts once; what is out on lease never comes back by time alone. `nowMs` is what
+ * §7). Decides leases and applies what Cells report of them. Deterministic: the same calls at the same times give the same
+ * answers; the shell stores what it is told to and asks the ledger. Invariants: what is granted is debited before it is
+ * answered; a denial takes nothing; a report counts once; what is out on lease never comes back by time alone. `nowMs` is what
  * the object's clock shows: it decides period tags, and SteadyTime makes of it the time by which everything else lasts. A
- * number that is no amount is refused with the ask, or the line, that it is part of.
+ * number that is no amount is refused with the ask, or the word on a lease, that it is part of.
  */
-import { type Actual, type Amounts, NOTHING } from "./amounts.ts";
-import type { Batch, LeaseAnswer, LeaseRequest, LeaseVerdict, Report, ReportAnswer, SettleLine } from "./api.ts";
+import { type Actual, type Amounts, EVERYTHING } from "./amounts.ts";
+import type { LeaseAnswer, LeaseReport, LeaseRequest, LeaseVerdict, Report, ReportAnswer } from "./api.ts";
 import { ChargedRequests } from "./charged-requests.ts";
-import { faultInAsk, faultInLimits, faultInLine, faultInReport, faultInUsed } from "./checks.ts";
+import { faultInAsk, faultInLimits, faultInReport, faultInUsed, faultInWord } from "./checks.ts";
 import { Counters, type Whose } from "./counters.ts";
-import { type EpochState, type Holdings, NO_HOLDING } from "./holdings.ts";
 import { leaseRoom } from "./lease-room.ts";
-import { sizeLease } from "./lease-size.ts";
+import { LEASE_MAX_MS, sizeLease } from "./lease-size.ts";
+import { type LeaseChange, LeaseWords } from "./lease-words.ts";
 import type { BudgetLimits } from "./limits.ts";
-import { grantRow, restore, storedEpoch } from "./restore.ts";
+import { type CellLife, newLease, type PlacedLease } from "./outstanding-lease.ts";
+import { OutstandingLeases } from "./outstanding-leases.ts";
 import { SteadyTime } from "./steady-time.ts";
-import type { Checkpoint, GrantRow, StoredState } from "./stored.ts";
+import type { Checkpoint, StoredGrants, StoredState } from "./stored.ts";
 import { TenantBucket } from "./tenant-bucket.ts";
 import type { MonthOf, TermAccount } from "./term-budget.ts";
 import type { TokenBucket } from "./token-bucket.ts";
-import { addTotals, subtractTotals, totalsOf } from "./totals.ts";
 import { UntoldAlerts } from "./untold-alerts.ts";
 
 /** How long after a cell's death its last rows may still be on their way to the ledger. */
 const LEDGER_DELAY_MS = 30_000;
 
-/** A lease's answer; `grant` must be stored before it leaves. */
+/** A lease's answer; `grants` must be stored before it leaves. */
 export interface Leased {
   readonly answer: LeaseAnswer;
-  readonly grant: GrantRow | null;
+  readonly grants: StoredGrants | null;
 }
 
 export class TenantBudgetCore {
+  readonly #incarnation: string;
   readonly #counters: Counters;
-  readonly #holdings: Holdings;
-  readonly #alerts: UntoldAlerts;
-  readonly #dirtyEpochs = new Set<EpochState>();
   readonly #charged: ChargedRequests;
+  readonly #leases = new OutstandingLeases();
+  readonly #words: LeaseWords;
+  readonly #alerts: UntoldAlerts;
   readonly #time = new SteadyTime();
-  /** The dead that the ledger is being asked about, and since when they are. */
-  #askedAbout = new Map<EpochState, number | null>();
   readonly #bucket: TenantBucket;
-  #dirty = false;
+  /** Leases granted since the last checkpoint, by pool. */
+  #granted: Map<string | null, readonly PlacedLease[]>;
+  /** Keys whose leases the last checkpoint has among those of the tenant. */
+  #unkeyed: readonly string[];
+  /** The lost leases that the ledger is being asked about. */
+  #askedAbout: readonly PlacedLease[] = [];
+  #checkpoint: number;
+  #applied = 0;
+  #stored = 0;
+  #dirty: boolean;
 
-  constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
-    const restored = restore(stored, this.#time.at(nowMs));
-    this.#bucket = new TenantBucket(restored);
-    this.#holdings = restored.holdings;
-    this.#counters = new Counters(monthOf, stored.tenant, stored.keys);
-    this.#alerts = new UntoldAlerts(stored.tenant?.alerts ?? []);
+  /** `incarnation` differs from that of every earlier life of the object. */
+  constructor(stored: StoredState, monthOf: MonthOf, incarnation: string, nowMs: number) {
+    const { tenant, keys, grants, untracked } = stored;
+    const atMs = this.#time.at(nowMs);
+    this.#incarnation = incarnation;
+    this.#bucket = new TenantBucket(stored, atMs);
+    this.#counters = new Counters(monthOf, tenant, keys);
+    this.#alerts = new UntoldAlerts(tenant?.alerts ?? []);
     this.#charged = new ChargedRequests(stored.charged);
+    this.#words = new LeaseWords(this.#leases, this.#charged);
+    this.#checkpoint = tenant?.checkpoint ?? 0;
+    for (const { cell, life, askedN, openedN } of tenant?.lives ?? [])
+      this.#leases.restoreLife(cell, life, askedN, openedN, atMs);
+    const kept = [...(tenant?.leases ?? []), ...keys.flatMap(({ leases }) => leases)];
+    for (const placed of [...kept, ...grants.flatMap(({ leases }) => leases)])
+      this.#leases.restore(notLaterThan(placed, atMs), atMs);
+    for (const pool of untracked) this.#leases.loseTrack(pool, EVERYTHING, atMs);
+    this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
+    this.#unkeyed = (tenant?.leases ?? []).flatMap(({ lease }) => lease.pool ?? []);
+    // A row that cannot be read is replaced.
+    this.#dirty = untracked.length > 0;
   }
 
   /** Whether a checkpoint is due: something changed that is not stored. */
@@ -61,22 +83,21 @@ export class TenantBudgetCore {
 
   /** Applies the report that rides along, then grants between need and want of every limit at once, or nothing. */
   lease(request: LeaseRequest, nowMs: number): Leased {
-    const epoch = this.#hear(request.report, nowMs);
-    const verdict = this.#verdict(request, epoch, nowMs);
-    const atMs = this.#time.at(nowMs);
+    const life = this.#hear(request.report, nowMs);
+    const verdict = this.#verdict(request, life, nowMs);
+    const { pool, report } = request;
+    const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
+    const { level } = this.#bucket;
     return {
-      answer: { report: this.#answer(request.report, epoch, atMs), verdict, bucket: this.#bucket.level },
-      grant:
-        epoch === null || verdict.kind !== "granted"
-          ? null
-          : grantRow(epoch, request.purse, this.#bucket.level.capTokens),
+      answer: { report: this.#answer(report.cell, nowMs), verdict, bucket: level },
+      grants: leases === undefined ? null : { pool, checkpoint: this.#checkpoint, capTokens: level.capTokens, leases },
     };
   }
 
-  /** Applies what the object does not have yet, in order; a gap leaves it where it is and asks for the rest. */
-  settle(report: Report, nowMs: number): ReportAnswer {
-    const epoch = this.#hear(report, nowMs);
-    return this.#answer(report, epoch, this.#time.at(nowMs));
+  /** Applies what the object does not have yet. */
+  report(report: Report, nowMs: number): ReportAnswer {
+    this.#hear(report, nowMs);
+    return this.#answer(report.cell, nowMs);
   }
 
   /** The bucket as of now, under the newest cap heard. */
@@ -93,7 +114,7 @@ export class TenantBudgetCore {
   ): { readonly limits: BudgetLimits; readonly account: TermAccount; readonly reserved: Amounts } {
     const faulty = this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs);
     const newest = faulty ? limits : this.#touch(limits, nowMs);
-    const reserved = whose === "tenant" ? this.#holdings.tenantOut : this.#holdings.keyOut(limits.key.id);
+    const reserved = whose === "tenant" ? this.#leases.tenantOut : this.#leases.keyOut(limits.key.id);
     return { limits: newest, account: this.#counters.read(whose, newest), reserved };
   }
 
@@ -110,10 +131,10 @@ export class TenantBudgetCore {
    * ledger about all of them, then call {@link ledgerSettled}.
    */
   awaitsLedger(nowMs: number): readonly { readonly whose: Whose; readonly limits: BudgetLimits }[] {
-    const lost = this.#holdings.lostBefore(this.#time.at(nowMs) - LEDGER_DELAY_MS);
-    this.#askedAbout = new Map(lost.map((state) => [state, state.lostAtMs]));
-    const purses = new Set(lost.flatMap((state) => [...state.holdings.keys()]));
-    const keys = [...purses].flatMap((id) => (id === null ? [] : (this.#counters.limitsOf(id) ?? [])));
+    const lost = this.#leases.lostBy(this.#time.at(nowMs) - LEDGER_DELAY_MS);
+    this.#askedAbout = lost;
+    const pools = new Set(lost.map(({ lease }) => lease.pool));
+    const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#counters.limitsOf(id) ?? [])));
     const any = keys[0] ?? this.#counters.limitsOf(null);
     if (lost.length === 0 || any === undefined) return [];
     return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
@@ -121,160 +142,129 @@ export class TenantBudgetCore {
 
   /** The ledger has said everything that {@link awaitsLedger} wanted: what those dead cells held counts no longer. */
   ledgerSettled(): void {
-    for (const [state, lostAtMs] of this.#askedAbout) {
-      // One that was heard of meanwhile lives, or has lost more since: it is asked about again.
-      if (state.lostAtMs === null || state.lostAtMs !== lostAtMs) continue;
-      this.#holdings.clear(state);
-      this.#mark(state);
-    }
-    this.#askedAbout.clear();
+    this.#leases.ledgerSettled(this.#askedAbout);
+    this.#askedAbout = [];
+    this.#dirty = true;
   }
 
   /** Takes silent cells for dead. */
   tick(nowMs: number): void {
-    this.#holdings.bury(this.#time.at(nowMs));
+    this.#leases.bury(this.#time.at(nowMs));
   }
 
   /** When the clock, as shown last, calls for {@link tick} or {@link awaitsLedger}; null: not before the next message. */
   nextWakeMs(): number | null {
     // After a crash that left no limits behind there is nobody to ask about; the next message brings some.
-    const known = this.#counters.limitsOf(null) !== undefined;
-    const lost = known
-      ? this.#holdings.lostBefore(Infinity).map(({ lostAtMs }) => (lostAtMs ?? 0) + LEDGER_DELAY_MS)
-      : [];
-    const burial = this.#holdings.nextBurialMs();
-    const all = burial === null ? lost : [...lost, burial];
+    const lostMs = this.#counters.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
+    const times = [lostMs === null ? null : lostMs + LEDGER_DELAY_MS, this.#leases.nextBurialMs()];
+    const all = times.filter((atMs) => atMs !== null);
     return all.length === 0 ? null : this.#time.clockAt(Math.min(...all));
   }
 
-  /** The changes since the last one. When it is stored, hand it to {@link stored}: Cells may then forget their batches. */
+  /** The changes since the last one. When it is stored, hand it to {@link stored}: Cells then forget what they repeat. */
   checkpoint(): Checkpoint {
-    const forgotten = this.#holdings.forgetEmpty();
-    const gone = new Set(forgotten);
-    const epochs = [...this.#dirtyEpochs].filter((state) => !gone.has(state)).map(storedEpoch);
-    this.#dirtyEpochs.clear();
+    this.#leases.forgetOver();
     this.#dirty = false;
+    this.#checkpoint += 1;
+    this.#granted = new Map();
+    const pools = this.#leases.takeChangedPools().flatMap((pool) => pool ?? []);
+    const keys = [...new Set([...this.#counters.takeDirtyKeys(), ...pools, ...this.#unkeyed])];
+    // After a crash there may be leases of keys that nobody has spoken of since: they stay with the tenant's.
+    const ofTenant = [...this.#leases.pools()].filter((id) => id === null || this.#counters.key(id) === undefined);
+    this.#unkeyed = ofTenant.flatMap((pool) => pool ?? []);
     const { tenant: limits, account } = this.#counters;
     return {
+      applied: this.#applied,
       tenant: {
+        checkpoint: this.#checkpoint,
         bucket: this.#bucket.level,
         uncoveredTokens: this.#bucket.uncoveredTokens,
         limits,
         account,
         alerts: this.#alerts.all,
+        leases: ofTenant.flatMap((pool) => this.#leases.ofPool(pool)),
+        lives: this.#leases.lives.map(({ cell, life, askedN, openedN }) => ({ cell, life, askedN, openedN })),
       },
+      keys: keys.flatMap((id) => {
+        const key = this.#counters.key(id);
+        return key === undefined ? [] : [{ ...key, leases: this.#leases.ofPool(id) }];
+      }),
       charged: this.#charged.takeChanged(),
-      keys: this.#counters.takeDirtyKeys(),
-      epochs,
-      forgotten: forgotten.map(({ cell, epoch }) => ({ cell, epoch })),
     };
   }
 
-  stored(checkpoint: Checkpoint): void {
-    for (const { cell, epoch, applied } of checkpoint.epochs) {
-      const state = this.#holdings.find(cell, epoch);
-      if (state !== undefined) state.durable = Math.max(state.durable, applied);
-    }
+  /** A checkpoint is stored. */
+  stored({ applied }: Checkpoint): void {
+    this.#stored = Math.max(this.#stored, applied);
   }
 
-  #verdict(request: LeaseRequest, epoch: EpochState | null, nowMs: number): LeaseVerdict {
+  #verdict(request: LeaseRequest, life: CellLife | null, nowMs: number): LeaseVerdict {
     const field = faultInReport(request.report) ?? faultInAsk(request);
     if (field !== null) {
       this.#isRefused(field, "nothing is granted", nowMs);
       return { kind: "invalid", field };
     }
     const limits = this.#touch(request.limits, nowMs);
-    return epoch === null ? { kind: "stale" } : this.#decide(request, limits, epoch, this.#time.at(nowMs));
+    return life === null ? { kind: "stale" } : this.#decide(request, limits, life, this.#time.at(nowMs));
   }
 
-  #decide(request: LeaseRequest, limits: BudgetLimits, epoch: EpochState, atMs: number): LeaseVerdict {
-    if (epoch.applied < request.report.through) return { kind: "behind" };
-    const holding = epoch.holdings.get(request.purse) ?? NO_HOLDING;
-    if (request.n === holding.newestN && request.n === holding.last?.n && holding.openUntilMs !== null) {
-      return { kind: "granted", grant: holding.last.grant, ttlMs: holding.last.ttlMs };
+  #decide(request: LeaseRequest, limits: BudgetLimits, life: CellLife, atMs: number): LeaseVerdict {
+    const { n, pool } = request;
+    const known = life.leases.get(n);
+    if (known?.answered && !known.ended && !known.settled) {
+      return { kind: "granted", grant: known.granted, ...known.answered };
     }
-    if (request.n <= holding.newestN || epoch.epoch < this.#holdings.newestEpoch(epoch.cell)) return { kind: "stale" };
-    const room = leaseRoom(request, limits, this.#bucket.level, this.#counters, this.#holdings);
-    if (room.kind === "refused") return room;
-    const { grant, ttlMs } = sizeLease(request.need, request.want, room);
+    if (n <= life.askedN || !this.#leases.isNewest(life)) return { kind: "stale" };
+    const room = leaseRoom(request, limits, this.#bucket.level, this.#counters, this.#leases);
+    if (room.kind === "refused") {
+      life.askedN = n;
+      return room;
+    }
+    const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
     this.#bucket.take(grant.bucketTokens);
-    this.#holdings.put(epoch, request.purse, {
-      ...holding,
-      granted: addTotals(holding.granted, totalsOf(grant)),
-      last: { n: request.n, grant, ttlMs },
-      newestN: request.n,
-      openUntilMs: atMs + ttlMs,
-    });
-    this.#mark(epoch);
-    return { kind: "granted", grant, ttlMs };
+    const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
+    this.#leases.put(life, lease);
+    this.#granted.set(pool, [...(this.#granted.get(pool) ?? []), { cell: life.cell, life: life.life, lease }]);
+    this.#dirty = true;
+    return { kind: "granted", grant, ttlMs, ample };
   }
 
   /** Null: the life of the cell is over and forgotten, or the report is none to go by. */
-  #hear(report: Report, nowMs: number): EpochState | null {
+  #hear(report: Report, nowMs: number): CellLife | null {
     if (this.#isRefused(faultInReport(report), "the report is not applied", nowMs)) return null;
     for (const id of report.alertsSeen) if (this.#alerts.safe(id)) this.#dirty = true;
-    const known = this.#holdings.find(report.cell, report.epoch) !== undefined;
-    const epoch = this.#holdings.hear(report.cell, report.epoch, report.base, this.#time.at(nowMs));
-    if (epoch === null) return null;
+    const isNew = this.#leases.find(report.cell, report.life) === undefined;
+    const atMs = this.#time.at(nowMs);
+    const life = this.#leases.hear(report.cell, report.life, atMs);
+    if (life === null) return null;
     // Stored before an older life is forgotten: else what that one told would count again after a crash.
-    if (!known) this.#mark(epoch);
-    epoch.applied = Math.max(epoch.applied, report.base);
-    for (const batch of report.batches) {
-      if (batch.sequence === epoch.applied + 1) this.#apply(batch, epoch, nowMs);
-    }
-    return epoch;
+    if (isNew) this.#dirty = true;
+    const sound = report.leases.filter(
+      (word: LeaseReport) => !this.#isRefused(faultInWord(word), "the word on a lease is left out", nowMs),
+    );
+    const changes = this.#words.apply(life, sound, report, atMs);
+    if (changes.length > 0) this.#apply(changes, nowMs);
+    return life;
   }
 
-  #answer(report: Report, epoch: EpochState | null, atMs: number): ReportAnswer {
-    // A life of a cell that is over and accounted for: its numbers are forgotten, so it is told that all is well.
-    const over = faultInReport(report) === null ? report.through : 0;
-    const { applied, durable } = epoch ?? { applied: over, durable: over };
-    return { applied, durable, alerts: this.#alerts.tell(report.cell, atMs) };
+  #apply(changes: readonly LeaseChange[], nowMs: number): void {
+    let gainTokens = 0;
+    for (const { bucketTokens, charges } of changes) {
+      gainTokens += bucketTokens;
+      for (const { limits, tags, used } of charges) {
+        const newest = this.#touch(limits, nowMs);
+        gainTokens -= used.tokens;
+        for (const alert of this.#counters.charge(newest, tags, used, nowMs)) this.#alerts.add(alert);
+      }
+    }
+    this.#bucket.settle(gainTokens);
+    this.#dirty = true;
+    this.#applied += 1;
   }
 
-  #apply(batch: Batch, epoch: EpochState, nowMs: number): void {
-    for (const line of batch.lines) this.#settleLine(line, epoch, nowMs);
-    for (const end of batch.ends) {
-      const holding = epoch.holdings.get(end.purse) ?? NO_HOLDING;
-      if (end.n < holding.newestN) continue;
-      // A grant that nobody heard of was never made: unlike a release, that must outlive a crash with the next grant.
-      const unheard = end.void && holding.last?.n === end.n ? holding.last.grant : NOTHING;
-      const granted = subtractTotals(holding.granted, totalsOf(unheard));
-      this.#holdings.put(epoch, end.purse, { ...holding, granted, newestN: end.n, openUntilMs: null });
-      this.#bucket.settle(unheard.bucketTokens);
-    }
-    epoch.applied = batch.sequence;
-    this.#mark(epoch);
-  }
-
-  #settleLine(line: SettleLine, epoch: EpochState, nowMs: number): void {
-    // What it reserves stays out, until its cell has ended and the ledger has been asked.
-    if (this.#isRefused(faultInLine(line), "the settlement is left out", nowMs)) return;
-    const limits = this.#touch(line.limits, nowMs);
-    if (line.kind === "adopted") {
-      this.#adopt(line, epoch);
-      return;
-    }
-    if (line.kind === "lost") {
-      this.#mark(this.#holdings.lose(epoch, line.purse, line.released, this.#time.at(nowMs)));
-      return;
-    }
-    if (line.kind === "doubled") {
-      this.#holdings.release(epoch, line.purse, line.released);
-      return;
-    }
-    const { used, returnedTokens, releases } = this.#charged.settled(line, epoch.epoch);
-    if (releases) this.#holdings.release(epoch, line.purse, line.released);
-    this.#bucket.settle(returnedTokens - used.tokens);
-    if (used.tokens === 0 && used.nanoUsd === 0) return;
-    for (const alert of this.#counters.charge(limits, line.tags, used, nowMs)) this.#alerts.add(alert);
-  }
-
-  #adopt({ purse, released, request }: SettleLine, epoch: EpochState): void {
-    const drawn = request === undefined ? "older" : this.#charged.adopted(request.id, epoch.epoch);
-    if (drawn === "nowhere") this.#holdings.hold(epoch, purse, released);
-    if (drawn !== "older") return;
-    for (const older of this.#holdings.adopt(epoch, purse, released)) this.#mark(older);
+  #answer(cell: string, nowMs: number): ReportAnswer {
+    const alerts = this.#alerts.tell(cell, this.#time.at(nowMs));
+    return { incarnation: this.#incarnation, applied: this.#applied, stored: this.#stored, alerts };
   }
 
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
@@ -290,9 +280,11 @@ export class TenantBudgetCore {
     this.#dirty = true;
     return true;
   }
+}
 
-  #mark(epoch: EpochState): void {
-    this.#dirtyEpochs.add(epoch);
-    this.#dirty = true;
-  }
+/** Times that an earlier life wrote are never later than now: its clock may have been another one, or was ahead. */
+function notLaterThan({ cell, life, lease }: PlacedLease, nowMs: number): PlacedLease {
+  const untilMs = lease.untilMs === null ? null : Math.min(lease.untilMs, nowMs + LEASE_MAX_MS);
+  const lostAtMs = lease.lostAtMs === null ? null : Math.min(lease.lostAtMs, nowMs);
+  return { cell, life, lease: { ...lease, untilMs, lostAtMs } };
 }

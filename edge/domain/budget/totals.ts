@@ -1,8 +1,8 @@
 /**
- * Running totals of amounts. They grow with every lease and are only ever of use as differences, so they are exact whatever
- * they have grown to: a total that stopped at the largest amount would make what is out on lease vanish.
+ * Sums of amounts that come and go. They are exact however large they have grown: a sum that stopped at the largest amount
+ * would make what is out on lease vanish when some of it comes back.
  */
-import { AMOUNT_MAX, isAmount } from "../../../shared/amount.ts";
+import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import type { Amounts } from "./amounts.ts";
 
 export interface Totals {
@@ -10,9 +10,6 @@ export interface Totals {
   readonly termTokens: bigint;
   readonly nanoUsd: bigint;
 }
-
-/** As stored: decimal digits, because JSON has no integers of that size. */
-export type StoredTotals = { readonly [Name in keyof Totals]: string };
 
 export const NO_TOTALS: Totals = { bucketTokens: 0n, termTokens: 0n, nanoUsd: 0n };
 
@@ -39,41 +36,12 @@ export function subtractTotals(a: Totals, b: Totals): Totals {
   return zip(a, b, (x, y) => x - y);
 }
 
-/** Totals that are 0 where they were negative. */
-export function positive(totals: Totals): Totals {
-  return zip(totals, NO_TOTALS, (x) => (x < 0n ? 0n : x));
-}
-
 function amount(total: bigint): number {
+  if (total < 0n) return 0;
   return total > BigInt(AMOUNT_MAX) ? AMOUNT_MAX : Number(total);
 }
 
-/** Totals as amounts; what is more than the largest amount stops there. */
-export function amountsOf(totals: Totals): Amounts {
-  const { bucketTokens, termTokens, nanoUsd } = positive(totals);
+/** Totals as amounts; what is more than the largest amount stops there, and what is negative is 0. */
+export function amountsOf({ bucketTokens, termTokens, nanoUsd }: Totals): Amounts {
   return { bucketTokens: amount(bucketTokens), termTokens: amount(termTokens), nanoUsd: amount(nanoUsd) };
-}
-
-/** Totals as {@link StoredTotals}. */
-export function storedTotals({ bucketTokens, termTokens, nanoUsd }: Totals): StoredTotals {
-  return { bucketTokens: `${bucketTokens}`, termTokens: `${termTokens}`, nanoUsd: `${nanoUsd}` };
-}
-
-/** {@link storedTotals} as totals. */
-export function totalsFrom({ bucketTokens, termTokens, nanoUsd }: StoredTotals): Totals {
-  return { bucketTokens: BigInt(bucketTokens), termTokens: BigInt(termTokens), nanoUsd: BigInt(nanoUsd) };
-}
-
-/** What somebody stored as {@link StoredTotals}, or as the numbers of before; null when it is damaged. */
-export function readTotals(stored: unknown): StoredTotals | null {
-  if (typeof stored !== "object" || stored === null) return null;
-  const { bucketTokens, termTokens, nanoUsd } = stored as Readonly<Record<string, unknown>>;
-  const [bucket, term, nano] = [bucketTokens, termTokens, nanoUsd].map(digits);
-  if (bucket === undefined || term === undefined || nano === undefined) return null;
-  return { bucketTokens: bucket, termTokens: term, nanoUsd: nano };
-}
-
-function digits(value: unknown): string | undefined {
-  if (isAmount(value)) return `${value}`;
-  return typeof value === "string" && /^\d{1,40}$/.test(value) ? value : undefined;
 }

@@ -1,8 +1,7 @@
 /**
- * What a wallet says: its verdicts on requests, and the messages that it wants sent. Plain data.
+ * What a cell's budget says: its verdicts on requests, and the messages that it wants sent. Plain data.
  */
 import type { BudgetAlert } from "./alerts.ts";
-import type { Amounts } from "./amounts.ts";
 import type { LeaseRequest, Refusal, Report } from "./api.ts";
 import type { BucketLevel } from "./token-bucket.ts";
 
@@ -28,23 +27,11 @@ export interface Fault {
   readonly consequence: string;
 }
 
-export type WalletEffect =
+export type BudgetEffect =
   | { readonly type: "decided"; readonly requestId: string; readonly verdict: Verdict }
   | { readonly type: "ask"; readonly request: LeaseRequest }
   | { readonly type: "report"; readonly report: Report }
   | { readonly type: "alert"; readonly alert: BudgetAlert };
-
-/** What is lent. `level` is the wallet's: what is out on loans is not in it. */
-export interface LentAmounts {
-  readonly amounts: Amounts;
-  readonly level: BucketLevel | null;
-}
-
-/** `lent` null: nothing can be lent now. The effects are to be run in any case. */
-export interface LendAnswer {
-  readonly lent: LentAmounts | null;
-  readonly effects: readonly WalletEffect[];
-}
 
 export const REFUSAL_CODES: Record<Refusal, RefusalCode> = {
   rate: "token_budget_exceeded",

@@ -1,7 +1,8 @@
-/** Requests that want to draw from a purse, and what becomes of them. Plain data. */
+/** Requests that want to draw from a pool, and what becomes of them. Plain data. */
 import type { Amounts } from "./amounts.ts";
 import type { Refusal, Tags } from "./api.ts";
 import type { GivenUp } from "./ask-pace.ts";
+import type { CellLease } from "./cell-lease.ts";
 import type { BudgetLimits } from "./limits.ts";
 
 /** A request that wants to draw. */
@@ -14,7 +15,7 @@ export interface Waiter {
 
 /** What became of a waiter. */
 export type Outcome =
-  | { readonly kind: "drawn"; readonly waiter: Waiter }
+  | { readonly kind: "drawn"; readonly waiter: Waiter; readonly lease: CellLease }
   | { readonly kind: "refused"; readonly waiter: Waiter; readonly reason: Refusal }
   | GivenUpWaiter;
 

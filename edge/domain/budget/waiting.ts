@@ -1,21 +1,22 @@
 /**
- * The requests that want to draw from one purse: those that wait for it, in order, and those that will once the scheduler
+ * The requests that want to draw from one pool: those that wait for it, in order, and those that will once the scheduler
  * lets them.
  */
 
 import type { Refusal } from "./api.ts";
 import type { GivenUp } from "./ask-pace.ts";
+import type { CellLease } from "./cell-lease.ts";
 import { type BudgetLimits, isNewerFor } from "./limits.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 import type { Outcome, Waiter } from "./waiter.ts";
 
 export class Waiting {
-  readonly #purse: string | null;
+  readonly #pool: string | null;
   readonly #waiters = new Map<string, Waiter>();
   readonly #expected = new Map<string, Waiter>();
 
-  constructor(purse: string | null) {
-    this.#purse = purse;
+  constructor(pool: string | null) {
+    this.#pool = pool;
   }
 
   get empty(): boolean {
@@ -52,23 +53,19 @@ export class Waiting {
     this.#waiters.delete(requestId);
   }
 
-  /** Whether a request waits, or is about to. */
-  knows(requestId: string): boolean {
-    return this.#expected.has(requestId) || this.#waiters.has(requestId);
-  }
-
+  /** Whether a request waits. */
   waits(requestId: string): boolean {
     return this.#waiters.has(requestId);
   }
 
-  /** Lets those who wait draw, in order, until one may not. */
-  draw(mayDraw: (waiter: Waiter) => boolean, draws: (waiter: Waiter) => void): readonly Outcome[] {
+  /** Lets those who wait draw from a lease, in order, until one may not. */
+  draw(lease: CellLease, mayDraw: (waiter: Waiter) => boolean, draws: (waiter: Waiter) => void): readonly Outcome[] {
     const outcomes: Outcome[] = [];
     for (const waiter of this.#waiters.values()) {
       if (!mayDraw(waiter)) break;
       this.#waiters.delete(waiter.requestId);
       draws(waiter);
-      outcomes.push({ kind: "drawn", waiter });
+      outcomes.push({ kind: "drawn", waiter, lease });
     }
     return outcomes;
   }
@@ -77,7 +74,7 @@ export class Waiting {
   refuse(reason: Refusal, limits: BudgetLimits, bucket: TokenBucket): readonly Outcome[] {
     const outcomes: Outcome[] = [];
     for (const waiter of this.#waiters.values()) {
-      if (isNewerFor(this.#purse, waiter.limits, limits)) continue;
+      if (isNewerFor(this.#pool, waiter.limits, limits)) continue;
       const short = bucket.capTokens > 0 && waiter.need.bucketTokens > bucket.levelTokens;
       if (reason === "rate" && !short) continue;
       this.#waiters.delete(waiter.requestId);

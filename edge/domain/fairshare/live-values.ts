@@ -46,13 +46,6 @@ export class LiveValues {
     return { tenant, model };
   }
 
-  /** Tenant and model of requests that may come: what is not known is remembered, nothing else changes. */
-  foresee(arrival: Arrival): Met {
-    const model = this.#known.model(arrival.model);
-    const group = this.#known.group(arrival.group);
-    return { tenant: this.#known.tenant(arrival.tenant, group, Number.NEGATIVE_INFINITY), model };
-  }
-
   /** A no-op for a tenant that is not known: its next arrival brings its values. */
   tenant(change: ChangeOf<"tenant">): void {
     if (change.group !== undefined) this.group(change.group);

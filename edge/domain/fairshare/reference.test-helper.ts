@@ -39,9 +39,6 @@ export class Reference extends Choice {
         this.#changeModel(event);
         break;
       case "adopt":
-      case "occupy":
-      case "vacate":
-      case "unlend":
       case "hold":
       case "defer":
         throw new Error(`the reference knows no ${event.type}`);

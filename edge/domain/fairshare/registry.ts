@@ -75,7 +75,6 @@ export class Registry {
     const model: ModelState = {
       ...given,
       inFlight: 0,
-      lent: 0,
       queued: 0,
       heads: new Set(),
       watched: false,
@@ -94,7 +93,6 @@ export class Registry {
       order: this.order(),
       group,
       inFlight: 0,
-      lent: 0,
       queued: 0,
       deferred: 0,
       passedOver: false,
@@ -117,7 +115,7 @@ export class Registry {
   sweep(beforeMs: number, forgiven: (tenant: TenantState) => boolean): readonly TenantState[] {
     if (this.#tenants.size < this.#sweepAt) return [];
     const forgotten = this.tenants().filter(
-      (tenant) => !isActive(tenant) && tenant.lent === 0 && tenant.lastActiveMs < beforeMs && forgiven(tenant),
+      (tenant) => !isActive(tenant) && tenant.lastActiveMs < beforeMs && forgiven(tenant),
     );
     for (const { id } of forgotten) this.#tenants.delete(id);
     this.#sweepAt = Math.max(SWEEP_AT_LEAST, 2 * this.#tenants.size);

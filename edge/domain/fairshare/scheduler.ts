@@ -1,10 +1,9 @@
 /**
  * The scheduler of one cell: a pure state machine (decisions §20). It keeps the books - who waits, who holds a slot, what
  * was served - and asks its policy who is next. The estimate is charged at grant and corrected at release. Invariants:
- * in-flight and lent slots never exceed the cap by a grant; no slot stays free while an admissible head waits, unless grants
+ * in-flight never exceeds the cap by a grant; no slot stays free while an admissible head waits, unless grants
  * are held or the requests of that head's tenant are being judged anew.
  */
-import { LentSlots, mayLend } from "./lent-slots.ts";
 import { LiveValues, type Met } from "./live-values.ts";
 import type { Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
@@ -39,7 +38,6 @@ class FairshareScheduler implements Scheduler {
   readonly #values: LiveValues;
   readonly #queues = new Queues();
   readonly #running = new RunningRequests();
-  readonly #lent = new LentSlots();
   #maxInFlight: number;
   #held = false;
 
@@ -55,10 +53,6 @@ class FairshareScheduler implements Scheduler {
 
   get inFlight(): number {
     return this.#running.size;
-  }
-
-  get lent(): number {
-    return this.#lent.size;
   }
 
   get queued(): number {
@@ -85,16 +79,7 @@ class FairshareScheduler implements Scheduler {
         this.#leave(event.requestId, nowMs);
         break;
       case "release":
-        this.#release(event.requestId, event.actualTokens, null, nowMs);
-        break;
-      case "vacate":
-        this.#release(event.requestId, event.actualTokens, event.lentId, nowMs);
-        break;
-      case "occupy":
-        this.#occupy(event.lentId, event.arrival, nowMs);
-        break;
-      case "unlend":
-        this.#unlend(event.lentId);
+        this.#release(event.requestId, event.actualTokens, nowMs);
         break;
       case "adopt":
         this.#adopt(event.arrival, nowMs);
@@ -120,19 +105,6 @@ class FairshareScheduler implements Scheduler {
     return this.#dispatch(event.type === "arrive" ? event.arrival.requestId : null, nowMs);
   }
 
-  lend(lentId: string, arrival: Arrival): boolean {
-    if (this.#lent.has(lentId)) return true;
-    if (this.#held || this.#free <= 1 || !mayLend(this.#known, arrival)) return false;
-    const { tenant, model } = this.#values.foresee(arrival);
-    this.#lent.put(lentId, tenant, model);
-    return true;
-  }
-
-  lentInTheWay(): boolean {
-    if (this.#held || this.#queues.size === 0 || this.#lent.size === 0) return false;
-    return this.#free <= 0 || this.#lent.fillACap();
-  }
-
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
     const { maxInFlight, inFlight, queued } = this;
@@ -140,9 +112,9 @@ class FairshareScheduler implements Scheduler {
     return snapshotOf({ ...books, slotCap: this.#policy.slotCaps(maxInFlight) }, nowMs);
   }
 
-  /** Slots that are neither in use nor lent; negative after a cap was lowered. */
+  /** Slots that are not in use; negative after a cap was lowered. */
   get #free(): number {
-    return this.#maxInFlight - this.#running.size - this.#lent.size;
+    return this.#maxInFlight - this.#running.size;
   }
 
   #dispatch(arrivedId: string | null, nowMs: number): readonly SchedulerGrant[] {
@@ -217,25 +189,6 @@ class FairshareScheduler implements Scheduler {
     this.#policy.advance(waiter.tenant, line, scores);
   }
 
-  #occupy(lentId: string, arrival: Arrival, nowMs: number): void {
-    this.#unlend(lentId);
-    if (this.#running.has(arrival.requestId)) return;
-    this.#leave(arrival.requestId, nowMs);
-    this.#sweep(nowMs);
-    // It may come later than news of its records: its values count only where nothing is known.
-    const met = this.#values.recall(arrival, nowMs);
-    this.#policy.start(met.tenant, met.model);
-    const line = lineOf(met.model);
-    const scores = this.#policy.scores(met);
-    this.#hold(this.#atOnce(arrival, met, nowMs), line, nowMs);
-    this.#policy.advance(met.tenant, line, scores);
-  }
-
-  #unlend(lentId: string): void {
-    const slot = this.#lent.take(lentId);
-    if (slot !== undefined) this.#policy.place(slot.tenant);
-  }
-
   #adopt(arrival: Arrival, nowMs: number): void {
     if (this.#running.has(arrival.requestId)) return;
     const met = this.#values.recall(arrival, nowMs);
@@ -259,15 +212,12 @@ class FairshareScheduler implements Scheduler {
     this.#values.watch(model);
   }
 
-  /** `lentId` not null: the slot is lent in the same turn. */
-  #release(requestId: string, actualTokens: number, lentId: string | null, nowMs: number): void {
+  #release(requestId: string, actualTokens: number, nowMs: number): void {
     const running = this.#running.get(requestId);
     if (running === undefined) return;
-    const { tenant, model } = running.waiter;
     this.#endRunning(running, actualTokens);
-    tenant.lastActiveMs = nowMs;
+    running.waiter.tenant.lastActiveMs = nowMs;
     running.group.lastActiveMs = nowMs;
-    if (lentId !== null) this.#lent.put(lentId, tenant, model);
     this.#placeAfter(running);
   }
 

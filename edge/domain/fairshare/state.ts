@@ -49,8 +49,6 @@ export interface ModelState {
   admissionWeight: number;
   maxInFlight: number | null;
   inFlight: number;
-  /** Slots that are lent for it. */
-  lent: number;
   queued: number;
   /** Of every tenant that waits for it. */
   readonly heads: Set<Head>;
@@ -80,8 +78,6 @@ export interface TenantState {
   maxInFlight: number | null;
   group: GroupState;
   inFlight: number;
-  /** Slots that are lent to it. They make it neither active nor served. */
-  lent: number;
   /** Requests that wait, deferred ones included. */
   queued: number;
   /** Of those, the ones whose records are being read anew: they keep their places, and cannot be granted. */
@@ -165,7 +161,7 @@ export function isActiveGroup(group: GroupState): boolean {
   return group.inFlight > 0 || group.queued > 0;
 }
 
-/** A model or tenant below its own cap, lent slots included. */
-export function hasRoom(state: Pick<ModelState, "inFlight" | "lent" | "maxInFlight">): boolean {
-  return state.maxInFlight === null || state.inFlight + state.lent < state.maxInFlight;
+/** A model or tenant below its own cap. */
+export function hasRoom(state: Pick<ModelState, "inFlight" | "maxInFlight">): boolean {
+  return state.maxInFlight === null || state.inFlight < state.maxInFlight;
 }

@@ -35,15 +35,6 @@ export type SchedulerEvent =
   | { readonly type: "release"; readonly requestId: string; readonly actualTokens: number }
   /** A slot in use before the scheduler was reset is counted, even above the cap. */
   | { readonly type: "adopt"; readonly arrival: Arrival }
-  /**
-   * A request took the lent slot: what an arrival that is granted at once does to the books. Counted, even above the cap,
-   * when the slot is not lent (any more); one that is running already just frees it, one that waits leaves its queue.
-   */
-  | { readonly type: "occupy"; readonly lentId: string; readonly arrival: Arrival }
-  /** Like `release`, but the slot is lent from now on: nobody is granted it between. A no-op for who does not run. */
-  | { readonly type: "vacate"; readonly requestId: string; readonly actualTokens: number; readonly lentId: string }
-  /** A lent slot comes back. A no-op for an id that is not lent. */
-  | { readonly type: "unlend"; readonly lentId: string }
   | { readonly type: "capacity"; readonly maxInFlight: number }
   /** New weights and caps of records, effective on waiting requests at once. */
   | {
@@ -116,17 +107,7 @@ export interface SchedulerSnapshot {
 export interface Scheduler {
   /** Applies one event and dispatches until no head can be granted; answers the grants it caused, in order. */
   apply(event: SchedulerEvent, nowMs: number): readonly SchedulerGrant[];
-  /**
-   * Takes a free slot for later use by requests like `arrival` (its requestId means nothing). True when it is lent, also
-   * when it was before; false, and nothing changes, when that broke a cap, took the cell's last free slot, or when grants
-   * are held or somebody waits on the tenant, its group or the model.
-   */
-  lend(lentId: string, arrival: Arrival): boolean;
-  /** Somebody waits who could perhaps be granted but for lent slots. Costs what holds lent slots, not what waits. */
-  lentInTheWay(): boolean;
   readonly inFlight: number;
-  /** Slots that are lent: they count against caps, and nowhere else. */
-  readonly lent: number;
   /** Deferred requests included. */
   readonly queued: number;
   /** Of one tenant, deferred requests included; 0 for one that is not known. */

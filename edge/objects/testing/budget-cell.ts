@@ -5,8 +5,8 @@ import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { Ask } from "../../domain/ask.ts";
 import type { Amounts } from "../../domain/budget/amounts.ts";
 import type { LeaseRequest, Report } from "../../domain/budget/api.ts";
+import { lifeAfter } from "../../domain/budget/cell-life.ts";
 import { isLevel } from "../../domain/budget/checks.ts";
-import { lifeAfter } from "../../domain/budget/epochs.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import { monthOf } from "../../domain/budget/testing/world.ts";
 import { type BudgetCalls, BudgetDesk } from "../budget-desk.ts";
@@ -63,10 +63,12 @@ export function allFinite(value: unknown): boolean {
 /** Whether every amount in a message is one. */
 export function saysAmounts(message: LeaseRequest | Report): boolean {
   const asked = "report" in message ? [...Object.values(message.need), ...Object.values(message.want)] : [];
-  const { batches } = "report" in message ? message.report : message;
-  const told = batches.flatMap(({ lines }) =>
-    lines.flatMap(({ released, used }) => [...Object.values(released), used.tokens, used.nanoUsd]),
-  );
+  const { leases } = "report" in message ? message.report : message;
+  const told = leases.flatMap(({ released, opened, used }) => [
+    ...(released === "all" ? [] : Object.values(released)),
+    ...Object.values(opened?.granted ?? {}),
+    ...used.flatMap((line) => [line.used.tokens, line.used.nanoUsd]),
+  ]);
   return allFinite(message) && [...asked, ...told].every(isAmount);
 }
 

@@ -24,19 +24,19 @@ export class TestBudgets {
   }
 
   core(tenantId: string): TenantBudgetCore {
-    const known = this.#cores.get(tenantId) ?? new TenantBudgetCore(NOTHING_STORED, monthOf, this.#now());
+    const known = this.#cores.get(tenantId) ?? new TenantBudgetCore(NOTHING_STORED, monthOf, tenantId, this.#now());
     this.#cores.set(tenantId, known);
     return known;
   }
 
-  budgetOf(tenantId: string): Pick<TenantBudgetApi, "lease" | "settleBatch" | "level"> {
+  budgetOf(tenantId: string): Pick<TenantBudgetApi, "lease" | "report" | "level"> {
     const core = this.core(tenantId);
     return {
       lease: async (request: LeaseRequest): Promise<LeaseAnswer> =>
         await this.#answer(() => core.lease(request, this.#now()).answer),
-      settleBatch: async (report: Report): Promise<ReportAnswer> =>
+      report: async (report: Report): Promise<ReportAnswer> =>
         await this.#answer(() => {
-          const answer = core.settle(report, this.#now());
+          const answer = core.report(report, this.#now());
           core.stored(core.checkpoint());
           return answer;
         }),

@@ -1,6 +1,6 @@
 /** The front desk for tests, with the real scheduler and the real budgets behind calls that a test delays or fails. */
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import { FIRST_LIFE } from "../../domain/budget/epochs.ts";
+import { FIRST_LIFE } from "../../domain/budget/cell-life.ts";
 import { monthOf } from "../../domain/budget/testing/world.ts";
 import { Revisions } from "../../domain/cell/revisions.ts";
 import { createScheduler } from "../../domain/fairshare/scheduler.ts";

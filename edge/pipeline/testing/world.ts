@@ -260,7 +260,6 @@ export class World {
   #admission(): Admission {
     return {
       cell: "test",
-      take: () => null,
       admit: async (ask) => {
         this.asks.push(ask);
         return (

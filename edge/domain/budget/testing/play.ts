@@ -22,6 +22,7 @@ export const STEPS = [
   [1, "crashAuthority"],
   [1, "loseSight"],
   [1, "comeBack"],
+  [1, "charge"],
 ] as const;
 
 /** Somebody sets a clock. */
@@ -92,7 +93,9 @@ export function play(world: World, limits: BudgetLimits, { do: what, a, b }: Ste
   else if (what === "setClock") world.skewMs += jumpOf(b);
   else if (what === "setCellClock") cell.skewMs += jumpOf(b);
   else if (what === "loseSight") world.loseSight(cell, one(cell.live.keys(), b) ?? "");
-  else if (what === "comeBack") {
+  else if (what === "charge") {
+    if (how.overuse) world.charge(cell, limits, { tokens: b % 40, nanoUsd: (b % 40) * 3 });
+  } else if (what === "comeBack") {
     const adrift = one(world.adrift.values(), b);
     if (adrift !== undefined) world.comeBack(adrift);
   } else if (call !== undefined) {

@@ -1,29 +1,27 @@
 /**
- * A small world for tests of the budgets: one authority with its disk, some cells with wallets, a ledger, clocks that a test
+ * A small world for tests of the budgets: one authority with its disk, some cells with their budgets, a ledger, clocks that a test
  * sets, and calls between them that a test delivers, repeats, delays or loses. What really happened is kept by {@link Truth}.
  */
-import { type Actual, type Amounts, beyondUsed } from "../amounts.ts";
+import { type Actual, type Amounts, beyondUsed, NOTHING, NOTHING_USED } from "../amounts.ts";
 import type { LeaseAnswer, ReportAnswer } from "../api.ts";
 import type { BudgetLimits } from "../limits.ts";
 import { NOTHING_STORED } from "../stored.ts";
 import { TenantBudgetCore } from "../tenant-budget.ts";
 import { addTotals, type Totals, totalsOf } from "../totals.ts";
-import type { Verdict, WalletEffect } from "../verdict.ts";
-import { Wallet } from "../wallet.ts";
+import type { BudgetEffect, Verdict } from "../verdict.ts";
 import { Disk } from "./disk.ts";
-import type { Adrift, Call, Cell, Live } from "./parts.ts";
+import { type Adrift, budgetsIn, type Call, type Cell, type Live, newCell } from "./parts.ts";
 import { Truth } from "./truth.ts";
 
 /** Months of 30 days, the same in every zone; the one of 1970 is in the middle of what names can tell apart. */
-export const monthOf = (epochMs: number): string => String(5_000 + Math.floor(epochMs / (30 * 86_400_000)));
-
-const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
+export const monthOf = (lifeMs: number): string => String(5_000 + Math.floor(lifeMs / (30 * 86_400_000)));
 
 export class World {
   nowMs = 1_000_000;
   /** How far the authority's clock is from the world's time. */
   skewMs = 0;
-  core = new TenantBudgetCore(NOTHING_STORED, monthOf, this.nowMs);
+  core = new TenantBudgetCore(NOTHING_STORED, monthOf, "0", this.nowMs);
+  readonly #newBudget = budgetsIn(monthOf);
   readonly cells: Cell[];
   calls: Call[] = [];
   readonly verdicts = new Map<string, Verdict>();
@@ -35,17 +33,10 @@ export class World {
   refilledMs = 0;
   #coreSeenMs = this.nowMs;
   #requests = 0;
+  #incarnation = 0;
 
   constructor(cells: number) {
-    this.cells = Array.from({ length: cells }, (_, index) => ({
-      name: `cell-${index}`,
-      epoch: 1,
-      wallet: new Wallet(`cell-${index}`, 1, monthOf),
-      skewMs: 0,
-      expected: new Map<string, Live>(),
-      waiting: new Map<string, Live>(),
-      live: new Map<string, Live>(),
-    }));
+    this.cells = Array.from({ length: cells }, (_, index) => newCell(`cell-${index}`, this.#newBudget));
   }
 
   cell(index: number): Cell {
@@ -91,7 +82,7 @@ export class World {
   expect(cell: Cell, limits: BudgetLimits, need: Amounts): string {
     const live = this.#request(limits, need);
     cell.expected.set(live.id, live);
-    this.run(cell, cell.wallet.expect(live.id, limits, need, this.clockOf(cell)));
+    this.run(cell, cell.budget.expect(live.id, limits, need, this.clockOf(cell)));
     return live.id;
   }
 
@@ -100,7 +91,7 @@ export class World {
     const live = expected ?? this.#request(limits, need);
     cell.expected.delete(live.id);
     cell.waiting.set(live.id, live);
-    this.run(cell, cell.wallet.reserve(live.id, live.limits, live.need, this.clockOf(cell)));
+    this.run(cell, cell.budget.reserve(live.id, live.limits, live.need, this.clockOf(cell)));
     return live.id;
   }
 
@@ -108,7 +99,7 @@ export class World {
   withdraw(cell: Cell, id: string): void {
     cell.expected.delete(id);
     cell.waiting.delete(id);
-    this.run(cell, cell.wallet.withdraw(id, this.clockOf(cell)));
+    this.run(cell, cell.budget.withdraw(id, this.clockOf(cell)));
   }
 
   settle(cell: Cell, id: string, used: Actual): void {
@@ -117,10 +108,16 @@ export class World {
     cell.live.delete(id);
     const before = live.charged ?? NOTHING_USED;
     const told = live.sameLife === true ? beyondUsed(used, before) : used;
-    cell.wallet.settle(id, told, this.clockOf(cell));
-    cell.wallet.settle(id, told, this.clockOf(cell));
+    cell.budget.settle(id, told, this.clockOf(cell));
+    cell.budget.settle(id, told, this.clockOf(cell));
     this.truth.ended(live.need, used, before);
-    this.run(cell, cell.wallet.tick(this.clockOf(cell)));
+    this.run(cell, cell.budget.tick(this.clockOf(cell)));
+  }
+
+  /** Usage of which nothing was reserved. */
+  charge(cell: Cell, limits: BudgetLimits, used: Actual): void {
+    cell.budget.charge(limits, used, this.clockOf(cell));
+    this.truth.ended(NOTHING, used, NOTHING_USED);
   }
 
   /** A cell loses sight of a request, and settles it by what it had drawn. */
@@ -130,37 +127,37 @@ export class World {
     cell.live.delete(id);
     const used = { tokens: live.need.termTokens, nanoUsd: live.need.nanoUsd };
     const before = live.charged ?? NOTHING_USED;
-    cell.wallet.settle(id, live.sameLife === true ? beyondUsed(used, before) : used, this.clockOf(cell), true);
+    cell.budget.settle(id, live.sameLife === true ? beyondUsed(used, before) : used, this.clockOf(cell), true);
     this.truth.ended(live.need, used, before);
-    this.adrift.set(id, { live: { ...live, charged: used }, cell, epoch: cell.epoch });
+    this.adrift.set(id, { live: { ...live, charged: used }, cell, life: cell.life });
   }
 
   /** It comes back to its cell, which may be another life of it by now. */
-  comeBack({ live, cell, epoch }: Adrift): void {
+  comeBack({ live, cell, life }: Adrift): void {
     const { id, limits, need } = live;
     this.adrift.delete(id);
-    const sameLife = epoch === cell.epoch;
-    if (sameLife) cell.wallet.readmit(id, limits, this.clockOf(cell));
-    else cell.wallet.adopt(id, limits, need, this.clockOf(cell));
+    const sameLife = life === cell.life;
+    if (sameLife) cell.budget.readmit(id, limits, this.clockOf(cell));
+    else cell.budget.adopt(id, limits, need, this.clockOf(cell));
     cell.live.set(id, { ...live, sameLife });
   }
 
   advance(ms: number): void {
     this.nowMs += ms;
     this.core.tick(this.coreMs);
-    for (const cell of this.cells) this.run(cell, cell.wallet.tick(this.clockOf(cell)));
+    for (const cell of this.cells) this.run(cell, cell.budget.tick(this.clockOf(cell)));
   }
 
-  run(cell: Cell, effects: readonly WalletEffect[]): void {
+  run(cell: Cell, effects: readonly BudgetEffect[]): void {
     for (const effect of effects) {
-      const { wallet } = cell;
+      const { budget } = cell;
       if (effect.type === "ask") {
-        this.calls.push({ cell, wallet, body: { kind: "lease", request: effect.request }, open: true });
+        this.calls.push({ cell, budget, body: { kind: "lease", request: effect.request }, open: true });
       } else if (effect.type === "report") {
-        this.calls.push({ cell, wallet, body: { kind: "report", report: effect.report }, open: true });
+        this.calls.push({ cell, budget, body: { kind: "report", report: effect.report }, open: true });
       } else if (effect.type === "alert") {
         this.alerts.push(effect.alert.id);
-        wallet.alertSafe(effect.alert.id);
+        budget.alertSafe(effect.alert.id);
       } else {
         this.#decided(cell, effect.requestId, effect.verdict);
       }
@@ -169,12 +166,12 @@ export class World {
 
   /** The authority sees a call. A lease it denies must leave everything as it was. */
   process(call: Call): LeaseAnswer | ReportAnswer {
-    if (call.body.kind === "report") return this.core.settle(call.body.report, this.coreMs);
+    if (call.body.kind === "report") return this.core.report(call.body.report, this.coreMs);
     const { request } = call.body;
-    this.core.settle(request.report, this.coreMs);
+    this.core.report(request.report, this.coreMs);
     const before = this.facts(request.limits);
-    const { answer, grant } = this.core.lease(request, this.coreMs);
-    if (grant !== null) this.disk.putGrant(grant);
+    const { answer, grants } = this.core.lease(request, this.coreMs);
+    if (grants !== null) this.disk.putGrants(grants);
     if (answer.verdict.kind !== "granted" && this.facts(request.limits) !== before)
       throw new Error("a denial changed something");
     return answer;
@@ -194,12 +191,12 @@ export class World {
     const answer = this.process(call);
     if (!call.open) return;
     call.open = false;
-    const { body, wallet, cell } = call;
-    if (wallet !== cell.wallet) return;
+    const { body, budget, cell } = call;
+    if (budget !== cell.budget) return;
     const effects =
       body.kind === "lease"
-        ? wallet.answered(body.request, answer as LeaseAnswer, this.clockOf(cell))
-        : wallet.reported(body.report, answer as ReportAnswer, this.clockOf(cell));
+        ? budget.answered(body.request, answer as LeaseAnswer, this.clockOf(cell))
+        : budget.reported(body.report, answer as ReportAnswer, this.clockOf(cell));
     this.run(cell, effects);
   }
 
@@ -207,10 +204,10 @@ export class World {
   fail(call: Call): void {
     if (!call.open) return;
     call.open = false;
-    const { body, wallet, cell } = call;
-    if (wallet !== cell.wallet) return;
-    if (body.kind === "lease") this.run(cell, wallet.failed(body.request, this.clockOf(cell)));
-    else wallet.reportFailed(this.clockOf(cell));
+    const { body, budget, cell } = call;
+    if (budget !== cell.budget) return;
+    if (body.kind === "lease") this.run(cell, budget.failed(body.request, this.clockOf(cell)));
+    else budget.reportFailed(this.clockOf(cell));
   }
 
   checkpoint(): void {
@@ -220,13 +217,14 @@ export class World {
   }
 
   crashAuthority(): void {
-    this.core = new TenantBudgetCore(this.disk.load().state, monthOf, this.coreMs);
+    this.#incarnation += 1;
+    this.core = new TenantBudgetCore(this.disk.load().state, monthOf, String(this.#incarnation), this.coreMs);
   }
 
-  /** A cell dies with its wallet. Its requests go on in the next life of it, or end unheard: only the ledger has them. */
+  /** A cell dies with its budgets. Its requests go on in the next life of it, or end unheard: only the ledger has them. */
   crashCell(cell: Cell, adopts: boolean): void {
-    cell.epoch += 1;
-    cell.wallet = new Wallet(cell.name, cell.epoch, monthOf);
+    cell.life += 1;
+    cell.budget = this.#newBudget(cell.name, cell.life);
     cell.waiting.clear();
     cell.expected.clear();
     const lives = [...cell.live.values()];
@@ -234,7 +232,7 @@ export class World {
     for (const live of lives) {
       if (adopts) {
         cell.live.set(live.id, { ...live, sameLife: false });
-        cell.wallet.adopt(live.id, live.limits, live.need, this.clockOf(cell));
+        cell.budget.adopt(live.id, live.limits, live.need, this.clockOf(cell));
       } else if (live.charged === undefined) this.truth.spentUnheard(live.need);
     }
   }

@@ -1,0 +1,271 @@
+/**
+ * A Cell's side of one tenant's budgets: its pools of leases, the reservations that live requests drew from them, and what is
+ * still to be reported. It decides nothing but by what it has leased; the authority is TenantBudgetCore. Pure: the Cell sends
+ * the messages that it answers with and brings back what came of them.
+ *
+ * How a Cell uses it (one per tenant id; drop it when {@link CellBudget.idle}):
+ * 1. queued by the scheduler: `expect`, so that a lease is there when the slot is; left the queue: `withdraw`;
+ * 2. granted by the scheduler: `reserve`; its `decided` effect comes at once or after a message. Meanwhile the slot is
+ *    taken; on arrival re-check that the waiter is still there, else `withdraw`. ok: go on. refused: slot back, charge
+ *    undone, answer `code`. unavailable: `code`, or with failing open `admitUnchecked` and go on. invalid: `code`, always;
+ * 3. end of the request: `settle` with what was used; zero for a full refund. A second call changes nothing;
+ * 4. sub-calls of boons: `charge`; a slot taken over from a Cell that died: `adopt` (never `reserve`); one whose permit was
+ *    lost: `settle` as it goes on, and `readmit` when it comes back;
+ * 5. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered` or
+ *    `failed`; effect `report`: TenantBudget.report(report), then `reported` or `reportFailed`; effect `alert`: hand it to
+ *    the Ledger, then `alertSafe`; keep one timer at {@link CellBudget.nextWakeMs} and call `tick`;
+ * 6. after every call: tell of what {@link CellBudget.takeFaults} answers.
+ *
+ * `nowMs` is what the Cell's clock shows. It decides period tags; all that lasts is measured by SteadyTime, so that a clock
+ * that is set changes nothing. A number that is no amount (decisions §43.1) is refused where it enters: it never gets into
+ * what is held, told or compared.
+ */
+import { type Actual, type Amounts, NOTHING, NOTHING_USED } from "./amounts.ts";
+import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer } from "./api.ts";
+import { CellLeases, type Reservation } from "./cell-leases.ts";
+import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, isReportAnswer, usedOrReserved } from "./checks.ts";
+import type { LeasePool } from "./lease-pool.ts";
+import type { Lessee } from "./lease-reports.ts";
+import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "./limits.ts";
+import { SteadyTime } from "./steady-time.ts";
+import { tagsOf } from "./tags.ts";
+import type { MonthOf } from "./term-budget.ts";
+import type { BucketLevel } from "./token-bucket.ts";
+import { type BudgetEffect, type Fault, REFUSAL_CODES, type Verdict } from "./verdict.ts";
+import type { Outcome, Waiter } from "./waiter.ts";
+
+const INVALID: Verdict = { kind: "invalid", code: "budget_check_failed" };
+
+export class CellBudget {
+  readonly #leases: CellLeases;
+  readonly #reservations = new Map<string, Reservation>();
+  readonly #time = new SteadyTime();
+  readonly #monthOf: MonthOf;
+  #faults: Fault[] = [];
+
+  constructor(lessee: Lessee, monthOf: MonthOf) {
+    this.#leases = new CellLeases(lessee);
+    this.#monthOf = monthOf;
+  }
+
+  /** Nothing held, nobody waiting, everything told and stored. */
+  get idle(): boolean {
+    return this.#reservations.size === 0 && this.#leases.idle;
+  }
+
+  /** The outage since when settlements cannot be delivered, and how long it lasts; alert after 30 s (decisions §19.5). */
+  undelivered(nowMs: number): { readonly outage: number; readonly forMs: number } | null {
+    const sinceMs = this.#leases.reports.failingSinceMs;
+    return sinceMs === null ? null : { outage: sinceMs, forMs: this.#time.at(nowMs) - sinceMs };
+  }
+
+  /** What was refused since the last call, because a number in it was no amount. */
+  takeFaults(): readonly Fault[] {
+    const faults = this.#faults;
+    if (faults.length > 0) this.#faults = [];
+    return faults;
+  }
+
+  /** A request that waits for its slot. Nothing is decided. */
+  expect(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
+    // What is at fault is refused when it is to be reserved.
+    if (faultInNeed(limits, need) !== null || !needsLease(limits)) return [];
+    const pool = this.#leases.pool(poolOf(limits));
+    pool.waiting.expect(this.#waiter(requestId, limits, need, nowMs));
+    return this.#pump(pool, this.#time.at(nowMs));
+  }
+
+  /** Draws for a request that has its slot: bucket, key budget and tenant budget at once, or none. */
+  reserve(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): readonly BudgetEffect[] {
+    if (this.#isFault(faultInNeed(limits, need), "the request is rejected")) {
+      return [{ type: "decided", requestId, verdict: INVALID }];
+    }
+    const waiter = this.#waiter(requestId, limits, need, nowMs);
+    if (!needsLease(limits)) {
+      this.#hold(waiter);
+      return [{ type: "decided", requestId, verdict: { kind: "ok", level: null } }];
+    }
+    const atMs = this.#time.at(nowMs);
+    const pool = this.#leases.pool(poolOf(limits));
+    pool.waiting.wait(waiter);
+    const effects = this.#pump(pool, atMs);
+    const renewal = pool.renewal(waiter, atMs);
+    return renewal === null ? effects : [...effects, this.#ask(renewal)];
+  }
+
+  /** A request that no longer wants what it expected, waits for, or drew. */
+  withdraw(requestId: string, nowMs: number): readonly BudgetEffect[] {
+    for (const pool of this.#leases.pools) pool.waiting.forget(requestId);
+    this.settle(requestId, NOTHING_USED, nowMs);
+    return this.tick(nowMs);
+  }
+
+  /** Goes on without the check (GATEWAY_FAIL_OPEN): nothing is reserved, what it uses is charged at the end. */
+  admitUnchecked(requestId: string, limits: BudgetLimits, nowMs: number): void {
+    if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
+    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs));
+  }
+
+  /** A request comes back that was settled in this life: it is charged at its end for what it has used since. */
+  readmit(requestId: string, limits: BudgetLimits, nowMs: number): void {
+    if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
+    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), { origin: "readmitted" });
+  }
+
+  /** A request that drew `need` in an earlier life of this cell. */
+  adopt(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): void {
+    if (this.#isFault(faultInNeed(limits, need), "nothing is reserved for the request that goes on")) {
+      this.admitUnchecked(requestId, limits, nowMs);
+      return;
+    }
+    const waiter = this.#waiter(requestId, limits, need, nowMs);
+    const lease = needsLease(limits) ? this.#leases.adopt(waiter, this.#time.at(nowMs)) : null;
+    this.#hold(waiter, { origin: "adopted", lease, drawn: lease === null ? NOTHING : waiter.need });
+  }
+
+  /**
+   * Ends a reservation with what was used; only the first call counts. `goesOn`: its Cell has lost sight of the request, which
+   * may still run and come back (`readmit`), or be adopted by a later life; it is charged for what it used beyond this then.
+   */
+  settle(requestId: string, used: Actual, nowMs: number, goesOn = false): void {
+    const reservation = this.#reservations.get(requestId);
+    if (reservation === undefined) return;
+    this.#reservations.delete(requestId);
+    const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
+    const charged = fault ? usedOrReserved(used, reservation.drawn) : used;
+    this.#leases.end(reservation, charged, goesOn, this.#time.at(nowMs));
+  }
+
+  /** Usage without a reservation: sub-calls of boons, a request whose life nobody followed. */
+  charge(limits: BudgetLimits, used: Actual, nowMs: number): void {
+    if (this.#isFault(faultInUsed(used) ?? faultInLimits(limits), "what was used is not charged")) return;
+    this.#leases.count(limits, tagsOf(limits, nowMs, this.#monthOf), used, this.#time.at(nowMs));
+  }
+
+  /** Takes the answer to an ask. One that is none to go by counts as no answer. */
+  answered(request: LeaseRequest, answer: LeaseAnswer, nowMs: number): readonly BudgetEffect[] {
+    if (!isLeaseAnswer(answer, request)) {
+      this.#isFault("the budget object's answer to an ask", "it counts as no answer");
+      return this.failed(request, nowMs);
+    }
+    const { verdict, bucket, report } = answer;
+    if (verdict.kind === "invalid") this.#isFault(`${verdict.field} of an ask`, "the requests that wait are rejected");
+    const atMs = this.#time.at(nowMs);
+    this.#leases.heardBucket(bucket, request.report, atMs);
+    const alerts = this.#heard(request.report, report, atMs);
+    const pool = this.#leases.pool(request.pool);
+    const decided = this.#decided(pool.answered(request.n, answer, atMs), atMs);
+    return [...alerts, ...decided, ...this.#pump(pool, atMs), ...this.tick(nowMs)];
+  }
+
+  /** The ask got no answer in time, twice. */
+  failed(request: LeaseRequest, nowMs: number): readonly BudgetEffect[] {
+    const atMs = this.#time.at(nowMs);
+    this.#leases.reports.failed(atMs);
+    const pool = this.#leases.pool(request.pool);
+    return [...this.#decided(pool.failed(request.n, atMs), atMs), ...this.#pump(pool, atMs)];
+  }
+
+  /** Takes the answer to a report. One that is none to go by counts as no answer. */
+  reported(report: Report, answer: ReportAnswer, nowMs: number): readonly BudgetEffect[] {
+    if (!isReportAnswer(answer)) {
+      this.#isFault("the budget object's answer to a report", "it counts as no answer");
+      this.reportFailed(nowMs);
+      return [];
+    }
+    this.#leases.reports.reporting = false;
+    return [...this.#heard(report, answer, this.#time.at(nowMs)), ...this.tick(nowMs)];
+  }
+
+  reportFailed(nowMs: number): void {
+    this.#leases.reports.reporting = false;
+    this.#leases.reports.failed(this.#time.at(nowMs));
+  }
+
+  /** An alert that was handed on is durable elsewhere; until then the authority keeps it. */
+  alertSafe(id: string): void {
+    this.#leases.reports.alertSafe(id);
+  }
+
+  /** Gives back what ended, and reports what is due. */
+  tick(nowMs: number): readonly BudgetEffect[] {
+    const atMs = this.#time.at(nowMs);
+    const effects: BudgetEffect[] = [];
+    for (const pool of this.#leases.pools) {
+      pool.expire(atMs);
+      effects.push(...this.#pump(pool, atMs));
+    }
+    const report = this.#leases.dueReport(atMs);
+    return report === null ? effects : [...effects, { type: "report", report }];
+  }
+
+  /** When the clock, as shown last, calls for {@link tick}; null: nothing to do until something happens. */
+  nextWakeMs(): number | null {
+    const nextMs = this.#leases.nextMs();
+    return nextMs === null ? null : this.#time.clockAt(nextMs);
+  }
+
+  /** The authority's level plus what is free here (decisions §19.1); undefined: unknown here, ask TenantBudget.level. */
+  level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
+    return this.#leases.level(limits, this.#time.at(nowMs));
+  }
+
+  /** A request under its limits, in the periods of the clock's `nowMs`. */
+  #waiter(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): Waiter {
+    return { requestId, limits, tags: tagsOf(limits, nowMs, this.#monthOf), need: countedBy(limits, need) };
+  }
+
+  /** A request holds what it drew; nothing by default, for one that is charged at its end only. */
+  #hold(waiter: Waiter, held: Partial<Omit<Reservation, "waiter">> = {}): void {
+    this.#reservations.set(waiter.requestId, { waiter, lease: null, drawn: NOTHING, origin: "drawn", ...held });
+  }
+
+  #pump(pool: LeasePool, atMs: number): readonly BudgetEffect[] {
+    const decided = this.#decided(pool.serve(atMs, this.#leases.bucket.asOf(atMs)), atMs);
+    const request = pool.nextAsk(atMs);
+    return request === null ? decided : [...decided, this.#ask(request)];
+  }
+
+  #ask(request: LeaseRequest): BudgetEffect {
+    this.#leases.left(request.report);
+    return { type: "ask", request };
+  }
+
+  #decided(outcomes: readonly Outcome[], atMs: number): readonly BudgetEffect[] {
+    return outcomes.map((outcome) => {
+      const { waiter } = outcome;
+      if (outcome.kind === "drawn") this.#hold(waiter, { lease: outcome.lease, drawn: waiter.need });
+      return { type: "decided", requestId: waiter.requestId, verdict: this.#verdict(outcome, atMs) };
+    });
+  }
+
+  #verdict(outcome: Outcome, atMs: number): Verdict {
+    const { limits, need } = outcome.waiter;
+    const level = this.#leases.level(limits, atMs) ?? null;
+    switch (outcome.kind) {
+      case "drawn":
+        return { kind: "ok", level };
+      case "refused": {
+        const waits = outcome.reason === "rate";
+        const retryAfterMs = waits ? this.#leases.bucket.retryAfterMs(limits, need.bucketTokens, atMs) : null;
+        return { kind: "refused", code: REFUSAL_CODES[outcome.reason], retryAfterMs, level };
+      }
+      case "unavailable":
+        return { kind: "unavailable", code: unavailableCode(limits) };
+      case "invalid":
+        return INVALID;
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  #heard(report: Report, answer: ReportAnswer, atMs: number): readonly BudgetEffect[] {
+    return this.#leases.reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
+  }
+
+  /** Takes note of a fault; false when there is none. */
+  #isFault(field: string | null, consequence: string): boolean {
+    if (field !== null) this.#faults.push({ field, consequence });
+    return field !== null;
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * The numbers of a Cell's lives, by which a budget object orders them: each is larger than any before it. They are counted on
+ * the Cell's disk; no clock is asked, so a clock that was set back changes nothing (decisions §19.1).
+ */
+
+/** The number of a Cell's first life. */
+export const FIRST_LIFE = 1;
+
+/** The number that follows on one that cannot be read: no Cell gets there by counting. */
+const AFTER_UNREADABLE = 2 ** 40;
+
+/** The number of the life that follows on the stored one; null: there was none. */
+export function lifeAfter(stored: string | null): number {
+  if (stored === null) return FIRST_LIFE;
+  const life = Number(stored);
+  const known = Number.isSafeInteger(life) && life >= FIRST_LIFE && life < 2 ** 52;
+  return known ? life + 1 : AFTER_UNREADABLE;
+}

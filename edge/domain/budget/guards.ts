@@ -1,0 +1,47 @@
+/** Tells what form a value has that came from a disk or another machine. Guards are put together from smaller ones. */
+
+/** Whether a value is a T. */
+export type Guard<T> = (value: unknown) => value is T;
+
+/** Whether a value has fields to look at. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+export function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+export function isBoolean(value: unknown): value is boolean {
+  return typeof value === "boolean";
+}
+
+/** Whether a value is a number that is finite. */
+export function isNumber(value: unknown): value is number {
+  return Number.isFinite(value);
+}
+
+export function isInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+/** Whether a value is null or what another guard looks for. */
+export function orNull<T>(is: Guard<T>): Guard<T | null> {
+  return (value) => value === null || is(value);
+}
+
+/** Whether a value is one of these. */
+export function oneOf<T>(...values: readonly T[]): Guard<T> {
+  return (value): value is T => (values as readonly unknown[]).includes(value);
+}
+
+/** Whether every field is what its guard looks for; other fields are not looked at. */
+export function withFields<T>(fields: { readonly [Name in keyof T]: Guard<T[Name]> }): Guard<T> {
+  const guards: [string, Guard<unknown>][] = Object.entries(fields);
+  return (value): value is T => isObject(value) && guards.every(([name, is]) => is(value[name]));
+}
+
+/** Whether a value is an array of these. */
+export function arrayOf<T>(is: Guard<T>): Guard<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every(is);
+}

@@ -1,0 +1,46 @@
+/** How often a cell talks to the authority (design §7): messages are what budgets cost, a request of its own has none. */
+import { describe, expect, it } from "vitest";
+import { limitsWith, World } from "./testing/world.ts";
+
+const NEED = { bucketTokens: 2_000, termTokens: 2_000, nanoUsd: 20_000_000 };
+const USED = { tokens: 500, nanoUsd: 5_000_000 };
+
+/** Messages per request of a tenant that sends one every 200 ms for ten minutes, each of which runs for 1 s. */
+function messagesPerRequest(limits: ReturnType<typeof limitsWith>) {
+  const world = new World(1);
+  const cell = world.cell(0);
+  const running: string[] = [];
+  const sent = { lease: 0, report: 0 };
+  const requests = 3_000;
+  for (let at = 0; at < requests; at += 1) {
+    running.push(world.reserve(cell, limits, NEED));
+    const ended = running.length > 5 ? running.shift() : undefined;
+    if (ended !== undefined) world.settle(cell, ended, USED);
+    for (const call of world.calls.splice(0)) {
+      sent[call.body.kind] += 1;
+      world.deliver(call);
+    }
+    if (at % 25 === 0) world.checkpoint();
+    world.advance(200);
+  }
+  for (const verdict of world.verdicts.values()) expect(verdict.kind).toBe("ok");
+  return { leases: sent.lease / requests, reports: sent.report / requests };
+}
+
+describe("a tenant of five requests a second", () => {
+  it.each([
+    ["a bucket", limitsWith({ tokensPerMinute: 10_000_000 })],
+    ["budgets", limitsWith({ tenantTokens: 1e9, tenantNanoUsd: 1e15 })],
+    ["everything", limitsWith({ tokensPerMinute: 10_000_000, tenantTokens: 1e9, keyTokens: 1e8 })],
+  ])("with %s that is far away asks for a lease for each 50 requests, and reports as often", (_name, limits) => {
+    const { leases, reports } = messagesPerRequest(limits);
+    expect(leases).toBeLessThanOrEqual(0.02);
+    expect(reports).toBeLessThanOrEqual(0.02);
+  });
+
+  it("without limits asks for none", () => {
+    const { leases, reports } = messagesPerRequest(limitsWith({}));
+    expect(leases).toBe(0);
+    expect(reports).toBeLessThanOrEqual(0.02);
+  });
+});

@@ -1,0 +1,136 @@
+/** The authority by example: cells that fall silent or die, answers that are lost, crashes of its own. */
+import { describe, expect, it } from "vitest";
+import { NOTHING } from "./amounts.ts";
+import { type Caps, limitsWith, World } from "./testing/world.ts";
+import type { Verdict } from "./verdict.ts";
+
+const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
+
+/** One request in a world where every message arrives at once. */
+function ask(world: World, caps: Caps, tokens: number): { id: string; verdict: Verdict | undefined } {
+  const id = world.reserve(world.cell(0), limitsWith(caps), need(tokens));
+  while (world.calls.length > 0) world.deliver(world.nextCall());
+  return { id, verdict: world.verdicts.get(id) };
+}
+
+describe("the authority, while the ledger is asked about a cell that fell silent", () => {
+  it.each([
+    ["forgets what it held when it stays silent", false, 0],
+    ["keeps what it holds when it is heard of meanwhile", true, 60],
+  ])("%s", (_name, speaks, reserved) => {
+    const world = new World(1);
+    const limits = limitsWith({ tenantTokens: 100 });
+    ask(world, { tenantTokens: 100 }, 60);
+    // Its reports are under way for a long time.
+    for (let second = 0; second < 60; second += 1) world.advance(1_000);
+    expect(world.core.awaitsLedger(world.coreMs)).toHaveLength(1);
+    if (speaks) world.deliver(world.nextCall());
+    world.core.ledgerSettled();
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(reserved);
+  });
+});
+
+describe("the authority", () => {
+  it("has nothing to store of a word that it has heard before, or that an older one overtook", () => {
+    const world = new World(1);
+    const { id } = ask(world, { tenantTokens: 1_000 }, 60);
+    ask(world, { tenantTokens: 1_000 }, 60);
+    world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
+    const reports = [0, 1].map(() => {
+      world.advance(20_000);
+      const report = world.nextCall();
+      world.fail(report);
+      return report;
+    });
+    const newest = reports.at(-1);
+    if (newest === undefined) throw new Error("nothing was said");
+    world.process(newest);
+    world.checkpoint();
+    for (const report of [...reports, newest]) world.process(report);
+    expect(world.core.dirty).toBe(false);
+    expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
+  });
+
+  it("reserves what a cell tells of a lease after all that the ledger was asked about, and asks it again", () => {
+    const world = new World(1);
+    const limits = limitsWith({ tenantTokens: 100 });
+    const { id } = ask(world, { tenantTokens: 100 }, 60);
+    for (let second = 0; second < 60; second += 1) world.advance(1_000);
+    expect(world.core.awaitsLedger(world.coreMs)).toHaveLength(1);
+    world.core.ledgerSays("tenant", limits, "l:0", { tokens: 40, nanoUsd: 0 }, world.coreMs);
+    world.core.ledgerSettled();
+    world.settle(world.cell(0), id, { tokens: 40, nanoUsd: 0 });
+    world.calm(5_000);
+    const read = () => world.core.read("tenant", limits, world.coreMs);
+    expect(read()).toMatchObject({ account: { usedTokens: 40 }, reserved: { termTokens: 40 } });
+    world.calm(31_000);
+    world.askLedger(limits);
+    expect(read()).toMatchObject({ account: { usedTokens: 40 }, reserved: { termTokens: 0 } });
+  });
+
+  it("takes a lease back that its cell does not know, because no answer to its ask was heard", () => {
+    const world = new World(1);
+    const caps = { tokensPerMinute: 600, tenantTokens: 1_000 };
+    const limits = limitsWith(caps);
+    world.reserve(world.cell(0), limits, need(500));
+    const { body } = world.nextCall();
+    if (body.kind !== "lease") throw new Error("no lease was asked for");
+    const { n, report } = body.request;
+    world.core.lease(body.request, world.coreMs);
+    const later = { ...report, leases: [] };
+    world.core.report({ ...later, sequence: report.sequence + 1, open: [n] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(500);
+    world.core.report({ ...later, sequence: n, open: [] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(500);
+    world.core.report({ ...later, sequence: report.sequence + 2, open: [] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved).toEqual(NOTHING);
+    expect(world.core.bucket(limits, world.coreMs).levelTokens).toBe(600);
+    expect(world.core.lease(body.request, world.coreMs).answer.verdict).toEqual({ kind: "stale" });
+  });
+});
+
+describe("the authority after a crash", () => {
+  it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {
+    const world = new World(1);
+    const caps = { tokensPerMinute: 300 };
+    const spent = ask(world, caps, 100);
+    world.settle(world.cell(0), spent.id, { tokens: 100, nanoUsd: 0 });
+    for (let turn = 0; turn < 10; turn += 1) {
+      const { id } = ask(world, caps, 150);
+      world.settle(world.cell(0), id, { tokens: 0, nanoUsd: 0 });
+    }
+    world.crashAuthority();
+    expect(ask(world, caps, 200).verdict?.kind).toBe("ok");
+    expect(world.core.bucket(limitsWith(caps), world.coreMs).levelTokens).toBe(0);
+  });
+
+  it("counts nothing again of a life of a cell that it has forgotten", () => {
+    const world = new World(1);
+    const { id } = ask(world, {}, 50);
+    world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
+    world.advance(10_000);
+    const late = world.nextCall();
+    world.process(late);
+    world.crashCell(world.cell(0), false);
+    world.reserve(world.cell(0), limitsWith({ tenantTokens: 1_000, rev: 2 }), need(1));
+    world.process(world.nextCall());
+    world.checkpoint();
+    world.crashAuthority();
+    world.process(late);
+    expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
+  });
+
+  it("sleeps while it knows nobody to ask the ledger about, and asks once it hears of somebody", () => {
+    const world = new World(2);
+    ask(world, { tenantTokens: 100 }, 60);
+    world.crashAuthority();
+    world.crashCell(world.cell(0), false);
+    world.advance(100_000);
+    expect([world.core.awaitsLedger(world.nowMs), world.core.nextWakeMs()]).toEqual([[], null]);
+    world.reserve(world.cell(1), limitsWith({ tenantTokens: 100 }), need(60));
+    world.deliver(world.nextCall());
+    expect(world.core.nextWakeMs()).not.toBeNull();
+    world.advance(30_000);
+    expect(world.core.awaitsLedger(world.nowMs)).toHaveLength(1);
+  });
+});
