@@ -90,10 +90,16 @@ export class AdmissionDesk implements GrantJudge {
     this.#options.budget.withdraw(seat.ask);
   }
 
-  /** Counts a slot that was in use before this Cell started. */
+  /** A request that has a seat gets another permit, and the earlier one means nothing; null: it has none (any more). */
+  hold(requestId: string): Seat | null {
+    const held = this.#seats.get(requestId);
+    return held === undefined ? null : this.#reseat(held);
+  }
+
+  /** Counts a slot that was in use before this Cell started, or before its session was lost. */
   adopt(ask: Ask): Seat {
     const held = this.#seats.get(ask.requestId);
-    if (held?.decision?.verdict === "granted") return this.#reseat(held);
+    if (held?.decision?.verdict === "granted") return this.#reseat({ ...held, inUse: true });
     const admission = ask.row.admission === "queued" ? "queued" : "fast";
     const slot = { admission, queueWaitMs: ask.row.queue_wait_ms } as const;
     const seat = this.#take(ask, slot);
@@ -235,9 +241,10 @@ export class AdmissionDesk implements GrantJudge {
     return queued > MAX_QUEUED || (maxQueuedPerTenant > 0 && queuedOfTenant > maxQueuedPerTenant);
   }
 
-  /** A slot that was never lost goes on under a new permit; the earlier one means nothing any more. */
+  /** What was never lost goes on under a new permit; the earlier one means nothing any more. */
   #reseat(held: Seat): Seat {
-    const seat: Seat = { ...held, inUse: true, waiters: [] };
+    for (const waiter of held.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
+    const seat: Seat = { ...held, waiters: [] };
     this.#seats.set(seat.ask.requestId, seat);
     return seat;
   }

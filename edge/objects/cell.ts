@@ -21,6 +21,7 @@ import { schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
+import type { ExchangeAnswer, ExchangeMessage } from "../domain/exchange/messages.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
@@ -30,6 +31,8 @@ import { AlertCourier } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
 import { CellStore } from "./cell-store.ts";
+import { ExchangeDesk, type Session } from "./exchange-desk.ts";
+import { SessionTarget } from "./exchange-session.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
 import { Receipt } from "./receipt.ts";
@@ -50,6 +53,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #desk: AdmissionDesk;
   readonly #budget: BudgetDesk;
   readonly #courier: RowCourier;
+  readonly #exchanges: ExchangeDesk;
   readonly #revisions = new Revisions();
   readonly #counters = new Counters();
   readonly #tallies = new Tallies();
@@ -95,6 +99,17 @@ export class Cell extends DurableObject<Bindings> {
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
     });
+    this.#exchanges = new ExchangeDesk({
+      desk: this.#desk,
+      revisions: this.#revisions,
+      rows: {
+        record: async ({ row, upstream }) => await this.record(row, upstream),
+        settleOrphan: async (row, upstream) => await this.settleOrphan(row, upstream),
+      },
+      level: async (limits) => await this.#budget.level(limits),
+      later,
+      failed: (error) => consoleLog.event("ask_failed", { cell: this.#cell, reason: nameOf(error) }),
+    });
     this.#pulse = new Pulse({
       later,
       sample: () => this.#sample(),
@@ -122,6 +137,18 @@ export class Cell extends DurableObject<Bindings> {
     const permit = new Permit(this.#desk, seat);
     const { decision } = seat;
     return decision === null || decision.verdict === "stale" ? { verdict: "waiting", permit } : { ...decision, permit };
+  }
+
+  /** One exchange after another with an isolate, as long as it holds the session (design §4). */
+  async openSession(message: ExchangeMessage): Promise<{ session: SessionTarget<Session>; answer: ExchangeAnswer }> {
+    const session = this.#exchanges.open();
+    return { session: new SessionTarget(this.#exchanges, session), answer: this.#exchanges.exchange(session, message) };
+  }
+
+  /** The permit of a request that was asked for in an exchange. */
+  async hold(requestId: string): Promise<{ permit: Permit<Seat> } | null> {
+    const seat = this.#desk.hold(requestId);
+    return seat === null ? null : { permit: new Permit(this.#desk, seat) };
   }
 
   /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
