@@ -67,7 +67,11 @@ export interface LookupOptions {
  * The Cell's answer to an ask. With `sessionLost`, the request holds its slot by its isolate's session with the Cell, and is
  * to `adopt` a permit of its own when that resolves, or when it has run for long.
  */
-export type Answered = Admitted<PermitHandle> & { readonly sessionLost?: Promise<void> };
+export type Answered = Admitted<PermitHandle> & {
+  readonly sessionLost?: Promise<void>;
+  /** The request may have had a place, and a row, before: it is to ask on as one that has waited. */
+  readonly placeLost?: boolean;
+};
 
 /** What the Cell says to an answer that needs no slot. */
 export interface HitVerdict {

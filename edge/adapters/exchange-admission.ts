@@ -18,6 +18,8 @@ import { withinPatience } from "./patience.ts";
 
 /** An answer takes no longer, or its session is taken to be lost. */
 const ANSWER_MAX_MS = 5_000;
+/** Whoever waits looks this often whether the carrier is alive. */
+const LOOK_EVERY_MS = 1_000;
 
 export interface ExchangeOptions {
   /** Calls to the Cell in the context of the request itself. */
@@ -48,16 +50,18 @@ export class ExchangeAdmission implements Admission {
     const { requestId } = ask;
     const { answer, lost } = carrier.queue.ask(ask);
     carrier.wake();
-    const answered = (await withinPatience(answer, ANSWER_MAX_MS))?.value ?? null;
-    if (answered === null) {
-      carrier.queue.leave(requestId);
-      return await this.#direct.admit(ask);
-    }
-    if (answered.verdict === "stale") return answered;
-    if (answered.verdict !== "waiting")
+    const answered = await this.#heard(carrier, answer);
+    if (answered?.verdict === "stale") return answered;
+    if (answered?.verdict === "granted" || answered?.verdict === "refused")
       return { ...answered, permit: new SessionPermit(requestId, answered, carrier), sessionLost: lost };
-    const permit = await this.#direct.hold(requestId);
-    return permit === null ? await this.#direct.admit(ask) : { verdict: "waiting", permit };
+    try {
+      const permit = answered === null ? null : await this.#direct.hold(requestId);
+      if (permit !== null) return { verdict: "waiting", permit };
+      // It asks as one that has lost its place: the Cell may have settled it with its session.
+      return { ...(await this.#direct.admit({ ...ask, waitedMs: 0 })), placeLost: true };
+    } finally {
+      carrier.queue.leave(requestId);
+    }
   }
 
   async adopt(ask: Ask): Promise<PermitHandle> {
@@ -77,7 +81,7 @@ export class ExchangeAdmission implements Admission {
     if (carrier === null) return await this.#direct.hit(hit);
     const answer = carrier.queue.hit(hit);
     carrier.wake();
-    const verdict = (await withinPatience(answer, ANSWER_MAX_MS))?.value ?? null;
+    const verdict = await this.#heard(carrier, answer);
     if (verdict === null) return await this.#direct.hit(hit, true);
     const recorded = Promise.resolve();
     return verdict.verdict === "stale"
@@ -97,6 +101,16 @@ export class ExchangeAdmission implements Admission {
     return await this.#direct.level(limits);
   }
 
+  /** An answer of the session; null: it is lost, or its carrier is. */
+  async #heard<T>(carrier: ExchangeCarrier, answer: Promise<T | null>): Promise<T | null> {
+    for (let waitedMs = 0; waitedMs < ANSWER_MAX_MS; waitedMs += LOOK_EVERY_MS) {
+      const heard = await withinPatience(answer, LOOK_EVERY_MS);
+      if (heard !== null) return heard.value;
+      if (carrier.isCutOff(this.#options.clock())) break;
+    }
+    return null;
+  }
+
   /** The session to ask in; opened, carried by the calling request, when there is none. Null: it is being opened. */
   #carrier(): ExchangeCarrier | null {
     const serving = this.#current();
@@ -110,8 +124,10 @@ export class ExchangeAdmission implements Admission {
     const nowMs = this.#options.clock();
     for (const carrier of this.#carriers) {
       if (!carrier.isCutOff(nowMs)) continue;
-      this.#forget(carrier);
-      for (const record of carrier.queue.over()) this.#options.keepAlive(this.#resend(record));
+      this.#dismiss(carrier);
+      // This request may be cut off as well: then another one finds the rows.
+      carrier.beat();
+      this.#options.keepAlive(this.#sendRest(carrier));
     }
     return this.#serving === null || this.#serving.isRetired ? null : this.#serving;
   }
@@ -124,11 +140,11 @@ export class ExchangeAdmission implements Admission {
       clock,
       log,
       opened: () => this.#serve(carrier),
-      resend: async (record) => await this.#resend(record),
+      resend: async (record) => await this.#resend(carrier, record),
     });
     this.#opening = carrier;
     this.#carriers.add(carrier);
-    keepAlive(carrier.carry().finally(() => this.#forget(carrier)));
+    keepAlive(carrier.carry().then(() => this.#forget(carrier)));
     return carrier;
   }
 
@@ -140,12 +156,22 @@ export class ExchangeAdmission implements Admission {
 
   #forget(carrier: ExchangeCarrier): void {
     this.#carriers.delete(carrier);
+    this.#dismiss(carrier);
+  }
+
+  #dismiss(carrier: ExchangeCarrier): void {
     if (this.#opening === carrier) this.#opening = null;
     if (this.#serving === carrier) this.#serving = null;
   }
 
-  async #resend({ row, upstream }: RowRecord): Promise<void> {
+  async #sendRest(carrier: ExchangeCarrier): Promise<void> {
+    await Promise.all(carrier.queue.over().map(async (record) => await this.#resend(carrier, record)));
+    this.#forget(carrier);
+  }
+
+  async #resend({ queue }: ExchangeCarrier, { row, upstream }: RowRecord): Promise<void> {
     await this.#direct.settleOrphan(row, upstream);
+    queue.safe(row.request_id);
   }
 }
 

@@ -89,6 +89,11 @@ export class ExchangeCarrier {
     return nowMs > this.#beatMs + CUT_OFF_MS;
   }
 
+  /** Somebody sees to it. */
+  beat(): void {
+    this.#beatMs = this.#options.clock();
+  }
+
   /** There is something to send. */
   wake(): void {
     this.#usedMs = this.#options.clock();
@@ -106,7 +111,7 @@ export class ExchangeCarrier {
     const { cell, log, resend } = this.#options;
     await Promise.resolve();
     const beat = setInterval(() => {
-      this.#beatMs = this.#options.clock();
+      this.beat();
       this.#wake();
     }, BEAT_MS);
     try {
@@ -133,8 +138,9 @@ export class ExchangeCarrier {
         this.#send(session);
         await this.#pause();
       }
-      await this.#answered(session.close());
     } finally {
+      // A call that is pending keeps the session alive at the Cell, whoever disposes it.
+      await this.#answered(session.close()).catch(() => undefined);
       session[Symbol.dispose]();
     }
   }
@@ -209,7 +215,7 @@ export class ExchangeCarrier {
       if (this.#failure !== null) resolve();
     });
     this.#wake = () => undefined;
-    this.#beatMs = this.#options.clock();
+    this.beat();
   }
 
   async #answered<T>(work: Promise<T>): Promise<T> {

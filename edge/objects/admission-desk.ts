@@ -48,7 +48,7 @@ export class AdmissionDesk implements GrantJudge {
   readonly #options: DeskOptions;
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
-  /** Of those that held a slot when their permit was lost, the latest. */
+  /** What was charged of those whose permit or session was lost, the latest: they have rows. */
   readonly #abandoned = new Map<string, Actual>();
   #applying = false;
   /** Its records were compared just now, in the turn of its arrival. */
@@ -155,7 +155,7 @@ export class AdmissionDesk implements GrantJudge {
   }
 
   async decision(seat: Seat): Promise<Decision | Stale> {
-    if (!this.#isSeated(seat)) throw new Error("the permit has ended");
+    if (!this.#holds(seat)) throw new Error("the permit has ended");
     if (seat.decision !== null) return seat.decision;
     return await new Promise((resolve, reject) => seat.waiters.push({ resolve, reject }));
   }
@@ -170,22 +170,27 @@ export class AdmissionDesk implements GrantJudge {
     await this.#options.complete(row, orphan, settlement.upstream);
   }
 
-  abandon(seat: Seat): void {
+  /** `mayHaveRow`: its request may have gone another way before, or may do so yet. */
+  abandon(seat: Seat, mayHaveRow = seat.mayHaveRow): void {
     const nowMs = this.#options.now();
     const granted = seat.decision?.verdict === "granted";
     const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
     if (!this.#leave(seat, usedBy(settlement), true)) return;
-    if (granted) this.#remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
+    if (granted || mayHaveRow) this.#remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
     const row = settledRow(settlement, seat.slot, this.#options.cell, nowMs - seat.arrivedMs);
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
-    void this.#options.complete(row, seat.decision !== null || seat.mayHaveRow).catch(() => undefined);
+    void this.#options.complete(row, seat.decision !== null || mayHaveRow).catch(() => undefined);
   }
 
   /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
   settledElsewhere(row: UsageRow): void {
     const seat = this.#seats.get(row.request_id);
     if (seat !== undefined) this.#leave(seat, usedBy({ row, actualTokens: row.total_tokens }));
+  }
+
+  isSeated(requestId: string): boolean {
+    return this.#seats.has(requestId);
   }
 
   get seated(): number {
@@ -256,14 +261,14 @@ export class AdmissionDesk implements GrantJudge {
     if (this.#abandoned.size > ABANDONED_KEPT) this.#abandoned.delete(oldest);
   }
 
-  #isSeated(seat: Seat): boolean {
+  #holds(seat: Seat): boolean {
     return this.#seats.get(seat.ask.requestId) === seat;
   }
 
   /** True for the one caller that ends the seat. */
   #leave(seat: Seat, used: Actual, goesOn = false): boolean {
     const { requestId } = seat.ask;
-    if (!this.#isSeated(seat)) return false;
+    if (!this.#holds(seat)) return false;
     this.#seats.delete(requestId);
     for (const waiter of seat.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
     const { budget } = this.#options;

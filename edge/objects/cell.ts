@@ -8,9 +8,7 @@ import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/inter
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { reportCell } from "../adapters/cell-report.ts";
 import { consoleLog } from "../adapters/console-log.ts";
-import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
-import { timerSleep } from "../adapters/timer-sleep.ts";
 import { monthOf } from "../adapters/zone-months.ts";
 import type { Admitted, Ask, Hit, HitAnswer, LedgerApi } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
@@ -21,13 +19,13 @@ import { schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
-import type { ExchangeAnswer, ExchangeMessage } from "../domain/exchange/messages.ts";
+import type { ExchangeAnswer, ExchangeMessage, RowRecord } from "../domain/exchange/messages.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk } from "./admission-desk.ts";
-import { AlertCourier } from "./alert-courier.ts";
+import { alertCourierOf } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
 import { CellStore } from "./cell-store.ts";
@@ -77,7 +75,7 @@ export class Cell extends DurableObject<Bindings> {
       judge: { mayHave: (id) => this.#desk.mayHave(id), deferred: (id) => this.#desk.deferred(id) },
     });
     this.#courier = new RowCourier(this.#cell, this.#config.ledgerShards, (shard) => this.#ledger(shard));
-    const alerts = this.#alertCourier();
+    const alerts = alertCourierOf(this.#cell, this.#places, (work) => this.ctx.waitUntil(work));
     this.#budget = new BudgetDesk({
       cell: this.#cell,
       failOpen: this.#config.failOpen,
@@ -103,8 +101,8 @@ export class Cell extends DurableObject<Bindings> {
       desk: this.#desk,
       revisions: this.#revisions,
       rows: {
-        record: async ({ row, upstream }) => await this.record(row, upstream),
-        settleOrphan: async (row, upstream) => await this.settleOrphan(row, upstream),
+        record: async (record) => await this.#record(record),
+        settleOrphan: async (record) => await this.#settleOrphan(record),
       },
       level: async (limits) => await this.#budget.level(limits),
       later,
@@ -158,6 +156,10 @@ export class Cell extends DurableObject<Bindings> {
 
   /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
+    await this.#record({ row, upstream });
+  }
+
+  async #record({ row, upstream }: RowRecord): Promise<void> {
     if (row.tenant_id === NIL_UUID && !this.#refusals.allow(Date.now())) {
       this.#counters.count(row);
       return;
@@ -175,6 +177,10 @@ export class Cell extends DurableObject<Bindings> {
 
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
+    await this.#settleOrphan({ row, upstream });
+  }
+
+  async #settleOrphan({ row, upstream }: RowRecord): Promise<void> {
     this.#desk.settledElsewhere(row);
     await this.#complete({ ...row, cell: this.#cell }, true, upstream);
   }
@@ -244,14 +250,6 @@ export class Cell extends DurableObject<Bindings> {
   #count(row: UsageRow, upstream: UpstreamOutcomes): void {
     this.#counters.count(row, upstream);
     this.#pulse.wake();
-  }
-
-  #alertCourier(): AlertCourier {
-    const ledger = () => this.#places.ledger(alertLedgerOf(this.#cell));
-    const uuid = () => crypto.randomUUID();
-    const keepAlive = (work: Promise<unknown>) => this.ctx.waitUntil(work);
-    const options = { ledger, clock: Date.now, sleep: timerSleep, uuid, keepAlive, log: consoleLog };
-    return new AlertCourier(new LedgerAlerts(options), Date.now);
   }
 
   #capacity(): number {

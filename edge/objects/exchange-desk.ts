@@ -16,20 +16,21 @@ import type {
   RowRecord,
 } from "../domain/exchange/messages.ts";
 import type { AdmissionDesk } from "./admission-desk.ts";
-import type { SessionDesk } from "./exchange-session.ts";
 import type { Seat } from "./seat.ts";
 
 /** A word that a row is stored waits this long for others, or for an answer to travel with. */
 const NEWS_MS = 50;
+/** A request that waits keeps its place for so long after the end of its session. */
+const HOLD_WITHIN_MS = 1_000;
 
 /** What the Cell does with rows that come without a seat. Each resolves when the row is durable. */
 export interface RowDesk {
   record(record: RowRecord): Promise<void>;
-  settleOrphan(row: UsageRow, upstream: RowRecord["upstream"]): Promise<void>;
+  settleOrphan(record: RowRecord): Promise<void>;
 }
 
 export interface ExchangeDeskOptions {
-  readonly desk: Pick<AdmissionDesk, "arrive" | "settle" | "abandon">;
+  readonly desk: Pick<AdmissionDesk, "isSeated" | "arrive" | "settle" | "abandon">;
   readonly revisions: Pick<Revisions, "staleAmong">;
   readonly rows: RowDesk;
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
@@ -50,7 +51,7 @@ export interface Session {
   isOver: boolean;
 }
 
-export class ExchangeDesk implements SessionDesk<Session> {
+export class ExchangeDesk {
   readonly #options: ExchangeDeskOptions;
 
   constructor(options: ExchangeDeskOptions) {
@@ -97,8 +98,17 @@ export class ExchangeDesk implements SessionDesk<Session> {
   end(session: Session): void {
     if (session.isOver) return;
     session.isOver = true;
-    for (const seat of session.seats.values()) this.#options.desk.abandon(seat);
+    const { desk, later } = this.#options;
+    const seats = [...session.seats.values()];
     session.seats.clear();
+    // Who waits first: nothing of what comes back is to be granted to them.
+    const abandon = (given: readonly Seat[]): void => {
+      for (const seat of [...given.filter(waits), ...given.filter((each) => !waits(each))]) desk.abandon(seat, true);
+    };
+    // Whoever waited was told so, and its permit may be on its way.
+    const [waiting, decided] = [seats.filter(waits), seats.filter((seat) => !waits(seat))];
+    if (waiting.length > 0) later(HOLD_WITHIN_MS, () => abandon(waiting));
+    abandon(decided);
     session.tell?.();
   }
 
@@ -110,9 +120,11 @@ export class ExchangeDesk implements SessionDesk<Session> {
     return { decided, hits, stored, refused };
   }
 
-  /** Null: it could not be decided, and has no place. */
+  /** Null: it was not decided, and has no place in this session. */
   #ask(session: Session, ask: Ask): AskAnswer | null {
     const { desk, revisions, failed } = this.#options;
+    // It has gone another way meanwhile: this word of it came late.
+    if (desk.isSeated(ask.requestId)) return null;
     const items = revisions.staleAmong(ask.revs);
     if (items.length > 0) return { verdict: "stale", items };
     try {
@@ -131,7 +143,7 @@ export class ExchangeDesk implements SessionDesk<Session> {
     const { row, upstream } = settlement;
     const seat = session.seats.get(row.request_id);
     session.seats.delete(row.request_id);
-    const stored = seat === undefined ? rows.settleOrphan(row, upstream) : desk.settle(seat, settlement);
+    const stored = seat === undefined ? rows.settleOrphan({ row, upstream }) : desk.settle(seat, settlement);
     this.#track(session, row, stored);
   }
 
@@ -177,3 +189,5 @@ export class ExchangeDesk implements SessionDesk<Session> {
     session.tell?.();
   }
 }
+
+const waits = ({ decision }: Seat): boolean => decision === null || decision.verdict === "stale";

@@ -73,6 +73,10 @@ async function seekSlot(
     let ask = askOf(call, current, prepared, waiting);
     let admitted = await askCell(call, ask);
     if (admitted.verdict === "stale") {
+      if (admitted.placeLost === true) {
+        waiting.sinceMs ??= call.ports.clock();
+        call.facts.placeUnknown = true;
+      }
       current = await judgedAgain(call, admitted.items, current, waiting, reload);
       ask = askOf(call, current, prepared, waiting);
       admitted = await askCell(call, ask);

@@ -1,8 +1,8 @@
 /**
  * What one session of an isolate still has to say, and what it waits to hear: asks and hits without an answer, requests that
  * are open in it, rows that are not stored yet. It is told what happened, and answers what is to be sent; it sends nothing
- * itself. Invariants: a row is kept here until the Ledger has it or it was handed back; whoever waits is answered, at the
- * latest when the session is over; a request is open here, or somebody else's business.
+ * itself. Invariants: a row is kept here until the Ledger has it, or whoever sends it another way has said so; whoever waits is
+ * answered, at the latest when the session is over; a request is open here, or somebody else's business.
  */
 import type { Ask, Hit, Settlement } from "../ask.ts";
 import type { AskAnswer, ExchangeAnswer, ExchangeMessage, HitVerdictSaid, RowRecord } from "./messages.ts";
@@ -120,16 +120,16 @@ export class SessionQueue {
       if (verdict.verdict === "stale") this.#rows.delete(requestId);
     }
     for (const requestId of stored) this.#rows.delete(requestId);
-    return refused.flatMap((requestId) => {
-      const record = this.#rows.get(requestId);
-      this.#rows.delete(requestId);
-      return record ?? [];
-    });
+    return refused.flatMap((requestId) => this.#rows.get(requestId) ?? []);
   }
 
-  /** The session is over: whoever waits is told so. Answers the rows that the Ledger may not have. */
+  /** The row has gone another way. */
+  safe(requestId: string): void {
+    this.#rows.delete(requestId);
+  }
+
+  /** The session is over: whoever waits is told so. Answers the rows that are not {@link safe}, to be sent another way. */
   over(): readonly RowRecord[] {
-    if (this.#over) return [];
     this.#over = true;
     for (const { answered, lost } of this.#open.values()) {
       answered?.resolve(null);
@@ -141,9 +141,7 @@ export class SessionQueue {
       this.#rows.delete(requestId);
     }
     this.#shown.clear();
-    const rows = [...this.#rows.values()];
-    this.#rows.clear();
-    return rows;
+    return [...this.#rows.values()];
   }
 
   /** Of a request that holds nothing by this session from now on, nothing more is kept. */
@@ -152,6 +150,6 @@ export class SessionQueue {
     if (request === undefined || request.answered === null) return;
     request.answered.resolve(answer);
     request.answered = null;
-    if (answer === null || answer.verdict === "stale" || answer.verdict === "waiting") this.#open.delete(requestId);
+    if (answer === null || answer.verdict === "stale") this.#open.delete(requestId);
   }
 }
