@@ -7,10 +7,10 @@
 /** Ids that one value can name; a server's own id has no commas. */
 export const SESSION_IDS_MAX = 8;
 
-/** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}. */
+/** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}, equal and empty ones counted. */
 export function sessionIdsOf(headers: Headers): readonly string[] | null {
   const value = headers.get("mcp-session-id")?.trim() ?? "";
-  const parts = value.split(",", SESSION_IDS_MAX + 1).map((part) => part.trim());
-  const ids = new Set([value, ...parts].filter((id) => id !== ""));
-  return ids.size > SESSION_IDS_MAX ? null : [...ids];
+  const parts = value.split(",");
+  if (parts.length > SESSION_IDS_MAX) return null;
+  return [...new Set([value, ...parts.map((part) => part.trim())].filter((id) => id !== ""))];
 }

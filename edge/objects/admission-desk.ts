@@ -12,6 +12,7 @@ import { orphanedSettlement, type SlotTaken, settledRow } from "../domain/cell/p
 import type { Revisions } from "../domain/cell/revisions.ts";
 import type { GrantJudge, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
+import { Abandoned } from "./abandoned.ts";
 import {
   arrivalOf,
   type BudgetGate,
@@ -38,8 +39,6 @@ export interface DeskOptions {
   readonly changed: () => void;
 }
 
-/** Enough for all that a cell lets run at once. */
-const ABANDONED_KEPT = 10_000;
 /** Requests that wait in a cell at most (decisions §43.2). */
 export const MAX_QUEUED = 20_000;
 const FULL = { code: "queue_full", retryAfterMs: 1000, level: null } as const;
@@ -48,8 +47,7 @@ export class AdmissionDesk implements GrantJudge {
   readonly #options: DeskOptions;
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
-  /** What was charged of those whose permit or session was lost, the latest: they have rows. */
-  readonly #abandoned = new Map<string, Actual>();
+  readonly #abandoned = new Abandoned();
   #applying = false;
   /** Its records were compared just now, in the turn of its arrival. */
   #arriving: Seat | null = null;
@@ -177,7 +175,7 @@ export class AdmissionDesk implements GrantJudge {
     const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
     if (!this.#leave(seat, usedBy(settlement), true)) return;
-    if (granted || mayHaveRow) this.#remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
+    if (granted || mayHaveRow) this.#abandoned.remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
     const row = settledRow(settlement, seat.slot, this.#options.cell, nowMs - seat.arrivedMs);
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
     void this.#options.complete(row, seat.decision !== null || mayHaveRow).catch(() => undefined);
@@ -189,8 +187,15 @@ export class AdmissionDesk implements GrantJudge {
     if (seat !== undefined) this.#leave(seat, usedBy({ row, actualTokens: row.total_tokens }));
   }
 
+  /** The request holds a slot here, or waits. */
   isSeated(requestId: string): boolean {
     return this.#seats.has(requestId);
+  }
+
+  /** When the first came of those who are here, epoch ms; `nowMs` when nobody is. No ask that is still to be judged is older. */
+  oldestMs(nowMs: number): number {
+    const [first] = this.#seats.values();
+    return first?.arrivedMs ?? nowMs;
   }
 
   get seated(): number {
@@ -201,8 +206,7 @@ export class AdmissionDesk implements GrantJudge {
     const earlier = this.#seats.get(ask.requestId);
     const isBack = slot === null && earlier?.decision?.verdict === "stale";
     if (earlier !== undefined && !isBack) this.#leave(earlier, NOTHING_USED);
-    const charged = this.#abandoned.get(ask.requestId) ?? null;
-    this.#abandoned.delete(ask.requestId);
+    const charged = this.#abandoned.take(ask.requestId);
     const { now, revisions } = this.#options;
     const seat: Seat = {
       ask,
@@ -252,13 +256,6 @@ export class AdmissionDesk implements GrantJudge {
     const seat: Seat = { ...held, waiters: [] };
     this.#seats.set(seat.ask.requestId, seat);
     return seat;
-  }
-
-  /** Whoever lost the way to this Cell, and not the request, may come back and adopt it. */
-  #remember(requestId: string, charged: Actual): void {
-    this.#abandoned.set(requestId, charged);
-    const [oldest = requestId] = this.#abandoned.keys();
-    if (this.#abandoned.size > ABANDONED_KEPT) this.#abandoned.delete(oldest);
   }
 
   #holds(seat: Seat): boolean {

@@ -199,8 +199,9 @@ export class Cell extends DurableObject<Bindings> {
     this.#store.saveRevisions(this.#revisions.note(changes, nowMs), nowMs);
     const current = this.#revisions.current(changes);
     for (const event of schedulerEvents(current)) this.#desk.apply(event);
-    this.#revisions.prune(nowMs);
-    this.#store.pruneRevisions(nowMs - REVISION_KEEP_MS);
+    const sinceMs = this.#desk.oldestMs(nowMs);
+    this.#revisions.prune(sinceMs);
+    this.#store.pruneRevisions(sinceMs - REVISION_KEEP_MS);
   }
 
   /** A cap that outlives this object; null returns to the configured one. Lowering it aborts nothing (decisions §7.4). */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { zeroUsageRow } from "../../shared/usage-row.ts";
 import type { Ask } from "../domain/ask.ts";
 import { limitsWith } from "../domain/budget/testing/world.ts";
+import { REVISION_KEEP_MS } from "../domain/cell/revisions.ts";
 import { type Desk, deskOf } from "./testing/desk.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -53,6 +54,21 @@ describe("a waiting request whose tenant changed", () => {
     expect([stale.slot, next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual([null, "granted", 1, 1]);
     expect(scheduler.snapshot(0).tenants.find(({ tenantId }) => tenantId === "a")?.servedTokens).toBe(0);
     expect(rows.map(({ request_id }) => request_id)).toEqual(["holder"]);
+  });
+
+  it("is told so however long it has waited, whatever else was forgotten meanwhile", async () => {
+    const world = deskOf("weighted", 1);
+    const { desk, revisions } = world;
+    const holder = desk.arrive(askOf("holder", "h"));
+    const parked = desk.arrive(askOf("parked", "a"));
+    change(world, "a", 2);
+    world.nowMs += REVISION_KEEP_MS + 1;
+    revisions.prune(desk.oldestMs(world.nowMs));
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    expect(parked.decision?.verdict).toBe("stale");
+    desk.abandon(parked);
+    revisions.prune(desk.oldestMs(world.nowMs));
+    expect(revisions.size).toBe(0);
   });
 
   it("takes its place again with newer records, before all who came after it, its wait counted from the first", async () => {

@@ -99,6 +99,8 @@ async function seekSlot(
       waiting.permit = permit;
       call.facts.placeUnknown = true;
       resets += 1;
+      // The next life of the Cell knows what changed lately, and not since when this one waits.
+      current = await judgedAgain(call, [], current, waiting, reload);
     } else if (decided.verdict === "stale") {
       waiting.permit = permit;
       current = await judgedAgain(call, decided.items, current, waiting, reload);

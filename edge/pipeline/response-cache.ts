@@ -5,6 +5,7 @@
  */
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
 import type { CacheEntry } from "../ports.ts";
 import type { Call, ParsedCall } from "./context.ts";
@@ -30,7 +31,7 @@ export interface CacheMiss {
 export type CacheVerdict =
   | { readonly kind: "off" }
   | { readonly kind: "miss"; readonly tenantId: string; readonly digest: string; readonly path: string }
-  | { readonly kind: "hit"; readonly response: Response }
+  | { readonly kind: "hit"; readonly response: Response; readonly row: UsageRow }
   /** There is an answer, and it rests on records that the Cell knows newer ones of. */
   | { readonly kind: "stale"; readonly items: readonly RevItem[] };
 
@@ -42,7 +43,7 @@ export async function lookupResponse(call: Call, subject: Subject, parsed: Parse
   const { path } = call;
   const tenantId = principal.tenant.id;
   const digest = await digestOf(model.model_name, bytes);
-  return await traced(call, "cache_lookup", async (span) => {
+  const found = await traced(call, "cache_lookup", async (span) => {
     const entry = await call.ports.responseCache.lookup(tenantId, digest);
     const fits = entry?.path === path && entry.origin === originOf(model);
     call.facts.cacheStatus = fits ? "hit" : "miss";
@@ -51,6 +52,9 @@ export async function lookupResponse(call: Call, subject: Subject, parsed: Parse
     span.set({ result: verdict.kind });
     return verdict;
   });
+  // Behind its span, which goes with the row.
+  if (found.kind === "hit") tellEnd(call, found.row);
+  return found;
 }
 
 /** Where the answer of this model is to be stored; null: nowhere. */
@@ -112,14 +116,13 @@ async function replay(call: Call, subject: Subject, entry: CacheEntry): Promise<
   if (newer.length > 0) return { kind: "stale", items: newer };
   call.waitUntil(recorded);
   call.facts.level = level;
-  tellEnd(call, row);
   const body = Uint8Array.from(atob(entry.body_b64), (char) => char.charCodeAt(0));
   const headers = {
     "content-type": entry.content_type,
     ...gatewayHeaders(call),
     ...(isEventStream(entry.content_type) ? STREAM_HEADERS : {}),
   };
-  return { kind: "hit", response: new Response(body, { status: 200, headers }) };
+  return { kind: "hit", response: new Response(body, { status: 200, headers }), row };
 }
 
 /** SHA-256 of model, a 0x00 byte, then the client body; hex. */

@@ -144,3 +144,117 @@ describe("a tenant that plays with what it is charged (hierarchical)", () => {
     );
   });
 });
+
+const MODELS = { lightest: 1, light: 10, plain: 100 } as const;
+type Model = keyof typeof MODELS;
+const model = fc.constantFrom<Model>("lightest", "light", "plain");
+/** How long the adversary has the cell for itself. */
+const ALONE_MS = 5000;
+const mix = fc.record({
+  // What is held open from before the others come is given back by nobody.
+  source: source.filter(({ kind }) => kind !== "held"),
+  weight,
+  rivals: fc.array(fc.record({ weight, model }), { minLength: 1, maxLength: 3, size: "max" }),
+  /** What it really uses, one after the other. */
+  models: fc.uniqueArray(model, { minLength: 1, maxLength: 3 }),
+  oversized: fc.constantFrom({ share: 0.02, estimate: 2_000_000 }, { share: 0.3, estimate: 100_000 }),
+  patienceMs: fc.constantFrom(undefined, 15, 300),
+  slots: fc.integer({ min: 4, max: 10 }),
+  lateMs: fc.constantFrom(0, 2000, 30_000).map((ms) => ALONE_MS + ms),
+  chance: fc.integer(),
+});
+type Mix = typeof mix extends fc.Arbitrary<infer Given> ? Given : never;
+
+/** Rivals wait throughout, the first from `ALONE_MS` on, the others from `lateMs` on; the adversary sends what comes to nothing, and models of several weights. */
+function mixOf(algorithm: Scenario["algorithm"], given: Mix): Scenario {
+  const plain = { set: "", group: "g", groupWeight: 100, serviceMs: SERVICE, tokens: TOKENS };
+  const backlog: Source = { kind: "backlog", depth: 30 };
+  const rivals = given.rivals.map(
+    (rival, at): TenantPlan => ({
+      ...plain,
+      id: `rival${at}`,
+      weight: rival.weight,
+      models: [rival.model],
+      source: backlog,
+      // Each comes into whatever the adversary has made of the past.
+      startMs: at === 0 ? ALONE_MS : given.lateMs,
+    }),
+  );
+  const own = { ...plain, tenant: "adversary", weight: given.weight, oversized: given.oversized };
+  const adversary = given.models.map(
+    (name, at): TenantPlan => ({
+      ...own,
+      id: `adversary/${name}`,
+      models: [name],
+      source: at === 0 ? given.source : { kind: "comeback", depth: 12, onMs: 7000, offMs: 3000 },
+      startMs: 1000 * at,
+      // Its last model is asked for and left again.
+      ...(at > 0 && given.patienceMs !== undefined ? { patienceMs: given.patienceMs, cancelled: 0.9 } : {}),
+    }),
+  );
+  return {
+    name: "mix",
+    title: "mix",
+    algorithm,
+    slots: given.slots,
+    endMs: 120_000,
+    joinMs: 0,
+    tenants: [...rivals, ...adversary],
+    admissionWeights: MODELS,
+  };
+}
+
+const w = (own: number, name: Model): number => Math.max(1, Math.round((own * MODELS[name]) / 100));
+
+describe("a tenant that mixes models of different weights, and asks for what comes to nothing (weighted)", () => {
+  it("is never ahead of who waits throughout, and neither ahead nor behind for its sake is whoever comes later", () => {
+    fc.assert(
+      fc.property(mix, (given) => {
+        const { windows } = runScenario(mixOf("weighted", given), given.chance);
+        const [first = 1, ...later] = given.rivals.map((rival) => w(rival.weight, rival.model));
+        const own = given.models.map((name) => ({ id: `adversary/${name}`, weight: w(given.weight, name) }));
+        // One round of requests in flight, and one to make up for it, at the lighter weight of the two.
+        const bound = (...weights: number[]): number => (2 * TOKENS[1] * (given.slots + 2)) / Math.min(...weights);
+        /** Tokens / weight since a moment, at the end of every window. */
+        const served = (id: string, weight: number, fromMs: number): number[] => {
+          let total = 0;
+          return windows.map(({ endMs, tokens }) => {
+            if (endMs > fromMs) total += (tokens.get(id) ?? 0) / weight;
+            return total;
+          });
+        };
+        const steady = served("rival0", first, ALONE_MS);
+        const adversary = own.map(({ id, weight }) => served(id, weight, ALONE_MS));
+        for (const [at, score] of steady.entries()) {
+          const ahead = sum(adversary.map((scores) => scores[at] ?? 0)) - score;
+          expect(ahead).toBeLessThanOrEqual(bound(first, ...own.map(({ weight }) => weight)));
+        }
+        const since = served("rival0", first, given.lateMs);
+        for (const [index, weight] of later.entries())
+          for (const [at, score] of served(`rival${index + 1}`, weight, given.lateMs).entries())
+            expect(Math.abs(score - (since[at] ?? 0))).toBeLessThanOrEqual(bound(first, weight));
+      }),
+      { numRuns: 60, seed },
+    );
+  });
+});
+
+describe("a tenant that mixes models of different weights, and asks for what comes to nothing (hierarchical)", () => {
+  it("holds no more slots with each of its models than that one's weight allows", () => {
+    fc.assert(
+      fc.property(mix, (given) => {
+        const run = runScenario(mixOf("hierarchical", given), given.chance);
+        const rivals = given.rivals.map((rival) => w(rival.weight, rival.model));
+        // From when all are there, and what ran before has ended.
+        const windows = run.windows.filter((window) => window.endMs > given.lateMs + 2000);
+        for (const name of given.models) {
+          const share = w(given.weight, name) / (w(given.weight, name) + sum(rivals));
+          const cap = Math.max(1, Math.floor(share * given.slots) + 1);
+          for (const { endMs, held } of windows)
+            expect([endMs, (held.get(`adversary/${name}`) ?? 0) / 1000 <= cap]).toEqual([endMs, true]);
+        }
+      }),
+      { numRuns: 60, seed },
+    );
+  });
+});

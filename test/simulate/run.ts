@@ -4,13 +4,8 @@
  */
 import { IndexedHeap } from "../../edge/domain/fairshare/indexed-heap.ts";
 import { createScheduler } from "../../edge/domain/fairshare/scheduler.ts";
-import type {
-  Arrival,
-  Scheduler,
-  SchedulerEvent,
-  SchedulerGrant,
-  SchedulerSnapshot,
-} from "../../edge/domain/fairshare/types.ts";
+import type { Arrival, Scheduler, SchedulerEvent, SchedulerGrant } from "../../edge/domain/fairshare/types.ts";
+import { entitlements } from "./entitlements.ts";
 import { type Random, seededRandom } from "./random.ts";
 import type { Range, Scenario, TenantPlan } from "./scenarios.ts";
 
@@ -128,6 +123,9 @@ class Simulation {
       case "release":
         this.#released(step.requestId);
         break;
+      case "leave":
+        if (this.#asked.get(step.requestId)?.granted === false) this.#ended(step.requestId);
+        break;
       default:
     }
     for (const grant of this.#scheduler.apply(step, this.#nowMs)) this.#granted(grant);
@@ -186,17 +184,22 @@ class Simulation {
     const requestId = `${plan.id}/${this.#made}`;
     const tokens = this.#draw(plan, plan.tokens);
     const [low, high] = plan.estimate ?? [1, 1];
-    const estimated = Math.max(1, Math.round(tokens * (low + (high - low) * this.#random.next())));
+    const usual = Math.max(1, Math.round(tokens * (low + (high - low) * this.#random.next())));
     const cancelled = this.#random.next() < (plan.cancelled ?? 0);
+    const oversized = plan.oversized !== undefined && this.#random.next() < plan.oversized.share;
     const arrival: Arrival = {
       requestId,
       tenant: { id: plan.tenant ?? plan.id, name: plan.id, weight: plan.weight, maxInFlight: plan.maxInFlight ?? null },
       group: { name: plan.group, weight: plan.groupWeight },
-      model: { name: model, admissionWeight: 100, maxInFlight: this.#scenario.models?.[model] ?? null },
-      costTokens: estimated,
+      model: {
+        name: model,
+        admissionWeight: this.#scenario.admissionWeights?.[model] ?? 100,
+        maxInFlight: this.#scenario.models?.[model] ?? null,
+      },
+      costTokens: oversized ? (plan.oversized?.estimate ?? usual) : usual,
     };
     const serviceMs = openMs ?? (cancelled ? 1 : this.#draw(plan, plan.serviceMs));
-    const actualTokens = openMs !== null ? 1 : cancelled ? 0 : tokens;
+    const actualTokens = openMs !== null ? 1 : cancelled || oversized ? 0 : tokens;
     const arrivedMs = this.#nowMs + inMs;
     this.#asked.set(requestId, {
       plan,
@@ -208,6 +211,7 @@ class Simulation {
       granted: false,
     });
     this.#plan(arrivedMs, { type: "arrive", arrival });
+    if (plan.patienceMs !== undefined) this.#plan(arrivedMs + plan.patienceMs, { type: "leave", requestId });
   }
 
   #draw({ tail }: TenantPlan, range: Range): number {
@@ -229,9 +233,15 @@ class Simulation {
   #released(requestId: string): void {
     const request = this.#asked.get(requestId);
     if (request === undefined) return;
+    add(this.#inFlight, request.plan.id, -1);
+    this.#ended(requestId);
+  }
+
+  #ended(requestId: string): void {
+    const request = this.#asked.get(requestId);
+    if (request === undefined) return;
     const { plan, model, renewed } = request;
     this.#asked.delete(requestId);
-    add(this.#inFlight, plan.id, -1);
     const { source } = plan;
     if (!renewed || this.#away.has(plan)) return;
     if (source.kind === "trickle") this.#ask(plan, model, source.pauseMs);
@@ -268,27 +278,6 @@ class Simulation {
 
 function modelsOf(plan: TenantPlan): readonly string[] {
   return plan.models ?? [MODEL];
-}
-
-/**
- * By weight in weighted mode; in hierarchical mode the group's slot cap, split by weight among its active tenants. Groups of
- * one weight take turns at a slot that cannot be divided among them, and are entitled to the same.
- */
-function entitlements(snapshot: SchedulerSnapshot): ReadonlyMap<string, number> {
-  const groups = new Map(snapshot.groups.map((group) => [group.name, group]));
-  const slotsOf = (weight: number): number => {
-    const equals = snapshot.groups.filter((group) => group.weight === weight && group.inFlight + group.queued > 0);
-    return equals.reduce((sum, group) => sum + group.slotCap, 0) / equals.length;
-  };
-  const active = snapshot.tenants.filter((tenant) => tenant.inFlight > 0 || tenant.queued > 0);
-  return new Map(
-    active.map((tenant) => {
-      const group = groups.get(tenant.fairshareGroup);
-      if (snapshot.algorithm === "weighted" || group === undefined) return [tenant.tenantId, tenant.weightShare];
-      const withinGroup = group.weightShare > 0 ? tenant.weightShare / group.weightShare : 0;
-      return [tenant.tenantId, (withinGroup * slotsOf(group.weight)) / snapshot.maxInFlight];
-    }),
-  );
 }
 
 function add(totals: Map<string, number>, id: string, amount: number): void {

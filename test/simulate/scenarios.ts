@@ -41,6 +41,10 @@ export interface TenantPlan {
   readonly tail?: number;
   /** Share of its requests that end unused as soon as they are granted. */
   readonly cancelled?: number;
+  /** Share of its requests that are charged this many tokens at the grant and use none. */
+  readonly oversized?: { readonly share: number; readonly estimate: number };
+  /** Whoever waits this long leaves; unless told otherwise, everybody waits. */
+  readonly patienceMs?: number;
 }
 
 export interface Scenario {
@@ -54,6 +58,8 @@ export interface Scenario {
   readonly tenants: readonly TenantPlan[];
   /** Caps of models by name; the others have none. */
   readonly models?: Readonly<Record<string, number>>;
+  /** Admission weights of models by name; the others have 100. */
+  readonly admissionWeights?: Readonly<Record<string, number>>;
 }
 
 const PLAIN = { group: "default", groupWeight: 100, weight: 100, startMs: 0 } as const;

@@ -141,6 +141,17 @@ async function contention(): Promise<{ first: Minted; second: Minted; leaves: Ab
   return { first, second, leaves };
 }
 
+/**
+ * The next slot is the first's, though the second has waited longer. Who waited for it since before the change is judged
+ * again meanwhile (decisions §20.4), so that it goes to one who came after it.
+ */
+async function takesOver({ first, second, leaves }: Awaited<ReturnType<typeof contention>>): Promise<void> {
+  await comes(first, 1, [2, 2]);
+  leaves?.abort();
+  await settles(first, [3, 1]);
+  await settles(second, [1, 1]);
+}
+
 describe("who waits", () => {
   it("and came first gets the slot that his own tenant gives back, as long as nothing changes", async () => {
     const { first, second, leaves } = await contention();
@@ -153,9 +164,7 @@ describe("who waits", () => {
     const { first, second, leaves } = await contention();
     await gateway.must("PATCH", `/tenants/${first.tenant.id}/weight`, { weight: 300 });
     expect(await tenantIn(first)).toMatchObject({ weight: 300, weight_share: 0.75, expected_slots: 3 });
-    leaves?.abort();
-    await settles(first, [3, 0]);
-    await settles(second, [1, 1]);
+    await takesOver({ first, second, leaves });
   });
 
   it("is passed over for a tenant that has moved to a heavier group", async () => {
@@ -165,9 +174,7 @@ describe("who waits", () => {
     await gateway.must("PATCH", `/tenants/${first.tenant.id}/group`, { fairshare_group: name });
     expect(await tenantIn(first)).toMatchObject({ fairshare_group: name, weight_share: 0.75, expected_slots: 3 });
     expect((await live()).groups.find((group) => group.name === name)).toMatchObject({ queued: 1, slot_cap: 3 });
-    leaves?.abort();
-    await settles(first, [3, 0]);
-    await settles(second, [1, 1]);
+    await takesOver({ first, second, leaves });
   });
 
   it("is passed over for a group that has become three times as heavy", async () => {
@@ -181,17 +188,13 @@ describe("who waits", () => {
     await comes(first, 1, [2, 1]);
     await gateway.must("PATCH", `/fairshare/groups/${name}/weight`, { weight: 300 });
     expect((await live()).groups.find((group) => group.name === name)).toMatchObject({ weight: 300, slot_cap: 3 });
-    leaves?.abort();
-    await settles(first, [3, 0]);
-    await settles(second, [1, 1]);
+    await takesOver({ first, second, leaves });
   });
 
   it("is passed over for a model whose requests have become three times as heavy", async () => {
     const { first, second, leaves } = await contention();
     await gateway.must("PUT", `/models/${first.model.id}/weight`, { admission_weight: 300 });
-    leaves?.abort();
-    await settles(first, [3, 0]);
-    await settles(second, [1, 1]);
+    await takesOver({ first, second, leaves });
   });
 });
 

@@ -46,7 +46,7 @@ export class Revisions {
     return items.filter((item) => (this.#known.get(nameOf(item))?.rev ?? 0) <= item.rev);
   }
 
-  /** Forgets what is older than any copy can be. */
+  /** Forgets what is older than any copy was at a time: now, or when the first came whose ask is still to be judged. */
   prune(nowMs: number): void {
     for (const [name, known] of this.#known) {
       if (nowMs - known.seenMs > REVISION_KEEP_MS) this.#known.delete(name);

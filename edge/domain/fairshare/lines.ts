@@ -1,38 +1,35 @@
 /**
  * Who competes for what, and how far each competition has come. The open line is for the slots of the cell, among all whose
- * models are not full. Behind a model that is full while somebody waits for it (a watched one) is a line of its own, with its own virtual time and its own served
- * tokens of whoever waits there: those who may only use a scarce model make progress at its pace, and would else be
+ * models are not full. Behind a model that is full while somebody waits for it (a watched one) is a line of its own, with its own virtual time and its own scores
+ * of whoever waits there: those who may only use a scarce model make progress at its pace, and would else be
  * passed for hours by nobody but them who wait there since before (decisions §20.1). A grant is charged in the open line and in the line
  * it came from; while the cell is full in every line, for then it is the same slots that all of them want.
  */
-import { ServedTokens } from "./served-tokens.ts";
+import { ServedScore } from "./served-score.ts";
 import { type Charge, hasRoom, type Line, type ModelState } from "./state.ts";
 import { type Spell, VirtualTime } from "./virtual-time.ts";
 
-/** A tenant or a group; its served tokens in the open line. */
+/** A tenant or a group; its score in the open line. */
 export interface Competitor {
-  readonly served: ServedTokens;
+  readonly served: ServedScore;
 }
 
 /** One line behind a model, from when the model was watched until nobody waits for it. */
 interface Behind<T> {
   readonly watches: number;
   readonly time: VirtualTime;
-  readonly served: Map<T, ServedTokens>;
-  /** What scores here are more than their served / weight, so that they compare with those of other lines. */
+  readonly served: Map<T, ServedScore>;
+  /** To be added to scores here before they are compared with those of other lines. */
   shift: number;
   /** How often the model had become full when the line caught up last. */
   fills: number;
 }
 
-/** How one stands in a line, as of {@link Lines.score} and {@link Lines.shift}. */
+/** How one stands in a line without estimates in flight, as of {@link Lines.settled} and {@link Lines.shift}. */
 export interface Score {
-  readonly score: number;
+  readonly settled: number;
   readonly shift: number;
 }
-
-/** The weight of a competitor in a line. */
-export type WeightIn = (line: Line) => number;
 
 export class Lines<T extends Competitor> {
   readonly #spell: Spell;
@@ -44,10 +41,14 @@ export class Lines<T extends Competitor> {
     this.#open = new VirtualTime(spell);
   }
 
-  /** Served / weight: in one line the smallest is next. */
-  score(who: T, line: Line, weight: number): number {
-    const served = line === null ? who.served : this.#line(line).served.get(who);
-    return (served ?? who.served).tokens / weight;
+  /** In one line the smallest is next. */
+  score(who: T, line: Line): number {
+    return this.#served(who, line).score;
+  }
+
+  /** The same without estimates in flight; for {@link Lines.advance} and {@link Lines.catchUp}. */
+  settled(who: T, line: Line): number {
+    return this.#served(who, line).settled;
   }
 
   /** To be added to scores of a line before they are compared with those of another. */
@@ -56,55 +57,61 @@ export class Lines<T extends Competitor> {
   }
 
   /** Comes to stand in a line, from the open one unless it was here before. */
-  enter(who: T, line: Line, weight: number, at: number): void {
+  enter(who: T, line: Line, at: number): void {
     if (line === null) return;
     const { served, shift } = this.#line(line);
-    if (!served.has(who)) served.set(who, who.served.copy(shift * weight, at));
+    if (!served.has(who)) served.set(who, who.served.copy(shift, at));
   }
 
   /**
    * An arrival for a line. Whoever has nothing waiting there starts: no banked credit. So does it in the open line when the
    * model has room, for then it is a slot of the cell that it may have.
    */
-  start(who: T, line: Line, weight: number, waitsIn: (line: Line) => boolean, at: number): void {
+  start(who: T, line: Line, waitsIn: (line: Line) => boolean, at: number): void {
     if (waitsIn(line)) return;
     const isFull = line !== null && !hasRoom(line);
-    if (!isFull && !waitsIn(null)) who.served.start(this.#open.score * weight, at);
+    if (!isFull && !waitsIn(null)) who.served.start(this.#open.score, at);
     if (line === null) return;
     const { served, time } = this.#line(line);
-    const floor = time.score * weight;
-    if (isFull && !served.has(who)) served.set(who, ServedTokens.beginning(floor, at));
-    this.enter(who, line, weight, at);
-    served.get(who)?.start(floor, at);
+    if (isFull && !served.has(who)) served.set(who, ServedScore.beginning(time.score, at));
+    this.enter(who, line, at);
+    served.get(who)?.start(time.score, at);
   }
 
-  /** Comes back from where nothing could be granted to it, with the credit of one request at most. */
-  comeBack(who: T, line: Line, weight: number, requestTokens: number, at: number): void {
+  /** Comes back from where nothing could be granted to it, with a credit of one request at most: `request`, tokens / weight. */
+  comeBack(who: T, line: Line, request: number, at: number): void {
     const served = line === null ? who.served : this.#line(line).served.get(who);
     const { score } = line === null ? this.#open : this.#line(line).time;
-    const floor = score * weight - requestTokens;
-    if (served !== undefined && served.tokens < floor) served.start(floor, at);
+    const floor = score - request;
+    if (served !== undefined && served.score < floor) served.start(floor, at);
   }
 
-  charge(who: T, charge: Charge): void {
-    who.served.charge(charge.tokens);
+  /** A grant to a competitor of this weight. */
+  charge(who: T, charge: Charge, weight: number): void {
+    const estimate = charge.tokens / weight;
+    who.served.charge(estimate);
     for (const [model, { served }] of this.#current())
-      if (charge.everywhere || model === charge.line) served.get(who)?.charge(charge.tokens);
+      if (charge.everywhere || model === charge.line) served.get(who)?.charge(estimate);
   }
 
-  /** Actual less estimate of a request, whole: whoever is charged too much for a while is behind by that, and catches up. */
-  correct(who: T, charge: Charge, tokens: number): void {
-    who.served.correct(tokens, charge.at);
+  /**
+   * `tokens`: actual less estimate of a request, whole: whoever is charged too much for a while is behind by that, and
+   * catches up. `weight`: that of its charge.
+   */
+  correct(who: T, charge: Charge, weight: number, tokens: number): void {
+    const [estimate, change] = [charge.tokens / weight, tokens / weight];
+    who.served.correct(estimate, change, charge.at);
     for (const [model, { served }] of this.#current()) {
       const own = served.get(who);
-      if (charge.everywhere || model === charge.line || own?.holds(charge.at) === true) own?.correct(tokens, charge.at);
+      if (charge.everywhere || model === charge.line || own?.holds(charge.at) === true)
+        own?.correct(estimate, change, charge.at);
     }
   }
 
-  /** After a grant in `line` to one that stood as told; `lowest`: the smallest score of those who still stand in a line. */
+  /** After a grant in `line` to one that stood as told; `lowest`: the settled score of the first who still stands in a line. */
   advance(line: Line, granted: Score, lowest: (line: Line) => number | undefined): void {
-    this.#open.advance(lowest(null), granted.score + granted.shift);
-    if (line?.watched === true) this.#line(line).time.advance(lowest(line), granted.score);
+    this.#open.advance(lowest(null), granted.settled + granted.shift);
+    if (line?.watched === true) this.#line(line).time.advance(lowest(line), granted.settled);
   }
 
   /** True when the model of a line has been full since the line caught up with the open one last. */
@@ -114,7 +121,7 @@ export class Lines<T extends Competitor> {
 
   /**
    * A full model has room again: its line could not keep pace with the open one, and comes back behind it by one request at
-   * most. `lowest`: the smallest score there; `request`: cost / weight of who has it.
+   * most. `lowest`: the settled score of the first there; `request`: its cost / weight.
    */
   catchUp(model: ModelState, lowest: number, request: number): void {
     const behind = this.#line(model);
@@ -122,44 +129,46 @@ export class Lines<T extends Competitor> {
     behind.shift = Math.max(behind.shift, this.#open.score - request - lowest);
   }
 
-  /** New weights; the past stays settled. The competitor stands in no order that depends on them. */
-  reweigh(who: T, from: WeightIn, to: WeightIn, at: number): void {
-    const change = (served: ServedTokens | undefined, time: VirtualTime, line: Line): void => {
-      if (served === undefined || from(line) === to(line)) return;
-      const tokens = time.reweighed(served.tokens, from(line), to(line));
-      served.rebase(tokens, tokens - time.score * to(line), at);
+  /** A new weight; the past stays settled. The competitor stands in no order that depends on it. */
+  reweigh(who: T, from: number, to: number, at: number): void {
+    const change = (served: ServedScore | undefined, time: VirtualTime): void => {
+      if (served === undefined || from === to) return;
+      const score = time.reweighed(served.score, from, to);
+      served.rebase(score, score - time.score, at);
     };
-    change(who.served, this.#open, null);
-    for (const [model, { served, time }] of this.#current()) change(served.get(who), time, model);
+    change(who.served, this.#open);
+    for (const { served, time } of this.#current().values()) change(served.get(who), time);
   }
 
   /** Takes over a competitor from other lines, with its lead over the others there. */
-  receive(who: T, from: Lines<T>, weight: WeightIn, at: number): void {
-    const change = (served: ServedTokens, there: VirtualTime, here: VirtualTime, line: Line): void => {
-      const lead = Math.max(0, served.tokens - there.score * weight(line));
-      served.rebase(here.score * weight(line) + lead, lead, at);
+  receive(who: T, from: Lines<T>, at: number): void {
+    const change = (served: ServedScore, there: VirtualTime, here: VirtualTime): void => {
+      const lead = Math.max(0, served.score - there.score);
+      served.rebase(here.score + lead, lead, at);
     };
-    change(who.served, from.#open, this.#open, null);
+    change(who.served, from.#open, this.#open);
     for (const [model, { served, time }] of from.#current()) {
       const own = served.get(who);
       if (own === undefined) continue;
       const here = this.#line(model);
-      change(own, time, here.time, model);
+      change(own, time, here.time);
       served.delete(who);
       here.served.set(who, own);
     }
   }
 
   /** True when forgetting the competitor would change nothing: it would start where it is anyway. */
-  forgives(who: T, weight: WeightIn): boolean {
-    if (who.served.tokens > this.#open.score * weight(null)) return false;
-    return [...this.#current()].every(
-      ([model, { served, time }]) => (served.get(who)?.tokens ?? 0) <= time.score * weight(model),
-    );
+  forgives(who: T): boolean {
+    if (who.served.score > this.#open.score) return false;
+    return [...this.#current().values()].every(({ served, time }) => (served.get(who)?.score ?? 0) <= time.score);
   }
 
   forget(who: T): void {
     for (const { served } of this.#behind.values()) served.delete(who);
+  }
+
+  #served(who: T, line: Line): ServedScore {
+    return (line === null ? undefined : this.#line(line).served.get(who)) ?? who.served;
   }
 
   #line(model: ModelState): Behind<T> {

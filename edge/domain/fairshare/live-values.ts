@@ -39,9 +39,8 @@ export class LiveValues {
   recall(arrival: Arrival, nowMs: number): Met {
     const model = this.#known.model(arrival.model);
     const group = this.#known.group(arrival.group);
-    const tenant = this.#known.tenant(arrival.tenant, group, model, nowMs);
+    const tenant = this.#known.tenant(arrival.tenant, group, nowMs);
     tenant.name = arrival.tenant.name;
-    tenant.lastModel = model;
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
     return { tenant, model };
@@ -59,10 +58,11 @@ export class LiveValues {
     const wasFull = !hasRoom(tenant);
     this.#policy.unplace(tenant);
     tenant.maxInFlight = cap;
-    if (weight !== tenant.weight) this.#policy.reweigh(tenant, { weight });
+    if (weight !== tenant.weight) this.#policy.reweigh(tenant, weight);
     if (group !== tenant.group) this.#move(tenant, group);
     const next = tenant.headsByArrival.peek()?.waiters.peek();
-    if (wasFull && hasRoom(tenant) && next !== undefined) this.#policy.comeBack(tenant, next.arrival.costTokens);
+    if (wasFull && hasRoom(tenant) && next !== undefined)
+      this.#policy.comeBack(tenant, { model: next.model, tokens: next.arrival.costTokens });
     this.#policy.place(tenant);
   }
 
@@ -77,16 +77,9 @@ export class LiveValues {
     if (change.maxInFlight !== undefined) model.maxInFlight = change.maxInFlight;
     this.watch(model);
     if (change.admissionWeight === undefined || change.admissionWeight === model.admissionWeight) return;
-    // Everybody who waits for the model, or whose slot cap is weighed with it, changes places at once: a heap bears one
-    // change at a time.
-    const tenants = this.#known
-      .tenants()
-      .filter((tenant) => tenant.lastModel === model || tenant.heads.has(model.name));
-    const { admissionWeight } = change;
-    for (const tenant of tenants) this.#policy.unplace(tenant);
-    for (const tenant of tenants) this.#policy.reweigh(tenant, { model, admissionWeight });
-    model.admissionWeight = admissionWeight;
-    for (const tenant of tenants) this.#policy.place(tenant);
+    // What was granted stays charged with the weight it was granted with; who waits is charged with the new one.
+    model.admissionWeight = change.admissionWeight;
+    for (const head of model.heads) this.#policy.place(head.tenant);
   }
 
   /**

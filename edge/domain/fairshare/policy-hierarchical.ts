@@ -1,12 +1,12 @@
 /**
  * Hierarchical: slots are shared among active groups by group weight, within a group among its active tenants by w; below
- * their caps the smallest served / weight is next, group first. When no head is below its caps, free slots are lent to
+ * their caps the smallest score is next, group first. When no head is below its caps, free slots are lent to
  * whoever is admissible: caps bind only under contention (decisions §20.4). A group stands in every line in which one of
  * its tenants does.
  */
 import { IndexedHeap } from "./indexed-heap.ts";
 import { Lines } from "./lines.ts";
-import type { NewWeight, Policy, Positions, Scores } from "./policy.ts";
+import type { Credit, Policy, Positions, Scores } from "./policy.ts";
 import { Pool } from "./pool.ts";
 import { Roster } from "./roster.ts";
 import {
@@ -69,7 +69,7 @@ class Hierarchical implements Policy {
     const lines = this.#pool(group).standingLines();
     for (const line of before) if (!lines.includes(line)) this.#remove(group, line);
     for (const line of lines) {
-      this.#lines.enter(group, line, group.weight, this.#position());
+      this.#lines.enter(group, line, this.#position());
       this.#heap(line).put(group);
     }
     if (lines.length > 0) this.#standing.set(group, lines);
@@ -81,40 +81,34 @@ class Hierarchical implements Policy {
   start(tenant: TenantState, model: ModelState): void {
     const { group } = tenant;
     const pool = this.#pool(group);
-    this.#lines.start(group, lineOf(model), group.weight, (line) => pool.stands(line), this.#position());
+    this.#lines.start(group, lineOf(model), (line) => pool.stands(line), this.#position());
     pool.start(tenant, model, this.#position());
   }
 
-  comeBack(tenant: TenantState, requestTokens: number): void {
+  comeBack(tenant: TenantState, request: Credit): void {
     const { group } = tenant;
     const pool = this.#pool(group);
     for (const line of linesOf(tenant))
-      if (!pool.stands(line)) this.#lines.comeBack(group, line, group.weight, requestTokens, this.#position());
-    pool.comeBack(tenant, requestTokens, this.#position());
+      if (!pool.stands(line)) this.#lines.comeBack(group, line, request.tokens / group.weight, this.#position());
+    pool.comeBack(tenant, request, this.#position());
   }
 
   charge(tenant: TenantState, group: GroupState, charge: Charge): void {
-    this.#pool(tenant.group).lines.charge(tenant, charge);
-    this.#lines.charge(group, charge);
+    this.#pool(tenant.group).lines.charge(tenant, charge, charge.weight);
+    this.#lines.charge(group, charge, charge.groupWeight);
   }
 
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void {
-    this.#pool(tenant.group).correct(tenant, charge, tokens);
-    this.#lines.correct(group, charge, tokens);
+    this.#pool(tenant.group).lines.correct(tenant, charge, charge.weight, tokens);
+    this.#lines.correct(group, charge, charge.groupWeight, tokens);
   }
 
-  reweigh(tenant: TenantState, change: NewWeight): void {
-    this.#pool(tenant.group).reweigh(tenant, change, this.#position());
+  reweigh(tenant: TenantState, weight: number): void {
+    this.#pool(tenant.group).reweigh(tenant, weight, this.#position());
   }
 
   reweighGroup(group: GroupState, weight: number): void {
-    const before = group.weight;
-    this.#lines.reweigh(
-      group,
-      () => before,
-      () => weight,
-      this.#position(),
-    );
+    this.#lines.reweigh(group, group.weight, weight, this.#position());
     group.weight = weight;
     this.placeGroup(group);
   }
@@ -140,7 +134,7 @@ class Hierarchical implements Policy {
     const line = lineOf(model);
     return {
       tenant: this.#pool(group).scoreOf({ tenant, model }),
-      group: { score: this.#lines.score(group, line, group.weight), shift: this.#lines.shift(line) },
+      group: { settled: this.#lines.settled(group, line), shift: this.#lines.shift(line) },
     };
   }
 
@@ -155,9 +149,8 @@ class Hierarchical implements Policy {
     pool.unplace(tenant);
     pool.active.remove(tenant);
     const target = this.#pool(to);
-    for (const line of linesOf(tenant))
-      this.#lines.start(to, line, to.weight, (other) => target.stands(other), this.#position());
-    target.receive(tenant, pool, this.#position());
+    for (const line of linesOf(tenant)) this.#lines.start(to, line, (other) => target.stands(other), this.#position());
+    target.lines.receive(tenant, pool.lines, this.#position());
   }
 
   slotCaps(maxInFlight: number): (group: GroupState) => number {
@@ -166,7 +159,7 @@ class Hierarchical implements Policy {
   }
 
   forgives(tenant: TenantState): boolean {
-    return this.#pool(tenant.group).forgives(tenant);
+    return this.#pool(tenant.group).lines.forgives(tenant);
   }
 
   forget(tenant: TenantState): void {
@@ -206,7 +199,7 @@ class Hierarchical implements Policy {
 
   /** Comparable between lines. */
   #score(group: GroupState, line: Line): number {
-    return this.#lines.score(group, line, group.weight) + this.#lines.shift(line);
+    return this.#lines.score(group, line) + this.#lines.shift(line);
   }
 
   #isBelowCap(tenant: TenantState, maxInFlight: number): boolean {
@@ -218,18 +211,19 @@ class Hierarchical implements Policy {
     const group = this.#heaps.get(line)?.peek();
     const cost = group?.waiters.peek()?.arrival.costTokens;
     if (group === undefined || cost === undefined) return;
-    this.#lines.catchUp(line, this.#lines.score(group, line, group.weight), cost / group.weight);
+    this.#lines.catchUp(line, this.#lines.settled(group, line), cost / group.weight);
   }
 
+  /** The settled score of the first in a line. */
   #lowest(line: Line): number | undefined {
     const group = this.#heaps.get(line)?.peek();
-    return group === undefined ? undefined : this.#lines.score(group, line, group.weight);
+    return group === undefined ? undefined : this.#lines.settled(group, line);
   }
 
   /** Of groups in one line. */
   #order(a: GroupState, b: GroupState, line: Line): number {
     this.#probe();
-    const lead = this.#lines.score(a, line, a.weight) - this.#lines.score(b, line, b.weight);
+    const lead = this.#lines.score(a, line) - this.#lines.score(b, line);
     return lead || oldestOrder(a.waiters) - oldestOrder(b.waiters);
   }
 

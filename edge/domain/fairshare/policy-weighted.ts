@@ -1,11 +1,11 @@
 /**
- * Weighted: among all tenants with an admissible head the smallest served / w is next; ties by arrival.
+ * Weighted: among all tenants with an admissible head the smallest score is next; ties by arrival.
  */
 import type { Policy, Positions } from "./policy.ts";
 import { Pool } from "./pool.ts";
 import type { Spell } from "./virtual-time.ts";
 
-/** One competition of all tenants; groups do not count, and are only shown what they were served. */
+/** One competition of all tenants; groups do not count. */
 export function weightedPolicy(spell: Spell, position: Positions, probe: () => void): Policy {
   const pool = new Pool(spell, probe);
   return {
@@ -13,16 +13,10 @@ export function weightedPolicy(spell: Spell, position: Positions, probe: () => v
     unplace: (tenant) => pool.unplace(tenant),
     placeGroup: () => undefined,
     start: (tenant, model) => pool.start(tenant, model, position()),
-    comeBack: (tenant, requestTokens) => pool.comeBack(tenant, requestTokens, position()),
-    charge: (tenant, group, charge) => {
-      pool.lines.charge(tenant, charge);
-      group.served.charge(charge.tokens);
-    },
-    correct: (tenant, group, charge, tokens) => {
-      pool.correct(tenant, charge, tokens);
-      group.served.correct(tokens, charge.at);
-    },
-    reweigh: (tenant, change) => pool.reweigh(tenant, change, position()),
+    comeBack: (tenant, request) => pool.comeBack(tenant, request, position()),
+    charge: (tenant, _group, charge) => pool.lines.charge(tenant, charge, charge.weight),
+    correct: (tenant, _group, charge, tokens) => pool.lines.correct(tenant, charge, charge.weight, tokens),
+    reweigh: (tenant, weight) => pool.reweigh(tenant, weight, position()),
     reweighGroup: (group, weight) => {
       group.weight = weight;
     },
@@ -31,7 +25,7 @@ export function weightedPolicy(spell: Spell, position: Positions, probe: () => v
     advance: (_tenant, line, scores) => pool.lines.advance(line, scores.tenant, (which) => pool.lowest(which)),
     detach: () => undefined,
     slotCaps: (maxInFlight) => () => maxInFlight,
-    forgives: (tenant) => pool.forgives(tenant),
+    forgives: (tenant) => pool.lines.forgives(tenant),
     forget: (tenant) => pool.lines.forget(tenant),
   };
 }

@@ -8,20 +8,23 @@ import type { Charge, GroupState, Head, Line, ModelState, TenantState } from "./
 export interface Policy {
   /** A tenant's books have changed, and its group's with them: both are put where they now belong. */
   place(tenant: TenantState): void;
-  /** Takes a tenant out of the order before what it is ordered by changes for many at once; it is to be placed again. */
+  /** Takes a tenant out of the order before what it is ordered by changes; it is to be placed again. */
   unplace(tenant: TenantState): void;
   /** A group's books have changed. */
   placeGroup(group: GroupState): void;
   /** A request for the model is about to join its tenant's queue, where nothing waits in that line: no banked credit. */
   start(tenant: TenantState, model: ModelState): void;
-  /** The tenant held as many slots as it may, and has one less: back with the credit of the request that ended, at most. */
-  comeBack(tenant: TenantState, requestTokens: number): void;
+  /**
+   * The tenant held as many slots as it may, and may have one more: it is back with the credit of one request at most.
+   * `request`: of which model, and what it counts, in tokens.
+   */
+  comeBack(tenant: TenantState, request: Credit): void;
   /** Counts a grant; the group is that of the request, which its tenant may have left. */
   charge(tenant: TenantState, group: GroupState, charge: Charge): void;
   /** Actual less estimate of a grant. */
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void;
-  /** A new weight, of the tenant itself or for a model; what was served under the old one stays settled. It stands in no order. */
-  reweigh(tenant: TenantState, change: NewWeight): void;
+  /** A new weight of the tenant; what was served under the old one stays settled. It stands in no order. */
+  reweigh(tenant: TenantState, weight: number): void;
   reweighGroup(group: GroupState, weight: number): void;
   /** The head that is granted next when a slot is free, caps included, else lent. `contended`: more than one request waits. */
   next(maxInFlight: number, contended: boolean): Head | undefined;
@@ -39,8 +42,11 @@ export interface Policy {
   forget(tenant: TenantState): void;
 }
 
-/** A tenant's own weight, or a model's admission weight, which its caller writes down once all have been weighed anew. */
-export type NewWeight = { readonly weight: number } | { readonly model: ModelState; readonly admissionWeight: number };
+/** What one may be behind with when it comes back. */
+export interface Credit {
+  readonly model: ModelState;
+  readonly tokens: number;
+}
 
 /** `group` null: groups do not compete. */
 export interface Scores {

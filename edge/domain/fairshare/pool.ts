@@ -1,28 +1,27 @@
 /**
  * The tenants that compete with one another - all of them in weighted mode, those of one group in hierarchical mode. A
- * tenant competes with its earliest admissible head; the smallest served / w is next, ties by arrival (decisions §20.3,
+ * tenant competes with its earliest admissible head; the smallest score is next, ties by arrival (decisions §20.3,
  * §20.4). A full model costs nothing to pass over, however many wait for it: heads stand by the line of their model, and a tenant's
  * later heads besides by one earlier model (their witness), with which they are passed over while that has room. So a decision looks at lines, not
  * at tenants; a head that another earlier model keeps back is moved to that witness when it is met.
  */
 import { HeadOrder } from "./head-order.ts";
-import { Lines, type Score, type WeightIn } from "./lines.ts";
-import type { NewWeight } from "./policy.ts";
+import { Lines, type Score } from "./lines.ts";
+import type { Credit } from "./policy.ts";
 import { Roster } from "./roster.ts";
 import {
-  type Charge,
   effectiveWeight,
   type Head,
   hasRoom,
   isActive,
   isOpen,
   type Line,
-  lastWeight,
   lineOf,
   linesOf,
   type ModelState,
   oldestOrder,
   type TenantState,
+  weightOf,
 } from "./state.ts";
 import type { Spell } from "./virtual-time.ts";
 
@@ -57,9 +56,9 @@ export class Pool {
     this.#standing.delete(tenant);
   }
 
-  /** Keeps who is active, for the slot caps. */
+  /** Keeps who is active, for the slot caps; after {@link Pool.place}. */
   enrol(tenant: TenantState): void {
-    if (isActive(tenant)) this.active.put(tenant, lastWeight(tenant));
+    if (isActive(tenant)) this.active.put(tenant, capWeight(tenant, this.#standing.get(tenant) ?? []));
     else this.active.remove(tenant);
   }
 
@@ -76,16 +75,12 @@ export class Pool {
   /** A request for the model is about to join the queue of its tenant. */
   start(tenant: TenantState, model: ModelState, at: number): void {
     const waits = linesOf(tenant);
-    this.lines.start(tenant, lineOf(model), weightOf(tenant, model), (line) => waits.has(line), at);
+    this.lines.start(tenant, lineOf(model), (line) => waits.has(line), at);
   }
 
-  correct(tenant: TenantState, charge: Charge, tokens: number): void {
-    this.lines.correct(tenant, charge, tokens);
-  }
-
-  /** The tenant held as many slots as it may; one of its requests has ended. */
-  comeBack(tenant: TenantState, requestTokens: number, at: number): void {
-    for (const line of linesOf(tenant)) this.lines.comeBack(tenant, line, weightIn(tenant)(line), requestTokens, at);
+  /** The tenant held as many slots as it may, and may have one more. */
+  comeBack(tenant: TenantState, { model, tokens }: Credit, at: number): void {
+    for (const line of linesOf(tenant)) this.lines.comeBack(tenant, line, tokens / weightOf(tenant, model), at);
   }
 
   /** The head that is next among admissible ones whose tenant passes `fits`. */
@@ -109,37 +104,27 @@ export class Pool {
   /** Where a tenant stands with a request for a model. */
   scoreOf({ tenant, model }: Pick<Head, "tenant" | "model">): Score {
     const line = lineOf(model);
-    return { score: this.lines.score(tenant, line, weightOf(tenant, model)), shift: this.lines.shift(line) };
+    return { settled: this.lines.settled(tenant, line), shift: this.lines.shift(line) };
   }
 
-  /** The smallest score in a line, of who can be granted something or not; undefined when nobody stands there. */
+  /** The settled score of the first in a line, which can be granted something or not; undefined when nobody stands there. */
   lowest(line: Line): number | undefined {
     const top = this.#heads.lowest(line);
-    return top === undefined ? undefined : this.#score(top);
+    return top === undefined ? undefined : this.lines.settled(top.tenant, line);
   }
 
   /** A new weight of a tenant, which stands in no order. */
-  reweigh(tenant: TenantState, change: NewWeight, at: number): void {
-    this.lines.reweigh(tenant, weightIn(tenant), weightIn(tenant, change), at);
-    if ("weight" in change) tenant.weight = change.weight;
-  }
-
-  /** A tenant comes from another pool; it stands in no order. */
-  receive(tenant: TenantState, from: Pool, at: number): void {
-    this.lines.receive(tenant, from.lines, weightIn(tenant), at);
-  }
-
-  /** True when an idle tenant's books may be forgotten without anybody's gain or loss. */
-  forgives(tenant: TenantState): boolean {
-    return this.lines.forgives(tenant, weightIn(tenant));
+  reweigh(tenant: TenantState, weight: number, at: number): void {
+    this.lines.reweigh(tenant, tenant.weight, weight, at);
+    tenant.weight = weight;
   }
 
   #score(head: Head): number {
-    return this.lines.score(head.tenant, head.line, weightOf(head.tenant, head.model));
+    return this.lines.score(head.tenant, head.line);
   }
 
   #put(head: Head, line: Line, witness: ModelState | null, at: number): void {
-    this.lines.enter(head.tenant, line, weightOf(head.tenant, head.model), at);
+    this.lines.enter(head.tenant, line, at);
     this.#heads.put(head, line, witness);
   }
 
@@ -195,7 +180,7 @@ export class Pool {
     const head = this.#heads.lowest(line);
     const cost = head?.waiters.peek()?.arrival.costTokens;
     if (head === undefined || cost === undefined) return;
-    this.lines.catchUp(line, this.#score(head), cost / weightOf(head.tenant, head.model));
+    this.lines.catchUp(line, this.lines.settled(head.tenant, line), cost / weightOf(head.tenant, head.model));
   }
 
   /** The earlier model of the same tenant that has room: its head is the one the tenant competes with. Null: there is none. */
@@ -237,16 +222,12 @@ function witnessOf(head: Head, heads: readonly Head[], place: number): ModelStat
   return head.witness !== null && earlier.includes(head.witness) ? head.witness : (earlier[0] ?? null);
 }
 
-function weightOf(tenant: TenantState, model: ModelState): number {
-  return effectiveWeight(tenant.weight, model.admissionWeight);
-}
-
-/** The weight of a tenant in each line, as it is or after a change; in the open one that of the model it asked for last. */
-function weightIn(tenant: TenantState, change?: NewWeight): WeightIn {
-  const weight = change !== undefined && "weight" in change ? change.weight : tenant.weight;
-  return (line) => {
-    const model = line ?? tenant.lastModel;
-    const isChanged = change !== undefined && "model" in change && change.model === model;
-    return effectiveWeight(weight, isChanged ? change.admissionWeight : model.admissionWeight);
-  };
+/**
+ * What a tenant's slot cap is weighed with: w of what it may be granted next, the lightest where that depends on which model
+ * has room, so that no request for a heavy model raises the cap for a light one. While it may be granted nothing, w with the
+ * mean of what it runs; its own weight when it runs nothing either.
+ */
+function capWeight(tenant: TenantState, standing: readonly Head[]): number {
+  if (standing.length > 0) return Math.min(...standing.map(({ model }) => weightOf(tenant, model)));
+  return tenant.inFlight > 0 ? effectiveWeight(tenant.weight, tenant.runningWeights / tenant.inFlight) : tenant.weight;
 }

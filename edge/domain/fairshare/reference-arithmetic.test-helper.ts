@@ -6,8 +6,8 @@ export const byScore = <T>(items: readonly T[], score: (item: T) => number, tie:
 export const effective = (weight: number, admissionWeight: number): number =>
   Math.max(1, Math.round((weight * admissionWeight) / 100));
 
-export function reweighed(served: number, time: number, from: number, to: number): number {
-  return Math.max(0, (time + (served - time * from) / Math.max(from, to)) * to);
+export function reweighed(score: number, time: number, from: number, to: number): number {
+  return Math.max(0, time + ((score - time) * from) / Math.max(from, to));
 }
 
 /**

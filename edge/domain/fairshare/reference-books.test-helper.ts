@@ -1,7 +1,7 @@
 /** What the slow reference remembers, and what can be read off it; decides nothing (reference.test-helper.ts). */
 import { capOf, effective } from "./reference-arithmetic.test-helper.ts";
 import { type Party, type RefCharge, RefLines, type RefModel } from "./reference-lines.test-helper.ts";
-import { ServedTokens } from "./served-tokens.ts";
+import { ServedScore } from "./served-score.ts";
 import type { Arrival, FairshareAlgorithm } from "./types.ts";
 
 export interface Tenant extends Party {
@@ -9,7 +9,6 @@ export interface Tenant extends Party {
   weight: number;
   group: Group;
   cap: number | null;
-  lastModel: RefModel;
 }
 
 export interface Group extends Party {
@@ -28,6 +27,10 @@ export interface Waiting {
 export interface Held extends Waiting {
   readonly group: Group;
   readonly charge: RefCharge;
+  /** Of the tenant and of the group at the grant, and the model's. */
+  readonly weight: number;
+  readonly groupWeight: number;
+  readonly admissionWeight: number;
 }
 
 export interface Standing extends Waiting {
@@ -88,16 +91,26 @@ export class Books {
     return this.algorithm === "weighted" ? this.lines : tenant.group.lines;
   }
 
-  protected score({ tenant, model, line }: Standing): number {
-    return this.linesOf(tenant).score(tenant, line, this.w(tenant, model));
+  protected score({ tenant, line }: Standing): number {
+    return this.linesOf(tenant).served(tenant, line).score;
   }
 
   protected w(tenant: Tenant, model: RefModel): number {
     return effective(tenant.weight, model.admissionWeight);
   }
 
-  protected weightIn(tenant: Tenant): (line: RefModel | null) => number {
-    return (line) => this.w(tenant, line ?? tenant.lastModel);
+  /** The weight of a tenant's slot cap: of what it may be granted next, else of what it runs. */
+  #capWeight(tenant: Tenant): number {
+    const standing = this.standing((other) => other === tenant);
+    if (standing.length > 0) return Math.min(...standing.map(({ model }) => this.w(tenant, model)));
+    const own = this.running.filter((running) => running.tenant === tenant);
+    const total = own.reduce((sum, running) => sum + running.admissionWeight, 0);
+    return own.length > 0 ? effective(tenant.weight, total / own.length) : tenant.weight;
+  }
+
+  /** The place of who waits longest in a group. */
+  protected oldest(group: Group): number {
+    return this.waiting.find((waiter) => waiter.tenant.group === group)?.seen ?? 0;
   }
 
   protected groupCap(group: Group) {
@@ -111,14 +124,13 @@ export class Books {
       (other) => other.group === tenant.group && this.#isActive((one) => one.tenant === other),
     );
     const held = (rival: Tenant): number => this.running.filter((running) => running.tenant === rival).length;
-    return capOf(tenant, rivals, (rival) => this.w(rival, rival.lastModel), this.groupCap(tenant.group).most, held)
-      .below;
+    return capOf(tenant, rivals, (rival) => this.#capWeight(rival), this.groupCap(tenant.group).most, held).below;
   }
 
   protected group(id: string, weight: number): Group {
     let group = this.groups.get(id);
     if (group === undefined) {
-      group = { id, weight, served: new ServedTokens(), seen: this.tick(), lines: new RefLines() };
+      group = { id, weight, served: new ServedScore(), seen: this.tick(), lines: new RefLines() };
       this.groups.set(id, group);
     }
     return group;

@@ -19,7 +19,6 @@ export class Choice extends Books {
   }
 
   #choose(groupFits: (group: Group) => boolean, tenantFits: (tenant: Tenant) => boolean): Waiting | undefined {
-    const oldest = (group: Group): number => this.waiting.find((waiter) => waiter.tenant.group === group)?.seen ?? 0;
     const standing = this.standing(ALL);
     const places = [...this.groups.values()].flatMap((group) =>
       [...new Set(standing.filter(({ tenant }) => tenant.group === group).map(({ line }) => line))].map((line) => ({
@@ -27,26 +26,27 @@ export class Choice extends Books {
         line,
       })),
     );
-    const score = ({ group, line }: (typeof places)[number]): number => this.lines.score(group, line, group.weight);
+    const score = ({ group, line }: (typeof places)[number]): number => this.lines.served(group, line).score;
     const open = new Set(places.map((place) => place.line).filter((line) => line === null || this.hasRoom(line)));
     const inOrder = [...open].map((line) => [
       ...byScore(
         places.filter((place) => place.line === line),
         score,
-        ({ group }) => oldest(group),
+        ({ group }) => this.oldest(group),
       ),
     ]);
     for (const [first] of inOrder) {
       const head = this.waiting.find(({ tenant }) => tenant.group === first?.group);
       if (first === undefined || first.line === null || head === undefined) continue;
-      this.#catchUp(this.lines, first.line, score(first), head.arrival.costTokens / first.group.weight);
+      const settled = this.lines.settled(first.group, first.line);
+      this.#catchUp(this.lines, first.line, settled, head.arrival.costTokens / first.group.weight);
     }
     for (;;) {
       const shifted = (place: (typeof places)[number]): number => score(place) + this.lines.shift(place.line);
       const next = byScore(
         inOrder.flatMap((line) => line.slice(0, 1)),
         shifted,
-        ({ group }) => oldest(group),
+        ({ group }) => this.oldest(group),
       )[0];
       if (next === undefined) return undefined;
       inOrder.find((line) => line[0] === next)?.shift();
@@ -71,7 +71,8 @@ export class Choice extends Books {
       const [first] = inOrder(standing.filter((head) => head.line === line));
       if (first === undefined) continue;
       const request = first.arrival.costTokens / this.w(first.tenant, first.model);
-      this.#catchUp(this.linesOf(first.tenant), line, this.score(first), request);
+      const lines = this.linesOf(first.tenant);
+      this.#catchUp(lines, line, lines.settled(first.tenant, line), request);
     }
     const admissible = standing.filter(({ line }) => line === null || this.hasRoom(line));
     const heads = admissible.filter(

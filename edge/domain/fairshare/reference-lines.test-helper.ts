@@ -1,5 +1,6 @@
 /** Lines (decisions §20.1) for the slow reference: the same sums, written down without any order kept. */
-import { ServedTokens } from "./served-tokens.ts";
+import { reweighed } from "./reference-arithmetic.test-helper.ts";
+import { ServedScore } from "./served-score.ts";
 
 /** A model as both levels see it. */
 export interface RefModel {
@@ -14,7 +15,7 @@ export interface RefModel {
 /** A tenant or a group. */
 export interface Party {
   readonly id: string;
-  served: ServedTokens;
+  served: ServedScore;
 }
 
 export interface RefCharge {
@@ -29,10 +30,8 @@ interface Behind {
   time: number;
   shift: number;
   fills: number;
-  readonly served: Map<Party, ServedTokens>;
+  readonly served: Map<Party, ServedScore>;
 }
-
-type Weight = (model: RefModel | null) => number;
 
 export class RefLines {
   open = 0;
@@ -51,56 +50,62 @@ export class RefLines {
     return made;
   }
 
-  score(who: Party, model: RefModel | null, weight: number): number {
-    if (model === null) return who.served.tokens / weight;
-    const line = this.of(model);
-    const served = line.served.get(who);
+  served(who: Party, model: RefModel | null): ServedScore {
+    if (model === null) return who.served;
+    const served = this.of(model).served.get(who);
     if (served === undefined) throw new Error(`${who.id} does not stand behind ${model.name}`);
-    return served.tokens / weight;
+    return served;
+  }
+
+  /** Without estimates in flight, of who need not stand there. */
+  settled(who: Party, model: RefModel | null): number {
+    return ((model === null ? undefined : this.of(model).served.get(who)) ?? who.served).settled;
   }
 
   shift(model: RefModel | null): number {
     return model === null ? 0 : this.of(model).shift;
   }
 
-  enter(who: Party, model: RefModel | null, weight: number, at: number): void {
+  enter(who: Party, model: RefModel | null, at: number): void {
     if (model === null) return;
     const line = this.of(model);
-    if (!line.served.has(who)) line.served.set(who, who.served.copy(line.shift * weight, at));
+    if (!line.served.has(who)) line.served.set(who, who.served.copy(line.shift, at));
   }
 
   /** `full`: the model has no room; `inOpen`: something of it waits in the open line. */
-  start(who: Party, model: RefModel | null, weight: number, full: boolean, inOpen: boolean, at: number): void {
-    if (!full && !inOpen) who.served.start(this.open * weight, at);
+  start(who: Party, model: RefModel | null, full: boolean, inOpen: boolean, at: number): void {
+    if (!full && !inOpen) who.served.start(this.open, at);
     if (model === null) return;
     const line = this.of(model);
-    const floor = line.time * weight;
-    if (full && !line.served.has(who)) line.served.set(who, ServedTokens.beginning(floor, at));
-    this.enter(who, model, weight, at);
-    line.served.get(who)?.start(floor, at);
+    if (full && !line.served.has(who)) line.served.set(who, ServedScore.beginning(line.time, at));
+    this.enter(who, model, at);
+    line.served.get(who)?.start(line.time, at);
   }
 
-  comeBack(who: Party, model: RefModel | null, weight: number, tokens: number, at: number): void {
+  /** `request`: tokens / weight. */
+  comeBack(who: Party, model: RefModel | null, request: number, at: number): void {
     const served = model === null ? who.served : this.of(model).served.get(who);
-    const floor = (model === null ? this.open : this.of(model).time) * weight - tokens;
-    if (served !== undefined && served.tokens < floor) served.start(floor, at);
+    const floor = (model === null ? this.open : this.of(model).time) - request;
+    if (served !== undefined && served.score < floor) served.start(floor, at);
   }
 
-  charge(who: Party, charge: RefCharge): void {
-    who.served.charge(charge.tokens);
+  charge(who: Party, charge: RefCharge, weight: number): void {
+    who.served.charge(charge.tokens / weight);
     for (const [model, line] of this.#current())
-      if (charge.everywhere || charge.model === model) line.served.get(who)?.charge(charge.tokens);
+      if (charge.everywhere || charge.model === model) line.served.get(who)?.charge(charge.tokens / weight);
   }
 
-  correct(who: Party, charge: RefCharge, tokens: number): void {
-    who.served.correct(tokens, charge.at);
+  correct(who: Party, charge: RefCharge, weight: number, tokens: number): void {
+    const [estimate, change] = [charge.tokens / weight, tokens / weight];
+    who.served.correct(estimate, change, charge.at);
     for (const [model, line] of this.#current()) {
       const own = line.served.get(who);
       if (own === undefined) continue;
-      if (charge.everywhere || charge.model === model || own.holds(charge.at)) own.correct(tokens, charge.at);
+      if (charge.everywhere || charge.model === model || own.holds(charge.at)) own.correct(estimate, change, charge.at);
     }
   }
 
+  /** Scores are settled ones. */
   advance(model: RefModel | null, score: number, lowest: (model: RefModel | null) => number | undefined): void {
     this.open = Math.max(this.open, lowest(null) ?? score + this.shift(model));
     if (model === null) return;
@@ -108,30 +113,29 @@ export class RefLines {
     line.time = Math.max(line.time, lowest(model) ?? score);
   }
 
-  reweigh(who: Party, from: Weight, to: Weight, at: number): void {
-    const change = (served: ServedTokens, time: number, model: RefModel | null): void => {
-      if (from(model) === to(model)) return;
-      const lead = (served.tokens - time * from(model)) / Math.max(from(model), to(model));
-      const tokens = Math.max(0, (time + lead) * to(model));
-      served.rebase(tokens, tokens - time * to(model), at);
+  reweigh(who: Party, from: number, to: number, at: number): void {
+    const change = (served: ServedScore, time: number): void => {
+      if (from === to) return;
+      const score = reweighed(served.score, time, from, to);
+      served.rebase(score, score - time, at);
     };
-    change(who.served, this.open, null);
-    for (const [model, line] of this.#current()) {
+    change(who.served, this.open);
+    for (const [, line] of this.#current()) {
       const own = line.served.get(who);
-      if (own !== undefined) change(own, line.time, model);
+      if (own !== undefined) change(own, line.time);
     }
   }
 
-  receive(who: Party, from: RefLines, weight: Weight, at: number): void {
-    const change = (served: ServedTokens, there: number, here: number, model: RefModel | null): void => {
-      const lead = Math.max(0, served.tokens - there * weight(model));
-      served.rebase(here * weight(model) + lead, lead, at);
+  receive(who: Party, from: RefLines, at: number): void {
+    const change = (served: ServedScore, there: number, here: number): void => {
+      const lead = Math.max(0, served.score - there);
+      served.rebase(here + lead, lead, at);
     };
-    change(who.served, from.open, this.open, null);
+    change(who.served, from.open, this.open);
     for (const [model, line] of from.#current()) {
       const own = line.served.get(who);
       if (own === undefined) continue;
-      change(own, line.time, this.of(model).time, model);
+      change(own, line.time, this.of(model).time);
       this.of(model).served.set(who, own);
       line.served.delete(who);
     }

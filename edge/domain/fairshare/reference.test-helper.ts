@@ -2,10 +2,11 @@
  * Decisions §20.1-20.4 written down as plainly as possible: every decision looks at everybody who waits. Slow on purpose;
  * the scheduler must grant the same requests in the same order.
  */
-import { ALL, type Group, lineOf, type Standing, type Tenant, type Waiting } from "./reference-books.test-helper.ts";
+import { byScore } from "./reference-arithmetic.test-helper.ts";
+import { ALL, type Group, lineOf, type Tenant, type Waiting } from "./reference-books.test-helper.ts";
 import { Choice } from "./reference-choice.test-helper.ts";
 import type { RefModel } from "./reference-lines.test-helper.ts";
-import { ServedTokens } from "./served-tokens.ts";
+import { ServedScore } from "./served-score.ts";
 import type { Arrival, SchedulerEvent } from "./types.ts";
 
 export class Reference extends Choice {
@@ -47,7 +48,7 @@ export class Reference extends Choice {
     const granted: string[] = [];
     for (let next = this.next(); next !== undefined; next = this.next()) granted.push(this.#grant(next));
     if (this.running.length === 0 && this.waiting.length === 0) {
-      for (const party of [...this.tenants.values(), ...this.groups.values()]) party.served = new ServedTokens();
+      for (const party of [...this.tenants.values(), ...this.groups.values()]) party.served = new ServedScore();
       for (const lines of [this.lines, ...[...this.groups.values()].map((group) => group.lines)]) lines.reset();
     }
     return granted;
@@ -65,10 +66,9 @@ export class Reference extends Choice {
     let tenant = this.tenants.get(given.id);
     if (tenant === undefined) {
       const { id, weight, maxInFlight: cap } = given;
-      tenant = { id, weight, cap, served: new ServedTokens(), seen: this.tick(), group, lastModel: model };
+      tenant = { id, weight, cap, served: new ServedScore(), seen: this.tick(), group };
       this.tenants.set(id, tenant);
     }
-    tenant.lastModel = model;
     this.#reweighGroup(group.id, inGroup.weight);
     this.#change(tenant, { ...given, group: inGroup });
     this.#start(tenant, model);
@@ -83,37 +83,36 @@ export class Reference extends Choice {
     const waits = this.waitsIn(tenant);
     if (waits.has(line)) return;
     const full = line !== null && !this.hasRoom(line);
-    this.linesOf(tenant).start(tenant, line, this.w(tenant, model), full, waits.has(null), this.tick());
+    this.linesOf(tenant).start(tenant, line, full, waits.has(null), this.tick());
   }
 
   #startGroup(group: Group, line: RefModel | null): void {
     if (this.algorithm === "weighted" || this.stands(group, line)) return;
     const full = line !== null && !this.hasRoom(line);
-    this.lines.start(group, line, group.weight, full, this.stands(group, null), this.tick());
+    this.lines.start(group, line, full, this.stands(group, null), this.tick());
   }
 
   #release(requestId: string, actualTokens: number): void {
     const done = this.running.find(({ arrival }) => arrival.requestId === requestId);
     if (done === undefined) return;
-    const { tenant, group, charge, arrival } = done;
+    const { tenant, group, charge, model, weight, groupWeight } = done;
     const wasFull = !this.hasRoom(tenant);
     const stood = [...this.waitsIn(tenant)].filter((line) => this.stands(tenant.group, line));
     this.running = this.running.filter((other) => other !== done);
     const correction = actualTokens - charge.tokens;
-    this.linesOf(tenant).correct(tenant, charge, correction);
-    if (this.algorithm === "hierarchical") this.lines.correct(group, charge, correction);
-    if (wasFull) this.#comeBack(tenant, arrival.costTokens, stood);
+    this.linesOf(tenant).correct(tenant, charge, weight, correction);
+    if (this.algorithm === "hierarchical") this.lines.correct(group, charge, groupWeight, correction);
+    if (wasFull) this.#comeBack(tenant, model, Math.min(charge.tokens, actualTokens), stood);
     this.#settle();
   }
 
   /** `stood`: the lines in which its group stood while it did not. */
-  #comeBack(tenant: Tenant, tokens: number, stood: readonly (RefModel | null)[]): void {
+  #comeBack(tenant: Tenant, model: RefModel, tokens: number, stood: readonly (RefModel | null)[]): void {
     const { group } = tenant;
     for (const line of this.waitsIn(tenant)) {
       if (this.algorithm === "hierarchical" && !stood.includes(line))
-        this.lines.comeBack(group, line, group.weight, tokens, this.tick());
-      const weight = this.w(tenant, line ?? tenant.lastModel);
-      this.linesOf(tenant).comeBack(tenant, line, weight, tokens, this.tick());
+        this.lines.comeBack(group, line, tokens / group.weight, this.tick());
+      this.linesOf(tenant).comeBack(tenant, line, tokens / this.w(tenant, model), this.tick());
     }
   }
 
@@ -125,36 +124,27 @@ export class Reference extends Choice {
     const wasFull = !room();
     // From here on it stands nowhere, until the end of the change.
     tenant.cap = 0;
-    if (weight !== tenant.weight) this.#reweigh(tenant, () => Object.assign(tenant, { weight }));
+    this.linesOf(tenant).reweigh(tenant, tenant.weight, weight, this.tick());
+    tenant.weight = weight;
     if (to !== tenant.group) {
       if (this.algorithm === "hierarchical") {
         for (const line of this.waitsIn(tenant)) this.#startGroup(to, line);
-        to.lines.receive(tenant, tenant.group.lines, this.weightIn(tenant), this.tick());
+        to.lines.receive(tenant, tenant.group.lines, this.tick());
       }
       tenant.group = to;
     }
     const stood = [...this.waitsIn(tenant)].filter((line) => this.stands(to, line));
     tenant.cap = cap;
     const oldest = this.waiting.find((waiter) => waiter.tenant === tenant);
-    if (wasFull && room() && oldest !== undefined) this.#comeBack(tenant, oldest.arrival.costTokens, stood);
+    if (wasFull && room() && oldest !== undefined)
+      this.#comeBack(tenant, oldest.model, oldest.arrival.costTokens, stood);
     this.#settle();
-  }
-
-  #reweigh(tenant: Tenant, change: () => void): void {
-    const models = [...this.models.values(), null];
-    const before = new Map(models.map((line) => [line, this.weightIn(tenant)(line)]));
-    change();
-    this.linesOf(tenant).reweigh(tenant, (line) => before.get(line) ?? 1, this.weightIn(tenant), this.tick());
   }
 
   #reweighGroup(name: string, weight: number): void {
     const group = this.groups.get(name);
     if (group === undefined || group.weight === weight) return;
-    const before = group.weight;
-    if (this.algorithm === "hierarchical") {
-      const to = () => weight;
-      this.lines.reweigh(group, () => before, to, this.tick());
-    }
+    if (this.algorithm === "hierarchical") this.lines.reweigh(group, group.weight, weight, this.tick());
     group.weight = weight;
   }
 
@@ -163,16 +153,7 @@ export class Reference extends Choice {
     if (model === undefined) return;
     if (change.maxInFlight !== undefined) model.cap = change.maxInFlight;
     this.#watch(model);
-    const { admissionWeight } = change;
-    if (admissionWeight === undefined || admissionWeight === model.admissionWeight) return;
-    const before = model.admissionWeight;
-    for (const tenant of this.tenants.values()) {
-      const waits = this.waiting.some((waiter) => waiter.tenant === tenant && waiter.model === model);
-      if (!waits && tenant.lastModel !== model) continue;
-      this.#reweigh(tenant, () => Object.assign(model, { admissionWeight }));
-      model.admissionWeight = before;
-    }
-    model.admissionWeight = admissionWeight;
+    model.admissionWeight = change.admissionWeight ?? model.admissionWeight;
   }
 
   #watch(model: RefModel): void {
@@ -186,10 +167,10 @@ export class Reference extends Choice {
 
   /** Whoever has come to stand in a line is entered there. */
   #settle(): void {
-    for (const { tenant, line, model } of this.standing(ALL)) {
-      this.linesOf(tenant).enter(tenant, line, this.w(tenant, model), this.tick());
+    for (const { tenant, line } of this.standing(ALL)) {
+      this.linesOf(tenant).enter(tenant, line, this.tick());
       const { group } = tenant;
-      if (this.algorithm === "hierarchical") this.lines.enter(group, line, group.weight, this.tick());
+      if (this.algorithm === "hierarchical") this.lines.enter(group, line, this.tick());
     }
   }
 
@@ -203,28 +184,36 @@ export class Reference extends Choice {
     const { arrival, tenant, model, seen } = waiter;
     const { group } = tenant;
     const line = lineOf(model);
-    const score = this.score({ ...waiter, line });
-    const groupScore = this.algorithm === "hierarchical" ? this.lines.score(group, line, group.weight) : 0;
+    const score = this.linesOf(tenant).settled(tenant, line);
+    const groupScore = this.lines.settled(group, line);
     this.#unqueue((other) => other.arrival === arrival);
     const everywhere = this.running.length + 1 >= this.max;
     const charge = { tokens: arrival.costTokens, at: this.tick(), model: line, everywhere };
-    this.running.push({ arrival, tenant, model, seen, group, charge });
-    this.linesOf(tenant).charge(tenant, charge);
-    if (this.algorithm === "hierarchical") this.lines.charge(group, charge);
+    const [weight, groupWeight, { admissionWeight }] = [this.w(tenant, model), group.weight, model];
+    this.running.push({ arrival, tenant, model, seen, group, charge, weight, groupWeight, admissionWeight });
+    this.linesOf(tenant).charge(tenant, charge, weight);
+    if (this.algorithm === "hierarchical") this.lines.charge(group, charge, groupWeight);
     this.#settle();
     this.#watch(model);
-    const lowestOf = (heads: readonly Standing[]) => (which: RefModel | null) => {
-      const scores = heads.filter((head) => head.line === which).map((head) => this.score(head));
-      return scores.length === 0 ? undefined : Math.min(...scores);
-    };
     const rivals = this.standing((other) => this.algorithm === "weighted" || other.group === group);
-    this.linesOf(tenant).advance(line, score, lowestOf(rivals));
+    this.linesOf(tenant).advance(line, score, (which) => {
+      const heads = rivals.filter((head) => head.line === which);
+      const [first] = byScore(
+        heads,
+        (head) => this.score(head),
+        (head) => head.seen,
+      );
+      return first === undefined ? undefined : this.linesOf(tenant).settled(first.tenant, which);
+    });
     if (this.algorithm === "hierarchical")
       this.lines.advance(line, groupScore, (which) => {
-        const scores = this.standing(ALL)
-          .filter((head) => head.line === which)
-          .map((head) => this.lines.score(head.tenant.group, which, head.tenant.group.weight));
-        return scores.length === 0 ? undefined : Math.min(...scores);
+        const heads = this.standing(ALL).filter((head) => head.line === which);
+        const [first] = byScore(
+          [...new Set(heads.map((head) => head.tenant.group))],
+          (one) => this.lines.served(one, which).score,
+          (one) => this.oldest(one),
+        );
+        return first === undefined ? undefined : this.lines.settled(first, which);
       });
     return arrival.requestId;
   }

@@ -8,12 +8,7 @@ describe("what the scheduler remembers", () => {
   it("of tenants is let go of once they are idle and forgiven, at the price of a sweep now and then", () => {
     const known = new Registry();
     const meet = (id: string, nowMs: number) =>
-      known.tenant(
-        { id, name: id, weight: 100, maxInFlight: null },
-        known.group({ name: "g", weight: 100 }),
-        known.model(MODEL),
-        nowMs,
-      );
+      known.tenant({ id, name: id, weight: 100, maxInFlight: null }, known.group({ name: "g", weight: 100 }), nowMs);
     for (let at = 0; at < 1023; at += 1) meet(`t${at}`, 0);
     known.sweep(10, () => true);
     expect(known.tenants()).toHaveLength(1023);

@@ -3,7 +3,7 @@
  * What was served before the cell was last idle counts as 0 from the next time somebody asks.
  */
 import { IndexedHeap } from "./indexed-heap.ts";
-import { ServedTokens } from "./served-tokens.ts";
+import { ServedScore } from "./served-score.ts";
 import { type GroupState, isActive, type ModelState, oldestOrder, type TenantState, waiterQueue } from "./state.ts";
 import type { Arrival } from "./types.ts";
 import type { Spell } from "./virtual-time.ts";
@@ -59,7 +59,8 @@ export class Registry {
       order: this.order(),
       inFlight: 0,
       queued: 0,
-      served: new ServedTokens(),
+      served: new ServedScore(),
+      servedTokens: 0,
       spell: this.spell.count,
       lastActiveMs: Number.NEGATIVE_INFINITY,
       waiters: waiterQueue(),
@@ -84,7 +85,7 @@ export class Registry {
     return model;
   }
 
-  tenant(given: Arrival["tenant"], group: GroupState, model: ModelState, nowMs: number): TenantState {
+  tenant(given: Arrival["tenant"], group: GroupState, nowMs: number): TenantState {
     const known = this.knownTenant(given.id);
     if (known !== undefined) return known;
     const tenant: TenantState = {
@@ -95,11 +96,12 @@ export class Registry {
       queued: 0,
       deferred: 0,
       passedOver: false,
-      served: new ServedTokens(),
+      served: new ServedScore(),
+      servedTokens: 0,
       spell: this.spell.count,
       heads: new Map(),
       headsByArrival: new IndexedHeap((a, b) => oldestOrder(a.waiters) - oldestOrder(b.waiters)),
-      lastModel: model,
+      runningWeights: 0,
       lastActiveMs: nowMs,
     };
     this.#tenants.set(tenant.id, tenant);
@@ -120,10 +122,11 @@ export class Registry {
     return forgotten;
   }
 
-  #settled<T extends { served: ServedTokens; spell: number }>(state: T): T {
+  #settled<T extends { served: ServedScore; servedTokens: number; spell: number }>(state: T): T {
     if (state.spell !== this.spell.count) {
       state.spell = this.spell.count;
-      state.served = new ServedTokens();
+      state.served = new ServedScore();
+      state.servedTokens = 0;
     }
     return state;
   }

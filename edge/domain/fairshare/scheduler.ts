@@ -10,6 +10,7 @@ import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
 import { Queues } from "./queues.ts";
 import { Registry } from "./registry.ts";
+import { RunningRequests } from "./running-requests.ts";
 import { RECENT_MS, snapshotOf } from "./snapshot.ts";
 import { hasRoom, type Line, lineOf, type Running, type TenantState, type Waiter } from "./state.ts";
 import type {
@@ -36,7 +37,7 @@ class FairshareScheduler implements Scheduler {
   readonly #known = new Registry();
   readonly #values: LiveValues;
   readonly #queues = new Queues();
-  readonly #running = new Map<string, Running>();
+  readonly #running = new RunningRequests();
   #maxInFlight: number;
   #held = false;
 
@@ -200,14 +201,10 @@ class FairshareScheduler implements Scheduler {
   }
 
   #hold(waiter: Waiter, line: Line, nowMs: number): void {
-    const { tenant, model, arrival } = waiter;
+    const { tenant, model } = waiter;
     const { group } = tenant;
     const everywhere = this.#running.size + 1 >= this.#maxInFlight;
-    const charge = { tokens: arrival.costTokens, at: this.#known.order(), line, everywhere };
-    this.#running.set(arrival.requestId, { waiter, group, charge });
-    tenant.inFlight += 1;
-    group.inFlight += 1;
-    model.inFlight += 1;
+    const charge = this.#running.put(waiter, { at: this.#known.order(), line, everywhere });
     this.#policy.charge(tenant, group, charge);
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
@@ -232,15 +229,15 @@ class FairshareScheduler implements Scheduler {
     this.#placeAfter(running);
   }
 
-  #endRunning({ waiter, group, charge }: Running, actualTokens: number): void {
-    const { tenant, model, arrival } = waiter;
+  #endRunning(running: Running, actualTokens: number): void {
+    const { waiter, group, charge } = running;
+    const { tenant, model } = waiter;
     const wasFull = !hasRoom(tenant);
-    this.#running.delete(arrival.requestId);
-    tenant.inFlight -= 1;
-    group.inFlight -= 1;
-    model.inFlight -= 1;
+    this.#running.remove(running, actualTokens);
     this.#policy.correct(tenant, group, charge, actualTokens - charge.tokens);
-    if (wasFull && tenant.queued > 0) this.#policy.comeBack(tenant, arrival.costTokens);
+    // No more than it used: an estimate of what came to nothing is no credit.
+    const tokens = Math.min(charge.tokens, actualTokens);
+    if (wasFull && tenant.queued > 0) this.#policy.comeBack(tenant, { model, tokens });
   }
 
   #placeAfter({ waiter: { tenant }, group }: Running): void {

@@ -2,7 +2,7 @@
  * What the scheduler remembers of tenants, groups, models and requests. Plain records; rules are elsewhere.
  */
 import { IndexedHeap } from "./indexed-heap.ts";
-import type { ServedTokens } from "./served-tokens.ts";
+import type { ServedScore } from "./served-score.ts";
 import type { Arrival } from "./types.ts";
 
 export interface Waiter {
@@ -23,6 +23,9 @@ export type Line = ModelState | null;
 /** What a grant was charged, and where. */
 export interface Charge {
   readonly tokens: number;
+  /** Of the tenant with the request's model, and of the group, when it was granted. */
+  readonly weight: number;
+  readonly groupWeight: number;
   /** Position among all events. */
   readonly at: number;
   readonly line: Line;
@@ -34,6 +37,8 @@ export interface Running {
   readonly waiter: Waiter;
   readonly group: GroupState;
   readonly charge: Charge;
+  /** Of its model, when it was granted. */
+  readonly admissionWeight: number;
 }
 
 /** Waiters, the oldest first. */
@@ -80,13 +85,15 @@ export interface TenantState {
   /** Nothing of it is granted until one of its deferred requests is back: as many are away as slots are free. */
   passedOver: boolean;
   /** In the open line, in this spell of work. */
-  served: ServedTokens;
+  served: ServedScore;
+  /** What its requests used, estimates of those in flight included, in this spell of work: shown, and nothing else. */
+  servedTokens: number;
   spell: number;
   /** By model name; only models that it waits for. */
   readonly heads: Map<string, Head>;
   readonly headsByArrival: IndexedHeap<Head>;
-  /** The model it asked for last: its slot cap is weighed with that one's admission weight. */
-  lastModel: ModelState;
+  /** Sum of the admission weights with which its requests in flight were granted. */
+  runningWeights: number;
   lastActiveMs: number;
 }
 
@@ -98,7 +105,9 @@ export interface GroupState {
   /** Requests that wait, deferred ones included. */
   queued: number;
   /** In the open line, in this spell of work. */
-  served: ServedTokens;
+  served: ServedScore;
+  /** What its requests used, estimates of those in flight included, in this spell of work: shown, and nothing else. */
+  servedTokens: number;
   spell: number;
   lastActiveMs: number;
   /** All waiters of the group but deferred ones. */
@@ -110,9 +119,9 @@ export function effectiveWeight(weight: number, admissionWeight: number): number
   return Math.max(1, Math.round((weight * admissionWeight) / 100));
 }
 
-/** The effective weight of a tenant with the model it asked for last. */
-export function lastWeight(tenant: TenantState): number {
-  return effectiveWeight(tenant.weight, tenant.lastModel.admissionWeight);
+/** The effective weight of a tenant with a model. */
+export function weightOf(tenant: TenantState, model: ModelState): number {
+  return effectiveWeight(tenant.weight, model.admissionWeight);
 }
 
 export function waiterQueue(): WaiterQueue {

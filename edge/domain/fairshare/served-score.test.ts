@@ -1,7 +1,7 @@
 /** What counts as served: exact while nothing starts, and never less than a start's floor and what was used since. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ServedTokens } from "./served-tokens.ts";
+import { ServedScore } from "./served-score.ts";
 
 const tokens = fc.integer({ min: 0, max: 10_000 });
 const step = fc.oneof(
@@ -16,11 +16,11 @@ interface Open {
   readonly actual: number;
 }
 
-describe("served tokens", () => {
+describe("served scores", () => {
   it("never fall below the floor of the last start and what was used since, whatever was charged before", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
-        const served = new ServedTokens();
+        const served = new ServedScore();
         const open: Open[] = [];
         let floor = 0;
         let startedAt = -1;
@@ -38,10 +38,34 @@ describe("served tokens", () => {
           } else {
             const [ended] = open.splice(given.pick % Math.max(1, open.length), 1);
             if (ended === undefined) continue;
-            served.correct(ended.actual - ended.estimate, ended.at);
+            served.correct(ended.estimate, ended.actual - ended.estimate, ended.at);
             if (ended.at > startedAt) since += ended.actual - ended.estimate;
           }
-          expect(served.tokens).toBeGreaterThanOrEqual(floor + since);
+          expect(served.score).toBeGreaterThanOrEqual(floor + since);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("without estimates in flight are what is left when all of these come to nothing", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
+        const served = new ServedScore();
+        let open: Open[] = [];
+        for (const [at, given] of steps.entries()) {
+          if (given.kind === "charge") {
+            served.charge(given.estimate);
+            open.push({ at, ...given });
+          } else if (given.kind === "start") served.start(served.settled + given.ahead - 5000, at);
+          else {
+            const ended = open[given.pick % Math.max(1, open.length)];
+            open = open.filter((one) => one !== ended);
+            if (ended !== undefined) served.correct(ended.estimate, ended.actual - ended.estimate, ended.at);
+          }
+          const refunded = served.copy(0, at);
+          for (const { estimate, at: chargedAt } of open) refunded.correct(estimate, -estimate, chargedAt);
+          expect([refunded.score, refunded.settled]).toEqual([served.settled, served.settled]);
         }
       }),
       { numRuns: 500 },
@@ -51,50 +75,50 @@ describe("served tokens", () => {
   it("are what was used once every request has ended, when nothing started meanwhile", () => {
     fc.assert(
       fc.property(fc.array(fc.record({ estimate: tokens, actual: tokens }), { maxLength: 30 }), (requests) => {
-        const served = new ServedTokens();
+        const served = new ServedScore();
         for (const { estimate } of requests) served.charge(estimate);
-        for (const [at, { estimate, actual }] of requests.entries()) served.correct(actual - estimate, at);
-        expect(served.tokens).toBe(requests.reduce((sum, { actual }) => sum + actual, 0));
+        for (const [at, { estimate, actual }] of requests.entries()) served.correct(estimate, actual - estimate, at);
+        expect(served.score).toBe(requests.reduce((sum, { actual }) => sum + actual, 0));
       }),
     );
   });
 
   it("are lifted once: what requests before a start used above their estimates is set off against the lift", () => {
-    const served = new ServedTokens();
+    const served = new ServedScore();
     served.charge(10);
     served.start(1000, 5);
-    served.correct(600, 1);
-    expect(served.tokens).toBe(1000);
-    served.correct(600, 2);
-    expect(served.tokens).toBe(1210);
+    served.correct(10, 600, 1);
+    expect(served.score).toBe(1000);
+    served.correct(10, 600, 2);
+    expect(served.score).toBe(1210);
   });
 
   it("are given back of an inflated estimate only what it held above the start, and never twice", () => {
-    const served = new ServedTokens();
+    const served = new ServedScore();
     served.charge(8000);
     served.charge(500);
     served.start(8100, 5);
-    served.correct(-7999, 1);
-    expect(served.tokens).toBe(8100);
-    served.correct(700, 2);
-    expect(served.tokens).toBe(8800);
+    served.correct(8000, -7999, 1);
+    expect(served.score).toBe(8100);
+    served.correct(500, 700, 2);
+    expect(served.score).toBe(8800);
   });
 
   it("of a copy are corrected by what was charged before it was made", () => {
-    const served = new ServedTokens();
+    const served = new ServedScore();
     served.charge(100);
     const copy = served.copy(30, 2);
-    expect([copy.tokens, copy.holds(1), copy.holds(3)]).toEqual([70, true, false]);
-    copy.correct(-50, 1);
-    expect([copy.tokens, served.tokens]).toEqual([20, 100]);
+    expect([copy.score, copy.holds(1), copy.holds(3)]).toEqual([70, true, false]);
+    copy.correct(100, -50, 1);
+    expect([copy.score, served.score]).toEqual([20, 100]);
   });
 
   it("that begin anew are of no past: no correction of it changes them", () => {
-    const served = ServedTokens.beginning(500, 7);
-    served.correct(-400, 3);
-    served.correct(900, 4);
+    const served = ServedScore.beginning(500, 7);
+    served.correct(400, -400, 3);
+    served.correct(900, 900, 4);
     served.charge(10);
-    served.correct(5, 8);
-    expect(served.tokens).toBe(515);
+    served.correct(10, 5, 8);
+    expect(served.score).toBe(515);
   });
 });
