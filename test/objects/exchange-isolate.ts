@@ -148,7 +148,7 @@ export class Isolate {
   }
 
   /** The ids of the requests that have rows, each as often as it has one. */
-  async rowIds(): Promise<unknown[]> {
-    return (await this.rows()).map((row) => row["request_id"]).toSorted();
+  async rowIds(): Promise<string[]> {
+    return (await this.rows()).map((row) => String(row["request_id"])).toSorted();
   }
 }
