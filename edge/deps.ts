@@ -8,6 +8,7 @@ import { CellAdmission } from "./adapters/cell-admission.ts";
 import { CellTallies } from "./adapters/cell-tallies.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
+import { ExchangeAdmission } from "./adapters/exchange-admission.ts";
 import { GatheredLog } from "./adapters/gathered-log.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
@@ -153,9 +154,10 @@ function compose(bindings: Bindings): Isolate | EnvError {
       const met = known.get(name);
       if (met !== undefined) return met;
       const cell = name === env.cell ? own : admissionOf(name);
+      const admission = new ExchangeAdmission({ direct: cell, clock, keepAlive: waitUntil, log: consoleLog });
       const deps: Deps = {
         env,
-        ports: { ...shared, admission: cell },
+        ports: { ...shared, admission },
         memory,
         cell,
         budgets,

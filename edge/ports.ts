@@ -63,21 +63,31 @@ export interface LookupOptions {
   readonly fresh?: boolean;
 }
 
+/**
+ * The Cell's answer to an ask. With `sessionLost`, the request holds its slot by its isolate's session with the Cell, and is
+ * to `adopt` a permit of its own when that resolves, or when it has run for long.
+ */
+export type Answered = Admitted<PermitHandle> & {
+  readonly sessionLost?: Promise<void>;
+  /** The request may have had a place, and a row, before: it is to ask on as one that has waited. */
+  readonly placeLost?: boolean;
+};
+
 /** What the Cell says to an answer that needs no slot. */
 export interface HitVerdict {
   /** Records that are newer than those that it rests on: it must not be given, and has no row. */
   readonly newer: readonly RevItem[];
   /** The bucket of its tenant; null without a cap, or not known. */
   readonly level: BucketLevel | null;
-  /** Resolves when its row is durable. Never rejects. */
+  /** Resolves when its row is durable, or somebody else sees to it. Never rejects. */
   readonly recorded: Promise<void>;
 }
 
 /** The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached (decisions §20.6). */
 export interface Admission {
   readonly cell: string;
-  admit(ask: Ask): Promise<Admitted<PermitHandle>>;
-  /** The slot of a request that outlived its Cell. */
+  admit(ask: Ask): Promise<Answered>;
+  /** A permit of its own for a slot that is in use: its session or its Cell was lost, or it has run for long. */
   adopt(ask: Ask): Promise<PermitHandle>;
   /** The row of a request without permit. Falls back to the Ledger when the Cell is beyond reach; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;

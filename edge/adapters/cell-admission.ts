@@ -11,6 +11,7 @@ import type { Admitted, Ask, CellApi, Hit, LedgerApi, PermitHandle, ReceiptHandl
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import { shardOf } from "../domain/custody/row-line.ts";
+import type { ExchangeApi, ExchangeMessage } from "../domain/exchange/messages.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Admission, Alerts, HitVerdict, Log } from "../ports.ts";
 
@@ -21,7 +22,7 @@ const HELD_MAX = 1000;
 
 /** Where a Cell and its ledgers are found; each call answers a fresh stub. */
 export interface Places {
-  cell(name: string): CellApi;
+  cell(name: string): CellApi & ExchangeApi;
   ledger(name: string): LedgerApi;
 }
 
@@ -55,6 +56,11 @@ export class CellAdmission implements Admission {
     return await this.#call(async (cell) => await cell.admit(ask));
   }
 
+  /** A permit for a request that was asked for in an exchange; null: it has no place (any more). */
+  async hold(requestId: string): Promise<PermitHandle | null> {
+    return (await this.#call(async (cell) => await cell.hold(requestId)))?.permit ?? null;
+  }
+
   async adopt(ask: Ask): Promise<PermitHandle> {
     return (await this.#call(async (cell) => await cell.adopt(ask))).permit;
   }
@@ -69,9 +75,10 @@ export class CellAdmission implements Admission {
     }
   }
 
-  async hit(hit: Hit): Promise<HitVerdict> {
+  /** `shown`: an earlier call for it may have arrived. */
+  async hit(hit: Hit, shown = false): Promise<HitVerdict> {
     const again = async (cell: CellApi) => await cell.hit(hit, true);
-    const answer = await this.#call(async (cell) => await cell.hit(hit), again);
+    const answer = await this.#call(async (cell) => await cell.hit(hit, shown), again);
     if (answer.verdict === "stale") return { newer: answer.items, level: null, recorded: Promise.resolve() };
     return { newer: [], level: answer.level, recorded: this.#durable(answer.receipt, hit.row) };
   }
@@ -94,6 +101,11 @@ export class CellAdmission implements Admission {
     } catch {
       return null;
     }
+  }
+
+  /** Opens a session of exchanges. Throws what the call throws: whoever asks in vain calls {@link admit}. */
+  async openSession(message: ExchangeMessage): ReturnType<ExchangeApi["openSession"]> {
+    return await this.#stub().openSession(message);
   }
 
   /** The Cell itself, for the internal routes. Throws `scheduler_unavailable`. */
@@ -126,7 +138,7 @@ export class CellAdmission implements Admission {
     }
   }
 
-  #stub(): CellApi {
+  #stub(): CellApi & ExchangeApi {
     return this.#places.cell(this.cell);
   }
 

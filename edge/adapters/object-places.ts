@@ -6,6 +6,7 @@
 import type { CellPlan } from "../../shared/cells.ts";
 import type { CellApi, LedgerApi } from "../domain/ask.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
+import type { ExchangeApi } from "../domain/exchange/messages.ts";
 import type { Bindings } from "../env.ts";
 
 export class ObjectPlaces {
@@ -18,8 +19,8 @@ export class ObjectPlaces {
   }
 
   /** A fresh stub of a Cell. */
-  cell(name: string): CellApi {
-    return this.#at(this.#bindings.CELL, name, name) as unknown as CellApi;
+  cell(name: string): CellApi & ExchangeApi {
+    return this.#at(this.#bindings.CELL, name, name) as unknown as CellApi & ExchangeApi;
   }
 
   /** A fresh stub of a Ledger, by its name `<cell>:<shard>`. */

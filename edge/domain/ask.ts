@@ -147,7 +147,9 @@ export interface LedgerBatch {
 /** RPC surface of the Cell object. */
 export interface CellApi {
   admit(ask: Ask): Promise<Admitted<PermitHandle>>;
-  /** After a reset: counts a slot that is already in use, even above the cap. */
+  /** The permit of a request that was asked for in an exchange; null: it has no place (any more). */
+  hold(requestId: string): Promise<{ readonly permit: PermitHandle } | null>;
+  /** Counts a slot that is already in use, even above the cap; its earlier permit, or its session's hold, means nothing. */
   adopt(ask: Ask): Promise<{ readonly permit: PermitHandle }>;
   /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;

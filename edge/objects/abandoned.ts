@@ -1,4 +1,4 @@
-/** Requests whose permits were lost while they held a slot, the latest, and what they were charged then. */
+/** Requests whose permits or sessions were lost, the latest, and what they were charged then: they have rows. */
 import type { Actual } from "../domain/budget/amounts.ts";
 
 /** Enough for all that a cell lets run at once. */

@@ -88,10 +88,16 @@ export class AdmissionDesk implements GrantJudge {
     this.#options.budget.withdraw(seat.ask);
   }
 
-  /** Counts a slot that was in use before this Cell started. */
+  /** A request that has a seat gets another permit, and the earlier one means nothing; null: it has none (any more). */
+  hold(requestId: string): Seat | null {
+    const held = this.#seats.get(requestId);
+    return held === undefined ? null : this.#reseat(held);
+  }
+
+  /** Counts a slot that was in use before this Cell started, or before its session was lost. */
   adopt(ask: Ask): Seat {
     const held = this.#seats.get(ask.requestId);
-    if (held?.decision?.verdict === "granted") return this.#reseat(held);
+    if (held?.decision?.verdict === "granted") return this.#reseat({ ...held, inUse: true });
     const admission = ask.row.admission === "queued" ? "queued" : "fast";
     const slot = { admission, queueWaitMs: ask.row.queue_wait_ms } as const;
     const seat = this.#take(ask, slot);
@@ -147,7 +153,7 @@ export class AdmissionDesk implements GrantJudge {
   }
 
   async decision(seat: Seat): Promise<Decision | Stale> {
-    if (!this.#isSeated(seat)) throw new Error("the permit has ended");
+    if (!this.#holds(seat)) throw new Error("the permit has ended");
     if (seat.decision !== null) return seat.decision;
     return await new Promise((resolve, reject) => seat.waiters.push({ resolve, reject }));
   }
@@ -162,22 +168,28 @@ export class AdmissionDesk implements GrantJudge {
     await this.#options.complete(row, orphan, settlement.upstream);
   }
 
-  abandon(seat: Seat): void {
+  /** `mayHaveRow`: its request may have gone another way before, or may do so yet. */
+  abandon(seat: Seat, mayHaveRow = seat.mayHaveRow): void {
     const nowMs = this.#options.now();
     const granted = seat.decision?.verdict === "granted";
     const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
     const settlement = orphanedSettlement(seat.ask, state, nowMs);
     if (!this.#leave(seat, usedBy(settlement), true)) return;
-    if (granted) this.#abandoned.remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
+    if (granted || mayHaveRow) this.#abandoned.remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
     const row = settledRow(settlement, seat.slot, this.#options.cell, nowMs - seat.arrivedMs);
     // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
-    void this.#options.complete(row, seat.decision !== null || seat.mayHaveRow).catch(() => undefined);
+    void this.#options.complete(row, seat.decision !== null || mayHaveRow).catch(() => undefined);
   }
 
   /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
   settledElsewhere(row: UsageRow): void {
     const seat = this.#seats.get(row.request_id);
     if (seat !== undefined) this.#leave(seat, usedBy({ row, actualTokens: row.total_tokens }));
+  }
+
+  /** The request holds a slot here, or waits. */
+  isSeated(requestId: string): boolean {
+    return this.#seats.has(requestId);
   }
 
   /** When the first came of those who are here, epoch ms; `nowMs` when nobody is. No ask that is still to be judged is older. */
@@ -238,21 +250,22 @@ export class AdmissionDesk implements GrantJudge {
     return queued > MAX_QUEUED || (maxQueuedPerTenant > 0 && queuedOfTenant > maxQueuedPerTenant);
   }
 
-  /** A slot that was never lost goes on under a new permit; the earlier one means nothing any more. */
+  /** What was never lost goes on under a new permit; the earlier one means nothing any more. */
   #reseat(held: Seat): Seat {
-    const seat: Seat = { ...held, inUse: true, waiters: [] };
+    for (const waiter of held.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
+    const seat: Seat = { ...held, waiters: [] };
     this.#seats.set(seat.ask.requestId, seat);
     return seat;
   }
 
-  #isSeated(seat: Seat): boolean {
+  #holds(seat: Seat): boolean {
     return this.#seats.get(seat.ask.requestId) === seat;
   }
 
   /** True for the one caller that ends the seat. */
   #leave(seat: Seat, used: Actual, goesOn = false): boolean {
     const { requestId } = seat.ask;
-    if (!this.#isSeated(seat)) return false;
+    if (!this.#holds(seat)) return false;
     this.#seats.delete(requestId);
     for (const waiter of seat.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
     const { budget } = this.#options;

@@ -2,8 +2,12 @@
  * A Cell's alerts on their way to its Ledger. Those of budgets have an id of their own and are due once per period: they
  * are kept until the Ledger has them. Those of failures are counted, and leave together when they repeat.
  */
+
 import type { AlertEvent, Issue } from "../../shared/alerts.ts";
-import type { LedgerAlerts } from "../adapters/ledger-alerts.ts";
+import { consoleLog } from "../adapters/console-log.ts";
+import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
+import type { ObjectPlaces } from "../adapters/object-places.ts";
+import { timerSleep } from "../adapters/timer-sleep.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 
 const RETRY_MS = 1_000;
@@ -58,4 +62,16 @@ export class AlertCourier {
     this.#sending = true;
     setTimeout(() => void this.#send(), this.#retryMs);
   }
+}
+
+/** The courier of a Cell: its alerts go to the Ledger that keeps the cell's alerts. */
+export function alertCourierOf(
+  cell: string,
+  places: ObjectPlaces,
+  keepAlive: (work: Promise<unknown>) => void,
+): AlertCourier {
+  const ledger = () => places.ledger(alertLedgerOf(cell));
+  const uuid = () => crypto.randomUUID();
+  const options = { ledger, clock: Date.now, sleep: timerSleep, uuid, keepAlive, log: consoleLog };
+  return new AlertCourier(new LedgerAlerts(options), Date.now);
 }

@@ -8,9 +8,7 @@ import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/inter
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
 import { reportCell } from "../adapters/cell-report.ts";
 import { consoleLog } from "../adapters/console-log.ts";
-import { alertLedgerOf, LedgerAlerts } from "../adapters/ledger-alerts.ts";
 import { ObjectPlaces } from "../adapters/object-places.ts";
-import { timerSleep } from "../adapters/timer-sleep.ts";
 import { monthOf } from "../adapters/zone-months.ts";
 import type { Admitted, Ask, Hit, HitAnswer, LedgerApi } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
@@ -21,15 +19,18 @@ import { schedulerEvents } from "../domain/cell/live-values.ts";
 import { RefusalBound } from "../domain/cell/refusal-bound.ts";
 import { REVISION_KEEP_MS, Revisions } from "../domain/cell/revisions.ts";
 import { type Counted, Tallies } from "../domain/cell/tallies.ts";
+import type { ExchangeAnswer, ExchangeMessage, RowRecord } from "../domain/exchange/messages.ts";
 import { createScheduler } from "../domain/fairshare/scheduler.ts";
 import type { Scheduler, SchedulerSnapshot } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import { type Bindings, type Env, parseEnv } from "../env.ts";
 import { AdmissionDesk } from "./admission-desk.ts";
-import { AlertCourier } from "./alert-courier.ts";
+import { alertCourierOf } from "./alert-courier.ts";
 import { BudgetDesk } from "./budget-desk.ts";
 import { cellGauges, ledgerStatuses } from "./cell-gauges.ts";
 import { CellStore } from "./cell-store.ts";
+import { ExchangeDesk, type Session } from "./exchange-desk.ts";
+import { SessionTarget } from "./exchange-session.ts";
 import { Permit } from "./permit.ts";
 import { Pulse } from "./pulse.ts";
 import { Receipt } from "./receipt.ts";
@@ -50,6 +51,7 @@ export class Cell extends DurableObject<Bindings> {
   readonly #desk: AdmissionDesk;
   readonly #budget: BudgetDesk;
   readonly #courier: RowCourier;
+  readonly #exchanges: ExchangeDesk;
   readonly #revisions = new Revisions();
   readonly #counters = new Counters();
   readonly #tallies = new Tallies();
@@ -73,7 +75,7 @@ export class Cell extends DurableObject<Bindings> {
       judge: { mayHave: (id) => this.#desk.mayHave(id), deferred: (id) => this.#desk.deferred(id) },
     });
     this.#courier = new RowCourier(this.#cell, this.#config.ledgerShards, (shard) => this.#ledger(shard));
-    const alerts = this.#alertCourier();
+    const alerts = alertCourierOf(this.#cell, this.#places, (work) => this.ctx.waitUntil(work));
     this.#budget = new BudgetDesk({
       cell: this.#cell,
       failOpen: this.#config.failOpen,
@@ -94,6 +96,17 @@ export class Cell extends DurableObject<Bindings> {
       now: Date.now,
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
+    });
+    this.#exchanges = new ExchangeDesk({
+      desk: this.#desk,
+      revisions: this.#revisions,
+      rows: {
+        record: async (record) => await this.#record(record),
+        settleOrphan: async (record) => await this.#settleOrphan(record),
+      },
+      level: async (limits) => await this.#budget.level(limits),
+      later,
+      failed: (error) => consoleLog.event("ask_failed", { cell: this.#cell, reason: nameOf(error) }),
     });
     this.#pulse = new Pulse({
       later,
@@ -124,6 +137,18 @@ export class Cell extends DurableObject<Bindings> {
     return decision === null || decision.verdict === "stale" ? { verdict: "waiting", permit } : { ...decision, permit };
   }
 
+  /** One exchange after another with an isolate, as long as it holds the session (design §4). */
+  async openSession(message: ExchangeMessage): Promise<{ session: SessionTarget<Session>; answer: ExchangeAnswer }> {
+    const session = this.#exchanges.open();
+    return { session: new SessionTarget(this.#exchanges, session), answer: this.#exchanges.exchange(session, message) };
+  }
+
+  /** The permit of a request that was asked for in an exchange. */
+  async hold(requestId: string): Promise<{ permit: Permit<Seat> } | null> {
+    const seat = this.#desk.hold(requestId);
+    return seat === null ? null : { permit: new Permit(this.#desk, seat) };
+  }
+
   /** The slot of a request that outlived an earlier Cell is counted, even above the cap. */
   async adopt(ask: Ask): Promise<{ permit: Permit<Seat> }> {
     return { permit: new Permit(this.#desk, this.#desk.adopt(ask)) };
@@ -131,6 +156,10 @@ export class Cell extends DurableObject<Bindings> {
 
   /** A row that never held a permit. Unauthenticated refusals beyond their bound are only counted. */
   async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
+    await this.#record({ row, upstream });
+  }
+
+  async #record({ row, upstream }: RowRecord): Promise<void> {
     if (row.tenant_id === NIL_UUID && !this.#refusals.allow(Date.now())) {
       this.#counters.count(row);
       return;
@@ -148,6 +177,10 @@ export class Cell extends DurableObject<Bindings> {
 
   /** A row whose permit could not be settled; it may have come before by the permit's own end. */
   async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
+    await this.#settleOrphan({ row, upstream });
+  }
+
+  async #settleOrphan({ row, upstream }: RowRecord): Promise<void> {
     this.#desk.settledElsewhere(row);
     await this.#complete({ ...row, cell: this.#cell }, true, upstream);
   }
@@ -218,14 +251,6 @@ export class Cell extends DurableObject<Bindings> {
   #count(row: UsageRow, upstream: UpstreamOutcomes): void {
     this.#counters.count(row, upstream);
     this.#pulse.wake();
-  }
-
-  #alertCourier(): AlertCourier {
-    const ledger = () => this.#places.ledger(alertLedgerOf(this.#cell));
-    const uuid = () => crypto.randomUUID();
-    const keepAlive = (work: Promise<unknown>) => this.ctx.waitUntil(work);
-    const options = { ledger, clock: Date.now, sleep: timerSleep, uuid, keepAlive, log: consoleLog };
-    return new AlertCourier(new LedgerAlerts(options), Date.now);
   }
 
   #capacity(): number {

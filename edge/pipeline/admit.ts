@@ -8,10 +8,11 @@ import { openUntilMs } from "../../shared/access-window.ts";
 import { issues } from "../../shared/alerts.ts";
 import { GatewayError } from "../../shared/errors.ts";
 import type { RevItem } from "../../shared/internal.ts";
-import type { Admitted, Ask, Decision, Grant, PermitHandle, Stale } from "../domain/ask.ts";
+import type { Ask, Decision, Grant, PermitHandle, Stale } from "../domain/ask.ts";
 import { nanoUsdOf } from "../domain/budget/amounts.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
 import { bill, totalTokens } from "../domain/outcome.ts";
+import type { Answered } from "../ports.ts";
 import { type Call, ClientGone, type Prepared, Settled } from "./context.ts";
 import { refusalHeaders } from "./rate-limit.ts";
 import { settleRefused } from "./settle-refused.ts";
@@ -29,6 +30,8 @@ export interface Slot extends Subject {
   readonly grant: Grant;
   /** The grant came with the Cell's answer to the ask; the Cell takes it to be in use. */
   readonly atOnce: boolean;
+  /** Resolves when the isolate's session is lost, by which it is held; null: the permit is its own. */
+  readonly sessionLost: Promise<void> | null;
 }
 
 /**
@@ -70,6 +73,10 @@ async function seekSlot(
     let ask = askOf(call, current, prepared, waiting);
     let admitted = await askCell(call, ask);
     if (admitted.verdict === "stale") {
+      if (admitted.placeLost === true) {
+        waiting.sinceMs ??= call.ports.clock();
+        call.facts.placeUnknown = true;
+      }
       current = await judgedAgain(call, admitted.items, current, waiting, reload);
       ask = askOf(call, current, prepared, waiting);
       admitted = await askCell(call, ask);
@@ -80,7 +87,10 @@ async function seekSlot(
     waiting.permit?.[Symbol.dispose]();
     waiting.permit = null;
     const { permit } = admitted;
-    if (admitted.verdict !== "waiting") return { ...slotOf(call, current, ask, admitted), atOnce: true };
+    if (admitted.verdict !== "waiting") {
+      const { sessionLost = null } = admitted;
+      return { ...slotOf(call, current, ask, admitted), atOnce: true, sessionLost };
+    }
     waiting.sinceMs ??= call.ports.clock();
     const decided = await waitForDecision(call, permit);
     if (decided === null) {
@@ -96,7 +106,7 @@ async function seekSlot(
       current = await judgedAgain(call, decided.items, current, waiting, reload);
     } else {
       call.facts.queueWaitMs = waitedMs(call, waiting) ?? 0;
-      return { ...slotOf(call, current, ask, { ...decided, permit }), atOnce: false };
+      return { ...slotOf(call, current, ask, { ...decided, permit }), atOnce: false, sessionLost: null };
     }
   }
   waiting.permit?.[Symbol.dispose]();
@@ -140,7 +150,7 @@ function waitedMs(call: Call, { sinceMs }: Waiting): number | null {
 }
 
 /** What was decided, as a slot. Throws Settled with the budgets' refusal. */
-function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Omit<Slot, "atOnce"> {
+function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Omit<Slot, "atOnce" | "sessionLost"> {
   const { permit } = decided;
   if (decided.verdict === "refused") {
     const { refusal } = decided;
@@ -162,7 +172,7 @@ function slotOf(call: Call, subject: Subject, ask: Ask, decided: Decided): Omit<
  * Asks the Cell. Until its answer is here nobody knows whether it holds a place for the request. The answer is waited for,
  * also when the client leaves: a grant in it counts as used at once, and is told otherwise only by whoever gets to see it.
  */
-async function askCell(call: Call, ask: Ask): Promise<Admitted<PermitHandle>> {
+async function askCell(call: Call, ask: Ask): Promise<Answered> {
   const before = call.facts.placeUnknown;
   call.facts.placeUnknown = true;
   const admitted = await call.ports.admission.admit(ask);

@@ -15,6 +15,8 @@ const ADOPT_ATTEMPTS = 5;
 const ADOPT_EVERY_MS = 200;
 /** A request that is over by then is not worth a watch; one that is not adopts its slot well before a new Cell grants. */
 const WATCH_AFTER_MS = 200;
+/** A request that its isolate's session holds takes a permit of its own by then, which comes back when its code dies alone. */
+const OWN_PERMIT_AFTER_MS = 1_000;
 
 /** How a request ended. */
 export interface Ending {
@@ -30,6 +32,7 @@ export class Settler {
   readonly #finished = Promise.withResolvers<void>();
   #permit: PermitHandle;
   #ended = false;
+  #watching = false;
   #callOffWatch: (() => void) | null = null;
   /** An adoption under way: until it is over nobody knows which permit to settle. */
   #adoption: Promise<void> = Promise.resolve();
@@ -38,13 +41,15 @@ export class Settler {
     this.#call = call;
     this.#slot = slot;
     this.#permit = slot.permit;
+    void slot.sessionLost?.then(() => this.#watch());
     call.waitUntil(this.#finished.promise);
   }
 
   /** Tells the Cell that from now on a lost permit is billed, where it does not know; not waited for. */
   upstreamCalled(): void {
     if (this.#ended) return;
-    this.#callOffWatch = this.#call.waits.after(WATCH_AFTER_MS, () => void this.#watch());
+    const watchMs = this.#slot.sessionLost === null ? WATCH_AFTER_MS : OWN_PERMIT_AFTER_MS;
+    this.#callOffWatch = this.#call.waits.after(watchMs, () => void this.#watch());
     if (!this.#slot.atOnce) this.#permit.inUse().catch(() => undefined);
   }
 
@@ -101,6 +106,8 @@ export class Settler {
   }
 
   async #watch(): Promise<void> {
+    if (this.#watching) return;
+    this.#watching = true;
     while (!this.#ended) {
       try {
         await this.#permit.lost();

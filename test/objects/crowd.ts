@@ -4,6 +4,7 @@
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
+import { ExchangeAdmission } from "../../edge/adapters/exchange-admission.ts";
 import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
@@ -47,6 +48,7 @@ export class Crowd {
   /** Most streams under way at once. */
   peak = 0;
   readonly #admission: Admission;
+  readonly #sessions: Promise<unknown>[] = [];
   readonly #world = new World();
   readonly #tenantId = crypto.randomUUID();
 
@@ -55,7 +57,12 @@ export class Crowd {
     const budget = { tokens: 1_000_000, cost_usd: null, period: "lifetime", started_at_ms: null } as const;
     this.#world.key = keyOf({ tenant: tenantOf({ id: this.#tenantId, budget }) });
     const { alerts, log } = this.#world.received().ports;
-    this.#admission = new CellAdmission(new ObjectPlaces(bindings, []), name, 1, alerts, log);
+    this.#admission = new ExchangeAdmission({
+      direct: new CellAdmission(new ObjectPlaces(bindings, []), name, 1, alerts, log),
+      clock: Date.now,
+      keepAlive: (work) => void this.#sessions.push(work),
+      log,
+    });
   }
 
   get stub(): DurableObjectStub<Cell> {
@@ -98,6 +105,7 @@ export class Crowd {
   /** Resolves when everything that was given to `waitUntil` has ended. */
   async settled(): Promise<void> {
     await this.#world.settled();
+    await Promise.all(this.#sessions);
   }
 
   /** The ids of the rows on the Ledger's disk, and the tokens of all of them. */

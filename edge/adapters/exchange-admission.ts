@@ -1,0 +1,212 @@
+/**
+ * Admission by exchanges (design §4): what the requests of this isolate have to say to the Cell goes in one session, which
+ * one of them carries. Whatever finds no session, or loses it before its answer, calls the Cell by itself: the Cell knows a
+ * request by its id. A request that has to wait takes a permit of its own.
+ */
+import type { RevItem } from "../../shared/internal.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
+import type { Ask, Decision, Hit, PermitHandle, Settlement } from "../domain/ask.ts";
+import type { BudgetLimits } from "../domain/budget/limits.ts";
+import type { BucketLevel } from "../domain/budget/token-bucket.ts";
+import type { RowRecord } from "../domain/exchange/messages.ts";
+import { SessionQueue } from "../domain/exchange/session-queue.ts";
+import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
+import type { Admission, Answered, Clock, HitVerdict, Log } from "../ports.ts";
+import type { CellAdmission } from "./cell-admission.ts";
+import { ExchangeCarrier } from "./exchange-carrier.ts";
+import { withinPatience } from "./patience.ts";
+
+/** An answer takes no longer, or its session is taken to be lost. */
+const ANSWER_MAX_MS = 5_000;
+/** Whoever waits looks this often whether the carrier is alive. */
+const LOOK_EVERY_MS = 1_000;
+
+export interface ExchangeOptions {
+  /** Calls to the Cell in the context of the request itself. */
+  readonly direct: CellAdmission;
+  readonly clock: Clock;
+  /** Lets a session outlive the request that carries it. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly log: Log;
+}
+
+export class ExchangeAdmission implements Admission {
+  readonly cell: string;
+  readonly #options: ExchangeOptions;
+  readonly #direct: CellAdmission;
+  readonly #carriers = new Set<ExchangeCarrier>();
+  #serving: ExchangeCarrier | null = null;
+  #opening: ExchangeCarrier | null = null;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#direct = options.direct;
+    this.cell = options.direct.cell;
+  }
+
+  async admit(ask: Ask): Promise<Answered> {
+    const carrier = ask.waitedMs === null ? this.#carrier() : null;
+    if (carrier === null) return await this.#direct.admit(ask);
+    const { requestId } = ask;
+    const { answer, lost } = carrier.queue.ask(ask);
+    carrier.wake();
+    const answered = await this.#heard(carrier, answer);
+    if (answered?.verdict === "stale") return answered;
+    if (answered?.verdict === "granted" || answered?.verdict === "refused")
+      return { ...answered, permit: new SessionPermit(requestId, answered, carrier), sessionLost: lost };
+    try {
+      const permit = answered === null ? null : await this.#direct.hold(requestId);
+      if (permit !== null) return { verdict: "waiting", permit };
+      // It asks as one that has lost its place: the Cell may have settled it with its session.
+      return { ...(await this.#direct.admit({ ...ask, waitedMs: 0 })), placeLost: true };
+    } finally {
+      carrier.queue.leave(requestId);
+    }
+  }
+
+  async adopt(ask: Ask): Promise<PermitHandle> {
+    const permit = await this.#direct.adopt(ask);
+    for (const { queue } of this.#carriers) queue.leave(ask.requestId);
+    return permit;
+  }
+
+  async record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
+    const serving = this.#current();
+    if (serving?.queue.record({ row, upstream }) === true) serving.wake();
+    else await this.#direct.record(row, upstream);
+  }
+
+  async hit(hit: Hit): Promise<HitVerdict> {
+    const carrier = this.#carrier();
+    if (carrier === null) return await this.#direct.hit(hit);
+    const answer = carrier.queue.hit(hit);
+    carrier.wake();
+    const verdict = await this.#heard(carrier, answer);
+    if (verdict === null) return await this.#direct.hit(hit, true);
+    const recorded = Promise.resolve();
+    return verdict.verdict === "stale"
+      ? { newer: verdict.items, level: null, recorded }
+      : { newer: [], level: verdict.level, recorded };
+  }
+
+  async settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
+    await this.#direct.settleOrphan(row, upstream);
+  }
+
+  async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
+    return await this.#direct.staleAmong(items);
+  }
+
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    return await this.#direct.level(limits);
+  }
+
+  /** An answer of the session; null: it is lost, or its carrier is. */
+  async #heard<T>(carrier: ExchangeCarrier, answer: Promise<T | null>): Promise<T | null> {
+    for (let waitedMs = 0; waitedMs < ANSWER_MAX_MS; waitedMs += LOOK_EVERY_MS) {
+      const heard = await withinPatience(answer, LOOK_EVERY_MS);
+      if (heard !== null) return heard.value;
+      if (carrier.isCutOff(this.#options.clock())) break;
+    }
+    return null;
+  }
+
+  /** The session to ask in; opened, carried by the calling request, when there is none. Null: it is being opened. */
+  #carrier(): ExchangeCarrier | null {
+    const serving = this.#current();
+    if (this.#opening !== null || serving?.wantsSuccessor === false) return serving;
+    const opened = this.#open();
+    return serving ?? opened;
+  }
+
+  /** The session that serves; null: none. Sees to the rows of those whose carrier was cut off. */
+  #current(): ExchangeCarrier | null {
+    const nowMs = this.#options.clock();
+    for (const carrier of this.#carriers) {
+      if (!carrier.isCutOff(nowMs)) continue;
+      this.#dismiss(carrier);
+      // This request may be cut off as well: then another one finds the rows.
+      carrier.beat();
+      this.#options.keepAlive(this.#sendRest(carrier));
+    }
+    return this.#serving === null || this.#serving.isRetired ? null : this.#serving;
+  }
+
+  #open(): ExchangeCarrier {
+    const { direct, clock, keepAlive, log } = this.#options;
+    const carrier = new ExchangeCarrier(new SessionQueue(), {
+      cell: this.cell,
+      open: async (message) => await direct.openSession(message),
+      clock,
+      log,
+      opened: () => this.#serve(carrier),
+      resend: async (record) => await this.#resend(carrier, record),
+    });
+    this.#opening = carrier;
+    this.#carriers.add(carrier);
+    keepAlive(carrier.carry().then(() => this.#forget(carrier)));
+    return carrier;
+  }
+
+  #serve(carrier: ExchangeCarrier): void {
+    this.#opening = null;
+    this.#serving?.retire();
+    this.#serving = carrier;
+  }
+
+  #forget(carrier: ExchangeCarrier): void {
+    this.#carriers.delete(carrier);
+    this.#dismiss(carrier);
+  }
+
+  #dismiss(carrier: ExchangeCarrier): void {
+    if (this.#opening === carrier) this.#opening = null;
+    if (this.#serving === carrier) this.#serving = null;
+  }
+
+  async #sendRest(carrier: ExchangeCarrier): Promise<void> {
+    await Promise.all(carrier.queue.over().map(async (record) => await this.#resend(carrier, record)));
+    this.#forget(carrier);
+  }
+
+  async #resend({ queue }: ExchangeCarrier, { row, upstream }: RowRecord): Promise<void> {
+    await this.#direct.settleOrphan(row, upstream);
+    queue.safe(row.request_id);
+  }
+}
+
+/** What a request has that its Cell knows by the isolate's session only. */
+class SessionPermit implements PermitHandle {
+  readonly #requestId: string;
+  readonly #decision: Decision;
+  readonly #carrier: ExchangeCarrier;
+
+  constructor(requestId: string, decision: Decision, carrier: ExchangeCarrier) {
+    this.#requestId = requestId;
+    this.#decision = decision;
+    this.#carrier = carrier;
+  }
+
+  async decision(): Promise<Decision> {
+    return this.#decision;
+  }
+
+  /** A grant in the answer to the ask is taken to be in use. */
+  async inUse(): Promise<void> {}
+
+  /** A request that runs long enough to ask is to have a permit of its own. */
+  async lost(): Promise<never> {
+    throw new Error("held by a session");
+  }
+
+  /** The session has the row when this resolves, and sees to it. Throws when the row has to go another way. */
+  async settle(settlement: Settlement): Promise<void> {
+    if (!this.#carrier.queue.end(settlement)) throw new Error("the session is over");
+    this.#carrier.wake();
+  }
+
+  [Symbol.dispose](): void {
+    this.#carrier.queue.depart(this.#requestId);
+    this.#carrier.wake();
+  }
+}

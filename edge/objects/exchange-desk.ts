@@ -1,0 +1,193 @@
+/**
+ * The Cell's side of exchanges (design §4): each ask is decided in its order by the admission desk, each row goes the way of
+ * every row, and the isolate is told what became of them. Invariant: a request that was asked for in a session, and neither
+ * ended nor took a permit of its own, is settled as one of a lost permit when the session ends, however it ends.
+ */
+import type { UsageRow } from "../../shared/usage-row.ts";
+import type { Ask, Hit, Settlement } from "../domain/ask.ts";
+import type { BudgetLimits } from "../domain/budget/limits.ts";
+import type { BucketLevel } from "../domain/budget/token-bucket.ts";
+import type { Revisions } from "../domain/cell/revisions.ts";
+import type {
+  AskAnswer,
+  ExchangeAnswer,
+  ExchangeMessage,
+  HitVerdictSaid,
+  RowRecord,
+} from "../domain/exchange/messages.ts";
+import type { AdmissionDesk } from "./admission-desk.ts";
+import type { Seat } from "./seat.ts";
+
+/** A word that a row is stored waits this long for others, or for an answer to travel with. */
+const NEWS_MS = 50;
+/** A request that waits keeps its place for so long after the end of its session. */
+const HOLD_WITHIN_MS = 1_000;
+
+/** What the Cell does with rows that come without a seat. Each resolves when the row is durable. */
+export interface RowDesk {
+  record(record: RowRecord): Promise<void>;
+  settleOrphan(record: RowRecord): Promise<void>;
+}
+
+export interface ExchangeDeskOptions {
+  readonly desk: Pick<AdmissionDesk, "isSeated" | "arrive" | "settle" | "abandon">;
+  readonly revisions: Pick<Revisions, "staleAmong">;
+  readonly rows: RowDesk;
+  readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
+  readonly later: (delayMs: number, run: () => void) => void;
+  /** Told of a request that could not be decided, a defect of ours. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** One session. Only the desk reads it; a capability just hands it back. */
+export interface Session {
+  readonly seats: Map<string, Seat>;
+  hits: (readonly [string, HitVerdictSaid])[];
+  stored: string[];
+  refused: string[];
+  /** Tells the isolate, which waits for news; null: it does not. */
+  tell: (() => void) | null;
+  newsDue: boolean;
+  isOver: boolean;
+}
+
+export class ExchangeDesk {
+  readonly #options: ExchangeDeskOptions;
+
+  constructor(options: ExchangeDeskOptions) {
+    this.#options = options;
+  }
+
+  /** A new session, in which nothing is open. */
+  open(): Session {
+    return {
+      seats: new Map(),
+      hits: [],
+      stored: [],
+      refused: [],
+      tell: null,
+      newsDue: false,
+      isOver: false,
+    };
+  }
+
+  /** Ends first: what they give back is there for the asks. Throws when the session is over. */
+  exchange(session: Session, { ends, departures, records, hits, asks }: ExchangeMessage): ExchangeAnswer {
+    if (session.isOver) throw new Error("the session is over");
+    for (const settlement of ends) this.#end(session, settlement);
+    for (const requestId of departures) this.#depart(session, requestId);
+    for (const record of records) this.#track(session, record.row, this.#options.rows.record(record));
+    for (const hit of hits) this.#hit(session, hit);
+    const decided = asks.flatMap((ask) => {
+      const answer = this.#ask(session, ask);
+      return answer === null ? [] : [[ask.requestId, answer] as const];
+    });
+    return this.#answer(session, decided);
+  }
+
+  async news(session: Session): Promise<ExchangeAnswer> {
+    if (!session.newsDue && !session.isOver)
+      await new Promise<void>((resolve) => {
+        session.tell = resolve;
+      });
+    session.tell = null;
+    session.newsDue = false;
+    return this.#answer(session, []);
+  }
+
+  end(session: Session): void {
+    if (session.isOver) return;
+    session.isOver = true;
+    const { desk, later } = this.#options;
+    const seats = [...session.seats.values()];
+    session.seats.clear();
+    // Who waits first: nothing of what comes back is to be granted to them.
+    const abandon = (given: readonly Seat[]): void => {
+      for (const seat of [...given.filter(waits), ...given.filter((each) => !waits(each))]) desk.abandon(seat, true);
+    };
+    // Whoever waited was told so, and its permit may be on its way.
+    const [waiting, decided] = [seats.filter(waits), seats.filter((seat) => !waits(seat))];
+    if (waiting.length > 0) later(HOLD_WITHIN_MS, () => abandon(waiting));
+    abandon(decided);
+    session.tell?.();
+  }
+
+  #answer(session: Session, decided: ExchangeAnswer["decided"]): ExchangeAnswer {
+    const { hits, stored, refused } = session;
+    session.hits = [];
+    session.stored = [];
+    session.refused = [];
+    return { decided, hits, stored, refused };
+  }
+
+  /** Null: it was not decided, and has no place in this session. */
+  #ask(session: Session, ask: Ask): AskAnswer | null {
+    const { desk, revisions, failed } = this.#options;
+    // It has gone another way meanwhile: this word of it came late.
+    if (desk.isSeated(ask.requestId)) return null;
+    const items = revisions.staleAmong(ask.revs);
+    if (items.length > 0) return { verdict: "stale", items };
+    try {
+      const seat = desk.arrive(ask);
+      session.seats.set(ask.requestId, seat);
+      const { decision } = seat;
+      return decision === null || decision.verdict === "stale" ? { verdict: "waiting" } : decision;
+    } catch (error) {
+      failed(error);
+      return null;
+    }
+  }
+
+  #end(session: Session, settlement: Settlement): void {
+    const { desk, rows } = this.#options;
+    const { row, upstream } = settlement;
+    const seat = session.seats.get(row.request_id);
+    session.seats.delete(row.request_id);
+    const stored = seat === undefined ? rows.settleOrphan({ row, upstream }) : desk.settle(seat, settlement);
+    this.#track(session, row, stored);
+  }
+
+  #depart(session: Session, requestId: string): void {
+    const seat = session.seats.get(requestId);
+    if (seat !== undefined) this.#options.desk.abandon(seat);
+    session.seats.delete(requestId);
+  }
+
+  #hit(session: Session, { revs, limits, row }: Hit): void {
+    const { revisions, rows, level } = this.#options;
+    const say = (verdict: HitVerdictSaid): void => {
+      session.hits.push([row.request_id, verdict]);
+      this.#tell(session);
+    };
+    const items = revisions.staleAmong(revs);
+    if (items.length > 0) say({ verdict: "stale", items });
+    else {
+      this.#track(session, row, rows.record({ row }));
+      if (limits === null) say({ verdict: "current", level: null });
+      else
+        void level(limits)
+          .catch(() => null)
+          .then((known) => say({ verdict: "current", level: known }));
+    }
+  }
+
+  /** Sees to it that the isolate hears what became of a row. */
+  #track(session: Session, { request_id: requestId }: UsageRow, stored: Promise<void>): void {
+    void stored
+      .then(
+        () => session.stored.push(requestId),
+        () => session.refused.push(requestId),
+      )
+      .then((waiting) => {
+        if (waiting === 1) this.#options.later(NEWS_MS, () => this.#tell(session));
+      });
+  }
+
+  #tell(session: Session): void {
+    if (session.hits.length + session.stored.length + session.refused.length === 0) return;
+    session.newsDue = true;
+    session.tell?.();
+  }
+}
+
+const waits = ({ decision }: Seat): boolean => decision === null || decision.verdict === "stale";

@@ -1,0 +1,154 @@
+/**
+ * One isolate of the Worker as its Cell sees it: admission by exchanges, a session that outlives the call that began it, and
+ * requests that ask, run and end as the pipeline's do.
+ */
+import { env, runInDurableObject } from "cloudflare:test";
+import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
+import { ExchangeAdmission } from "../../edge/adapters/exchange-admission.ts";
+import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
+import type { Ask, PermitHandle } from "../../edge/domain/ask.ts";
+import type { ExchangeSession } from "../../edge/domain/exchange/messages.ts";
+import type { Bindings } from "../../edge/env.ts";
+import type { Cell } from "../../edge/objects/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { Answered } from "../../edge/ports.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { askFor, rowFor, settlementFor } from "./asks.ts";
+
+interface Namespaces {
+  readonly CELL: DurableObjectNamespace<Cell>;
+  readonly LEDGER: DurableObjectNamespace<Ledger>;
+}
+const bindings = env as unknown as Bindings;
+const { CELL, LEDGER } = env as unknown as Namespaces;
+const MARKER = "00000000-0000-4000-8000-0000000000ff";
+
+/** A request that holds a slot. */
+export interface Running {
+  readonly ask: Ask;
+  readonly permit: PermitHandle;
+  /** Null: its permit is its own. */
+  readonly sessionLost: Promise<void> | null;
+}
+
+/** Admission that lets a test break the session under way. */
+class BreakableAdmission extends CellAdmission {
+  readonly opened: ExchangeSession[] = [];
+  readonly calls: string[] = [];
+
+  override async openSession(
+    ...given: Parameters<CellAdmission["openSession"]>
+  ): ReturnType<CellAdmission["openSession"]> {
+    const { session, answer } = await super.openSession(...given);
+    this.opened.push(session);
+    return { session, answer };
+  }
+
+  override async admit(ask: Ask): ReturnType<CellAdmission["admit"]> {
+    this.calls.push("admit");
+    return await super.admit(ask);
+  }
+
+  override async hold(requestId: string): ReturnType<CellAdmission["hold"]> {
+    this.calls.push("hold");
+    return await super.hold(requestId);
+  }
+}
+
+export class Isolate {
+  readonly cell: string;
+  readonly direct: BreakableAdmission;
+  readonly admission: ExchangeAdmission;
+  /** Sessions that were begun; each resolves when it is over. */
+  readonly sessions: Promise<unknown>[] = [];
+  /** Every request that got a place. */
+  readonly admitted: string[] = [];
+  /** By how much its clock is ahead. */
+  aheadMs = 0;
+
+  constructor(cell: string) {
+    this.cell = cell;
+    const log = { event: () => undefined };
+    this.direct = new BreakableAdmission(new ObjectPlaces(bindings, []), cell, 1, { raise: () => undefined }, log);
+    this.admission = new ExchangeAdmission({
+      direct: this.direct,
+      clock: () => Date.now() + this.aheadMs,
+      keepAlive: (work) => void this.sessions.push(work),
+      log,
+    });
+  }
+
+  get stub(): DurableObjectStub<Cell> {
+    return CELL.getByName(this.cell);
+  }
+
+  async ask(over: Partial<Ask> = {}): Promise<Answered & { readonly ask: Ask }> {
+    const ask = askFor(crypto.randomUUID(), over);
+    const answer = await this.admission.admit(ask);
+    if (answer.verdict !== "stale") this.admitted.push(ask.requestId);
+    return { ...answer, ask };
+  }
+
+  /** A request that is granted a slot, at once or after it waited. */
+  async begin(over: Partial<Ask> = {}): Promise<Running> {
+    const answer = await this.ask(over);
+    if (answer.verdict === "stale") throw new Error("stale");
+    if (answer.verdict === "waiting") await answer.permit.decision();
+    return { ask: answer.ask, permit: answer.permit, sessionLost: answer.sessionLost ?? null };
+  }
+
+  /** Ends a request as the pipeline does. */
+  async end({ ask, permit }: Pick<Running, "ask" | "permit">): Promise<void> {
+    const settlement = settlementFor(ask.requestId);
+    try {
+      await permit.settle(settlement);
+    } catch {
+      await this.admission.settleOrphan(settlement.row);
+    } finally {
+      permit[Symbol.dispose]();
+    }
+  }
+
+  /** Requests that are held by its session, as many as asked for. */
+  async young(count: number): Promise<Running[]> {
+    // The first opens the session, in which the others ask.
+    const all = [await this.begin()];
+    while (all.length < count) all.push(await this.begin());
+    return all;
+  }
+
+  /** The session ends at the Cell, which has heard nothing of why. */
+  async breakSession(): Promise<void> {
+    await this.direct.opened.at(-1)?.close();
+  }
+
+  /** Ends the Cell as a deploy does. */
+  async reset(): Promise<void> {
+    await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
+  }
+
+  /** Resolves when so many requests hold slots, and so many wait, as the Cell counts. */
+  async load(inFlight: number, queued = 0): Promise<void> {
+    await waitFor(
+      async () => await this.stub.stats(),
+      (seen) => seen.in_flight === inFlight && seen.queued === queued,
+    );
+  }
+
+  /** Rows on the disk of the Ledger, once every session is over and all before now has arrived. */
+  async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    await Promise.all(this.sessions);
+    await this.stub.record(rowFor(MARKER));
+    const commits = await runInDurableObject(LEDGER.getByName(`${this.cell}:0`), (_ledger, state) =>
+      state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),
+    );
+    return commits
+      .flatMap((entry) => entry.lines.split("\n").map((line) => JSON.parse(line) as Record<string, unknown>))
+      .filter((row) => row["request_id"] !== MARKER);
+  }
+
+  /** The ids of the requests that have rows, each as often as it has one. */
+  async rowIds(): Promise<string[]> {
+    return (await this.rows()).map((row) => String(row["request_id"])).toSorted();
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Exchanges between a real Cell and an isolate (design §4): who is granted what, what becomes of requests when either side is
+ * gone, and that every row comes once.
+ */
+import { describe, expect, it } from "vitest";
+import { askFor, rowFor } from "./asks.ts";
+import { Isolate } from "./exchange-isolate.ts";
+
+let nextCell = 1;
+async function isolateOf(maxInFlight: number): Promise<Isolate> {
+  const isolate = new Isolate(`exchanges-${nextCell++}`);
+  await isolate.stub.setCapacity(maxInFlight);
+  return isolate;
+}
+
+describe("requests of one isolate", () => {
+  it("ask and end in one session, hold their slots in the Cell meanwhile, and leave one row each", async () => {
+    const isolate = await isolateOf(10);
+    const running = await isolate.young(5);
+    await isolate.load(5);
+    for (const one of running) await isolate.end(one);
+    await isolate.load(0);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+    expect([isolate.direct.opened.length, isolate.direct.calls]).toEqual([1, []]);
+  });
+
+  it("are granted slots in the order in which they asked; whoever waits has a permit of its own", async () => {
+    const isolate = await isolateOf(2);
+    const [first] = await isolate.young(1);
+    if (first === undefined) throw new Error("nothing was granted");
+    const asked = await Promise.all([isolate.ask(), isolate.ask(), isolate.ask()]);
+    expect(asked.map(({ verdict }) => verdict)).toEqual(["granted", "waiting", "waiting"]);
+    expect(isolate.direct.calls).toEqual(["hold", "hold"]);
+    const [second, third, last] = asked;
+    if (second?.verdict !== "granted" || third?.verdict !== "waiting" || last?.verdict !== "waiting")
+      throw new Error("the order was another");
+    await isolate.end(first);
+    expect(await third.permit.decision()).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+    last.permit[Symbol.dispose]();
+    await isolate.load(2);
+    for (const one of [second, third]) await isolate.end(one);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+  });
+
+  it("are told of newer records with the next ask, and one that is told so has no place", async () => {
+    const isolate = await isolateOf(10);
+    const [first] = await isolate.young(1);
+    if (first === undefined) throw new Error("nothing was granted");
+    await isolate.stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
+    expect(await isolate.ask()).toMatchObject({ verdict: "stale", items: [{ kind: "key", id: "k1", rev: 6 }] });
+    await isolate.load(1);
+    await isolate.end(first);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted);
+  });
+
+  it("take their cache hits and their rows without a permit along", async () => {
+    const isolate = await isolateOf(10);
+    const [first] = await isolate.young(1);
+    if (first === undefined) throw new Error("nothing was granted");
+    const [hit, stale, refused] = [rowFor("hit"), rowFor("stale"), rowFor("refused", { status_code: 400 })];
+    const { revs } = first.ask;
+    expect(await isolate.admission.hit({ revs, limits: first.ask.limits, row: hit })).toMatchObject({ newer: [] });
+    await isolate.stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
+    expect((await isolate.admission.hit({ revs, limits: null, row: stale })).newer).toHaveLength(1);
+    await isolate.admission.record(refused);
+    await isolate.end(first);
+    expect(await isolate.rowIds()).toEqual([first.ask.requestId, "hit", "refused"].toSorted());
+    expect(isolate.direct.opened).toHaveLength(1);
+  });
+
+  it("that give up without a word are settled by the Cell at their estimate", async () => {
+    const isolate = await isolateOf(1);
+    const [first] = await isolate.young(1);
+    first?.permit[Symbol.dispose]();
+    await isolate.load(0);
+    expect(await isolate.rows()).toMatchObject([{ status_code: 499, total_tokens: 10, cost_usd: 0.5 }]);
+  });
+
+  it("whose sessions end when nobody has used them for a while give everything back", async () => {
+    const isolate = await isolateOf(10);
+    for (const one of await isolate.young(3)) await isolate.end(one);
+    await Promise.all(isolate.sessions);
+    for (const one of await isolate.young(2)) await isolate.end(one);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+    expect(isolate.direct.opened).toHaveLength(2);
+  });
+});
+
+describe("a session that breaks", () => {
+  it("gives its slots back at once and leaves one row of each request, at its estimate", async () => {
+    const isolate = await isolateOf(3);
+    await isolate.young(3);
+    await isolate.breakSession();
+    await isolate.load(0);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+    expect((await isolate.rows()).map((row) => [row["status_code"], row["total_tokens"]])).toEqual(
+      Array(3).fill([499, 10]),
+    );
+  });
+
+  it("tells its requests, which go on under permits of their own and are counted again, with one row each", async () => {
+    const isolate = await isolateOf(3);
+    const running = await isolate.young(3);
+    await isolate.breakSession();
+    await Promise.all(running.map(async ({ sessionLost }) => await sessionLost));
+    const adopted = await Promise.all(
+      running.map(async ({ ask }) => ({ ask, permit: await isolate.admission.adopt(ask) })),
+    );
+    await isolate.load(3);
+    for (const one of adopted) await isolate.end(one);
+    await isolate.load(0);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+  });
+
+  it("takes nothing from a request that has a permit of its own", async () => {
+    const isolate = await isolateOf(3);
+    const [first, ...others] = await isolate.young(3);
+    if (first === undefined) throw new Error("nothing was granted");
+    const permit = await isolate.admission.adopt(first.ask);
+    await isolate.load(3);
+    for (const one of others) await isolate.end(one);
+    await isolate.load(1);
+    await isolate.breakSession();
+    await Promise.all(isolate.sessions);
+    await isolate.load(1);
+    await isolate.end({ ask: first.ask, permit });
+    expect((await isolate.rows()).map((row) => row["status_code"])).toEqual([200, 200, 200]);
+  });
+
+  it("ends with the context that holds it: what it holds comes back, and is settled once", async () => {
+    const isolate = await isolateOf(1);
+    const ask = askFor(crypto.randomUUID());
+    const message = { ends: [], departures: [], records: [], hits: [], asks: [ask] };
+    const { session, answer } = await isolate.direct.openSession(message);
+    expect(answer.decided).toMatchObject([[ask.requestId, { verdict: "granted" }]]);
+    await isolate.load(1);
+    session[Symbol.dispose]();
+    await isolate.load(0);
+    expect(await isolate.rows()).toMatchObject([{ request_id: ask.requestId, status_code: 499, total_tokens: 10 }]);
+  });
+
+  it("leaves a request that waits its place", async () => {
+    const isolate = await isolateOf(1);
+    const [first] = await isolate.young(1);
+    const waiting = await isolate.ask();
+    if (first === undefined || waiting.verdict !== "waiting") throw new Error("nobody waits");
+    await isolate.breakSession();
+    expect(await waiting.permit.decision()).toMatchObject({ verdict: "granted" });
+    await isolate.end(waiting);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+  });
+});
+
+describe("a Cell that is reset", () => {
+  it("counts the young again as they adopt, and has one row of each, of those that ended just before too", async () => {
+    const isolate = await isolateOf(4);
+    const [first, ...others] = await isolate.young(4);
+    if (first === undefined) throw new Error("nothing was granted");
+    await isolate.end(first);
+    await isolate.reset();
+    await Promise.all(others.map(async ({ sessionLost }) => await sessionLost));
+    const adopted = await Promise.all(
+      others.map(async ({ ask }) => ({ ask, permit: await isolate.admission.adopt(ask) })),
+    );
+    await isolate.load(3);
+    for (const one of adopted) await isolate.end(one);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+  });
+
+  it("answers asks that it lost when they come another way", async () => {
+    const isolate = await isolateOf(10);
+    const [first] = await isolate.young(1);
+    if (first === undefined) throw new Error("nothing was granted");
+    const asking = Promise.all(Array.from({ length: 4 }, async () => await isolate.begin()));
+    await isolate.reset();
+    for (const one of await asking) await isolate.end(one);
+    await isolate.end(first);
+    await isolate.load(0);
+    expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+  });
+});

@@ -1,0 +1,208 @@
+/**
+ * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. What outlives it is
+ * on its disk: capacity, revisions, and that it was busy.
+ */
+import type { Admitted, Ask, Decision, LedgerBatch, Stale } from "../../../edge/domain/ask.ts";
+import { monthOf } from "../../../edge/domain/budget/testing/world.ts";
+import { schedulerEvents } from "../../../edge/domain/cell/live-values.ts";
+import { Revisions } from "../../../edge/domain/cell/revisions.ts";
+import type { ExchangeAnswer, ExchangeMessage } from "../../../edge/domain/exchange/messages.ts";
+import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
+import type { FairshareAlgorithm, Scheduler } from "../../../edge/domain/fairshare/types.ts";
+import { AdmissionDesk } from "../../../edge/objects/admission-desk.ts";
+import { BudgetDesk } from "../../../edge/objects/budget-desk.ts";
+import { ExchangeDesk, type Session } from "../../../edge/objects/exchange-desk.ts";
+import { RowCourier } from "../../../edge/objects/row-courier.ts";
+import type { Seat } from "../../../edge/objects/seat.ts";
+import type { TestBudgets } from "../../../edge/objects/testing/budgets.ts";
+import type { Change, RevItem } from "../../../shared/internal.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { Context, Timeline } from "./timeline.ts";
+import type { Run, Truth } from "./truth.ts";
+
+export interface Disk {
+  capacity: number;
+  busy: boolean;
+  revisions: readonly RevItem[];
+  life: number;
+}
+
+/** What every life of the Cell is given. */
+export interface Surroundings {
+  readonly algorithm: FairshareAlgorithm;
+  readonly time: Timeline;
+  readonly truth: Truth;
+  readonly budgets: TestBudgets;
+  readonly append: (batch: LedgerBatch) => Promise<void>;
+}
+
+const silence = async () => await new Promise<never>(() => {});
+const SILENT = { lease: silence, settleBatch: silence, level: silence };
+
+/** As the Cell object's. */
+const ADOPTION_HOLD_MS = 500;
+
+export class CellLife {
+  readonly context: Context;
+  readonly scheduler: Scheduler;
+  readonly desk: AdmissionDesk;
+  readonly #disk: Disk;
+  readonly #around: Surroundings;
+  readonly #courier: RowCourier;
+  readonly #budget: BudgetDesk;
+  readonly #exchanges: ExchangeDesk;
+  readonly #revisions = new Revisions();
+
+  /** To be made within `context`. */
+  constructor(context: Context, disk: Disk, around: Surroundings) {
+    this.context = context;
+    this.#disk = disk;
+    this.#around = around;
+    const { time, algorithm, append } = around;
+    const now = () => time.nowMs;
+    const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
+    this.#revisions.note(disk.revisions, now());
+    const judge = {
+      mayHave: (requestId: string) => this.desk.mayHave(requestId),
+      deferred: (requestId: string) => this.desk.deferred(requestId),
+    };
+    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, judge });
+    this.#courier = new RowCourier("c", 1, () => ({ append }) as never);
+    this.#budget = new BudgetDesk({
+      cell: "c",
+      failOpen: false,
+      now,
+      nextLife: () => (disk.life += 1),
+      monthOf,
+      // The dead ask nobody.
+      budgetOf: (tenantId) => (context.alive ? around.budgets.budgetOf(tenantId) : SILENT),
+      judged: (requestId, verdict) => this.desk.judged(requestId, verdict),
+      tell: async () => undefined,
+      raise: () => undefined,
+    });
+    this.desk = new AdmissionDesk({
+      cell: "c",
+      scheduler: this.scheduler,
+      budget: this.#budget,
+      revisions: this.#revisions,
+      maxQueuedPerTenant: 0,
+      now,
+      complete: async (row, orphan) => void (await this.#courier.deliver(row, orphan)),
+      changed: () => this.#changed(),
+    });
+    this.#exchanges = new ExchangeDesk({
+      desk: {
+        isSeated: (requestId) => this.desk.isSeated(requestId),
+        arrive: (ask) => {
+          this.#around.truth.admitted(ask);
+          const seat = this.desk.arrive(ask);
+          this.#follow(seat, "exchange");
+          return seat;
+        },
+        settle: async (seat, settlement) => await this.desk.settle(seat, settlement),
+        abandon: (seat, mayHaveRow) => this.abandon(seat, mayHaveRow),
+      },
+      revisions: this.#revisions,
+      rows: {
+        record: async ({ row }) => void (await this.#courier.deliver(row, false)),
+        settleOrphan: async ({ row }) => await this.settleOrphan(row),
+      },
+      level: async () => null,
+      later,
+      failed: (error) => {
+        throw error;
+      },
+    });
+    if (!disk.busy) return;
+    this.desk.apply({ type: "hold", on: true });
+    later(ADOPTION_HOLD_MS, () => this.desk.apply({ type: "hold", on: false }));
+  }
+
+  admit(ask: Ask): Admitted<Seat> {
+    const items = this.#revisions.staleAmong(ask.revs);
+    if (items.length > 0) return { verdict: "stale", items };
+    this.#around.truth.admitted(ask);
+    const seat = this.desk.arrive(ask);
+    this.#follow(seat, "call");
+    const { decision } = seat;
+    return decision === null || decision.verdict === "stale"
+      ? { verdict: "waiting", permit: seat }
+      : { ...decision, permit: seat };
+  }
+
+  hold(requestId: string): Seat | null {
+    const seat = this.desk.hold(requestId);
+    if (seat?.decision === null) this.#follow(seat, "call");
+    return seat;
+  }
+
+  openSession(message: ExchangeMessage): { readonly session: Session; readonly answer: ExchangeAnswer } {
+    const session = this.#exchanges.open();
+    return { session, answer: this.#exchanges.exchange(session, message) };
+  }
+
+  exchange(session: Session, message: ExchangeMessage): ExchangeAnswer {
+    return this.#exchanges.exchange(session, message);
+  }
+
+  async news(session: Session): Promise<ExchangeAnswer> {
+    return await this.#exchanges.news(session);
+  }
+
+  end(session: Session): void {
+    this.#exchanges.end(session);
+  }
+
+  adopt(ask: Ask): Seat {
+    return this.desk.adopt(ask);
+  }
+
+  /** The permit's holder is gone. */
+  abandon(seat: Seat, mayHaveRow?: boolean): void {
+    const { truth } = this.#around;
+    const run = truth.running.get(seat.ask.requestId);
+    const held = this.desk.seated;
+    this.desk.abandon(seat, mayHaveRow);
+    if (run === undefined || this.desk.seated === held) return;
+    if (!run.heard) truth.end(run.id, 0);
+    else truth.uncount(run, "its permit was lost");
+  }
+
+  async settleOrphan(row: UsageRow): Promise<void> {
+    const { truth } = this.#around;
+    // Of an ask that came after its request had ended.
+    if (truth.running.get(row.request_id)?.heard === false) truth.end(row.request_id, 0);
+    this.desk.settledElsewhere(row);
+    await this.#courier.deliver(row, true);
+  }
+
+  async invalidate(changes: readonly Change[]): Promise<void> {
+    const nowMs = this.#around.time.nowMs;
+    this.#disk.revisions = [...this.#disk.revisions, ...this.#revisions.note(changes, nowMs)];
+    const current = this.#revisions.current(changes);
+    for (const event of schedulerEvents(current)) this.desk.apply(event);
+  }
+
+  async setCapacity(maxInFlight: number): Promise<void> {
+    this.#disk.capacity = maxInFlight;
+    this.desk.apply({ type: "capacity", maxInFlight });
+  }
+
+  /** A grant, whenever it is made, is held against the laws. `by`: how it is made when it is at once. */
+  #follow(seat: Seat, by: Run["by"]): void {
+    const { truth } = this.#around;
+    const decided = ({ verdict }: Decision | Stale, grantedBy: Run["by"] = "call"): void => {
+      if (verdict === "granted") truth.grant(seat.ask, grantedBy, this.context);
+    };
+    if (seat.decision !== null) decided(seat.decision, by);
+    else
+      void this.desk.decision(seat).then(
+        (decision) => decided(decision),
+        () => undefined,
+      );
+  }
+
+  #changed(): void {
+    if (this.desk.seated > 0) this.#disk.busy = true;
+  }
+}

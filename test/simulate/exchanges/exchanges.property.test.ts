@@ -1,0 +1,79 @@
+/**
+ * Exchanges between isolates and their Cell (design §4), with the real parts of both sides upon simulated time: that no law
+ * of design §4-§7 is weaker than when every request calls its Cell. Longer: EXCHANGE_SIMULATION_RUNS=5000.
+ */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AMPLE, orderly, play, setup, stormy, type Timed } from "./play.ts";
+import { Watch } from "./watch.ts";
+import type { World } from "./world.ts";
+
+/** Worlds of each kind. */
+const runs = Number(process.env["EXCHANGE_SIMULATION_RUNS"] ?? 20);
+/** The same worlds every time unless it is given; a failure prints it. */
+const seed = Number(process.env["EXCHANGE_SIMULATION_SEED"] ?? 1);
+/** Many worlds are for finding, few for telling what was found: to shrink takes its time. */
+const options = { numRuns: runs, seed, endOnFailure: runs > 100 };
+const timeoutMs = 60_000 + 2_000 * runs;
+
+function wrongWith(world: World, watch: Watch): readonly string[] {
+  watch.atLast(world);
+  return [...world.truth.broken, ...watch.wrong].slice(0, 6);
+}
+
+describe("exchanges in a simulated world", () => {
+  it(
+    "keep every cap, revision, row and token while nobody dies",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(setup, orderly, async (given, steps) => {
+          const watch = new Watch(true);
+          const world = await play(given, steps, (at) => watch.look(at));
+          expect(wrongWith(world, watch)).toEqual([]);
+          expect([world.died.size, world.truth.uncounted.size]).toEqual([0, 0]);
+        }),
+        options,
+      );
+    },
+    timeoutMs,
+  );
+
+  it(
+    "keep them when calls are lost or late, and isolates, carriers, sessions and Cells are",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(setup, stormy, async (given, steps) => {
+          const watch = new Watch(false);
+          const world = await play(given, steps, (at) => watch.look(at));
+          expect(wrongWith(world, watch)).toEqual([]);
+        }),
+        options,
+      );
+    },
+    timeoutMs,
+  );
+
+  it("carry nearly every request of a busy isolate, across the change of sessions", async () => {
+    const given = {
+      algorithm: "weighted",
+      capacity: 100,
+      tenants: AMPLE,
+      modelCaps: [null],
+      streams: [],
+      afterMs: 0,
+      seed: 1,
+    } as const;
+    const burst = { do: "burst", modelAt: 0, requests: 400, everyMs: 5, lastsMs: 40 } as const;
+    const steps = Array.from({ length: 5 }, (_, round) =>
+      [0, 1, 2, 3].map((tenantAt): Timed => {
+        const afterMs = round > 0 && tenantAt === 0 ? 2_000 : 0;
+        return { afterMs, step: { ...burst, isolate: tenantAt % 2, tenantAt } };
+      }),
+    );
+    const watch = new Watch(true);
+    const world = await play({ ...given, isolates: [true, true] }, steps.flat(), (at) => watch.look(at));
+    expect(wrongWith(world, watch)).toEqual([]);
+    const { call, exchange } = world.truth.granted;
+    expect(exchange / (call + exchange)).toBeGreaterThan(0.95);
+  });
+});

@@ -1,0 +1,223 @@
+/**
+ * An isolate in the simulation of exchanges: the real admission by exchanges and its carriers, and requests that live as the
+ * pipeline lets them - a slot, an upstream call, one settlement; after 200 ms they watch their permit, or after a second take
+ * one of their own, and adopt it anew when it or their session is lost.
+ */
+import { CellAdmission } from "../../../edge/adapters/cell-admission.ts";
+import { ExchangeAdmission } from "../../../edge/adapters/exchange-admission.ts";
+import type { Ask, Grant, LedgerApi, PermitHandle, Settlement } from "../../../edge/domain/ask.ts";
+import type { Admission } from "../../../edge/ports.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import { Copies, NEED_NANO_USD, NEED_TOKENS, type Records } from "./records.ts";
+import { cellStub, type Session, type StubParts } from "./stubs.ts";
+import { Context, here, type Timeline } from "./timeline.ts";
+import type { Truth } from "./truth.ts";
+
+const WATCH_AFTER_MS = 200;
+const OWN_PERMIT_AFTER_MS = 1_000;
+const ADOPT_ATTEMPTS = 5;
+const ADOPT_EVERY_MS = 200;
+const PLACES_MAX = 10;
+
+export interface Life {
+  readonly tenantAt: number;
+  readonly modelAt: number;
+  /** Of its upstream call. */
+  readonly lastsMs: number;
+  /** How it ends: with a settlement, or its code gives up without a word. */
+  readonly ends: "settles" | "givesUp";
+}
+
+export interface IsolateParts extends Omit<StubParts, "serves"> {
+  readonly records: Records;
+  readonly ledger: () => LedgerApi;
+  readonly truth: Truth;
+  readonly time: Timeline;
+  readonly exchanges: boolean;
+  /** The request has ended without a settlement. */
+  readonly gaveUp: (requestId: string) => void;
+}
+
+interface Held {
+  readonly ask: Ask;
+  readonly permit: PermitHandle;
+  readonly grant: Grant;
+  /** It waited: its Cell does not know that the grant is used. */
+  readonly waited: boolean;
+  readonly sessionLost: Promise<void> | null;
+}
+
+const quiet = { event: () => undefined };
+
+export class Isolate {
+  readonly context: Context;
+  readonly copies: Copies;
+  readonly sessions = new Set<Session>();
+  /** Contexts of requests that carry a session. */
+  readonly carriers = new Set<Context>();
+  /** Requests under way, by id. */
+  readonly requests = new Map<string, Context>();
+  readonly #parts: IsolateParts;
+  readonly #admission: Admission;
+
+  constructor(name: string, parts: IsolateParts) {
+    this.#parts = parts;
+    this.context = new Context(name, parts.time);
+    this.copies = new Copies(parts.records);
+    const serves = (session: Session) => void this.sessions.add(session);
+    const cell = cellStub({ ...parts, serves });
+    const places = { cell: () => cell, ledger: parts.ledger };
+    const admission = new CellAdmission(places, "c", 1, { raise: () => undefined } as never, quiet);
+    this.#admission = parts.exchanges
+      ? new ExchangeAdmission({
+          direct: admission,
+          clock: () => this.context.clockMs,
+          keepAlive: (work) => this.#carried(here(), work),
+          log: quiet,
+        })
+      : admission;
+  }
+
+  /** A request arrives; `id` is its own. */
+  request(id: string, life: Life): void {
+    const context = new Context(id, this.#parts.time, this.context);
+    this.requests.set(id, context);
+    context.enter(() => void this.#live(id, life, context));
+  }
+
+  async #live(id: string, life: Life, context: Context): Promise<void> {
+    try {
+      const held = await this.#seek(id, life);
+      if (held !== null) await this.#run(held, life);
+    } catch {
+      // As the pipeline does when nobody knows whether the Cell holds a place for it.
+      await this.#admission.settleOrphan(this.#row(this.#ask(id, life), 503, 0));
+    } finally {
+      this.requests.delete(id);
+      if (!this.carriers.has(context)) context.die();
+    }
+  }
+
+  async #seek(id: string, life: Life): Promise<Held | null> {
+    let kept: PermitHandle | null = null;
+    let sinceMs: number | null = null;
+    for (let place = 1; place <= PLACES_MAX; place += 1) {
+      const ofNow = (): Ask => ({
+        ...this.#ask(id, life),
+        waitedMs: sinceMs === null ? null : here().clockMs - sinceMs,
+      });
+      let ask = ofNow();
+      let admitted = await this.#admission.admit(ask);
+      if (admitted.verdict === "stale") {
+        if (admitted.placeLost === true) sinceMs ??= here().clockMs;
+        this.copies.forget(admitted.items);
+        ask = ofNow();
+        admitted = await this.#admission.admit(ask);
+      }
+      if (admitted.verdict === "stale") throw new Error("stale twice");
+      kept?.[Symbol.dispose]();
+      kept = null;
+      const { permit } = admitted;
+      const waited = admitted.verdict === "waiting";
+      if (waited) sinceMs ??= here().clockMs;
+      const decision = admitted.verdict === "waiting" ? await permit.decision().catch(() => null) : admitted;
+      if (decision === null || decision.verdict === "stale") {
+        if (decision !== null) this.copies.forget(decision.items);
+        kept = permit;
+        continue;
+      }
+      if (decision.verdict === "granted") {
+        const { sessionLost = null } = admitted;
+        return { ask, permit, grant: decision.grant, waited, sessionLost };
+      }
+      await this.#settle(permit, { row: this.#row(ask, 429, 0), actualTokens: 0 });
+      return null;
+    }
+    throw new Error("no place");
+  }
+
+  async #run({ ask, permit: first, grant, waited, sessionLost }: Held, { lastsMs, ends }: Life): Promise<void> {
+    const { truth } = this.#parts;
+    const run = truth.running.get(ask.requestId);
+    if (run !== undefined) run.heard = true;
+    let permit = first;
+    if (waited) permit.inUse().catch(() => undefined);
+    let adoption: Promise<void> = Promise.resolve();
+    let ended = false;
+    const context = here();
+    let watching = false;
+    const watch = async (): Promise<void> => {
+      if (watching || !context.alive) return;
+      watching = true;
+      while (!ended) {
+        try {
+          await permit.lost();
+        } catch {
+          if (ended) return;
+          adoption = this.#adopt(ask, () => ended).then((adopted) => {
+            permit = adopted;
+          });
+          try {
+            await adoption;
+          } catch {
+            return;
+          }
+        }
+      }
+    };
+    void sessionLost?.then(watch);
+    const timer = setTimeout(() => void watch(), sessionLost === null ? WATCH_AFTER_MS : OWN_PERMIT_AFTER_MS);
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, lastsMs);
+    });
+    ended = true;
+    clearTimeout(timer);
+    if (ends === "givesUp") {
+      this.#parts.gaveUp(ask.requestId);
+      truth.end(ask.requestId, NEED_TOKENS);
+      await adoption.catch(() => undefined);
+      return permit[Symbol.dispose]();
+    }
+    truth.end(ask.requestId, NEED_TOKENS / 2);
+    const row = { ...this.#row(ask, 200, NEED_TOKENS / 2), admission: grant.admission };
+    await adoption.catch(() => undefined);
+    await this.#settle(permit, { row, actualTokens: NEED_TOKENS / 2 });
+  }
+
+  async #adopt(ask: Ask, ended: () => boolean): Promise<PermitHandle> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#admission.adopt(ask);
+      } catch (error) {
+        if (ended() || attempt === ADOPT_ATTEMPTS) throw error;
+      }
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, ADOPT_EVERY_MS);
+      });
+    }
+  }
+
+  async #settle(permit: PermitHandle, settlement: Settlement): Promise<void> {
+    try {
+      await permit.settle(settlement);
+    } catch {
+      await this.#admission.settleOrphan(settlement.row);
+    } finally {
+      permit[Symbol.dispose]();
+    }
+  }
+
+  #carried(context: Context, work: Promise<unknown>): void {
+    this.carriers.add(context);
+    void work.finally(() => this.carriers.delete(context));
+  }
+
+  #ask(id: string, { tenantAt, modelAt }: Life): Ask {
+    return this.copies.ask(id, tenantAt, modelAt, this.context.clockMs);
+  }
+
+  #row(ask: Ask, status: number, tokens: number): UsageRow {
+    const cost = tokens === 0 ? 0 : NEED_NANO_USD / 2e9;
+    return { ...ask.row, status_code: status, total_tokens: tokens, output_tokens: tokens, cost_usd: cost };
+  }
+}

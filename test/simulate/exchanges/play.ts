@@ -1,0 +1,224 @@
+/**
+ * Scenarios for the simulation of exchanges, and what has to hold at their end. Steps are plain data, so that a failing scenario
+ * shrinks to the few that matter.
+ */
+import fc from "fast-check";
+import { vi } from "vitest";
+import type { Life } from "./isolate.ts";
+import type { Kind, Tenant } from "./records.ts";
+import { CALM } from "./wire.ts";
+import { type Setup, World } from "./world.ts";
+
+const TIGHT: readonly Tenant[] = [
+  { maxInFlight: null, tokensPerMinute: 0, termTokens: null },
+  { maxInFlight: 3, tokensPerMinute: 0, termTokens: null },
+  { maxInFlight: null, tokensPerMinute: 3_000, termTokens: null },
+  { maxInFlight: null, tokensPerMinute: 0, termTokens: 1_500 },
+];
+export const AMPLE: readonly Tenant[] = [
+  { maxInFlight: null, tokensPerMinute: 0, termTokens: null },
+  { maxInFlight: 40, tokensPerMinute: 0, termTokens: null },
+  { maxInFlight: null, tokensPerMinute: 900_000, termTokens: null },
+  { maxInFlight: null, tokensPerMinute: 0, termTokens: 500_000 },
+];
+const TENANTS = AMPLE.length;
+const MODELS = 2;
+
+const at = fc.nat({ max: 5 });
+const burst = fc.record({
+  do: fc.constant("burst" as const),
+  isolate: at,
+  tenantAt: fc.nat({ max: TENANTS - 1 }),
+  modelAt: fc.nat({ max: MODELS - 1 }),
+  requests: fc.integer({ min: 5, max: 80 }),
+  everyMs: fc.integer({ min: 1, max: 12 }),
+  lastsMs: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom<number>(3, 10, 20, 40) },
+    { weight: 1, arbitrary: fc.constantFrom(250, 900, 4_000) },
+  ),
+});
+const change = fc.record({
+  do: fc.constant("change" as const),
+  kind: fc.constantFrom<Kind>("key", "tenant", "group", "model", "all"),
+  which: at,
+  cap: fc.constantFrom(null, 40, 6, 1),
+});
+const capacity = fc.record({ do: fc.constant("capacity" as const), slots: fc.constantFrom(200, 100, 60, 40, 20, 5) });
+const stall = fc.record({
+  do: fc.constant("stall" as const),
+  isolate: at,
+  ms: fc.integer({ min: 10, max: 200 }),
+  tenantAt: fc.nat({ max: TENANTS - 1 }),
+  requests: fc.integer({ min: 1, max: 10 }),
+});
+/** Trips take long, and nothing is lost. */
+const haze = fc.record({
+  do: fc.constant("weather" as const),
+  lossy: fc.constant(0),
+  tellsLossy: fc.constant(0),
+  slow: fc.constantFrom(0, 0.02, 0.2),
+  slowMs: fc.constantFrom(20, 100, 400, 1_500),
+});
+const weather = fc.record({
+  do: fc.constant("weather" as const),
+  lossy: fc.constantFrom(0, 0, 0.01, 0.05),
+  tellsLossy: fc.constantFrom(0, 0, 0.02, 0.1),
+  slow: fc.constantFrom(0, 0.02, 0.2),
+  slowMs: fc.constantFrom(20, 100, 400, 1_500),
+});
+const misfortune = fc.record({
+  do: fc.constantFrom("reset" as const, "kill" as const, "cutOff" as const, "cutSession" as const),
+  isolate: at,
+});
+
+const gentle = [
+  { weight: 5, arbitrary: burst },
+  { weight: 4, arbitrary: change },
+  { weight: 1, arbitrary: capacity },
+  { weight: 3, arbitrary: stall },
+] as const;
+
+const timed = <T>(step: fc.Arbitrary<T>) =>
+  fc.record({ afterMs: fc.constantFrom<number>(0, 3, 20, 70, 200, 500), step });
+/** Nobody dies, nothing is lost: trips take long at most. */
+export const orderly = fc.array(timed(fc.oneof(...gentle, { weight: 2, arbitrary: haze })), {
+  minLength: 1,
+  maxLength: 10,
+  size: "max",
+});
+/** Anything may happen. */
+export const stormy = fc.array(
+  timed(fc.oneof(...gentle, { weight: 3, arbitrary: weather }, { weight: 4, arbitrary: misfortune })),
+  { minLength: 1, maxLength: 12, size: "max" },
+);
+
+export type Timed = (typeof stormy extends fc.Arbitrary<infer T> ? T : never)[number];
+
+/** Requests of one kind that keep coming while the steps are played. */
+const stream = fc.record({
+  isolate: fc.nat({ max: 1 }),
+  tenantAt: fc.nat({ max: TENANTS - 1 }),
+  modelAt: fc.nat({ max: MODELS - 1 }),
+  everyMs: fc.integer({ min: 3, max: 15 }),
+  lastsMs: fc.oneof(
+    { weight: 5, arbitrary: fc.integer({ min: 2, max: 40 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 200, max: 600 }) },
+  ),
+});
+export const setup: fc.Arbitrary<Setup & Streams> = fc.record({
+  algorithm: fc.constantFrom("weighted" as const, "hierarchical" as const),
+  streams: fc.array(stream, { minLength: 1, maxLength: 3 }),
+  // Long enough for a session to be followed by another, now and then.
+  afterMs: fc.constantFrom(400, 400, 400, 4_000),
+  capacity: fc.constantFrom(300, 150, 100, 60, 40, 20, 6),
+  tenants: fc.constantFrom(AMPLE, AMPLE, AMPLE, TIGHT),
+  modelCaps: fc.constantFrom([null, 50], [null, 50], [null, 8]),
+  isolates: fc.array(fc.boolean(), { maxLength: 2 }).map((others) => [true, true, ...others]),
+  seed: fc.integer(),
+});
+
+export interface Streams {
+  readonly streams: readonly Omit<Extract<Timed["step"], { do: "burst" }>, "do" | "requests">[];
+  /** How long they go on after the last step. */
+  readonly afterMs: number;
+}
+
+/** Longer than any session, and the longest request. */
+const AFTER_MS = 12_000;
+/** A small cell needs long for many long requests. */
+const ROUNDS_MAX = 200;
+/** A book whose carrier was cut off is found by a later request. */
+const FOUND_MS = 31_000;
+
+/** Plays the steps, ends all faults, lets everybody finish. `watch` is called after every event. */
+export async function play(
+  given: Setup & Streams,
+  steps: readonly Timed[],
+  watch: (world: World) => void,
+): Promise<World> {
+  const world = new World(given);
+  vi.stubGlobal("setTimeout", world.time.setTimeout);
+  vi.stubGlobal("clearTimeout", world.time.clearTimeout);
+  vi.stubGlobal("setInterval", world.time.setInterval);
+  vi.stubGlobal("clearInterval", world.time.clearTimeout);
+  try {
+    const after = () => watch(world);
+    const forMs = steps.reduce((sum, { afterMs }) => sum + afterMs, given.afterMs);
+    for (const stream of given.streams) {
+      const requests = Math.ceil(forMs / stream.everyMs);
+      take(world, { ...stream, do: "burst", requests });
+    }
+    for (const { afterMs, step } of steps) {
+      await world.run(afterMs, after);
+      take(world, step);
+    }
+    await world.run(given.afterMs + 2_500, after);
+    world.wire.faults = CALM;
+    await world.run(AFTER_MS, after);
+    for (let rounds = 0; rounds < ROUNDS_MAX && world.truth.running.size + world.waiting > 0; rounds += 1)
+      await world.run(AFTER_MS, after);
+    for (const index of world.isolates.keys()) warmUp(world, index);
+    for (const tenantAt of given.tenants.keys())
+      world.request(0, { tenantAt, modelAt: 0, lastsMs: 10, ends: "settles" });
+    await world.run(FOUND_MS, after);
+    for (const index of world.isolates.keys()) warmUp(world, index);
+    await world.run(FOUND_MS, after);
+    return world;
+  } finally {
+    vi.unstubAllGlobals();
+  }
+}
+
+function take(world: World, step: Timed["step"]): void {
+  switch (step.do) {
+    case "burst":
+      for (let index = 0; index < step.requests; index += 1) {
+        const lastsMs = world.random.between(1, step.lastsMs);
+        const ends = world.random.next() < 0.02 ? "givesUp" : "settles";
+        world.time.later(index * step.everyMs, () => world.request(step.isolate, { ...step, lastsMs, ends }));
+      }
+      return;
+    case "stall": {
+      const life: Life = { tenantAt: step.tenantAt, modelAt: 0, lastsMs: 30, ends: "settles" };
+      world.isolate(step.isolate).context.compute(step.ms, () => {
+        for (let index = 0; index < step.requests; index += 1) world.request(step.isolate, life);
+      });
+      return;
+    }
+    case "change": {
+      const { kind, which, cap } = step;
+      const ids = { key: "k", tenant: "t", model: "m" };
+      if (kind === "group" || kind === "all") world.change(kind, kind === "all" ? "*" : "g", null);
+      else world.change(kind, ids[kind] + (which % (kind === "model" ? MODELS : TENANTS)), cap);
+      return;
+    }
+    case "capacity":
+      world.capacity(step.slots);
+      return;
+    case "weather":
+      world.wire.faults = step;
+      return;
+    case "reset":
+      world.reset();
+      return;
+    case "kill":
+      world.kill(step.isolate);
+      return;
+    case "cutOff":
+      world.cutOff(step.isolate);
+      return;
+    case "cutSession":
+      world.cutSession(step.isolate);
+      return;
+    default:
+      step satisfies never;
+  }
+}
+
+function warmUp(world: World, isolate: number): void {
+  for (let index = 0; index < 8; index += 1) {
+    world.time.later(index * 5, () =>
+      world.request(isolate, { tenantAt: 0, modelAt: 0, lastsMs: 10, ends: "settles" }),
+    );
+  }
+}

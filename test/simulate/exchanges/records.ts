@@ -1,0 +1,142 @@
+/**
+ * The records of the simulation of exchanges: tenants with one key each, models, one group. A store holds the newest, an isolate
+ * copies that may be older; an ask states the revisions of the copies that it was built from.
+ */
+import type { Ask } from "../../../edge/domain/ask.ts";
+import { limitsOf } from "../../../edge/domain/budget/limits.ts";
+import type { Change, RevItem } from "../../../shared/internal.ts";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+
+/** What a request reserves, and the most that it uses. */
+export const NEED_TOKENS = 10;
+export const NEED_NANO_USD = 1_000;
+
+export interface Tenant {
+  readonly maxInFlight: number | null;
+  readonly tokensPerMinute: number;
+  readonly termTokens: number | null;
+}
+
+export interface Copy {
+  readonly rev: number;
+  readonly tenant?: Tenant;
+  readonly maxInFlight?: number | null;
+}
+
+export type Kind = "key" | "tenant" | "group" | "model" | "all";
+
+export const nameOf = ({ kind, id }: Pick<RevItem, "kind" | "id">): string => `${kind}:${id}`;
+
+export class Records {
+  readonly #copies = new Map<string, Copy>();
+  #rev = 1;
+
+  constructor(tenants: readonly Tenant[], modelCaps: readonly (number | null)[]) {
+    for (const [at, tenant] of tenants.entries()) {
+      this.#copies.set(`tenant:t${at}`, { rev: 1, tenant });
+      this.#copies.set(`key:k${at}`, { rev: 1 });
+    }
+    for (const [at, maxInFlight] of modelCaps.entries()) this.#copies.set(`model:m${at}`, { rev: 1, maxInFlight });
+    this.#copies.set("group:g", { rev: 1 });
+    this.#copies.set("all:*", { rev: 1 });
+  }
+
+  get(name: string): Copy {
+    const copy = this.#copies.get(name);
+    if (copy === undefined) throw new Error(`no record ${name}`);
+    return copy;
+  }
+
+  /** A newer record; a cap of its own where it has one. */
+  change(kind: Kind, id: string, maxInFlight: number | null): Change {
+    this.#rev += 1;
+    const old = this.get(`${kind}:${id}`);
+    const rev = this.#rev;
+    const copy: Copy = {
+      rev,
+      ...(old.tenant === undefined ? {} : { tenant: { ...old.tenant, maxInFlight } }),
+      ...(old.maxInFlight === undefined ? {} : { maxInFlight }),
+    };
+    this.#copies.set(`${kind}:${id}`, copy);
+    const base = { kind, id, rev };
+    if (kind === "model") return { ...base, model: { max_in_flight: maxInFlight, admission_weight: 100 } };
+    if (copy.tenant === undefined) return base;
+    return {
+      ...base,
+      tenant: {
+        weight: 100,
+        max_in_flight: maxInFlight,
+        group: { name: "g", weight: 100 },
+      },
+    };
+  }
+}
+
+/** What one isolate remembers of the records. */
+export class Copies {
+  readonly #store: Records;
+  readonly #known = new Map<string, Copy>();
+
+  constructor(store: Records) {
+    this.#store = store;
+  }
+
+  forget(items: readonly RevItem[]): void {
+    for (const item of items) this.#known.delete(nameOf(item));
+  }
+
+  ask(requestId: string, tenantAt: number, modelAt: number, nowMs: number): Ask {
+    const names = [`key:k${tenantAt}`, `tenant:t${tenantAt}`, "group:g", `model:m${modelAt}`, "all:*"];
+    const revs = names.map((name) => {
+      const [kind, id] = name.split(":") as [Kind, string];
+      return { kind, id, rev: this.#get(name).rev };
+    });
+    const tenant = this.#get(`tenant:t${tenantAt}`);
+    const facts = tenantFacts(`t${tenantAt}`, tenant.tenant ?? NO_CAPS, tenant.rev);
+    const row = { ...zeroUsageRow(requestId, nowMs), tenant_id: `t${tenantAt}`, model: `m${modelAt}` };
+    return {
+      requestId,
+      tenant: { id: facts.id, name: facts.name, weight: 100, maxInFlight: tenant.tenant?.maxInFlight ?? null },
+      group: { name: "g", weight: 100 },
+      model: {
+        name: `m${modelAt}`,
+        admissionWeight: 100,
+        maxInFlight: this.#get(`model:m${modelAt}`).maxInFlight ?? null,
+      },
+      costTokens: NEED_TOKENS,
+      revs,
+      openUntilMs: null,
+      waitedMs: null,
+      row,
+      limits: limitsOf(keyFacts(`k${tenantAt}`, this.#get(`key:k${tenantAt}`).rev), facts),
+      need: { bucketTokens: NEED_TOKENS, termTokens: NEED_TOKENS, nanoUsd: NEED_NANO_USD },
+      estimate: { inputTokens: 4, outputTokens: NEED_TOKENS - 4, costUsd: NEED_NANO_USD / 1e9 },
+    };
+  }
+
+  #get(name: string): Copy {
+    const copy = this.#known.get(name) ?? this.#store.get(name);
+    this.#known.set(name, copy);
+    return copy;
+  }
+}
+
+const NO_CAPS: Tenant = { maxInFlight: null, tokensPerMinute: 0, termTokens: null };
+const NO_BUDGET = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
+
+function tenantFacts(id: string, { tokensPerMinute, termTokens }: Tenant, rev: number) {
+  const budget = termTokens === null ? NO_BUDGET : { ...NO_BUDGET, tokens: termTokens, period: "lifetime" as const };
+  return {
+    id,
+    name: id,
+    timezone: "UTC",
+    tokens_per_minute: tokensPerMinute,
+    budget,
+    active_until_ms: null,
+    rev,
+  };
+}
+
+function keyFacts(id: string, rev: number) {
+  return { key_id: id, key_name: id, key_prefix: id, budget: NO_BUDGET, rev };
+}

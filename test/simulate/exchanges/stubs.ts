@@ -1,0 +1,125 @@
+/**
+ * What an isolate of the simulation of exchanges holds of its Cell: stubs whose calls travel by the wire, and which the runtime
+ * disposes when their holder's context ends. A session may be cut while both sides live.
+ */
+import type { Admitted, Ask, CellApi, PermitHandle } from "../../../edge/domain/ask.ts";
+import type { ExchangeApi, ExchangeMessage } from "../../../edge/domain/exchange/messages.ts";
+import type { Session as Held } from "../../../edge/objects/exchange-desk.ts";
+import type { Seat } from "../../../edge/objects/seat.ts";
+import type { CellLife } from "./cell.ts";
+import { type Context, here } from "./timeline.ts";
+import { Link, type Wire } from "./wire.ts";
+
+/** A session as the simulation sees it. */
+export interface Session {
+  open: boolean;
+  cut(): void;
+}
+
+export interface StubParts {
+  readonly wire: Wire;
+  readonly life: () => CellLife;
+  /** The session has had its first answer. */
+  readonly serves: (session: Session) => void;
+}
+
+/** The Cell as code of an isolate calls it. Only what admission needs of it. */
+export function cellStub(parts: StubParts): CellApi & ExchangeApi {
+  const { wire, life } = parts;
+  const stub = {
+    admit: async (ask: Ask): Promise<Admitted<PermitHandle>> => {
+      const [from, to] = [await caller(), life()];
+      const undone = (admitted: Admitted<Seat>) => {
+        if (admitted.verdict !== "stale") wire.tell(to.context, () => to.abandon(admitted.permit));
+      };
+      // What the wire may do to a place in the queue is no matter of exchanges.
+      const admitted = await wire.call(from, to.context, () => to.admit(ask), { undone, sure: true });
+      if (admitted.verdict === "stale") return admitted;
+      return { ...admitted, permit: permitStub(parts, from, to, admitted.permit) };
+    },
+    adopt: async (ask: Ask) => {
+      const [from, to] = [await caller(), life()];
+      const undone = (seat: Seat) => wire.tell(to.context, () => to.abandon(seat));
+      return {
+        permit: permitStub(parts, from, to, await wire.call(from, to.context, () => to.adopt(ask), { undone })),
+      };
+    },
+    settleOrphan: async (row: Parameters<CellApi["settleOrphan"]>[0]) => {
+      const [from, to] = [await caller(), life()];
+      await wire.call(from, to.context, async () => await to.settleOrphan(row));
+    },
+    hold: async (requestId: string) => {
+      const [from, to] = [await caller(), life()];
+      const undone = (seat: Seat | null) => {
+        if (seat !== null) wire.tell(to.context, () => to.abandon(seat));
+      };
+      const seat = await wire.call(from, to.context, () => to.hold(requestId), { undone, sure: true });
+      return seat === null ? null : { permit: permitStub(parts, from, to, seat) };
+    },
+    openSession: async (message: ExchangeMessage) => await sessionStub(parts, await caller(), life(), message),
+  };
+  return stub as unknown as CellApi & ExchangeApi;
+}
+
+function permitStub({ wire }: StubParts, from: Context, to: CellLife, seat: Seat): PermitHandle {
+  const link = new Link();
+  let disposed = false;
+  const call = async <T>(work: () => Promise<T> | T): Promise<T> => await wire.call(from, to.context, work, { link });
+  const dispose = () => {
+    forget();
+    if (disposed) return;
+    disposed = true;
+    wire.tell(to.context, () => to.abandon(seat), link);
+  };
+  const forget = from.onDeath(dispose);
+  return {
+    decision: async () =>
+      await wire.call(from, to.context, async () => await to.desk.decision(seat), { link, sure: true }),
+    inUse: async () => await call(() => to.desk.inUse(seat)),
+    lost: async () => await call(async () => await new Promise<never>(() => {})),
+    settle: async (settlement) => await call(async () => await to.desk.settle(seat, settlement)),
+    [Symbol.dispose]: dispose,
+  };
+}
+
+async function sessionStub(
+  parts: StubParts,
+  from: Context,
+  to: CellLife,
+  message: ExchangeMessage,
+): ReturnType<ExchangeApi["openSession"]> {
+  const { wire } = parts;
+  const link = new Link();
+  let cut = false;
+  const undone = ({ session }: { readonly session: Held }) => wire.tell(to.context, () => to.end(session));
+  const opened = await wire.call(from, to.context, () => to.openSession(message), { undone });
+  const dispose = () => {
+    forget();
+    session.open = false;
+    cut = true;
+    wire.tell(to.context, () => to.end(opened.session), link);
+  };
+  const forget = from.onDeath(dispose);
+  const session: Session = { open: true, cut: dispose };
+  const call = async <T>(work: () => Promise<T> | T, sure = false): Promise<T> => {
+    if (cut) throw new Error("the session is cut");
+    return await wire.call(from, to.context, work, { link, tells: true, sure });
+  };
+  parts.serves(session);
+  return {
+    answer: opened.answer,
+    session: {
+      exchange: async (given) => await call(() => to.exchange(opened.session, given)),
+      news: async () => await call(async () => await to.news(opened.session), true),
+      close: async () => await call(() => to.end(opened.session)),
+      [Symbol.dispose]: dispose,
+    },
+  };
+}
+
+/** The context that calls; code of a dead one gets no further. */
+async function caller(): Promise<Context> {
+  const context = here();
+  if (!context.alive) await new Promise<never>(() => {});
+  return context;
+}

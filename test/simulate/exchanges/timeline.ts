@@ -1,0 +1,161 @@
+/**
+ * Time for the simulation of exchanges: events in order, and contexts in which code runs - an isolate, a request of it, one life
+ * of a Cell. Code of a dead context never runs again; code of an isolate that computes waits until its turn is over, and its
+ * clock stands still meanwhile. Timers belong to the context that set them, across awaits.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+
+interface Entry {
+  readonly atMs: number;
+  readonly order: number;
+  readonly run: () => void;
+  off: boolean;
+}
+
+const inside = new AsyncLocalStorage<Context>();
+
+export class Timeline {
+  nowMs = 1_000_000;
+  events = 0;
+  readonly #heap: Entry[] = [];
+  readonly #timers = new Map<number, Entry>();
+  #order = 0;
+
+  later(delayMs: number, run: () => void): Entry {
+    const entry = { atMs: this.nowMs + Math.max(0, delayMs), order: this.#order, run, off: false };
+    this.#order += 1;
+    let at = this.#heap.length;
+    while (at > 0 && isLater(this.#heap[at - 1], entry)) at -= 1;
+    this.#heap.splice(at, 0, entry);
+    return entry;
+  }
+
+  /** Runs what is due until `untilMs`, everything that follows from an event before the next one. */
+  async run(untilMs: number, after: () => void): Promise<void> {
+    for (let next = this.#heap[0]; next !== undefined && next.atMs <= untilMs; next = this.#heap[0]) {
+      this.#heap.shift();
+      if (next.off) continue;
+      this.nowMs = Math.max(this.nowMs, next.atMs);
+      this.events += 1;
+      next.run();
+      await settled();
+      after();
+    }
+    this.nowMs = Math.max(this.nowMs, untilMs);
+  }
+
+  /** In place of the global: fires in the context that set it. */
+  readonly setTimeout = (run: () => void, delayMs = 0): number => {
+    const context = inside.getStore();
+    const entry = this.later(delayMs, () => {
+      this.#timers.delete(entry.order);
+      if (context === undefined) run();
+      else context.enter(run);
+    });
+    this.#timers.set(entry.order, entry);
+    return entry.order;
+  };
+
+  /** In place of the global: its id stays the same. */
+  readonly setInterval = (run: () => void, everyMs: number): number => {
+    const again = (): void => {
+      const next = this.#timers.get(this.setTimeout(tick, everyMs));
+      if (next !== undefined) this.#timers.set(id, next);
+    };
+    const tick = (): void => {
+      again();
+      run();
+    };
+    const id = this.setTimeout(tick, everyMs);
+    return id;
+  };
+
+  readonly clearTimeout = (id: unknown): void => {
+    const entry = this.#timers.get(Number(id));
+    if (entry !== undefined) entry.off = true;
+    this.#timers.delete(Number(id));
+  };
+}
+
+function isLater(one: Entry | undefined, other: Entry): boolean {
+  return one !== undefined && one.atMs > other.atMs;
+}
+
+/** Every promise that can settle has settled. */
+async function settled(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+export class Context {
+  readonly name: string;
+  readonly #time: Timeline;
+  readonly #parent: Context | null;
+  readonly #deaths = new Set<() => void>();
+  #alive = true;
+  #busyUntilMs = 0;
+  /** While it computes. */
+  #clockMs: number | null = null;
+
+  constructor(name: string, time: Timeline, parent: Context | null = null) {
+    this.name = name;
+    this.#time = time;
+    this.#parent = parent;
+    parent?.onDeath(() => this.die());
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  /** As its code reads it. */
+  get clockMs(): number {
+    return this.#parent?.clockMs ?? this.#clockMs ?? this.#time.nowMs;
+  }
+
+  /** Runs code here, now or when the turn under way is over; never once it is dead. */
+  enter(run: () => void): void {
+    if (!this.#alive) return;
+    const waitMs = this.#busyMs() - this.#time.nowMs;
+    if (waitMs > 0) this.#time.later(waitMs, () => this.enter(run));
+    else inside.run(this, run);
+  }
+
+  /** A turn that takes long: what it does at its end still sees the clock of its beginning. */
+  compute(forMs: number, atEnd: () => void): void {
+    if (this.#busyUntilMs > this.#time.nowMs) return;
+    const beganMs = this.#time.nowMs;
+    this.#busyUntilMs = beganMs + forMs;
+    this.#time.later(forMs, () => {
+      if (!this.#alive) return;
+      this.#clockMs = beganMs;
+      inside.run(this, atEnd);
+      this.#clockMs = null;
+    });
+  }
+
+  die(): void {
+    if (!this.#alive) return;
+    this.#alive = false;
+    for (const tell of this.#deaths) tell();
+    this.#deaths.clear();
+  }
+
+  /** Answers how to forget it. */
+  onDeath(tell: () => void): () => void {
+    this.#deaths.add(tell);
+    return () => this.#deaths.delete(tell);
+  }
+
+  #busyMs(): number {
+    return Math.max(this.#busyUntilMs, this.#parent === null ? 0 : this.#parent.#busyMs());
+  }
+}
+
+/** The context whose code runs now. Throws outside of any. */
+export function here(): Context {
+  const context = inside.getStore();
+  if (context === undefined) throw new Error("code of the simulation runs in some context");
+  return context;
+}

@@ -1,0 +1,147 @@
+/**
+ * What really happens in the simulation of exchanges, told by the simulation itself and not by what it tests: who runs, on what
+ * grounds, what was granted and spent, which revisions have been acknowledged. Every grant is held against the laws in the
+ * moment in which it is made.
+ */
+import type { Ask } from "../../../edge/domain/ask.ts";
+import type { RevItem } from "../../../shared/internal.ts";
+import { nameOf, type Tenant } from "./records.ts";
+import type { Context } from "./timeline.ts";
+
+export interface Run {
+  readonly id: string;
+  readonly ask: Ask;
+  readonly by: "call" | "exchange";
+  /** The life of the Cell that granted it. */
+  readonly life: Context;
+  /** Whether its isolate has heard of the grant. */
+  heard: boolean;
+  /** Why the Cell does not count it, for sure: it was reset, or lost the session or the permit. Null: it does. */
+  uncounted: string | null;
+}
+
+interface Spending {
+  readonly sinceMs: number;
+  readonly tenant: Tenant;
+  live: number;
+  used: number;
+}
+
+export class Truth {
+  readonly running = new Map<string, Run>();
+  /** Every request that was granted, by its last grant. */
+  readonly runs = new Map<string, Run>();
+  readonly broken: string[] = [];
+  readonly granted = { call: 0, exchange: 0 };
+  /** Grants made while more ran than the cap, the uncounted among them. */
+  readonly above = { call: 0, exchange: 0, most: 0 };
+  readonly uncounted = new Map<string, number>();
+  readonly #acknowledged = new Map<string, number>();
+  /** Caps that may be in force: the newest, and those whose change has not been acknowledged. */
+  readonly #caps = new Map<string, readonly { readonly maxInFlight: number | null }[]>();
+  readonly #spent = new Map<string, Spending>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  tenant(id: string, tenant: Tenant): void {
+    this.#spent.set(id, { sinceMs: this.#now(), tenant, live: 0, used: 0 });
+    this.cap(`tenant:${id}`, tenant.maxInFlight);
+  }
+
+  /** A cap is changed; answers what to call when that has been acknowledged: whatever was before is in force no longer. */
+  cap(name: string, maxInFlight: number | null): () => void {
+    const cap = { maxInFlight };
+    this.#caps.set(name, [...(this.#caps.get(name) ?? []), cap]);
+    return () => {
+      const caps = this.#caps.get(name) ?? [];
+      this.#caps.set(name, caps.slice(Math.max(0, caps.indexOf(cap))));
+    };
+  }
+
+  acknowledged(item: RevItem): void {
+    const name = nameOf(item);
+    this.#acknowledged.set(name, Math.max(item.rev, this.#acknowledged.get(name) ?? 0));
+  }
+
+  /** An ask that is let in now, before anybody decides about its slot. A grant that was not heard before is nobody's. */
+  admitted(ask: Ask): void {
+    if (this.running.get(ask.requestId)?.heard === false) this.end(ask.requestId, 0);
+    for (const item of ask.revs) {
+      const rev = this.#acknowledged.get(nameOf(item)) ?? 0;
+      if (item.rev < rev) this.#breaks(`law 2: ${ask.requestId} let in on ${nameOf(item)} ${item.rev}, not ${rev}`);
+    }
+  }
+
+  grant(ask: Ask, by: Run["by"], life: Context): Run {
+    this.end(ask.requestId, 0);
+    const run: Run = { id: ask.requestId, ask, by, life, heard: false, uncounted: null };
+    this.running.set(run.id, run);
+    this.runs.set(run.id, run);
+    this.granted[by] += 1;
+    this.#withinCaps(run);
+    const spending = this.#spent.get(ask.tenant.id);
+    if (spending !== undefined) {
+      spending.live += ask.need.termTokens;
+      this.#withinBudgets(ask.tenant.id, spending);
+    }
+    return run;
+  }
+
+  /** Its upstream call is over; `used` tokens. */
+  end(id: string, used: number): void {
+    const run = this.running.get(id);
+    if (run === undefined) return;
+    this.running.delete(id);
+    const spending = this.#spent.get(run.ask.tenant.id);
+    if (spending === undefined) return;
+    spending.live -= run.ask.need.termTokens;
+    spending.used += used;
+  }
+
+  /** Tokens that requests of the tenant used. */
+  used(tenantId: string): number {
+    return this.#spent.get(tenantId)?.used ?? 0;
+  }
+
+  /** The Cell counts it no longer, though it may run. */
+  uncount(run: Run, why: string): void {
+    if (run.uncounted !== null) return;
+    run.uncounted = why;
+    this.uncounted.set(why, (this.uncounted.get(why) ?? 0) + 1);
+  }
+
+  #withinCaps(run: Run): void {
+    const { tenant, model } = run.ask;
+    const runs = [...this.running.values()];
+    const groups: readonly (readonly [string, Run[]])[] = [
+      ["cell:", runs],
+      [`tenant:${tenant.id}`, runs.filter(({ ask }) => ask.tenant.id === tenant.id)],
+      [`model:${model.name}`, runs.filter(({ ask }) => ask.model.name === model.name)],
+    ];
+    for (const [name, all] of groups) {
+      const cap = Math.max(...(this.#caps.get(name) ?? []).map(({ maxInFlight }) => maxInFlight ?? Infinity));
+      const counted = all.filter(({ uncounted }) => uncounted === null).length;
+      if (counted > cap) this.#breaks(`law 1: ${run.id} by ${run.by} makes ${counted} of ${cap} at ${name}`);
+      if (all.length <= cap) continue;
+      this.above[run.by] += 1;
+      this.above.most = Math.max(this.above.most, all.length - cap);
+    }
+  }
+
+  #withinBudgets(id: string, { sinceMs, tenant, live, used }: Spending): void {
+    const { tokensPerMinute, termTokens } = tenant;
+    const filled = tokensPerMinute + ((this.#now() - sinceMs) * tokensPerMinute) / 60_000;
+    if (tokensPerMinute > 0 && live + used > filled + 1e-6)
+      this.#breaks(`law 4: the bucket of ${id} gave ${live + used} of ${filled}`);
+    // The gate looks at what is left before a request, so the last one may pass the cap by its own size.
+    if (termTokens !== null && live + used >= Math.max(termTokens, 1) + 10)
+      this.#breaks(`law 4: the budget of ${id} gave ${live + used} of ${termTokens}`);
+  }
+
+  #breaks(what: string): void {
+    this.broken.push(`${this.#now()}: ${what}`);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * What has to hold after every event of a simulation of exchanges, besides what every grant is held against, and what has to be
+ * even at its end.
+ */
+import { isNothing } from "../../../edge/domain/budget/amounts.ts";
+import type { World } from "./world.ts";
+
+export class Watch {
+  readonly wrong: string[] = [];
+  directTwice = 0;
+  readonly #orderly: boolean;
+  #held = 0;
+
+  constructor(orderly: boolean) {
+    this.#orderly = orderly;
+  }
+
+  look({ life: { scheduler }, wire }: World): void {
+    const held = scheduler.inFlight;
+    if (this.#orderly && wire.longestMs === 0 && held > scheduler.maxInFlight && held > this.#held)
+      this.#breaks(`law 1: ${held} slots of ${scheduler.maxInFlight} after ${this.#held}`);
+    this.#held = held;
+  }
+
+  /** Everybody has finished, and nothing is lost any more. */
+  atLast(world: World): void {
+    for (const id of world.asked.keys()) {
+      const written = world.rows.get(id) ?? [];
+      const rows = written.length;
+      // A word that its sender gave up on, and that the Cell hears after the ledger has the row: so it is with a permit's.
+      if (rows === 2 && world.direct.has(id)) this.directTwice += 1;
+      else if (rows !== 1 && (rows !== 0 || !world.died.has(id)))
+        this.#breaks(
+          `law 3: ${id} has ${rows} rows: ${written.map((row) => `${row.status_code} ${row.admission}`).join(", ")}`,
+        );
+    }
+    const { scheduler, desk } = world.life;
+    const { inFlight, queued } = scheduler;
+    if (inFlight + queued + desk.seated > 0)
+      this.#breaks(`law 5: ${inFlight} in flight, ${queued} wait, ${desk.seated} have seats`);
+    for (const [at, tenant] of world.tenants.entries()) {
+      if (tenant.tokensPerMinute === 0 && tenant.termTokens === null) continue;
+      const core = world.budgets.core(`t${at}`);
+      if (core.awaitsLedger(world.time.nowMs).length > 0) core.ledgerSettled();
+      const { reserved, account } = core.read("tenant", world.limits(at), world.time.nowMs);
+      if (!isNothing(reserved)) this.#breaks(`law 4: ${JSON.stringify(reserved)} of t${at} are out`);
+      const used = world.truth.used(`t${at}`);
+      if (this.#orderly && account.usedTokens !== used)
+        this.#breaks(`law 4: t${at} used ${used}, not ${account.usedTokens}`);
+    }
+  }
+
+  #breaks(what: string): void {
+    this.wrong.push(what);
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Calls between contexts that take time and go wrong: a call may be lost, its answer may be lost, and the sender may give up
+ * on one that arrives later all the same. Calls of one link arrive in order. A call to a dead context fails; a dead caller
+ * hears nothing.
+ */
+import type { Random } from "../random.ts";
+import type { Context, Timeline } from "./timeline.ts";
+
+export interface Faults {
+  /** Chance that a call goes wrong in one of the three ways. */
+  readonly lossy: number;
+  /** The same for what a session tells, and for its recalls. */
+  readonly tellsLossy: number;
+  /** Chance that a trip takes long, and how long at most. */
+  readonly slow: number;
+  readonly slowMs: number;
+}
+
+export const CALM: Faults = { lossy: 0, tellsLossy: 0, slow: 0, slowMs: 0 };
+
+/** Keeps the order of what travels one way. */
+export class Link {
+  lastMs = 0;
+}
+
+interface CallOptions<T> {
+  readonly link?: Link;
+  /** What becomes of an answer that nobody hears. */
+  readonly undone?: (value: T) => void;
+  /** Fails only with one of the two, and never takes long. */
+  readonly sure?: boolean;
+  /** Something that a session tells, or is told. */
+  readonly tells?: boolean;
+}
+
+const SURE_MS = 0.5;
+const LATE_MS = 1_000;
+
+type Fate = "arrives" | "lost" | "answerLost" | "late";
+
+export class Wire {
+  #faults: Faults = CALM;
+  /** The longest trip that any weather so far allowed. */
+  longestMs = 0;
+  readonly #time: Timeline;
+  readonly #random: Random;
+  counts = { calls: 0, lost: 0, answerLost: 0, late: 0 };
+
+  constructor(time: Timeline, random: Random) {
+    this.#time = time;
+    this.#random = random;
+  }
+
+  get faults(): Faults {
+    return this.#faults;
+  }
+
+  set faults(faults: Faults) {
+    this.#faults = faults;
+    const { lossy, tellsLossy, slow, slowMs } = faults;
+    this.longestMs = Math.max(this.longestMs, (slow > 0 ? slowMs : 0) + (lossy + tellsLossy > 0 ? LATE_MS : 0));
+  }
+
+  tripMs(): number {
+    const { slow, slowMs } = this.#faults;
+    if (this.#random.next() < slow) return this.#random.between(5, Math.max(5, slowMs));
+    return 0.2 + this.#random.next() * 1.3;
+  }
+
+  async call<T>(
+    from: Context,
+    to: Context,
+    work: () => Promise<T> | T,
+    { link, undone, sure = false, tells = false }: CallOptions<T> = {},
+  ): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const fate = sure ? "arrives" : this.#fate(tells ? this.#faults.tellsLossy : this.#faults.lossy);
+    this.counts.calls += 1;
+    const fail = () =>
+      from.enter(() =>
+        reject(Object.assign(new Error(`${to.name} does not answer ${from.name}`), { retryable: true })),
+      );
+    const failSoon = () => this.#time.later(this.tripMs(), fail);
+    const forget = to.onDeath(failSoon);
+    const tripMs = sure ? SURE_MS : this.tripMs();
+    const toMs = this.#arrivalMs(fate === "late" ? tripMs + this.#random.between(1, LATE_MS) : tripMs, link);
+    const arrive = () => {
+      if (to.alive) to.enter(() => void this.#serve(work, answer, lose));
+      else lose();
+    };
+    const answer = (value: T) => {
+      forget();
+      if (to.alive && fate === "arrives") {
+        this.#time.later(this.tripMs(), () => {
+          if (!from.alive) return undone?.(value);
+          const heard = from.onDeath(() => undone?.(value));
+          from.enter(() => {
+            heard();
+            resolve(value);
+          });
+        });
+        return;
+      }
+      undone?.(value);
+      failSoon();
+    };
+    const lose = () => {
+      forget();
+      failSoon();
+    };
+    if (fate === "late" || fate === "lost") lose();
+    if (fate !== "lost") this.#time.later(toMs, arrive);
+    return await promise;
+  }
+
+  /** A word that always arrives, as the runtime's own do. */
+  tell(to: Context, work: () => void, link?: Link): void {
+    this.#time.later(this.#arrivalMs(this.tripMs(), link), () => to.enter(work));
+  }
+
+  async #serve<T>(work: () => Promise<T> | T, answer: (value: T) => void, lose: () => void): Promise<void> {
+    try {
+      answer(await work());
+    } catch {
+      lose();
+    }
+  }
+
+  #arrivalMs(tripMs: number, link: Link | undefined): number {
+    if (link === undefined) return tripMs;
+    link.lastMs = Math.max(link.lastMs + 0.001, this.#time.nowMs + tripMs);
+    return link.lastMs - this.#time.nowMs;
+  }
+
+  #fate(lossy: number): Fate {
+    if (this.#random.next() >= lossy) return "arrives";
+    const fate = (["lost", "answerLost", "late"] as const)[this.#random.between(0, 2)] ?? "lost";
+    if (fate !== "lost") this.counts[fate] += 1;
+    else this.counts.lost += 1;
+    return fate;
+  }
+}
