@@ -37,7 +37,7 @@ export interface Surroundings {
 }
 
 const silence = async () => await new Promise<never>(() => {});
-const SILENT = { lease: silence, settleBatch: silence, level: silence };
+const SILENT = { lease: silence, report: silence, level: silence };
 
 /** As the Cell object's. */
 const ADOPTION_HOLD_MS = 500;
