@@ -64,11 +64,11 @@ export interface LookupOptions {
 }
 
 /**
- * The Cell's answer to an ask. With `sessionLost`, the request holds its slot by its isolate's session with the Cell, and is
- * to `adopt` a permit of its own when that resolves, or when it has run for long.
+ * The Cell's answer to an ask. What `sessionLost` answers resolves when the isolate's session with the Cell is lost by which
+ * the request holds its slot: it is to `adopt` a permit of its own then, or when it has run for long. Null: it has one.
  */
 export type Answered = Admitted<PermitHandle> & {
-  readonly sessionLost?: Promise<void>;
+  readonly sessionLost?: () => Promise<void> | null;
   /** The request may have had a place, and a row, before: it is to ask on as one that has waited. */
   readonly placeLost?: boolean;
 };

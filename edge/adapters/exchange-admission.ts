@@ -1,15 +1,15 @@
 /**
  * Admission by exchanges (design §4): what the requests of this isolate have to say to the Cell goes in one session, which
  * one of them carries. Whatever finds no session, or loses it before its answer, calls the Cell by itself: the Cell knows a
- * request by its id. A request that has to wait takes a permit of its own.
+ * request by its id. A request that waits for long takes a permit of its own.
  */
 import type { RevItem } from "../../shared/internal.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Ask, Decision, Hit, PermitHandle, Settlement } from "../domain/ask.ts";
+import type { Ask, Decision, Hit, PermitHandle, Settlement, Stale } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
-import type { RowRecord } from "../domain/exchange/messages.ts";
-import { SessionQueue } from "../domain/exchange/session-queue.ts";
+import type { AskAnswer, RowRecord } from "../domain/exchange/messages.ts";
+import { type Asked, SessionQueue } from "../domain/exchange/session-queue.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
 import type { Admission, Answered, Clock, HitVerdict, Log } from "../ports.ts";
 import type { CellAdmission } from "./cell-admission.ts";
@@ -20,6 +20,8 @@ import { withinPatience } from "./patience.ts";
 const ANSWER_MAX_MS = 5_000;
 /** Whoever waits looks this often whether the carrier is alive. */
 const LOOK_EVERY_MS = 1_000;
+/** A request that waits takes a permit of its own by then, so that its place comes back when its code dies alone. */
+const OWN_PERMIT_AFTER_MS = 1_000;
 
 export interface ExchangeOptions {
   /** Calls to the Cell in the context of the request itself. */
@@ -48,15 +50,15 @@ export class ExchangeAdmission implements Admission {
     const carrier = ask.waitedMs === null ? this.#carrier() : null;
     if (carrier === null) return await this.#direct.admit(ask);
     const { requestId } = ask;
-    const { answer, lost } = carrier.queue.ask(ask);
+    const asked = carrier.queue.ask(ask);
     carrier.wake();
-    const answered = await this.#heard(carrier, answer);
+    const answered = await this.#heard(carrier, asked.answer);
     if (answered?.verdict === "stale") return answered;
-    if (answered?.verdict === "granted" || answered?.verdict === "refused")
-      return { ...answered, permit: new SessionPermit(requestId, answered, carrier), sessionLost: lost };
+    if (answered !== null) {
+      const permit = new SessionPermit(requestId, asked, answered, carrier, this.#direct);
+      return { ...answered, permit, sessionLost: () => permit.sessionLost };
+    }
     try {
-      const permit = answered === null ? null : await this.#direct.hold(requestId);
-      if (permit !== null) return { verdict: "waiting", permit };
       // It asks as one that has lost its place: the Cell may have settled it with its session.
       return { ...(await this.#direct.admit({ ...ask, waitedMs: 0 })), placeLost: true };
     } finally {
@@ -175,38 +177,81 @@ export class ExchangeAdmission implements Admission {
   }
 }
 
-/** What a request has that its Cell knows by the isolate's session only. */
+/** What a request has that its Cell knows by the isolate's session, until it has waited for long. */
 class SessionPermit implements PermitHandle {
   readonly #requestId: string;
-  readonly #decision: Decision;
+  readonly #asked: Asked;
   readonly #carrier: ExchangeCarrier;
-
-  constructor(requestId: string, decision: Decision, carrier: ExchangeCarrier) {
-    this.#requestId = requestId;
-    this.#decision = decision;
-    this.#carrier = carrier;
-  }
-
-  async decision(): Promise<Decision> {
-    return this.#decision;
-  }
-
+  readonly #direct: CellAdmission;
+  /** What the answer to the ask said. */
+  readonly #answer: Exclude<AskAnswer, Stale>;
+  #own: PermitHandle | null = null;
   /** A grant in the answer to the ask is taken to be in use. */
-  async inUse(): Promise<void> {}
+  #used: boolean;
+  #isOver = false;
+
+  constructor(
+    requestId: string,
+    asked: Asked,
+    answer: Exclude<AskAnswer, Stale>,
+    carrier: ExchangeCarrier,
+    direct: CellAdmission,
+  ) {
+    this.#requestId = requestId;
+    this.#asked = asked;
+    this.#answer = answer;
+    this.#carrier = carrier;
+    this.#direct = direct;
+    this.#used = answer.verdict === "granted";
+  }
+
+  /** Resolves when the session is lost by which the request holds what it has; null: it has a permit of its own. */
+  get sessionLost(): Promise<void> | null {
+    return this.#own === null ? this.#asked.lost : null;
+  }
+
+  async decision(): Promise<Decision | Stale> {
+    if (this.#answer.verdict !== "waiting") return this.#answer;
+    const heard = await withinPatience(this.#asked.decision, OWN_PERMIT_AFTER_MS);
+    return heard?.value ?? (await (await this.#hold()).decision());
+  }
+
+  async inUse(): Promise<void> {
+    this.#used = true;
+    await this.#own?.inUse();
+  }
+
+  async leave(): Promise<void> {
+    await this.#own?.leave();
+  }
 
   /** A request that runs long enough to ask is to have a permit of its own. */
   async lost(): Promise<never> {
-    throw new Error("held by a session");
+    if (this.#own === null) throw new Error("held by a session");
+    return await this.#own.lost();
   }
 
   /** The session has the row when this resolves, and sees to it. Throws when the row has to go another way. */
   async settle(settlement: Settlement): Promise<void> {
+    if (this.#own !== null) return await this.#own.settle(settlement);
     if (!this.#carrier.queue.end(settlement)) throw new Error("the session is over");
     this.#carrier.wake();
   }
 
   [Symbol.dispose](): void {
-    this.#carrier.queue.depart(this.#requestId);
+    this.#isOver = true;
+    this.#own?.[Symbol.dispose]();
+    this.#carrier.queue.depart(this.#requestId, this.#used);
     this.#carrier.wake();
+  }
+
+  /** Takes a permit of its own. Throws when the place is lost, or nobody waits any more. */
+  async #hold(): Promise<PermitHandle> {
+    const own = await this.#direct.hold(this.#requestId).finally(() => this.#carrier.queue.leave(this.#requestId));
+    if (own === null) throw new Error("the place is lost");
+    this.#own = own;
+    if (!this.#isOver) return own;
+    own[Symbol.dispose]();
+    throw new Error("the permit has ended");
   }
 }

@@ -4,7 +4,7 @@
  * ended nor took a permit of its own, is settled as one of a lost permit when the session ends, however it ends.
  */
 import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Ask, Hit, Settlement } from "../domain/ask.ts";
+import type { Ask, Decision, Hit, Settlement, Stale } from "../domain/ask.ts";
 import type { BudgetLimits } from "../domain/budget/limits.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
 import type { Revisions } from "../domain/cell/revisions.ts";
@@ -30,7 +30,7 @@ export interface RowDesk {
 }
 
 export interface ExchangeDeskOptions {
-  readonly desk: Pick<AdmissionDesk, "isSeated" | "arrive" | "settle" | "abandon">;
+  readonly desk: Pick<AdmissionDesk, "isSeated" | "arrive" | "decision" | "inUse" | "settle" | "abandon">;
   readonly revisions: Pick<Revisions, "staleAmong">;
   readonly rows: RowDesk;
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
@@ -42,6 +42,7 @@ export interface ExchangeDeskOptions {
 /** One session. Only the desk reads it; a capability just hands it back. */
 export interface Session {
   readonly seats: Map<string, Seat>;
+  decided: (readonly [string, AskAnswer])[];
   hits: (readonly [string, HitVerdictSaid])[];
   stored: string[];
   refused: string[];
@@ -62,6 +63,7 @@ export class ExchangeDesk {
   open(): Session {
     return {
       seats: new Map(),
+      decided: [],
       hits: [],
       stored: [],
       refused: [],
@@ -72,17 +74,19 @@ export class ExchangeDesk {
   }
 
   /** Ends first: what they give back is there for the asks. Throws when the session is over. */
-  exchange(session: Session, { ends, departures, records, hits, asks }: ExchangeMessage): ExchangeAnswer {
+  exchange(session: Session, message: ExchangeMessage): ExchangeAnswer {
+    const { ends, departures, withdrawals, records, hits, asks } = message;
     if (session.isOver) throw new Error("the session is over");
     for (const settlement of ends) this.#end(session, settlement);
-    for (const requestId of departures) this.#depart(session, requestId);
+    for (const requestId of departures) this.#depart(session, requestId, true);
+    for (const requestId of withdrawals) this.#depart(session, requestId, false);
     for (const record of records) this.#track(session, record.row, this.#options.rows.record(record));
     for (const hit of hits) this.#hit(session, hit);
-    const decided = asks.flatMap((ask) => {
+    for (const ask of asks) {
       const answer = this.#ask(session, ask);
-      return answer === null ? [] : [[ask.requestId, answer] as const];
-    });
-    return this.#answer(session, decided);
+      if (answer !== null) session.decided.push([ask.requestId, answer]);
+    }
+    return this.#answer(session);
   }
 
   async news(session: Session): Promise<ExchangeAnswer> {
@@ -92,7 +96,7 @@ export class ExchangeDesk {
       });
     session.tell = null;
     session.newsDue = false;
-    return this.#answer(session, []);
+    return this.#answer(session);
   }
 
   end(session: Session): void {
@@ -105,15 +109,16 @@ export class ExchangeDesk {
     const abandon = (given: readonly Seat[]): void => {
       for (const seat of [...given.filter(waits), ...given.filter((each) => !waits(each))]) desk.abandon(seat, true);
     };
-    // Whoever waited was told so, and its permit may be on its way.
+    // Whoever waits may take a permit of its own.
     const [waiting, decided] = [seats.filter(waits), seats.filter((seat) => !waits(seat))];
     if (waiting.length > 0) later(HOLD_WITHIN_MS, () => abandon(waiting));
     abandon(decided);
     session.tell?.();
   }
 
-  #answer(session: Session, decided: ExchangeAnswer["decided"]): ExchangeAnswer {
-    const { hits, stored, refused } = session;
+  #answer(session: Session): ExchangeAnswer {
+    const { decided, hits, stored, refused } = session;
+    session.decided = [];
     session.hits = [];
     session.stored = [];
     session.refused = [];
@@ -131,11 +136,25 @@ export class ExchangeDesk {
       const seat = desk.arrive(ask);
       session.seats.set(ask.requestId, seat);
       const { decision } = seat;
-      return decision === null || decision.verdict === "stale" ? { verdict: "waiting" } : decision;
+      if (decision !== null && decision.verdict !== "stale") return decision;
+      this.#follow(session, seat);
+      return { verdict: "waiting" };
     } catch (error) {
       failed(error);
       return null;
     }
+  }
+
+  /** Tells the isolate what is decided of one that waits, unless it has a permit of its own by then. */
+  #follow(session: Session, seat: Seat): void {
+    const { desk } = this.#options;
+    const told = (decision: Decision | Stale): void => {
+      if (session.isOver || session.seats.get(seat.ask.requestId) !== seat) return;
+      if (decision.verdict === "granted") desk.inUse(seat);
+      session.decided.push([seat.ask.requestId, decision]);
+      this.#tell(session);
+    };
+    void desk.decision(seat).then(told, () => undefined);
   }
 
   #end(session: Session, settlement: Settlement): void {
@@ -147,10 +166,12 @@ export class ExchangeDesk {
     this.#track(session, row, stored);
   }
 
-  #depart(session: Session, requestId: string): void {
+  #depart(session: Session, requestId: string, used: boolean): void {
     const seat = session.seats.get(requestId);
-    if (seat !== undefined) this.#options.desk.abandon(seat);
     session.seats.delete(requestId);
+    if (seat === undefined) return;
+    seat.inUse &&= used;
+    this.#options.desk.abandon(seat);
   }
 
   #hit(session: Session, { revs, limits, row }: Hit): void {
@@ -184,7 +205,8 @@ export class ExchangeDesk {
   }
 
   #tell(session: Session): void {
-    if (session.hits.length + session.stored.length + session.refused.length === 0) return;
+    const { decided, hits, stored, refused } = session;
+    if (decided.length + hits.length + stored.length + refused.length === 0) return;
     session.newsDue = true;
     session.tell?.();
   }

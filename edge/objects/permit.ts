@@ -15,9 +15,13 @@ export interface PermitDesk<Seat> {
   abandon(seat: Seat): void;
 }
 
+/** What a call hears that waited for the decision when its holder left: nobody listens, and an error would be logged. */
+const LEFT: Stale = { verdict: "stale", items: [] };
+
 export class Permit<Seat> extends RpcTarget implements PermitHandle {
   readonly #desk: PermitDesk<Seat>;
   readonly #seat: Seat;
+  #left = false;
   /** Kept, because the runtime rejects a promise that nobody can settle any more: a collection of garbage is no loss. */
   readonly #alive = Promise.withResolvers<never>();
 
@@ -28,11 +32,21 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
   }
 
   async decision(): Promise<Decision | Stale> {
-    return await this.#desk.decision(this.#seat);
+    try {
+      return await this.#desk.decision(this.#seat);
+    } catch (error) {
+      if (this.#left) return LEFT;
+      throw error;
+    }
   }
 
   async inUse(): Promise<void> {
     this.#desk.inUse(this.#seat);
+  }
+
+  async leave(): Promise<void> {
+    this.#left = true;
+    this.#desk.abandon(this.#seat);
   }
 
   async lost(): Promise<never> {

@@ -88,7 +88,7 @@ async function seekSlot(
     waiting.permit = null;
     const { permit } = admitted;
     if (admitted.verdict !== "waiting") {
-      const { sessionLost = null } = admitted;
+      const sessionLost = admitted.sessionLost?.() ?? null;
       return { ...slotOf(call, current, ask, admitted), atOnce: true, sessionLost };
     }
     waiting.sinceMs ??= call.ports.clock();
@@ -106,7 +106,8 @@ async function seekSlot(
       current = await judgedAgain(call, decided.items, current, waiting, reload);
     } else {
       call.facts.queueWaitMs = waitedMs(call, waiting) ?? 0;
-      return { ...slotOf(call, current, ask, { ...decided, permit }), atOnce: false, sessionLost: null };
+      const sessionLost = admitted.sessionLost?.() ?? null;
+      return { ...slotOf(call, current, ask, { ...decided, permit }), atOnce: false, sessionLost };
     }
   }
   waiting.permit?.[Symbol.dispose]();
@@ -195,6 +196,7 @@ async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decisi
   } catch (error) {
     decision.catch(() => undefined);
     if (!(error instanceof ClientGone)) return null;
+    permit.leave().catch(() => undefined);
     permit[Symbol.dispose]();
     throw error;
   } finally {

@@ -56,6 +56,9 @@ const BASE: Omit<Load, "name" | "title"> = {
 /** Of the load that waits: behind so many that are served. */
 const QUEUE_SLOTS = 64;
 
+/** Of the load in which every other request waits, for moments. */
+const SATURATED_SLOTS = 16;
+
 const SAME_RUNTIME: readonly TargetName[] = ["direct", "floor", "governed"];
 
 const whole = (concurrency: number, core = false): Load => ({
@@ -104,6 +107,7 @@ export const LOADS: readonly Load[] = [
   stream("body-100k", "100 KB bodies, 16 at once", { bodyBytes: 100 * 1024, concurrency: 16 }),
   stream("body-4m", "4 MB bodies, 4 at once", { bodyBytes: 4 * 1024 * 1024, concurrency: 4 }),
   stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),
+  stream("saturated", `32 at once for ${SATURATED_SLOTS} slots`, { slots: SATURATED_SLOTS }),
   stream("tenants", "many tenants, 32 at once", { tenants: "many" }),
   stream("paced-asked", "20 streams, 20 ms pace, usage asked for", { ...paced, concurrency: 20, asksUsage: true }),
   stream("paced-withheld", "20 streams, 20 ms pace, usage withheld", { ...paced, concurrency: 20 }),

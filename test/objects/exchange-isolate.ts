@@ -94,7 +94,7 @@ export class Isolate {
     const answer = await this.ask(over);
     if (answer.verdict === "stale") throw new Error("stale");
     if (answer.verdict === "waiting") await answer.permit.decision();
-    return { ask: answer.ask, permit: answer.permit, sessionLost: answer.sessionLost ?? null };
+    return { ask: answer.ask, permit: answer.permit, sessionLost: answer.sessionLost?.() ?? null };
   }
 
   /** Ends a request as the pipeline does. */

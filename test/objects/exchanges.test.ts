@@ -3,6 +3,7 @@
  * gone, and that every row comes once.
  */
 import { describe, expect, it } from "vitest";
+import { waitFor } from "../harness/wait-for.ts";
 import { askFor, rowFor } from "./asks.ts";
 import { Isolate } from "./exchange-isolate.ts";
 
@@ -24,13 +25,12 @@ describe("requests of one isolate", () => {
     expect([isolate.direct.opened.length, isolate.direct.calls]).toEqual([1, []]);
   });
 
-  it("are granted slots in the order in which they asked; whoever waits has a permit of its own", async () => {
+  it("are granted slots in the order in which they asked, and wait in the same session", async () => {
     const isolate = await isolateOf(2);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
     const asked = await Promise.all([isolate.ask(), isolate.ask(), isolate.ask()]);
     expect(asked.map(({ verdict }) => verdict)).toEqual(["granted", "waiting", "waiting"]);
-    expect(isolate.direct.calls).toEqual(["hold", "hold"]);
     const [second, third, last] = asked;
     if (second?.verdict !== "granted" || third?.verdict !== "waiting" || last?.verdict !== "waiting")
       throw new Error("the order was another");
@@ -40,6 +40,50 @@ describe("requests of one isolate", () => {
     await isolate.load(2);
     for (const one of [second, third]) await isolate.end(one);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
+    expect([isolate.direct.opened.length, isolate.direct.calls]).toEqual([1, []]);
+  });
+
+  it("take permits of their own when they wait for long, and leave their places in time", async () => {
+    const isolate = await isolateOf(1);
+    const [first] = await isolate.young(1);
+    const [second, third] = [await isolate.ask(), await isolate.ask()];
+    if (first === undefined || second.verdict !== "waiting" || third.verdict !== "waiting")
+      throw new Error("nobody waits");
+    const left = second.permit.decision();
+    const decision = third.permit.decision();
+    await waitFor(
+      () => isolate.direct.calls.length,
+      (calls) => calls === 2,
+    );
+    expect(isolate.direct.calls).toEqual(["hold", "hold"]);
+    await second.permit.leave();
+    second.permit[Symbol.dispose]();
+    await isolate.end(first);
+    expect(await decision).toMatchObject({ verdict: "granted" });
+    expect(await left).toEqual({ verdict: "stale", items: [] });
+    await isolate.end(third);
+    await isolate.load(0);
+    const rows = await isolate.rows();
+    expect(rows.map((row) => [row["request_id"], row["status_code"], row["total_tokens"]]).toSorted()).toEqual(
+      [
+        [first.ask.requestId, 200, 10],
+        [second.ask.requestId, 499, 0],
+        [third.ask.requestId, 200, 10],
+      ].toSorted(),
+    );
+  });
+
+  it("that leave as a grant is on its way to them have used nothing", async () => {
+    const isolate = await isolateOf(1);
+    const [first] = await isolate.young(1);
+    const waiting = await isolate.ask();
+    if (first === undefined || waiting.verdict !== "waiting") throw new Error("nobody waits");
+    await isolate.end(first);
+    await waiting.permit.decision();
+    waiting.permit[Symbol.dispose]();
+    await isolate.load(0);
+    const row = (await isolate.rows()).find((each) => each["request_id"] === waiting.ask.requestId);
+    expect(row).toMatchObject({ status_code: 499, total_tokens: 0, cost_usd: 0 });
   });
 
   it("are told of newer records with the next ask, and one that is told so has no place", async () => {
@@ -130,7 +174,7 @@ describe("a session that breaks", () => {
   it("ends with the context that holds it: what it holds comes back, and is settled once", async () => {
     const isolate = await isolateOf(1);
     const ask = askFor(crypto.randomUUID());
-    const message = { ends: [], departures: [], records: [], hits: [], asks: [ask] };
+    const message = { ends: [], departures: [], withdrawals: [], records: [], hits: [], asks: [ask] };
     const { session, answer } = await isolate.direct.openSession(message);
     expect(answer.decided).toMatchObject([[ask.requestId, { verdict: "granted" }]]);
     await isolate.load(1);

@@ -1,6 +1,6 @@
 /**
  * What an isolate and its Cell say to each other, one exchange after another (design §4): asks, ends with their rows,
- * departures, cache hits and rows without a permit; and the answers. Plain data only. The Cell decides every ask, in order:
+ * departures, withdrawals, cache hits and rows without a permit; and the answers. Plain data only. The Cell decides every ask, in order:
  * nothing is granted anywhere else.
  */
 import type { RevItem } from "../../../shared/internal.ts";
@@ -21,13 +21,18 @@ export interface ExchangeMessage {
   readonly ends: readonly Settlement[];
   /** Requests of this session that go without an end of their own: they are settled as those of a lost permit. */
   readonly departures: readonly string[];
+  /** Requests of this session that go without having used a grant. */
+  readonly withdrawals: readonly string[];
   /** Rows of requests that never had a permit. */
   readonly records: readonly RowRecord[];
   readonly hits: readonly Hit[];
   readonly asks: readonly Ask[];
 }
 
-/** What an ask came to. `waiting`: it has a place, for which the request is to take a permit of its own (`CellApi.hold`). */
+/**
+ * What an ask came to. `waiting`: it has a place; the decision follows in a later answer of the session, or by a permit that
+ * the request takes for itself (`CellApi.hold`). A grant is taken to be in use from the answer on that says it.
+ */
 export type AskAnswer = Decision | Stale | { readonly verdict: "waiting" };
 
 /** Whether a stored answer may be sent. */
@@ -37,7 +42,10 @@ export type HitVerdictSaid =
 
 /** What of a session was decided or stored since its last answer; all by request id. */
 export interface ExchangeAnswer {
-  /** Asks of this exchange. One that is missing was not heard and has no place: it is to be asked another way. */
+  /**
+   * Asks of this exchange, and earlier ones that waited. An ask of this exchange that is missing was not heard and has no
+   * place: it is to be asked another way.
+   */
   readonly decided: readonly (readonly [requestId: string, answer: AskAnswer])[];
   /** Hits of this exchange and earlier ones. */
   readonly hits: readonly (readonly [requestId: string, verdict: HitVerdictSaid])[];

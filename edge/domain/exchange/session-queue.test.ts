@@ -61,7 +61,7 @@ describe("what a session has to say", () => {
   it("says nothing more of a request that has a permit of its own", () => {
     const queue = withGranted("one");
     queue.leave("one");
-    queue.depart("one");
+    queue.depart("one", true);
     expect([queue.end(endOf("one")), queue.take(), queue.isEmpty]).toEqual([false, null, true]);
   });
 
@@ -80,6 +80,26 @@ describe("what a session has to say", () => {
     expect(queue.isEmpty).toBe(false);
     queue.leave("one");
     expect(queue.isEmpty).toBe(true);
+  });
+
+  it("hears the decision of a request that waits, also when it overtakes the word that it waits", async () => {
+    const queue = new SessionQueue();
+    const [first, second] = [queue.ask(askOf("first")), queue.ask(askOf("second"))];
+    const asks = queue.take()?.asks;
+    queue.heard({ ...SILENCE, decided: [["second", GRANTED]] });
+    const waits = ["first", "second"].map((id) => [id, { verdict: "waiting" }] as const);
+    queue.heard({ ...SILENCE, decided: waits }, asks);
+    queue.heard({ ...SILENCE, decided: [["first", { verdict: "stale", items: [] }]] });
+    expect([await first.answer, await second.answer]).toEqual([{ verdict: "waiting" }, GRANTED]);
+    expect(await first.decision).toEqual({ verdict: "stale", items: [] });
+    expect([queue.end(endOf("first")), queue.end(endOf("second"))]).toEqual([true, true]);
+  });
+
+  it("says of a request that goes whether it has used its grant", () => {
+    const queue = withGranted("used", "unused");
+    queue.depart("used", true);
+    queue.depart("unused", false);
+    expect(queue.take()).toMatchObject({ departures: ["used"], withdrawals: ["unused"] });
   });
 
   it("lets go of the row of a hit that is outdated, and keeps that of one that is sent", async () => {
@@ -101,6 +121,15 @@ describe("what a session has to say", () => {
 });
 
 describe("a session that is over", () => {
+  it("tells whoever waits for a decision that it says no more", async () => {
+    const queue = new SessionQueue();
+    const { answer, decision, lost } = queue.ask(askOf("one"));
+    queue.take();
+    queue.heard({ ...SILENCE, decided: [["one", { verdict: "waiting" }]] });
+    queue.over();
+    expect([await answer, await decision, await lost]).toEqual([{ verdict: "waiting" }, null, undefined]);
+  });
+
   it("tells whoever waits, and those that run, and hands its rows back until they are safe", async () => {
     const queue = withGranted("ended");
     const running = queue.ask(askOf("running"));

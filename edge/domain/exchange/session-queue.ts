@@ -4,22 +4,34 @@
  * itself. Invariants: a row is kept here until the Ledger has it, or whoever sends it another way has said so; whoever waits is
  * answered, at the latest when the session is over; a request is open here, or somebody else's business.
  */
-import type { Ask, Hit, Settlement } from "../ask.ts";
+import type { Ask, Decision, Hit, Settlement, Stale } from "../ask.ts";
 import type { AskAnswer, ExchangeAnswer, ExchangeMessage, HitVerdictSaid, RowRecord } from "./messages.ts";
 
 /** Most of each kind in one message: an exchange must not hold up those that follow. */
 const MESSAGE_MAX = 512;
 
+/** What a request hears of its session. */
+export interface Asked {
+  /** Null: the session cannot tell; ask another way. */
+  readonly answer: Promise<AskAnswer | null>;
+  /** Of a request that waits; null: the session is over, or says no more of it. */
+  readonly decision: Promise<Decision | Stale | null>;
+  /** Resolves when the session is over while the request is open in it. */
+  readonly lost: Promise<void>;
+}
+
 /** A request that was asked for. */
 interface OpenRequest {
-  /** Null once its answer is here. */
-  answered: PromiseWithResolvers<AskAnswer | null> | null;
+  stands: "asked" | "waiting" | "decided";
+  readonly answered: PromiseWithResolvers<AskAnswer | null>;
+  readonly decided: PromiseWithResolvers<Decision | Stale | null>;
   readonly lost: PromiseWithResolvers<void>;
 }
 
 export class SessionQueue {
   #ends: Settlement[] = [];
   #departures: string[] = [];
+  #withdrawals: string[] = [];
   #records: RowRecord[] = [];
   #hits: Hit[] = [];
   #asks: Ask[] = [];
@@ -35,7 +47,8 @@ export class SessionQueue {
 
   /** Something is to be sent. */
   get hasMessage(): boolean {
-    return this.isUrgent || this.#ends.length + this.#departures.length + this.#records.length > 0;
+    const quiet = this.#ends.length + this.#departures.length + this.#withdrawals.length + this.#records.length;
+    return this.isUrgent || quiet > 0;
   }
 
   /** Somebody waits for the answer to what is to be sent. */
@@ -48,16 +61,14 @@ export class SessionQueue {
     return this.#open.size + this.#shown.size + this.#rows.size === 0 && !this.hasMessage;
   }
 
-  /**
-   * Asks for a slot. `answer` is null when the session cannot tell: ask another way. `lost` resolves when the session is
-   * over while the request is open in it.
-   */
-  ask(ask: Ask): { readonly answer: Promise<AskAnswer | null>; readonly lost: Promise<void> } {
+  /** Asks for a slot. */
+  ask(ask: Ask): Asked {
     const answered = Promise.withResolvers<AskAnswer | null>();
+    const decided = Promise.withResolvers<Decision | Stale | null>();
     const lost = Promise.withResolvers<void>();
     this.#asks.push(ask);
-    this.#open.set(ask.requestId, { answered, lost });
-    return { answer: answered.promise, lost: lost.promise };
+    this.#open.set(ask.requestId, { stands: "asked", answered, decided, lost });
+    return { answer: answered.promise, decision: decided.promise, lost: lost.promise };
   }
 
   /** Asks whether a stored answer may be sent, and hands its row in. Null: the session cannot tell, and may have the row. */
@@ -86,9 +97,9 @@ export class SessionQueue {
     return true;
   }
 
-  /** A request goes without an end of its own. A no-op for one that is not open here. */
-  depart(requestId: string): void {
-    if (this.#open.delete(requestId)) this.#departures.push(requestId);
+  /** A request goes without an end of its own; `used`: it has used its grant. A no-op for one that is not open here. */
+  depart(requestId: string, used: boolean): void {
+    if (this.#open.delete(requestId)) (used ? this.#departures : this.#withdrawals).push(requestId);
   }
 
   /** A request has a permit of its own, or is to get one: nothing more of it is said here. */
@@ -104,6 +115,7 @@ export class SessionQueue {
     return {
       ends: take(this.#ends),
       departures: take(this.#departures),
+      withdrawals: take(this.#withdrawals),
       records: take(this.#records),
       hits: take(this.#hits),
       asks: take(this.#asks),
@@ -113,7 +125,7 @@ export class SessionQueue {
   /** Takes an answer, and the asks that it is the answer to. Answers the rows that are to be sent another way. */
   heard({ decided, hits, stored, refused }: ExchangeAnswer, asks: readonly Ask[] = []): readonly RowRecord[] {
     for (const [requestId, answer] of decided) this.#decided(requestId, answer);
-    for (const { requestId } of asks) this.#decided(requestId, null);
+    for (const { requestId } of asks) this.#unheard(requestId);
     for (const [requestId, verdict] of hits) {
       this.#shown.get(requestId)?.resolve(verdict);
       this.#shown.delete(requestId);
@@ -131,8 +143,9 @@ export class SessionQueue {
   /** The session is over: whoever waits is told so. Answers the rows that are not {@link safe}, to be sent another way. */
   over(): readonly RowRecord[] {
     this.#over = true;
-    for (const { answered, lost } of this.#open.values()) {
-      answered?.resolve(null);
+    for (const { answered, decided, lost } of this.#open.values()) {
+      answered.resolve(null);
+      decided.resolve(null);
       lost.resolve();
     }
     this.#open.clear();
@@ -144,12 +157,22 @@ export class SessionQueue {
     return [...this.#rows.values()];
   }
 
-  /** Of a request that holds nothing by this session from now on, nothing more is kept. */
-  #decided(requestId: string, answer: AskAnswer | null): void {
+  /** Answers of a session may overtake each other: what says that a request waits may come after its decision. */
+  #decided(requestId: string, answer: AskAnswer): void {
     const request = this.#open.get(requestId);
-    if (request === undefined || request.answered === null) return;
-    request.answered.resolve(answer);
-    request.answered = null;
-    if (answer === null || answer.verdict === "stale") this.#open.delete(requestId);
+    if (request === undefined || request.stands === "decided") return;
+    const isFirst = request.stands === "asked";
+    request.stands = answer.verdict === "waiting" ? "waiting" : "decided";
+    if (isFirst) request.answered.resolve(answer);
+    else if (answer.verdict !== "waiting") request.decided.resolve(answer);
+    // Whoever was told so in the answer to its ask has no place here.
+    if (isFirst && answer.verdict === "stale") this.#open.delete(requestId);
+  }
+
+  #unheard(requestId: string): void {
+    const request = this.#open.get(requestId);
+    if (request?.stands !== "asked") return;
+    this.#open.delete(requestId);
+    request.answered.resolve(null);
   }
 }

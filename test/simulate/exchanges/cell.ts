@@ -99,6 +99,8 @@ export class CellLife {
           this.#follow(seat, "exchange");
           return seat;
         },
+        decision: async (seat) => await this.desk.decision(seat),
+        inUse: (seat) => this.desk.inUse(seat),
         settle: async (seat, settlement) => await this.desk.settle(seat, settlement),
         abandon: (seat, mayHaveRow) => this.abandon(seat, mayHaveRow),
       },

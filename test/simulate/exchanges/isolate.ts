@@ -127,7 +127,7 @@ export class Isolate {
         continue;
       }
       if (decision.verdict === "granted") {
-        const { sessionLost = null } = admitted;
+        const sessionLost = admitted.sessionLost?.() ?? null;
         return { ask, permit, grant: decision.grant, waited, sessionLost };
       }
       await this.#settle(permit, { row: this.#row(ask, 429, 0), actualTokens: 0 });
