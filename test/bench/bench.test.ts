@@ -37,9 +37,12 @@ test("the bench measures a bare Worker beside its upstream, and its report has e
       "governed_over_floor_c16",
       "governed_over_floor_c32",
       "governed_over_floor_c64",
+      "governed_over_floor_tenants",
       "governed_over_peer_c32",
       "stream_over_native",
       "added_p50_ms_c1",
+      "added_p50_over_floor_c1",
+      "waiting_request_kb",
     ]);
     expect(report["problems"]).toEqual([]);
     const measured = { rps: { min: expect.any(Number) }, latencyMs: { p50: expect.any(Number) }, failures: {} };

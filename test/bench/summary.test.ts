@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { figuresOf } from "./figures.ts";
 import { LOADS, type TargetName } from "./loads.ts";
 import type { Sample } from "./measure.ts";
-import { type Measured, ratesWithin, summaryOf } from "./summary.ts";
+import { heldKb, type Measured, ratesWithin, summaryOf } from "./summary.ts";
 
 /** One round of a target that answered `inTime` requests in a second, each after `ms`. */
 function sample(name: string, target: TargetName, round: number, inTime: number, ms: number): Sample {
@@ -43,6 +43,7 @@ describe("the summary", () => {
     expect(summary.governed_over_peer_c32).toBeCloseTo(1.625);
     expect(summary.governed_over_floor_c1).toBeCloseTo(0.5);
     expect(summary.added_p50_ms_c1).toBeCloseTo(3, 1);
+    expect(summary.added_p50_over_floor_c1).toBeCloseTo(3, 1);
   });
 
   test("says null of what was not measured", () => {
@@ -63,4 +64,27 @@ test("figures count what was sent while warming up, for the rows that it leaves"
   expect(governed?.sent).toBe(9999 + 500 + 70);
   expect(governed?.rounds).toBe(2);
   expect(governed?.cpuMsPerRequest?.min).toBeCloseTo(1);
+});
+
+test("what a waiting request holds is what one more of them adds, without what the first crowd leaves", () => {
+  const none = new Float64Array();
+  const times = { latencyMs: new Float64Array([1]), firstMs: none, addedGapMs: none, longestGapMs: 0 };
+  const result = { sent: 1, endedWell: 1, elapsedMs: 1, failures: {}, ...times };
+  const queue = (name: string, peaksMb: readonly number[]): Measured[] =>
+    LOADS.filter((load) => load.name === name).map((load) => {
+      const cpu = { cpuMs: 1, besideCpuMs: 1 };
+      const samples = peaksMb.map((peakMb, round) => ({
+        load,
+        target: "governed" as const,
+        round,
+        result,
+        ...cpu,
+        peakMb,
+      }));
+      return { load, figures: [figuresOf(samples, "governed")] };
+    });
+  const all = [...queue("queue-1000", [500, 700]), ...queue("queue", [600, 900])];
+  expect(heldKb(all, "governed")).toBeCloseTo(102.4);
+  expect(heldKb(all, "floor")).toBeNull();
+  expect(heldKb(all.slice(1), "governed")).toBeNull();
 });

@@ -14,15 +14,47 @@ export interface Summary {
   readonly governed_over_floor_c16: number | null;
   readonly governed_over_floor_c32: number | null;
   readonly governed_over_floor_c64: number | null;
+  /** 100 tenants, 32 at once: the headline. */
+  readonly governed_over_floor_tenants: number | null;
   readonly governed_over_peer_c32: number | null;
   /** Streams a second, unpaced and with the usage asked for, by those of the bare Worker, which passes them on natively. */
   readonly stream_over_native: number | null;
   /** What the gateway adds to the upstream's own p50, one request at a time, ms. */
   readonly added_p50_ms_c1: number | null;
+  /** That, by what the bare Worker adds. */
+  readonly added_p50_over_floor_c1: number | null;
+  /** What a waiting request holds above a bare one, KiB. */
+  readonly waiting_request_kb: number | null;
 }
 
-const governed = (all: readonly Measured[], name: string): Figures | undefined =>
-  all.find(({ load }) => load.name === name)?.figures.find(({ target }) => target === "governed");
+const figuresIn = (all: readonly Measured[], name: string, of: TargetName): Figures | undefined =>
+  all.find(({ load }) => load.name === name)?.figures.find(({ target }) => target === of);
+
+const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresIn(all, name, "governed");
+
+/**
+ * What one more waiting request holds at a target, KiB: by how much the peak grows from the smaller queue to the larger one. A
+ * single queue says less, since a process grows by its first crowd once, however large that is. Null when not measured.
+ */
+export function heldKb(all: readonly Measured[], target: TargetName): number | null {
+  const peaks = ["queue-1000", "queue"].flatMap((name) =>
+    all.flatMap(({ load, figures }) => {
+      const peakMb = figures.find((each) => each.target === target)?.firstPeakMb ?? null;
+      return load.name === name && peakMb !== null ? [{ peakMb, waiting: load.concurrency }] : [];
+    }),
+  );
+  const [few, many] = peaks;
+  if (few === undefined || many === undefined) return null;
+  return (1024 * (many.peakMb - few.peakMb)) / (many.waiting - few.waiting);
+}
+
+/** Null when one of them was not measured. */
+export function difference(of: number | null | undefined, less: number | null | undefined): number | null {
+  return of === null || of === undefined || less === null || less === undefined ? null : of - less;
+}
+
+const quotient = (of: number | null | undefined, by: number | null | undefined): number | null =>
+  of === null || of === undefined || by === null || by === undefined ? null : of / by;
 
 /** The summary of a run. */
 export function summaryOf(all: readonly Measured[]): Summary {
@@ -32,9 +64,15 @@ export function summaryOf(all: readonly Measured[]): Summary {
     governed_over_floor_c16: overFloor("c16"),
     governed_over_floor_c32: overFloor("c32"),
     governed_over_floor_c64: overFloor("c64"),
+    governed_over_floor_tenants: overFloor("tenants"),
     governed_over_peer_c32: governed(all, "c32")?.overPeer?.median ?? null,
     stream_over_native: overFloor("stream-asked"),
     added_p50_ms_c1: governed(all, "c1")?.addedP50Ms?.median ?? null,
+    added_p50_over_floor_c1: quotient(
+      governed(all, "c1")?.addedP50Ms?.median,
+      figuresIn(all, "c1", "floor")?.addedP50Ms?.median,
+    ),
+    waiting_request_kb: difference(heldKb(all, "governed"), heldKb(all, "floor")),
   };
 }
 
