@@ -192,7 +192,7 @@ export class AdmissionDesk implements GrantJudge {
     return this.#seats.has(requestId);
   }
 
-  /** When the first came of those who are here, epoch ms; `nowMs` when nobody is. No ask that is still to be judged is older. */
+  /** Since when the one waits who was seated first, epoch ms; `nowMs` when nobody is seated. No ask that is still to be judged came before. */
   oldestMs(nowMs: number): number {
     const [first] = this.#seats.values();
     return first?.arrivedMs ?? nowMs;
@@ -214,7 +214,7 @@ export class AdmissionDesk implements GrantJudge {
       generation: revisions.generation,
       slot,
       decision: null,
-      charged: isBack ? earlier.charged : charged,
+      charged: earlier?.charged ?? charged,
       mayHaveRow: earlier?.mayHaveRow ?? (charged !== null || ask.waitedMs !== null),
       inUse: false,
       waiters: [],

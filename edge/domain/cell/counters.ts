@@ -44,6 +44,8 @@ export interface SavedCounters {
 
 export class Counters {
   readonly #recent = new Set<string>();
+  /** At the oldest of them. Kept, because a new one would walk past all that have been deleted. */
+  readonly #oldest = this.#recent.values();
   readonly #requests = new Map<string, number>();
   readonly #upstream = new Map<string, number>();
   readonly #ttft = new Histogram(TTFT_BOUNDS);
@@ -56,12 +58,7 @@ export class Counters {
   count(row: UsageRow, upstream: UpstreamOutcomes = {}): void {
     if (this.#recent.has(row.request_id)) return;
     this.#recent.add(row.request_id);
-    if (this.#recent.size > RECENT_MAX) {
-      for (const oldest of this.#recent) {
-        this.#recent.delete(oldest);
-        break;
-      }
-    }
+    if (this.#recent.size > RECENT_MAX) this.#recent.delete(this.#oldest.next().value ?? "");
     const name = `${row.admission}/${statusClass(row.status_code)}`;
     this.#requests.set(name, (this.#requests.get(name) ?? 0) + 1);
     this.#inputTokens += row.input_tokens;
