@@ -140,8 +140,8 @@ export class Cell extends DurableObject<Bindings> {
 
   /** One exchange after another with an isolate, as long as it holds the session (design §4). */
   async openSession(message: ExchangeMessage): Promise<{ session: SessionTarget<Session>; answer: ExchangeAnswer }> {
-    const session = this.#exchanges.open();
-    return { session: new SessionTarget(this.#exchanges, session), answer: this.#exchanges.exchange(session, message) };
+    const { session, answer } = this.#exchanges.open(message);
+    return { session: new SessionTarget(this.#exchanges, session), answer };
   }
 
   /** The permit of a request that was asked for in an exchange. */

@@ -139,8 +139,7 @@ export class CellLife {
   }
 
   openSession(message: ExchangeMessage): { readonly session: Session; readonly answer: ExchangeAnswer } {
-    const session = this.#exchanges.open();
-    return { session, answer: this.#exchanges.exchange(session, message) };
+    return this.#exchanges.open(message);
   }
 
   exchange(session: Session, message: ExchangeMessage): ExchangeAnswer {
