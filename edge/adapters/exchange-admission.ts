@@ -67,6 +67,7 @@ export class ExchangeAdmission implements Admission {
   }
 
   async adopt(ask: Ask): Promise<PermitHandle> {
+    this.#current();
     const permit = await this.#direct.adopt(ask);
     for (const { queue } of this.#carriers) queue.leave(ask.requestId);
     return permit;
@@ -92,6 +93,7 @@ export class ExchangeAdmission implements Admission {
   }
 
   async settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void> {
+    this.#current();
     await this.#direct.settleOrphan(row, upstream);
   }
 
@@ -108,7 +110,7 @@ export class ExchangeAdmission implements Admission {
     for (let waitedMs = 0; waitedMs < ANSWER_MAX_MS; waitedMs += LOOK_EVERY_MS) {
       const heard = await withinPatience(answer, LOOK_EVERY_MS);
       if (heard !== null) return heard.value;
-      if (carrier.isCutOff(this.#options.clock())) break;
+      if (carrier.isCutOff) break;
     }
     return null;
   }
@@ -123,9 +125,8 @@ export class ExchangeAdmission implements Admission {
 
   /** The session that serves; null: none. Sees to the rows of those whose carrier was cut off. */
   #current(): ExchangeCarrier | null {
-    const nowMs = this.#options.clock();
     for (const carrier of this.#carriers) {
-      if (!carrier.isCutOff(nowMs)) continue;
+      if (!carrier.isCutOff) continue;
       this.#dismiss(carrier);
       // This request may be cut off as well: then another one finds the rows.
       carrier.beat();
@@ -151,6 +152,8 @@ export class ExchangeAdmission implements Admission {
   }
 
   #serve(carrier: ExchangeCarrier): void {
+    // One that was taken for cut off meanwhile has been succeeded.
+    if (this.#opening !== carrier) return;
     this.#opening = null;
     this.#serving?.retire();
     this.#serving = carrier;
@@ -234,7 +237,8 @@ class SessionPermit implements PermitHandle {
   /** The session has the row when this resolves, and sees to it. Throws when the row has to go another way. */
   async settle(settlement: Settlement): Promise<void> {
     if (this.#own !== null) return await this.#own.settle(settlement);
-    if (!this.#carrier.queue.end(settlement)) throw new Error("the session is over");
+    const { queue, isCutOff } = this.#carrier;
+    if (isCutOff || !queue.end(settlement)) throw new Error("the session is over");
     this.#carrier.wake();
   }
 

@@ -85,8 +85,8 @@ export class ExchangeCarrier {
   }
 
   /** Its request was cut off: nobody sends or hears anything for it any more. */
-  isCutOff(nowMs: number): boolean {
-    return nowMs > this.#beatMs + CUT_OFF_MS;
+  get isCutOff(): boolean {
+    return this.#options.clock() > this.#beatMs + CUT_OFF_MS;
   }
 
   /** Somebody sees to it. */
@@ -129,7 +129,8 @@ export class ExchangeCarrier {
   async #session(): Promise<void> {
     const { open, opened } = this.#options;
     const message = this.queue.take() ?? NOTHING;
-    const { session, answer } = await this.#answered(open(message));
+    // Who heard nothing of it asks another way: nothing is to be held by a session that opens later.
+    const { session, answer } = await this.#answered(open(message), (late) => late.session[Symbol.dispose]());
     try {
       this.#hear(answer, message);
       opened();
@@ -218,9 +219,11 @@ export class ExchangeCarrier {
     this.beat();
   }
 
-  async #answered<T>(work: Promise<T>): Promise<T> {
+  /** `late`: what becomes of an answer that comes when it is not waited for any more. */
+  async #answered<T>(work: Promise<T>, late: (answer: T) => void = () => undefined): Promise<T> {
     const answer = await withinPatience(work, ANSWER_MAX_MS);
-    if (answer === null) throw new Error("the Cell does not answer");
-    return answer.value;
+    if (answer !== null) return answer.value;
+    work.then(late, () => undefined);
+    throw new Error("the Cell does not answer");
   }
 }

@@ -160,6 +160,38 @@ describe("the Cell's front desk", () => {
     expect(budgets.core("t2").read("tenant", askOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
   });
 
+  it("charges such a request once, too, when it asks anew and the answer is lost", async () => {
+    const world = deskOf("weighted", 1);
+    const { desk, budgets } = world;
+    const seat = desk.arrive(askOf(0, 2));
+    await desk.decision(seat);
+    desk.inUse(seat);
+    desk.abandon(seat); // at the estimate, 10
+    const again = { ...seat.ask, waitedMs: 0 };
+    await desk.decision(desk.arrive(again));
+    const last = desk.arrive(again);
+    await desk.decision(last);
+    await desk.settle(last, { row: again.row, actualTokens: 5 });
+    await drain(world);
+    expect(budgets.core("t2").read("tenant", again.limits, world.nowMs).account.usedTokens).toBe(10);
+  });
+
+  it("has no slot, no charge and no row for a word of a request that comes after its end", async () => {
+    const world = deskOf("weighted", 1);
+    const { desk, scheduler, budgets, rows } = world;
+    const { ask } = desk.arrive(askOf(0, 2));
+    await desk.decision(desk.adopt(ask));
+    await desk.settle(desk.adopt(ask), { row: ask.row, actualTokens: 5 });
+    for (const late of [desk.adopt(ask), desk.arrive(ask)]) {
+      expect([scheduler.inFlight, desk.seated, desk.hold(ask.requestId)]).toEqual([0, 0, null]);
+      await expect(desk.decision(late)).rejects.toThrow("the permit has ended");
+      desk.abandon(late);
+    }
+    await drain(world);
+    expect(rows).toHaveLength(1);
+    expect(budgets.core("t2").read("tenant", ask.limits, world.nowMs).account.usedTokens).toBe(5);
+  });
+
   it("says of the row of a request that an earlier life may have ended that it may have come before", async () => {
     const { desk, orphans } = deskOf("weighted", 8);
     const [plain, waited, adopted, left] = [askOf(0, 0), { ...askOf(1, 0), waitedMs: 5 }, askOf(2, 0), askOf(3, 0)];

@@ -9,6 +9,7 @@ import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Ask, Decision, Settlement, Stale } from "../domain/ask.ts";
 import type { Actual } from "../domain/budget/amounts.ts";
 import { orphanedSettlement, type SlotTaken, settledRow } from "../domain/cell/permit-end.ts";
+import { RecentIds } from "../domain/cell/recent-ids.ts";
 import type { Revisions } from "../domain/cell/revisions.ts";
 import type { GrantJudge, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
 import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
@@ -48,6 +49,7 @@ export class AdmissionDesk implements GrantJudge {
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
   readonly #abandoned = new Abandoned();
+  readonly #ended = new RecentIds();
   #applying = false;
   /** Its records were compared just now, in the turn of its arrival. */
   #arriving: Seat | null = null;
@@ -64,6 +66,7 @@ export class AdmissionDesk implements GrantJudge {
     const { scheduler, budget } = this.#options;
     const hasWaited = ask.waitedMs !== null || this.#seats.get(ask.requestId)?.decision?.verdict === "stale";
     const seat = this.#take(ask, null);
+    if (!this.#holds(seat)) return seat;
     this.#arriving = seat;
     this.apply({ type: "arrive", arrival: arrivalOf(ask), waitedMs: ask.waitedMs });
     this.#arriving = null;
@@ -101,6 +104,7 @@ export class AdmissionDesk implements GrantJudge {
     const admission = ask.row.admission === "queued" ? "queued" : "fast";
     const slot = { admission, queueWaitMs: ask.row.queue_wait_ms } as const;
     const seat = this.#take(ask, slot);
+    if (!this.#holds(seat)) return seat;
     seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
     seat.inUse = true;
     seat.mayHaveRow = true;
@@ -164,6 +168,7 @@ export class AdmissionDesk implements GrantJudge {
 
   async settle(seat: Seat, settlement: Settlement, orphan = seat.mayHaveRow): Promise<void> {
     if (!this.#leave(seat, usedBy(settlement))) return;
+    this.#ended.add(seat.ask.requestId);
     const row = settledRow(settlement, seat.slot, this.#options.cell, this.#options.now() - seat.arrivedMs);
     await this.#options.complete(row, orphan, settlement.upstream);
   }
@@ -183,6 +188,7 @@ export class AdmissionDesk implements GrantJudge {
 
   /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
   settledElsewhere(row: UsageRow): void {
+    this.#ended.add(row.request_id);
     const seat = this.#seats.get(row.request_id);
     if (seat !== undefined) this.#leave(seat, usedBy({ row, actualTokens: row.total_tokens }));
   }
@@ -192,7 +198,7 @@ export class AdmissionDesk implements GrantJudge {
     return this.#seats.has(requestId);
   }
 
-  /** When the first came of those who are here, epoch ms; `nowMs` when nobody is. No ask that is still to be judged is older. */
+  /** Since when the one waits who was seated first, epoch ms; `nowMs` when nobody is seated. No ask that is still to be judged came before. */
   oldestMs(nowMs: number): number {
     const [first] = this.#seats.values();
     return first?.arrivedMs ?? nowMs;
@@ -202,6 +208,7 @@ export class AdmissionDesk implements GrantJudge {
     return this.#seats.size;
   }
 
+  /** A request that has ended gets no seat: this word of it came late, and nobody waits for the answer. */
   #take(ask: Ask, slot: SlotTaken | null): Seat {
     const earlier = this.#seats.get(ask.requestId);
     const isBack = slot === null && earlier?.decision?.verdict === "stale";
@@ -214,12 +221,12 @@ export class AdmissionDesk implements GrantJudge {
       generation: revisions.generation,
       slot,
       decision: null,
-      charged: isBack ? earlier.charged : charged,
+      charged: earlier?.charged ?? charged,
       mayHaveRow: earlier?.mayHaveRow ?? (charged !== null || ask.waitedMs !== null),
       inUse: false,
       waiters: [],
     };
-    this.#seats.set(ask.requestId, seat);
+    if (!this.#ended.has(ask.requestId)) this.#seats.set(ask.requestId, seat);
     return seat;
   }
 

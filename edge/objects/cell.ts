@@ -1,7 +1,8 @@
 /**
- * The Cell object: one admission domain (the specification's pod). `admit` answers at once with a permit; whoever holds
- * its stub holds the slot or the place in the queue (design §4). Admission state is memory only; capacity override,
- * recent revisions and the busy mark are on its storage.
+ * The Cell object: one admission domain (the specification's pod). Isolates ask in exchanges, each in a session that holds
+ * what was granted in it; or by `admit`, which answers at once with a permit that holds the slot or the place in the queue
+ * (design §4). Admission state is memory only; capacity override, recent revisions, counters, history and the busy mark are on
+ * its storage.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/internal.ts";
@@ -139,8 +140,8 @@ export class Cell extends DurableObject<Bindings> {
 
   /** One exchange after another with an isolate, as long as it holds the session (design §4). */
   async openSession(message: ExchangeMessage): Promise<{ session: SessionTarget<Session>; answer: ExchangeAnswer }> {
-    const session = this.#exchanges.open();
-    return { session: new SessionTarget(this.#exchanges, session), answer: this.#exchanges.exchange(session, message) };
+    const { session, answer } = this.#exchanges.open(message);
+    return { session: new SessionTarget(this.#exchanges, session), answer };
   }
 
   /** The permit of a request that was asked for in an exchange. */

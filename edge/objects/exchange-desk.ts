@@ -59,9 +59,9 @@ export class ExchangeDesk {
     this.#options = options;
   }
 
-  /** A new session, in which nothing is open. */
-  open(): Session {
-    return {
+  /** A new session with its first exchange. */
+  open(message: ExchangeMessage): { readonly session: Session; readonly answer: ExchangeAnswer } {
+    const session: Session = {
       seats: new Map(),
       decided: [],
       hits: [],
@@ -71,6 +71,13 @@ export class ExchangeDesk {
       newsDue: false,
       isOver: false,
     };
+    try {
+      return { session, answer: this.exchange(session, message) };
+    } catch (error) {
+      // Nobody gets hold of it.
+      this.end(session);
+      throw error;
+    }
   }
 
   /** Ends first: what they give back is there for the asks. Throws when the session is over. */
@@ -105,15 +112,18 @@ export class ExchangeDesk {
     const { desk, later } = this.#options;
     const seats = [...session.seats.values()];
     session.seats.clear();
-    // Who waits first: nothing of what comes back is to be granted to them.
-    const abandon = (given: readonly Seat[]): void => {
-      for (const seat of [...given.filter(waits), ...given.filter((each) => !waits(each))]) desk.abandon(seat, true);
-    };
     // Whoever waits may take a permit of its own.
     const [waiting, decided] = [seats.filter(waits), seats.filter((seat) => !waits(seat))];
-    if (waiting.length > 0) later(HOLD_WITHIN_MS, () => abandon(waiting));
-    abandon(decided);
+    for (const seat of decided) desk.abandon(seat, true);
+    if (waiting.length > 0) later(HOLD_WITHIN_MS, () => this.#giveUp(waiting));
     session.tell?.();
+  }
+
+  /** Those who still wait first: nothing of what comes back is to be granted to them. */
+  #giveUp(seats: readonly Seat[]): void {
+    const { desk } = this.#options;
+    for (const seat of seats) if (waits(seat)) desk.abandon(seat, true);
+    for (const seat of seats) desk.abandon(seat, true);
   }
 
   #answer(session: Session): ExchangeAnswer {

@@ -106,6 +106,7 @@ export class Ledger extends DurableObject<Bindings> {
     );
     if (batch.orphan) for (const row of rows) this.#orphans.add(row.request_id);
     await this.#arm(LINGER_MS);
+    if (rows.length === batch.rows.length) return [];
     const fresh = new Set(rows.map((row) => row.request_id));
     return batch.rows.map((row) => row.request_id).filter((requestId) => !fresh.has(requestId));
   }

@@ -1,11 +1,18 @@
 /** The slot of a request that outlives its Cell (design §4): claimed again until a successor is up, then settled there. */
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../test/harness/wait-for.ts";
 import type { Slot } from "./admit.ts";
 import { receive } from "./receive.ts";
 import { run } from "./run.ts";
 import { Settler } from "./settle.ts";
 import { TestPermit, World } from "./testing/world.ts";
+
+const grant = { admission: "fast", queueWaitMs: 0, level: null } as const;
+
+/** `sessionLost`: of the session that holds it; null: its permit is its own. */
+function slotOf({ model, permit }: World, sessionLost: Promise<void> | null): Slot {
+  return { model, permit, grant, ask: {}, atOnce: true, sessionLost } as unknown as Slot;
+}
 
 describe("a slot whose Cell was reset", () => {
   it.each([
@@ -49,9 +56,7 @@ describe("a slot whose Cell was reset", () => {
       asked.resolve(undefined);
       return await claimed.promise;
     };
-    const grant = { admission: "fast", queueWaitMs: 0, level: null } as const;
-    const slot = { model: world.model, permit: world.permit, grant, ask: {}, atOnce: true } as unknown as Slot;
-    const settler = new Settler(receive(world.received()), slot);
+    const settler = new Settler(receive(world.received()), slotOf(world, null));
     settler.upstreamCalled();
     world.permit.reset.reject(new Error("reset"));
     await asked.promise;
@@ -59,5 +64,62 @@ describe("a slot whose Cell was reset", () => {
     claimed.resolve(adopted);
     await world.settled();
     expect([adopted.disposed, world.permit.disposed]).toEqual([true, false]);
+  });
+});
+
+describe("a slot that is held by its isolate's session", () => {
+  let adopted: TestPermit;
+  let lost: PromiseWithResolvers<void>;
+  let world: World;
+  let settler: Settler;
+  let adoptions: number;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    adopted = new TestPermit();
+    lost = Promise.withResolvers<void>();
+    world = new World();
+    // As long as it has no permit of its own, it knows nothing of its Cell.
+    world.permit.reset.reject(new Error("held by a session"));
+    adoptions = 0;
+    world.adopt = async () => {
+      adoptions += 1;
+      return adopted;
+    };
+    settler = new Settler(receive(world.received()), slotOf(world, lost.promise));
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  async function pass(ms: number): Promise<void> {
+    world.nowMs += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  it("gets a permit of its own when it has been in use for a second", async () => {
+    settler.upstreamCalled();
+    await pass(200);
+    await pass(799);
+    expect(adoptions).toBe(0);
+    await pass(1);
+    expect(adoptions).toBe(1);
+    settler.end({ statusCode: 200 });
+    await world.settled();
+    expect([adopted.settlement?.row.status_code, world.permit.settlement, adoptions]).toEqual([200, null, 1]);
+  });
+
+  it("needs none when it ends before", async () => {
+    settler.upstreamCalled();
+    settler.end({ statusCode: 200 });
+    await pass(2_000);
+    await world.settled();
+    expect([world.permit.settlement?.row.status_code, adoptions]).toEqual([200, 0]);
+  });
+
+  it("gets one at once when the session is lost", async () => {
+    lost.resolve();
+    await pass(0);
+    expect(adoptions).toBe(1);
+    settler.end({ statusCode: 200 });
+    await world.settled();
   });
 });

@@ -43,6 +43,18 @@ describe("what a cell counts", () => {
     ]);
   });
 
+  it("counts a request once that is among the latest ten thousand", () => {
+    const counters = new Counters();
+    const count = (id: number) => counters.count({ ...zeroUsageRow(`r${id}`, 0), input_tokens: 1 });
+    const counted = () =>
+      counters.families().find(({ name }) => name === "gateway_input_tokens_total")?.samples[0]?.value;
+    for (let id = 0; id < 25_000; id += 1) count(id);
+    for (let id = 15_000; id < 25_000; id += 1) count(id);
+    expect(counted()).toBe(25_000);
+    for (let id = 14_999; id > 14_989; id -= 1) count(id);
+    expect(counted()).toBe(25_010);
+  });
+
   it("shows lookups in the response cache, and what its answers saved", () => {
     const counters = new Counters();
     const row = { ...zeroUsageRow("a", 0), status_code: 200, input_tokens: 5, output_tokens: 6 };

@@ -6,6 +6,7 @@ import type { MetricFamily } from "../../../shared/internal.ts";
 import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
 import { UPSTREAM_OUTCOMES, type UpstreamOutcomes } from "../upstream-outcomes.ts";
 import { Histogram, type SavedHistogram } from "./histogram.ts";
+import { RecentIds } from "./recent-ids.ts";
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
 type StatusClass = (typeof STATUS_CLASSES)[number];
@@ -20,9 +21,6 @@ export function statusClass(status: number): StatusClass {
 /** Upper bounds in ms (decisions §37). */
 const TTFT_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
 const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000];
-
-/** Completed requests that are remembered, so that a row handed in twice counts once. */
-const RECENT_MAX = 10_000;
 
 /** Lookups in the response cache by their result, and the tokens of the answers that came from it. */
 export interface SavedCacheUse {
@@ -43,7 +41,8 @@ export interface SavedCounters {
 }
 
 export class Counters {
-  readonly #recent = new Set<string>();
+  /** Completed requests, so that a row handed in twice counts once. */
+  readonly #recent = new RecentIds();
   readonly #requests = new Map<string, number>();
   readonly #upstream = new Map<string, number>();
   readonly #ttft = new Histogram(TTFT_BOUNDS);
@@ -54,14 +53,7 @@ export class Counters {
 
   /** Counts one completed request and its attempts at upstreams; one that was counted lately is not counted again. */
   count(row: UsageRow, upstream: UpstreamOutcomes = {}): void {
-    if (this.#recent.has(row.request_id)) return;
-    this.#recent.add(row.request_id);
-    if (this.#recent.size > RECENT_MAX) {
-      for (const oldest of this.#recent) {
-        this.#recent.delete(oldest);
-        break;
-      }
-    }
+    if (!this.#recent.add(row.request_id)) return;
     const name = `${row.admission}/${statusClass(row.status_code)}`;
     this.#requests.set(name, (this.#requests.get(name) ?? 0) + 1);
     this.#inputTokens += row.input_tokens;

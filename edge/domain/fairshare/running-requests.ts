@@ -25,7 +25,9 @@ export class RunningRequests {
     const { group } = tenant;
     const tokens = arrival.costTokens;
     const admissionWeight = model.admissionWeight;
-    const charge = { ...charged, tokens, weight: weightOf(tenant, model), groupWeight: group.weight };
+    const { at, line, everywhere } = charged;
+    // Field by field: V8 keeps an object that is made by a spread and further fields in a slow form.
+    const charge = { tokens, weight: weightOf(tenant, model), groupWeight: group.weight, at, line, everywhere };
     const running = { waiter, group, charge, admissionWeight };
     this.#running.set(arrival.requestId, running);
     this.#count(running, 1, tokens);

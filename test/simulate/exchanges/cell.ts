@@ -10,11 +10,10 @@ import type { ExchangeAnswer, ExchangeMessage } from "../../../edge/domain/excha
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
 import type { FairshareAlgorithm, Scheduler } from "../../../edge/domain/fairshare/types.ts";
 import { AdmissionDesk } from "../../../edge/objects/admission-desk.ts";
-import { BudgetDesk } from "../../../edge/objects/budget-desk.ts";
+import { type BudgetCalls, BudgetDesk } from "../../../edge/objects/budget-desk.ts";
 import { ExchangeDesk, type Session } from "../../../edge/objects/exchange-desk.ts";
 import { RowCourier } from "../../../edge/objects/row-courier.ts";
-import type { Seat } from "../../../edge/objects/seat.ts";
-import type { TestBudgets } from "../../../edge/objects/testing/budgets.ts";
+import type { BudgetGate, Seat } from "../../../edge/objects/seat.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Context, Timeline } from "./timeline.ts";
@@ -32,12 +31,10 @@ export interface Surroundings {
   readonly algorithm: FairshareAlgorithm;
   readonly time: Timeline;
   readonly truth: Truth;
-  readonly budgets: TestBudgets;
+  /** A tenant's budget object, as code of this life calls it. */
+  readonly budgetOf: (life: Context, tenantId: string) => BudgetCalls;
   readonly append: (batch: LedgerBatch) => Promise<void>;
 }
-
-const silence = async () => await new Promise<never>(() => {});
-const SILENT = { lease: silence, report: silence, level: silence };
 
 /** As the Cell object's. */
 const ADOPTION_HOLD_MS = 500;
@@ -67,6 +64,12 @@ export class CellLife {
       deferred: (requestId: string) => this.desk.deferred(requestId),
     };
     this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, judge });
+    const apply = this.scheduler.apply.bind(this.scheduler);
+    this.scheduler.apply = (event, nowMs) => {
+      const grants = apply(event, nowMs);
+      for (const { requestId } of grants) around.truth.slot(requestId);
+      return grants;
+    };
     this.#courier = new RowCourier("c", 1, () => ({ append }) as never);
     this.#budget = new BudgetDesk({
       cell: "c",
@@ -74,8 +77,7 @@ export class CellLife {
       now,
       nextLife: () => (disk.life += 1),
       monthOf,
-      // The dead ask nobody.
-      budgetOf: (tenantId) => (context.alive ? around.budgets.budgetOf(tenantId) : SILENT),
+      budgetOf: (tenantId) => around.budgetOf(context, tenantId),
       judged: (requestId, verdict) => this.desk.judged(requestId, verdict),
       tell: async () => undefined,
       raise: () => undefined,
@@ -83,7 +85,7 @@ export class CellLife {
     this.desk = new AdmissionDesk({
       cell: "c",
       scheduler: this.scheduler,
-      budget: this.#budget,
+      budget: this.#watched(this.#budget),
       revisions: this.#revisions,
       maxQueuedPerTenant: 0,
       now,
@@ -139,8 +141,7 @@ export class CellLife {
   }
 
   openSession(message: ExchangeMessage): { readonly session: Session; readonly answer: ExchangeAnswer } {
-    const session = this.#exchanges.open();
-    return { session, answer: this.#exchanges.exchange(session, message) };
+    return this.#exchanges.open(message);
   }
 
   exchange(session: Session, message: ExchangeMessage): ExchangeAnswer {
@@ -202,6 +203,22 @@ export class CellLife {
         (decision) => decided(decision),
         () => undefined,
       );
+  }
+
+  /** What is charged is held against the law that a request is charged once. */
+  #watched(budget: BudgetDesk): BudgetGate {
+    const settle: BudgetGate["settle"] = (ask, used, goesOn) => {
+      this.#around.truth.charged(ask.requestId, this.context, used.tokens);
+      budget.settle(ask, used, goesOn);
+    };
+    return {
+      expect: (ask) => budget.expect(ask),
+      reserve: (ask) => budget.reserve(ask),
+      withdraw: (ask) => budget.withdraw(ask),
+      settle,
+      adopt: (ask) => budget.adopt(ask),
+      readmit: (ask) => budget.readmit(ask),
+    };
   }
 
   #changed(): void {

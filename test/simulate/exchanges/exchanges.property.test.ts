@@ -1,17 +1,17 @@
 /**
  * Exchanges between isolates and their Cell (design §4), with the real parts of both sides upon simulated time: that no law
- * of design §4-§7 is weaker than when every request calls its Cell. Longer: EXCHANGE_SIMULATION_RUNS=5000.
+ * of design §4-§7 is weaker than when every request calls its Cell. More worlds: EXCHANGE_SIMULATION_RUNS=5000.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { printedSeed } from "../seed.ts";
 import { AMPLE, orderly, play, setup, stormy, type Timed } from "./play.ts";
 import { Watch } from "./watch.ts";
 import type { World } from "./world.ts";
 
 /** Worlds of each kind. */
-const runs = Number(process.env["EXCHANGE_SIMULATION_RUNS"] ?? 20);
-/** The same worlds every time unless it is given; a failure prints it. */
-const seed = Number(process.env["EXCHANGE_SIMULATION_SEED"] ?? 1);
+const runs = Number(process.env["EXCHANGE_SIMULATION_RUNS"] ?? 40);
+const seed = printedSeed("exchanges.property.test.ts");
 /** Many worlds are for finding, few for telling what was found: to shrink takes its time. */
 const options = { numRuns: runs, seed, endOnFailure: runs > 100 };
 const timeoutMs = 60_000 + 2_000 * runs;

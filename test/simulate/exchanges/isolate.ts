@@ -53,8 +53,8 @@ export class Isolate {
   readonly context: Context;
   readonly copies: Copies;
   readonly sessions = new Set<Session>();
-  /** Contexts of requests that carry a session. */
-  readonly carriers = new Set<Context>();
+  /** Contexts of requests that see to a session or to its rows, and to how many. */
+  readonly carriers = new Map<Context, number>();
   /** Requests under way, by id. */
   readonly requests = new Map<string, Context>();
   readonly #parts: IsolateParts;
@@ -94,7 +94,7 @@ export class Isolate {
       await this.#admission.settleOrphan(this.#row(this.#ask(id, life), 503, 0));
     } finally {
       this.requests.delete(id);
-      if (!this.carriers.has(context)) context.die();
+      this.#leave(context);
     }
   }
 
@@ -208,8 +208,18 @@ export class Isolate {
   }
 
   #carried(context: Context, work: Promise<unknown>): void {
-    this.carriers.add(context);
-    void work.finally(() => this.carriers.delete(context));
+    this.carriers.set(context, (this.carriers.get(context) ?? 0) + 1);
+    void work.finally(() => {
+      const left = (this.carriers.get(context) ?? 1) - 1;
+      if (left > 0) this.carriers.set(context, left);
+      else this.carriers.delete(context);
+      this.#leave(context);
+    });
+  }
+
+  /** A context lives as long as its request, and as what it sees to besides. */
+  #leave(context: Context): void {
+    if (!this.carriers.has(context) && !this.requests.has(context.name)) context.die();
   }
 
   #ask(id: string, { tenantAt, modelAt }: Life): Ask {

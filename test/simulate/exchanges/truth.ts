@@ -5,7 +5,7 @@
  */
 import type { Ask } from "../../../edge/domain/ask.ts";
 import type { RevItem } from "../../../shared/internal.ts";
-import { nameOf, type Tenant } from "./records.ts";
+import { NEED_TOKENS, nameOf, type Tenant } from "./records.ts";
 import type { Context } from "./timeline.ts";
 
 export interface Run {
@@ -18,6 +18,12 @@ export interface Run {
   heard: boolean;
   /** Why the Cell does not count it, for sure: it was reset, or lost the session or the permit. Null: it does. */
   uncounted: string | null;
+}
+
+interface Cap {
+  readonly maxInFlight: number | null;
+  /** Since when another is in force for sure; infinite while it may be in force. */
+  overMs: number;
 }
 
 interface Spending {
@@ -36,9 +42,14 @@ export class Truth {
   /** Grants made while more ran than the cap, the uncounted among them. */
   readonly above = { call: 0, exchange: 0, most: 0 };
   readonly uncounted = new Map<string, number>();
+  /** Tokens that a request was charged, by life of the Cell. */
+  readonly #charged = new Map<string, Map<Context, number>>();
+  /** Requests that were granted by a life of the Cell when an earlier one had charged them. */
+  readonly #askedAnew = new Set<string>();
   readonly #acknowledged = new Map<string, number>();
-  /** Caps that may be in force: the newest, and those whose change has not been acknowledged. */
-  readonly #caps = new Map<string, readonly { readonly maxInFlight: number | null }[]>();
+  readonly #caps = new Map<string, readonly Cap[]>();
+  /** When the scheduler gave a request its slot, which comes before its tokens. */
+  readonly #slotMs = new Map<string, number>();
   readonly #spent = new Map<string, Spending>();
   readonly #now: () => number;
 
@@ -53,12 +64,17 @@ export class Truth {
 
   /** A cap is changed; answers what to call when that has been acknowledged: whatever was before is in force no longer. */
   cap(name: string, maxInFlight: number | null): () => void {
-    const cap = { maxInFlight };
-    this.#caps.set(name, [...(this.#caps.get(name) ?? []), cap]);
+    const cap = { maxInFlight, overMs: Infinity };
+    const before = this.#caps.get(name) ?? [];
+    this.#caps.set(name, [...before, cap]);
     return () => {
-      const caps = this.#caps.get(name) ?? [];
-      this.#caps.set(name, caps.slice(Math.max(0, caps.indexOf(cap))));
+      for (const old of before) old.overMs = Math.min(old.overMs, this.#now());
     };
+  }
+
+  /** The scheduler gives a request its slot. */
+  slot(id: string): void {
+    this.#slotMs.set(id, this.#now());
   }
 
   acknowledged(item: RevItem): void {
@@ -81,6 +97,8 @@ export class Truth {
     this.running.set(run.id, run);
     this.runs.set(run.id, run);
     this.granted[by] += 1;
+    if ([...(this.#charged.get(run.id)?.keys() ?? [])].some((charging) => charging !== life))
+      this.#askedAnew.add(run.id);
     this.#withinCaps(run);
     const spending = this.#spent.get(ask.tenant.id);
     if (spending !== undefined) {
@@ -99,6 +117,24 @@ export class Truth {
     if (spending === undefined) return;
     spending.live -= run.ask.need.termTokens;
     spending.used += used;
+  }
+
+  /** A life of the Cell charges a request: in all no more than it may use, however often it is settled. */
+  charged(id: string, life: Context, tokens: number): void {
+    const lives = this.#charged.get(id) ?? new Map<Context, number>();
+    this.#charged.set(id, lives);
+    const sum = (lives.get(life) ?? 0) + tokens;
+    lives.set(life, sum);
+    if (sum > NEED_TOKENS) this.#breaks(`law 4: ${id} is charged ${sum} by ${life.name}`);
+  }
+
+  /**
+   * The most that a request may have been charged. Of lives of the Cell that took it over from one another the largest counts;
+   * a life that was asked anew does not know what an earlier one charged.
+   */
+  mostCharged(id: string): number {
+    const lives = [...(this.#charged.get(id)?.values() ?? [])];
+    return this.#askedAnew.has(id) ? lives.reduce((sum, tokens) => sum + tokens, 0) : Math.max(0, ...lives);
   }
 
   /** Tokens that requests of the tenant used. */
@@ -122,7 +158,9 @@ export class Truth {
       [`model:${model.name}`, runs.filter(({ ask }) => ask.model.name === model.name)],
     ];
     for (const [name, all] of groups) {
-      const cap = Math.max(...(this.#caps.get(name) ?? []).map(({ maxInFlight }) => maxInFlight ?? Infinity));
+      const sinceMs = this.#slotMs.get(run.id) ?? this.#now();
+      const caps = (this.#caps.get(name) ?? []).filter(({ overMs }) => overMs >= sinceMs);
+      const cap = Math.max(...caps.map(({ maxInFlight }) => maxInFlight ?? Infinity));
       const counted = all.filter(({ uncounted }) => uncounted === null).length;
       if (counted > cap) this.#breaks(`law 1: ${run.id} by ${run.by} makes ${counted} of ${cap} at ${name}`);
       if (all.length <= cap) continue;

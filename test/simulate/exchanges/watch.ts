@@ -41,8 +41,16 @@ export class Watch {
     for (const [at, tenant] of world.tenants.entries()) {
       if (tenant.tokensPerMinute === 0 && tenant.termTokens === null) continue;
       const core = world.budgets.core(`t${at}`);
-      if (core.awaitsLedger(world.time.nowMs).length > 0) core.ledgerSettled();
-      const { reserved, account } = core.read("tenant", world.limits(at), world.time.nowMs);
+      const books = world.books(at);
+      const limits = world.limits(at);
+      if (core.awaitsLedger(world.time.nowMs).length > 0) {
+        const { account } = core.read("tenant", limits, world.time.nowMs);
+        core.ledgerSays("tenant", limits, account.tag, { tokens: books.written, nanoUsd: 0 }, world.time.nowMs);
+        core.ledgerSettled();
+      }
+      const { reserved, account } = core.read("tenant", limits, world.time.nowMs);
+      if (account.usedTokens > books.most || account.usedTokens < books.written)
+        this.#breaks(`law 4: t${at} is charged ${account.usedTokens}, not ${books.written} to ${books.most}`);
       if (!isNothing(reserved)) this.#breaks(`law 4: ${JSON.stringify(reserved)} of t${at} are out`);
       const used = world.truth.used(`t${at}`);
       if (this.#orderly && account.usedTokens !== used)

@@ -5,6 +5,7 @@
 import type { LedgerApi, LedgerBatch } from "../../../edge/domain/ask.ts";
 import type { BudgetLimits } from "../../../edge/domain/budget/limits.ts";
 import type { FairshareAlgorithm } from "../../../edge/domain/fairshare/types.ts";
+import type { BudgetCalls } from "../../../edge/objects/budget-desk.ts";
 import { TestBudgets } from "../../../edge/objects/testing/budgets.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type Random, seededRandom } from "../random.ts";
@@ -52,6 +53,7 @@ export class World {
   #bornMs = 0;
   readonly #setup: Setup;
   readonly #ledgerContext: Context;
+  readonly #budgetContext: Context;
   readonly #applied = new Set<string>();
   /** What the control service says arrives in order. */
   readonly #told = new Link();
@@ -66,6 +68,7 @@ export class World {
     this.records = new Records(tenants, modelCaps);
     this.disk = { capacity, busy: false, life: 0, revisions: [] };
     this.#ledgerContext = new Context("ledger", this.time);
+    this.#budgetContext = new Context("budgets", this.time);
     this.truth.cap("cell:", capacity);
     for (const [at, tenant] of tenants.entries()) this.truth.tenant(`t${at}`, tenant);
     for (const [at, cap] of modelCaps.entries()) this.truth.cap(`model:m${at}`, cap);
@@ -150,7 +153,7 @@ export class World {
   /** The code of a request ends without a word, as when it used too much: one that carries a session, if there is one. */
   cutOff(at: number): void {
     const isolate = this.isolate(at);
-    const [carrier] = isolate.carriers;
+    const [carrier] = isolate.carriers.keys();
     if (carrier === undefined) return;
     isolate.carriers.delete(carrier);
     if (isolate.requests.delete(carrier.name)) {
@@ -173,6 +176,17 @@ export class World {
   /** As the newest records have them. */
   limits(tenantAt: number): BudgetLimits {
     return new Copies(this.records).ask("", tenantAt, 0, 0).limits;
+  }
+
+  /** Tokens of a tenant's requests: in their rows, and the most that they may have been charged. */
+  books(tenantAt: number): { readonly written: number; readonly most: number } {
+    let [written, most] = [0, 0];
+    for (const [id, [row]] of this.rows) {
+      if (row?.tenant_id !== `t${tenantAt}`) continue;
+      written += row.total_tokens;
+      most += Math.max(row.total_tokens, this.truth.mostCharged(id));
+    }
+    return { written, most };
   }
 
   /** Requests that have not ended. */
@@ -215,17 +229,32 @@ export class World {
   }
 
   #newLife(): CellLife {
-    const { time, truth, budgets } = this;
+    const { time, truth } = this;
     const context = new Context(`cell ${this.resets}`, time);
     const append = async (batch: LedgerBatch) =>
       await this.wire.call(context, this.#ledgerContext, () => this.#append(batch), { sure: true });
+    const budgetOf = (life: Context, tenantId: string) => this.#budgetOf(life, tenantId);
     const made: CellLife[] = [];
     context.enter(() => {
-      made.push(new CellLife(context, this.disk, { algorithm: this.#setup.algorithm, time, truth, budgets, append }));
+      made.push(new CellLife(context, this.disk, { algorithm: this.#setup.algorithm, time, truth, budgetOf, append }));
     });
     const [life] = made;
     if (life === undefined) throw new Error("a life begins at once");
     return life;
+  }
+
+  #budgetOf(life: Context, tenantId: string): BudgetCalls {
+    const object = this.budgets.budgetOf(tenantId);
+    const call = async <T>(work: () => Promise<T>): Promise<T> => {
+      // Code of a dead life gets no further.
+      if (!life.alive) await new Promise<never>(() => {});
+      return await this.wire.call(life, this.#budgetContext, work);
+    };
+    return {
+      lease: async (request) => await call(async () => await object.lease(request)),
+      report: async (report) => await call(async () => await object.report(report)),
+      level: async (limits) => await call(async () => await object.level(limits)),
+    };
   }
 
   #ledger(): LedgerApi {
