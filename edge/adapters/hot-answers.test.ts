@@ -27,7 +27,11 @@ function hotIn(roomBytes: number) {
     () => 0,
   );
   const keep = (name: string, expiresMs = 1e9): void => hot.keep(name, entry, expiresMs, 0);
-  const names = (of: string): string => of.split("").filter((name) => hot.get(name) !== null).join("");
+  const names = (of: string): string =>
+    of
+      .split("")
+      .filter((name) => hot.get(name) !== null)
+      .join("");
   return { state, room, hot, keep, names };
 }
 
