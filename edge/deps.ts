@@ -10,6 +10,7 @@ import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
 import { ExchangeAdmission } from "./adapters/exchange-admission.ts";
 import { GatheredLog } from "./adapters/gathered-log.ts";
+import { HotAnswers } from "./adapters/hot-answers.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
 import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
@@ -95,6 +96,8 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const internalToken = internalTokenOf(env);
     const refusals = new AuthRefusals({ clock, sleep: timerSleep, alerts, tallies, log: consoleLog });
     const directory = new RedisDirectory(client, clock, waitUntil, alerts);
+    const cacheRoom = new AnswerRoom(CACHE_ROOM_BYTES, () => hot.dropOldest());
+    const hot = new HotAnswers(cacheRoom, clock, () => directory.epoch());
     const shared: Omit<Ports, "admission"> = {
       clock,
       sleep: timerSleep,
@@ -103,7 +106,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       energy: new StoreEnergy(directory, client, clock),
       upstream: upstreamHttp(bindings.UPSTREAMS),
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
-      responseCache: new RedisResponseCache(client, alerts),
+      responseCache: new RedisResponseCache({ client, hot, clock, keepAlive: waitUntil, alerts }),
       mcpSessions: new RedisMcpSessions(client),
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,
@@ -145,7 +148,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       addresses: new Map(),
       bodyRoom: new BodyRoom(clock),
       answerRoom: new AnswerRoom(ANSWER_ROOM_BYTES),
-      cacheRoom: new AnswerRoom(CACHE_ROOM_BYTES),
+      cacheRoom,
       endpoints: new EndpointMemory(),
     };
     const budgets = new TenantBudgets(places);

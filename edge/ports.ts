@@ -157,7 +157,8 @@ export interface CacheEntry {
   readonly path: string;
   readonly status: 200;
   readonly content_type: string;
-  readonly body_b64: string;
+  /** Shared with whoever else is given this answer: nobody changes it. */
+  readonly body: Uint8Array<ArrayBuffer>;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly stored_at_ms: number;
@@ -180,8 +181,8 @@ export interface McpSessions {
 export interface ResponseCache {
   /** Null: there is none, or the store failed. */
   lookup(tenantId: string, digest: string): Promise<CacheEntry | null>;
-  /** Never throws; a failure is counted. */
-  store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number): Promise<void>;
+  /** Stored some ms later; then, or when that has failed, `release` is called: nothing holds the entry's body for it any more. */
+  store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number, release: () => void): void;
 }
 
 /** What became of an identity token. `unavailable`: the keys of its provider have never been read. */

@@ -1,60 +1,203 @@
-/** A response cache whose store fails: a miss that the operators hear of, never an error (decisions §21, §35). */
-import { describe, expect, it } from "vitest";
+/**
+ * The response cache over its store: what goes in one call, what needs none, and what a store that fails comes to (decisions
+ * §21, §35).
+ */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
+import { storeKeys } from "../../shared/records.ts";
 import type { CacheEntry } from "../ports.ts";
-import { type RedisClient, StoreDown } from "./redis-client.ts";
+import { HOT_MAX_MS, HotAnswers } from "./hot-answers.ts";
 import { RedisResponseCache } from "./redis-response-cache.ts";
+import { CacheStore } from "./testing/cache-store.ts";
 
-const ENTRY: CacheEntry = {
+const START_MS = 1_700_000_000_000;
+const ROOM = { open: () => ({ grow: () => true, close: () => undefined }) };
+
+const entryOf = (changes: Partial<CacheEntry> = {}): CacheEntry => ({
   v: 1,
   path: "/v1/chat/completions",
   status: 200,
   content_type: "application/json",
-  body_b64: "",
+  body: new Uint8Array([123, 125, 0, 255]),
   input_tokens: 1,
   output_tokens: 2,
-  stored_at_ms: 0,
+  stored_at_ms: START_MS,
   origin: "of a model",
-};
+  ...changes,
+});
 
-/** A cache over a store that answers with this text (null: it has none), or, undefined, not at all. */
-function cacheOver(answer: string | null | undefined) {
+/** An isolate on a store. */
+function isolate(store: CacheStore) {
   const raised: Issue[] = [];
-  const run = async (work: (redis: never) => Promise<unknown>): Promise<unknown> => {
-    if (answer === undefined) throw new StoreDown("the store did not answer");
-    return await work({ get: async () => answer, set: async () => "OK" } as never);
-  };
-  const cache = new RedisResponseCache({ run } as unknown as RedisClient, {
-    raise: (issue) => void raised.push(issue),
+  const state = { epoch: 0, released: 0 };
+  const clock = () => store.nowMs;
+  const cache = new RedisResponseCache({
+    client: store,
+    hot: new HotAnswers(ROOM, clock, () => state.epoch),
+    clock,
+    keepAlive: () => undefined,
+    alerts: { raise: (issue) => void raised.push(issue) },
   });
-  return { cache, raised };
+  const put = (digest: string, entry = entryOf(), ttlSecs = 600): void => {
+    cache.store("t", digest, entry, ttlSecs, () => {
+      state.released += 1;
+    });
+  };
+  /** Looks up, for as long as lookups are gathered. */
+  const look = async (digest: string, tenantId = "t"): Promise<CacheEntry | null> => {
+    const found = cache.lookup(tenantId, digest);
+    await vi.advanceTimersByTimeAsync(3);
+    return await found;
+  };
+  return { cache, raised, state, put, look };
 }
 
-describe("the response cache", () => {
-  it("answers what is stored, and nothing of an earlier form", async () => {
-    const { cache, raised } = cacheOver(JSON.stringify(ENTRY));
-    expect(await cache.lookup("t", "d")).toEqual(ENTRY);
-    const { origin: _, ...earlier } = ENTRY;
-    expect(await cacheOver(JSON.stringify(earlier)).cache.lookup("t", "d")).toBeNull();
-    expect(await cacheOver(null).cache.lookup("t", "d")).toBeNull();
-    await cache.store("t", "d", ENTRY, 60);
-    expect(raised).toEqual([]);
+const name = (digest: string): string => storeKeys.cache("t", digest);
+let store: CacheStore;
+
+/** So much time for timers and the clock. */
+async function pass(ms: number): Promise<void> {
+  store.nowMs += ms;
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  store = new CacheStore(START_MS);
+});
+afterEach(() => vi.useRealTimers());
+
+describe("an answer that is stored", () => {
+  it("is found by another isolate as it was, with the time to live that it was given", async () => {
+    const [first, second] = [isolate(store), isolate(store)];
+    first.put("a", entryOf(), 7);
+    expect(await second.look("a")).toBeNull();
+    await pass(10);
+    expect(store.calls.at(-1)).toEqual([`set ${name("a")} 7`]);
+    expect(await second.look("a")).toEqual(entryOf());
+    await pass(7000);
+    expect(await second.look("a")).toBeNull();
+    expect([...first.raised, ...second.raised]).toEqual([]);
   });
 
+  it("goes with the others of its moment in one call, and lets go of its body when it is stored", async () => {
+    const { put, state } = isolate(store);
+    for (const digest of ["a", "b", "c"]) put(digest);
+    await pass(9);
+    expect([store.calls, state.released]).toEqual([[], 0]);
+    await pass(1);
+    expect(store.calls).toEqual([["a", "b", "c"].map((digest) => `set ${name(digest)} 600`)]);
+    expect(state.released).toBe(3);
+  });
+
+  it("goes at once when it is large, and alone when it is larger than a call may be", async () => {
+    const { put } = isolate(store);
+    const sized = (bytes: number) => entryOf({ body: new Uint8Array(bytes) });
+    put("a", sized(100 * 1024));
+    put("b", sized(512 * 1024));
+    await pass(0);
+    expect(store.calls.map((call) => call.length)).toEqual([1, 1]);
+    expect(store.values.size).toBe(2);
+  });
+
+  it("is found by its own isolate at once, without a call, for a minute", async () => {
+    const { put, look } = isolate(store);
+    put("a");
+    expect(await look("a")).toEqual(entryOf());
+    await pass(HOT_MAX_MS - 1);
+    expect(await look("a")).toEqual(entryOf());
+    expect(store.calls.flat()).toEqual([`set ${name("a")} 600`]);
+    await pass(1);
+    expect(await look("a")).toEqual(entryOf());
+    expect(store.calls.at(-1)).toEqual([`get ${name("a")}`]);
+    expect(await look("a", "another tenant")).toBeNull();
+  });
+
+  it("is read anew once everything is: what was removed from the store is gone", async () => {
+    const [first, second] = [isolate(store), isolate(store)];
+    first.put("a");
+    await pass(10);
+    expect(await second.look("a")).toEqual(entryOf());
+    store.values.clear();
+    for (const { look, state } of [first, second]) {
+      expect(await look("a")).toEqual(entryOf());
+      state.epoch = 5;
+      expect(await look("a")).toBeNull();
+    }
+  });
+
+  it("is not kept when everything was to be read anew while it was looked up", async () => {
+    const [first, second] = [isolate(store), isolate(store)];
+    first.put("a");
+    await pass(10);
+    const gate = Promise.withResolvers<void>();
+    store.answering = gate.promise;
+    const found = second.cache.lookup("t", "a");
+    second.state.epoch = 5;
+    gate.resolve();
+    expect(await found).toEqual(entryOf());
+    store.values.clear();
+    expect(await second.look("a")).toBeNull();
+  });
+});
+
+describe("lookups", () => {
+  it("go at once after a quiet moment, and otherwise together a few ms later, eight in a call", async () => {
+    const { cache } = isolate(store);
+    const first = cache.lookup("t", "first");
+    const more = Array.from({ length: 10 }, async (_, at) => await cache.lookup("t", `${at}`));
+    await pass(3);
+    expect(await Promise.all([first, ...more])).toEqual(Array(11).fill(null));
+    expect(store.calls.map((call) => call.length)).toEqual([1, 8, 2]);
+  });
+
+  it("go although their clock was set back", async () => {
+    const { cache } = isolate(store);
+    await cache.lookup("t", "a");
+    store.nowMs -= 60_000;
+    expect(await cache.lookup("t", "b")).toBeNull();
+    expect(store.calls).toHaveLength(2);
+  });
+
+  it("that go with the call of a request that was cut off are misses, told of; those after them go on", async () => {
+    const { cache, raised } = isolate(store);
+    store.answering = new Promise(() => undefined);
+    void cache.lookup("t", "lost");
+    await pass(1);
+    const joined = [cache.lookup("t", "a"), cache.lookup("t", "b")];
+    await pass(2);
+    store.answering = Promise.resolve();
+    await pass(500);
+    expect(await Promise.all(joined)).toEqual([null, null]);
+    expect(raised.map(({ issueKey }) => issueKey)).toEqual(Array(2).fill("redis_cache_lookup_failed"));
+    expect(await cache.lookup("t", "c")).toBeNull();
+  });
+});
+
+describe("a store that fails", () => {
   it.each([
-    ["a store that is away", undefined, "the store did not answer"],
-    ["an entry that is no JSON", "{", "unreadable entry"],
-  ])("takes %s for a miss, and says so", async (_, answer, reason) => {
-    const { cache, raised } = cacheOver(answer);
-    expect(await cache.lookup("t", "d")).toBeNull();
-    expect(raised).toMatchObject([
-      { issueKey: "redis_cache_lookup_failed", detail: `${reason}; request admitted (fail-open)` },
-    ]);
+    ["an entry of an earlier form", JSON.stringify({ v: 1, body_b64: "" }), []],
+    ["an entry that is no JSON", "{", ["unreadable entry; request admitted (fail-open)"]],
+  ])("with %s is a miss", async (_, text, details) => {
+    const { cache, raised } = isolate(store);
+    store.values.set(name("a"), { text, untilMs: START_MS + 1 });
+    expect(await cache.lookup("t", "a")).toBeNull();
+    expect(raised.map(({ detail }) => detail)).toEqual(details);
   });
 
-  it("fails nobody when an answer cannot be stored", async () => {
-    const { cache, raised } = cacheOver(undefined);
-    await cache.store("t", "d", ENTRY, 60);
-    expect(raised.map(({ issueKey }) => issueKey)).toEqual(["redis_cache_store_failed"]);
+  it("is a miss, and keeps nobody from an answer", async () => {
+    store.isDown = true;
+    const { cache, raised, state, put } = isolate(store);
+    expect(await cache.lookup("t", "a")).toBeNull();
+    put("a");
+    put("b");
+    await pass(10);
+    expect(state.released).toBe(2);
+    expect(raised.map(({ issueKey }) => issueKey)).toEqual([
+      "redis_cache_lookup_failed",
+      "redis_cache_store_failed",
+      "redis_cache_store_failed",
+    ]);
+    expect(raised[0]?.detail).toBe("the store did not answer; request admitted (fail-open)");
   });
 });

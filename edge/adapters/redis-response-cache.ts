@@ -1,12 +1,29 @@
 /**
- * The response cache in the key-value store (decisions §21). A store that fails is a miss, and an answer that cannot be
- * stored is only told to the operators.
+ * The response cache in the key-value store (decisions §21), with its hot answers in the isolate's memory. Lookups of the
+ * same moment go in one call, and so do answers that are to be stored, a few ms late. A store that fails is a miss, and an
+ * answer that cannot be stored is only told to the operators.
  */
 import * as z from "zod";
 import { issues } from "../../shared/alerts.ts";
+import { fromBase64, toBase64 } from "../../shared/base64.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { Alerts, CacheEntry, ResponseCache } from "../ports.ts";
+import type { Alerts, CacheEntry, Clock, ResponseCache } from "../ports.ts";
+import { GatheredCalls } from "./gathered-calls.ts";
+import type { HotAnswers } from "./hot-answers.ts";
+import { withinPatience } from "./patience.ts";
 import { type RedisClient, StoreDown } from "./redis-client.ts";
+
+/** Lookups are waited for: they gather no longer than this, ms, */
+const LOOKUP_GATHER_MS = 3;
+/** and so many may be of the largest answers at once. */
+const LOOKUPS_MAX = 8;
+/** A lookup that goes with another's call waits no longer, ms: longer than the store's own deadline. */
+const JOIN_MS = 500;
+/** Nobody waits for what is stored, ms. */
+const STORE_GATHER_MS = 10;
+const STORES_MAX = 64;
+/** The bodies of one call; stores refuse calls of more than a megabyte. */
+const STORE_BYTES_MAX = 512 * 1024;
 
 const entrySchema = z.object({
   v: z.literal(1),
@@ -17,42 +34,133 @@ const entrySchema = z.object({
   input_tokens: z.number(),
   output_tokens: z.number(),
   stored_at_ms: z.number(),
+  expires_at_ms: z.number(),
   origin: z.string(),
 });
 
-export class RedisResponseCache implements ResponseCache {
-  readonly #client: RedisClient;
-  readonly #alerts: Alerts;
+interface Lookup {
+  readonly name: string;
+  readonly found: PromiseWithResolvers<string | null>;
+}
 
-  constructor(client: RedisClient, alerts: Alerts) {
-    this.#client = client;
-    this.#alerts = alerts;
+interface Stored {
+  readonly name: string;
+  readonly entry: CacheEntry;
+  readonly ttlSecs: number;
+  readonly release: () => void;
+}
+
+export interface ResponseCacheOptions {
+  readonly client: Pick<RedisClient, "run">;
+  readonly hot: HotAnswers;
+  readonly clock: Clock;
+  /** Lets a call outlive the request that makes it: others may have joined it. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly alerts: Alerts;
+}
+
+export class RedisResponseCache implements ResponseCache {
+  readonly #options: ResponseCacheOptions;
+  readonly #lookups: GatheredCalls<Lookup>;
+  readonly #stores: GatheredCalls<Stored>;
+
+  constructor(options: ResponseCacheOptions) {
+    const { clock, keepAlive } = options;
+    this.#options = options;
+    this.#lookups = new GatheredCalls({
+      call: (lookups) => keepAlive(this.#find(lookups)),
+      gatherMs: LOOKUP_GATHER_MS,
+      patient: false,
+      itemsMax: LOOKUPS_MAX,
+      bytesMax: Number.POSITIVE_INFINITY,
+      bytesOf: () => 0,
+      clock,
+      keepAlive,
+    });
+    this.#stores = new GatheredCalls({
+      call: (stored) => keepAlive(this.#put(stored)),
+      gatherMs: STORE_GATHER_MS,
+      patient: true,
+      itemsMax: STORES_MAX,
+      bytesMax: STORE_BYTES_MAX,
+      bytesOf: ({ entry }) => entry.body.byteLength,
+      clock,
+      keepAlive,
+    });
   }
 
   async lookup(tenantId: string, digest: string): Promise<CacheEntry | null> {
+    const { hot } = this.#options;
+    const name = storeKeys.cache(tenantId, digest);
+    const held = hot.get(name);
+    if (held !== null) return held;
+    const { epoch } = hot;
     try {
-      const name = storeKeys.cache(tenantId, digest);
-      const text = await this.#client.run(async (redis) => await redis.get<string>(name));
-      return text === null ? null : (entrySchema.safeParse(JSON.parse(text)).data ?? null);
+      const text = await this.#text(name);
+      const read = text === null ? undefined : entrySchema.safeParse(JSON.parse(text)).data;
+      if (read === undefined) return null;
+      const { body_b64, expires_at_ms, ...rest } = read;
+      const entry: CacheEntry = { ...rest, body: fromBase64(body_b64) };
+      hot.keep(name, entry, expires_at_ms, epoch);
+      return entry;
     } catch (error) {
       this.#failed("lookup", error);
       return null;
     }
   }
 
-  async store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number): Promise<void> {
+  store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number, release: () => void): void {
+    const { hot } = this.#options;
+    const name = storeKeys.cache(tenantId, digest);
+    hot.keep(name, entry, expiresMs(entry, ttlSecs), hot.epoch);
+    this.#stores.add({ name, entry, ttlSecs, release });
+  }
+
+  /** Throws StoreDown. */
+  async #text(name: string): Promise<string | null> {
+    const found = Promise.withResolvers<string | null>();
+    if (this.#lookups.add({ name, found })) return await found.promise;
+    // Whoever makes the call may be cut off.
+    const joined = await withinPatience(found.promise, JOIN_MS);
+    if (joined === null) throw new StoreDown("the store was not asked");
+    return joined.value;
+  }
+
+  /** Never rejects. */
+  async #find(lookups: readonly Lookup[]): Promise<void> {
     try {
-      await this.#client.run(
-        async (redis) => await redis.set(storeKeys.cache(tenantId, digest), JSON.stringify(entry), { ex: ttlSecs }),
-      );
+      const names = lookups.map(({ name }) => name);
+      const texts = await this.#options.client.run(async (redis) => await redis.mget<(string | null)[]>(...names));
+      for (const [at, { found }] of lookups.entries()) found.resolve(texts[at] ?? null);
     } catch (error) {
-      this.#failed("store", error);
+      for (const { found } of lookups) found.reject(error);
     }
   }
 
+  /** Never rejects. */
+  async #put(stored: readonly Stored[]): Promise<void> {
+    try {
+      await this.#options.client.run(async (redis) => {
+        const pipeline = redis.pipeline();
+        for (const { name, entry, ttlSecs } of stored) pipeline.set(name, textOf(entry, ttlSecs), { ex: ttlSecs });
+        return await pipeline.exec();
+      });
+    } catch (error) {
+      for (const _ of stored) this.#failed("store", error);
+    }
+    for (const { release } of stored) release();
+  }
+
   #failed(work: "lookup" | "store", error: unknown): void {
-    this.#alerts.raise(
+    this.#options.alerts.raise(
       issues.responseCacheFailed(work, error instanceof StoreDown ? error.message : "unreadable entry"),
     );
   }
+}
+
+const expiresMs = ({ stored_at_ms }: CacheEntry, ttlSecs: number): number => stored_at_ms + ttlSecs * 1000;
+
+function textOf(entry: CacheEntry, ttlSecs: number): string {
+  const { body, ...rest } = entry;
+  return JSON.stringify({ ...rest, body_b64: toBase64(body), expires_at_ms: expiresMs(entry, ttlSecs) });
 }

@@ -6,7 +6,7 @@
 
 /** What all answers held by an isolate on their way to a client may have together, in bytes. */
 export const ANSWER_ROOM_BYTES = 32 * 1024 * 1024;
-/** And those of them that are held for the response cache, besides. */
+/** And those of them that are held for the response cache, besides; what they do not need has its hot answers. */
 export const CACHE_ROOM_BYTES = 16 * 1024 * 1024;
 
 /** What one answer has. Whoever opens it closes it, whatever becomes of the answer. */
@@ -19,10 +19,13 @@ export interface AnswerHold {
 
 export class AnswerRoom {
   readonly #roomBytes: number;
+  readonly #giveUp: () => boolean;
   #usedBytes = 0;
 
-  constructor(roomBytes: number) {
+  /** `giveUp` is asked, as often as it takes, to close a hold that can be spared; false: there is none. */
+  constructor(roomBytes: number, giveUp: () => boolean = () => false) {
     this.#roomBytes = roomBytes;
+    this.#giveUp = giveUp;
   }
 
   /** Bytes given out. */
@@ -36,7 +39,8 @@ export class AnswerRoom {
     let closed = false;
     return {
       grow: (bytes) => {
-        if (closed || this.#usedBytes + bytes > this.#roomBytes) return false;
+        if (closed || bytes > this.#roomBytes) return false;
+        while (this.#usedBytes + bytes > this.#roomBytes) if (!this.#giveUp()) return false;
         heldBytes += bytes;
         this.#usedBytes += bytes;
         return true;

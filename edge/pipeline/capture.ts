@@ -7,7 +7,7 @@ import type { AnswerHold } from "./answer-room.ts";
 export class Capture {
   readonly #maxBytes: number;
   readonly #hold: AnswerHold;
-  #chunks: Uint8Array[] | null = [];
+  #chunks: Uint8Array<ArrayBuffer>[] | null = [];
   #bytes = 0;
 
   /** What is kept is counted by `hold`, which {@link close} closes. */
@@ -20,12 +20,14 @@ export class Capture {
     if (this.#chunks === null) return;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > this.#maxBytes || !this.#hold.grow(chunk.byteLength)) this.close();
-    else this.#chunks.push(chunk.slice());
+    else this.#chunks.push(new Uint8Array(chunk));
   }
 
-  /** The whole body, or null when it was not kept. */
-  take(): Uint8Array | null {
+  /** The whole body, or null when it was not kept. It counts as held until {@link close}. */
+  take(): Uint8Array<ArrayBuffer> | null {
     if (this.#chunks === null) return null;
+    const [only, more] = this.#chunks;
+    if (only !== undefined && more === undefined) return only;
     const body = new Uint8Array(this.#bytes);
     let at = 0;
     for (const chunk of this.#chunks) {

@@ -73,7 +73,7 @@ export async function relay(call: Call, relayed: Relayed): Promise<Response> {
     const captured = end === "complete" ? capture?.take() : null;
     if (miss !== null && captured && (!events || isWholeStream(captured))) {
       const stored = { body: captured, contentType: contentType ?? "application/json", ...billed };
-      call.waitUntil(storeResponse(call, miss, stored).finally(() => capture?.close()));
+      storeResponse(call, miss, stored, () => capture?.close());
     } else capture?.close();
   };
 

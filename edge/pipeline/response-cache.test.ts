@@ -13,7 +13,7 @@ const entry: CacheEntry = {
   path: "/v1/chat/completions",
   status: 200,
   content_type: "application/json",
-  body_b64: btoa('{"stored":true}'),
+  body: new Uint8Array(new TextEncoder().encode('{"stored":true}')),
   input_tokens: 3,
   output_tokens: 4,
   stored_at_ms: 0,

@@ -3,7 +3,6 @@
  * the request on a hit: no upstream, no permit, no charge. A hit rests on current records like an admission: one call shows
  * them to the Cell and hands in the row, before the answer is given (decisions §43.3). Nothing partial is ever stored.
  */
-import { fromBase64, toBase64 } from "../../shared/base64.ts";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
@@ -65,29 +64,30 @@ export function placeFor(verdict: CacheVerdict, model: ModelRecord): CacheMiss |
   return { tenantId, digest, path, ttlSecs: model.cache_ttl_secs, origin: originOf(model) };
 }
 
-/** Stores a complete answer; the caller has checked status and size. */
-export async function storeResponse(
+/** Stores a complete answer; the caller has checked status and size. `release` is called once its body is not held for it any more. */
+export function storeResponse(
   call: Call,
   miss: CacheMiss,
   answer: {
-    readonly body: Uint8Array;
+    readonly body: Uint8Array<ArrayBuffer>;
     readonly contentType: string;
     readonly inputTokens: number;
     readonly outputTokens: number;
   },
-): Promise<void> {
+  release: () => void,
+): void {
   const entry: CacheEntry = {
     v: 1,
     path: miss.path,
     status: 200,
     content_type: answer.contentType,
-    body_b64: toBase64(answer.body),
+    body: answer.body,
     input_tokens: answer.inputTokens,
     output_tokens: answer.outputTokens,
     stored_at_ms: call.ports.clock(),
     origin: miss.origin,
   };
-  await call.ports.responseCache.store(miss.tenantId, miss.digest, entry, miss.ttlSecs);
+  call.ports.responseCache.store(miss.tenantId, miss.digest, entry, miss.ttlSecs, release);
 }
 
 /**
@@ -117,13 +117,12 @@ async function replay(call: Call, subject: Subject, entry: CacheEntry): Promise<
   if (newer.length > 0) return { kind: "stale", items: newer };
   call.waitUntil(recorded);
   call.facts.level = level;
-  const body = fromBase64(entry.body_b64);
   const headers = {
     "content-type": entry.content_type,
     ...gatewayHeaders(call),
     ...(isEventStream(entry.content_type) ? STREAM_HEADERS : {}),
   };
-  return { kind: "hit", response: new Response(body, { status: 200, headers }), row };
+  return { kind: "hit", response: new Response(entry.body, { status: 200, headers }), row };
 }
 
 /** SHA-256 of model, a 0x00 byte, then the client body; hex. */

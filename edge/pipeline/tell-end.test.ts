@@ -167,7 +167,7 @@ describe("the line of a call", () => {
       path: "/v1/chat/completions",
       status: 200,
       content_type: "application/json",
-      body_b64: btoa("{}"),
+      body: new Uint8Array(new TextEncoder().encode("{}")),
       input_tokens: 3,
       output_tokens: 4,
       stored_at_ms: 0,

@@ -36,12 +36,15 @@ const c32 = measured([
   sample("c32", "peer", 1, 35, 95),
 ]);
 
+const cache = measured([sample("cache", "floor", 0, 1000, 8), sample("cache", "governed", 0, 450, 16)]);
+
 describe("the summary", () => {
   test("holds medians of ratios within rounds, and nothing of the round that warms up", () => {
-    const summary = summaryOf([c1, c32]);
+    const summary = summaryOf([c1, c32, cache]);
     expect(summary.governed_over_floor_c32).toBeCloseTo(0.6);
     expect(summary.governed_over_peer_c32).toBeCloseTo(1.625);
     expect(summary.governed_over_floor_c1).toBeCloseTo(0.5);
+    expect(summary.governed_over_floor_cache).toBeCloseTo(0.45);
     expect(summary.added_p50_ms_c1).toBeCloseTo(3, 1);
     expect(summary.added_p50_over_floor_c1).toBeCloseTo(3, 1);
   });
@@ -49,7 +52,8 @@ describe("the summary", () => {
   test("says null of what was not measured", () => {
     const { governed_over_floor_c16, governed_over_floor_c64, stream_over_native } = summaryOf([c1, c32]);
     expect([governed_over_floor_c16, governed_over_floor_c64, stream_over_native]).toEqual([null, null, null]);
-    expect(summaryOf([c1]).governed_over_peer_c32).toBeNull();
+    const { governed_over_peer_c32, governed_over_floor_cache } = summaryOf([c1]);
+    expect([governed_over_peer_c32, governed_over_floor_cache]).toEqual([null, null]);
   });
 });
 

@@ -236,7 +236,7 @@ function lookingUp(scene: Scene, happens: () => void): void {
         happens();
         return null;
       },
-      store: async () => undefined,
+      store: () => undefined,
     },
   });
 }

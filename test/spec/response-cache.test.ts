@@ -79,3 +79,71 @@ describe("a model with the response cache on", () => {
     expect((await fixture.gateway.chat(minted)).status).toBe(status);
   });
 });
+
+describe("answers in a Worker's memory", () => {
+  const ask = async (minted: Minted, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
+    const response = await fixture.gateway.chat(minted, { headers });
+    await response.text();
+    return `${response.status} ${response.headers.get("x-gateway-cache") ?? "off"}`;
+  };
+  const hot = async (): Promise<Minted> => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { cache_enabled: true });
+    await waitFor(
+      async () => await ask(minted),
+      (line) => line === "200 hit",
+    );
+    return minted;
+  };
+
+  it("are counted once each, in rows and in what was saved", async () => {
+    const minted = await hot();
+    const before = (
+      await waitFor(
+        async () => await fixture.gateway.rows(minted.tenant.id),
+        (rows) => rows.some((row) => row.cache_status === "hit"),
+      )
+    ).length;
+    const lines = await Promise.all(Array.from({ length: 40 }, async () => await ask(minted)));
+    expect(new Set(lines)).toEqual(new Set(["200 hit"]));
+    await waitFor(
+      async () => await fixture.gateway.countRows(minted.tenant.id),
+      ({ rows }) => rows >= before + 40,
+    );
+    expect(await fixture.gateway.countRows(minted.tenant.id)).toEqual({ rows: before + 40, requests: before + 40 });
+    expect(await fixture.gateway.must("GET", `/usage/cache?tenant_id=${minted.tenant.id}`)).toMatchObject({
+      misses: 1,
+      hits: before + 39,
+      tokens_saved: 33 * (before + 39),
+    });
+    expect(fixture.upstream.seen(minted.mark)).toHaveLength(1);
+  });
+
+  it("are passed over when asked to, and follow every change of their model at once", async () => {
+    const minted = await hot();
+    const model = `/models/${minted.model.id}`;
+    expect(await ask(minted, { "x-gateway-boons": "off" })).toBe("200 off");
+    await fixture.gateway.must("PUT", `${model}/cache`, { cache_enabled: false });
+    expect(await ask(minted)).toBe("200 off");
+    await fixture.gateway.must("PUT", `${model}/cache`, { cache_enabled: true });
+    await waitFor(
+      async () => await ask(minted),
+      (line) => line === "200 hit",
+    );
+    await fixture.gateway.must("PUT", model, { ...minted.model, upstream_model: "plain,elsewhere" });
+    expect(await ask(minted)).toBe("200 miss");
+    await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/allowlist`, { allowed_models: ["another"] });
+    expect(await ask(minted)).toBe("403 off");
+  });
+
+  it("are gone with their time to live", async () => {
+    const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", {
+      cache_enabled: true,
+      cache_ttl_secs: 1,
+    });
+    for (const cache of ["hit", "miss", "hit"])
+      await waitFor(
+        async () => await ask(minted),
+        (line) => line === `200 ${cache}`,
+      );
+  });
+});

@@ -92,6 +92,22 @@ it("restores what was lost, takes away what was forged, and counts what the ledg
   expect(await status()).toBe(200);
 });
 
+it("ends what Workers remember of the response cache: an answer that was removed from the store is given no more", async () => {
+  const minted = await gateway.mint(upstream.url, "plain", { cache_enabled: true });
+  const lookup = async (): Promise<string | null> => {
+    const response = await gateway.chat(minted);
+    await response.text();
+    return response.headers.get("x-gateway-cache");
+  };
+  expect([await lookup(), await lookup()]).toEqual(["miss", "hit"]);
+  const stored = async (): Promise<readonly string[]> =>
+    (await redis.scan(0, { match: `cache:${minted.tenant.id}:*`, count: 1000 }))[1];
+  const names = await waitFor(stored, (found) => found.length === 1);
+  await redis.del(...names);
+  await gateway.must<Resynced>("POST", "/resync");
+  expect([await lookup(), await lookup()]).toEqual(["miss", "hit"]);
+});
+
 it("refuses nobody who is served meanwhile, and counts nothing twice", async () => {
   const minted = await gateway.mint(upstream.url);
   const path = `/tenants/${minted.tenant.id}/budget`;

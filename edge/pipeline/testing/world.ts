@@ -214,8 +214,9 @@ export class World {
       },
       responseCache: {
         lookup: async () => this.entry,
-        store: async (_tenant, _digest, entry) => {
+        store: (_tenant, _digest, entry, _ttlSecs, release) => {
           this.stored.push(entry);
+          release();
         },
       },
       mcpSessions: this.mcpSessions,

@@ -1,0 +1,271 @@
+/**
+ * Laws of the response cache over any history of isolates that share a store (decisions §21, §43.3): an answer from it is the
+ * caller's tenant's own, to the same body, of the model as it is now, not expired, and none from before a purge (the store
+ * emptied, then a resync); and each leaves exactly one row. Clocks of isolates are set back and forth on the way, records
+ * change, the store fails and recovers.
+ */
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { RevItem } from "../../shared/internal.ts";
+import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
+import { AnswerRoom } from "../pipeline/answer-room.ts";
+import { run } from "../pipeline/run.ts";
+import { keyOf, modelOf, tenantOf } from "../pipeline/testing/records.ts";
+import { World } from "../pipeline/testing/world.ts";
+import { HOT_MAX_MS, HotAnswers } from "./hot-answers.ts";
+import { RedisResponseCache } from "./redis-response-cache.ts";
+import { CacheStore } from "./testing/cache-store.ts";
+
+const START_MS = 1_700_000_000_000;
+const TENANTS = ["00000000-0000-4000-8000-0000000000a1", "00000000-0000-4000-8000-0000000000a2"] as const;
+/** An answer is stored some ms after it was made. */
+const LATE_MS = 20;
+/** Of each isolate. An answer takes about 1,300 bytes and 320 more on its way: the smaller room is always short. */
+const ROOMS_BYTES = [1e6, 2500];
+
+/** What the upstream has answered, and what it answered by. */
+interface Made {
+  readonly tenant: number;
+  readonly text: string;
+  readonly upstreamModel: string;
+  readonly ttlMs: number;
+  readonly atMs: number;
+}
+
+const asked = fc.record({
+  isolate: fc.nat(ROOMS_BYTES.length - 1),
+  tenant: fc.nat(TENANTS.length - 1),
+  text: fc.constantFrom("a", "b"),
+});
+
+const step = fc.oneof(
+  {
+    weight: 16,
+    arbitrary: fc.array(asked, { minLength: 1, maxLength: 4 }).map((asks) => ({ kind: "ask", asks }) as const),
+  },
+  { weight: 8, arbitrary: fc.constantFrom(5, 900, 2000, 61_000).map((ms) => ({ kind: "pass", ms }) as const) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("model" as const),
+      upstream: fc.nat(1),
+      cached: fc.constantFrom(true, true, false),
+      ttlSecs: fc.constantFrom(1, 600),
+    }),
+  },
+  fc.record({ kind: fc.constant("key" as const), tenant: fc.nat(TENANTS.length - 1), disabled: fc.boolean() }),
+  {
+    weight: 3,
+    arbitrary: fc
+      .constantFrom("purge" as const, "purge" as const, "empty" as const, "fail" as const)
+      .map((kind) => ({ kind })),
+  },
+  fc.record({
+    kind: fc.constant("clock" as const),
+    isolate: fc.nat(ROOMS_BYTES.length - 1),
+    ms: fc.constantFrom(-70_000, -1500, -200, 200, 1500, 70_000),
+  }),
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+const seen = { hits: 0, hot: 0, refused: 0 };
+
+/** An isolate: its clock, its cache, and the copies of records that it has, by tenant. */
+function isolateOn(store: CacheStore, roomBytes: number) {
+  const memory = {
+    epoch: 0,
+    offMs: 0,
+    copies: TENANTS.map((): readonly [ResolvedKey | null, ModelRecord | null] => [null, null]),
+  };
+  const clock = (): number => store.nowMs + memory.offMs;
+  const room: AnswerRoom = new AnswerRoom(roomBytes, () => hot.dropOldest());
+  const hot: HotAnswers = new HotAnswers(room, clock, () => memory.epoch);
+  const keepAlive = (): void => undefined;
+  const cache = new RedisResponseCache({ client: store, hot, clock, keepAlive, alerts: { raise: () => undefined } });
+  return { memory, clock, room, cache };
+}
+type Isolate = ReturnType<typeof isolateOn>;
+
+/** Everything that a history has: the records as they are, the store, and the isolates with what they remember. */
+class Stage {
+  readonly #store = new CacheStore(START_MS);
+  readonly #made: Made[] = [];
+  #model: ModelRecord = modelOf({ cache_enabled: true, cache_ttl_secs: 600, upstream_model: "u0" });
+  readonly #keys: ResolvedKey[] = TENANTS.map((id, at) => keyOf({ key_hash: `hash${at}`, tenant: tenantOf({ id }) }));
+  #epoch = 0;
+  #purgedMs = 0;
+  #emptiedMs = 0;
+  /** How far clocks were set altogether: so much longer may an answer live. */
+  #stepsMs = 0;
+  readonly #isolates = ROOMS_BYTES.map((roomBytes) => isolateOn(this.#store, roomBytes));
+
+  async play(one: Step): Promise<void> {
+    switch (one.kind) {
+      case "ask":
+        await this.#ask(one.asks);
+        break;
+      case "pass":
+        await this.#pass(one.ms);
+        break;
+      case "model": {
+        const { upstream, cached: cache_enabled, ttlSecs: cache_ttl_secs } = one;
+        const rev = this.#model.rev + 1;
+        this.#model = modelOf({ cache_enabled, cache_ttl_secs, upstream_model: `u${upstream}`, rev });
+        break;
+      }
+      case "key": {
+        const key = this.#keys[one.tenant] as ResolvedKey;
+        this.#keys[one.tenant] = { ...key, disabled: one.disabled, rev: key.rev + 1 };
+        break;
+      }
+      case "purge":
+        this.#store.values.clear();
+        this.#epoch += 1;
+        this.#purgedMs = this.#store.nowMs;
+        break;
+      case "empty":
+        this.#store.values.clear();
+        this.#emptiedMs = this.#store.nowMs;
+        break;
+      case "fail":
+        this.#store.isDown = !this.#store.isDown;
+        break;
+      case "clock":
+        (this.#isolates[one.isolate] as Isolate).memory.offMs += one.ms;
+        this.#stepsMs += Math.abs(one.ms);
+        break;
+      default:
+        one satisfies never;
+    }
+  }
+
+  /** Room is counted to the end. */
+  async end(): Promise<void> {
+    await this.#pass(LATE_MS);
+    for (const [at, { room }] of this.#isolates.entries())
+      expect(room.usedBytes).toBeLessThanOrEqual(ROOMS_BYTES[at] as number);
+  }
+
+  async #pass(ms: number): Promise<void> {
+    for (const part of [Math.min(ms, LATE_MS), Math.max(0, ms - LATE_MS)]) {
+      this.#store.nowMs += part;
+      await vi.advanceTimersByTimeAsync(part);
+    }
+  }
+
+  async #ask(asks: Extract<Step, { kind: "ask" }>["asks"]): Promise<void> {
+    let left = asks.length;
+    const answers = Promise.all(
+      asks.map(async (ask) => {
+        await this.#one(ask).finally(() => {
+          left -= 1;
+        });
+      }),
+    );
+    answers.catch(() => undefined);
+    while (left > 0) {
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    await answers;
+  }
+
+  #newerOf(items: readonly RevItem[]): readonly RevItem[] {
+    const known = (item: RevItem): number => {
+      if (item.kind === "all") return this.#epoch;
+      if (item.kind === "model") return this.#model.rev;
+      return item.kind === "key" ? (this.#keys.find(({ key_hash }) => key_hash === item.id)?.rev ?? 0) : 0;
+    };
+    return items.flatMap((item) => (item.rev < known(item) ? [{ ...item, rev: known(item) }] : []));
+  }
+
+  async #one({ isolate, tenant, text }: Extract<Step, { kind: "ask" }>["asks"][number]): Promise<void> {
+    const { memory, clock, cache, room } = this.#isolates[isolate] as Isolate;
+    const world = new World();
+    [world.keyInMemory, world.modelInMemory] = memory.copies[tenant] as Isolate["memory"]["copies"][number];
+    world.key = this.#keys[tenant] as ResolvedKey;
+    world.model = this.#model;
+    world.memory.cacheRoom = room;
+    world.stale = (items) => this.#newerOf(items);
+    world.upstream = async () => {
+      const upstreamModel = this.#model.upstream_model;
+      const { cache_ttl_secs } = this.#model;
+      this.#made.push({ tenant, text, upstreamModel, ttlMs: cache_ttl_secs * 1000, atMs: this.#store.nowMs });
+      const body = JSON.stringify({ serial: this.#made.length - 1, fill: "x".repeat(300) });
+      return new Response(body, {
+        headers: { "content-type": "application/json", "content-length": String(body.length) },
+      });
+    };
+    const received = world.received({
+      body: JSON.stringify({ model: "tiny", messages: [{ role: "user", content: text }] }),
+    });
+    const { directory, admission } = received.ports;
+    const ports = {
+      ...received.ports,
+      clock,
+      responseCache: cache,
+      directory: {
+        ...directory,
+        epoch: () => memory.epoch,
+        forget: (items: readonly RevItem[]) => {
+          for (const { kind, rev } of items) if (kind === "all") memory.epoch = Math.max(memory.epoch, rev);
+          directory.forget(items);
+        },
+      },
+      admission: {
+        ...admission,
+        admit: async (ask: Parameters<typeof admission.admit>[0]) => {
+          const items = this.#newerOf(ask.revs);
+          return items.length > 0 ? ({ verdict: "stale", items } as const) : await admission.admit(ask);
+        },
+      },
+    };
+    const callsBefore = this.#store.calls.length;
+    const response = await run({ ...received, ports });
+    const cached = response.headers.get("x-gateway-cache");
+    const body = (await response.json()) as { readonly serial?: number };
+    await world.settled();
+    memory.copies[tenant] = [world.key, world.model];
+    const rows = [...world.recorded, ...(world.permit.settlement === null ? [] : [world.permit.settlement.row])];
+    expect(rows.map(({ cache_status, status_code }) => [cache_status, status_code])).toEqual([
+      [cached ?? "off", response.status],
+    ]);
+    if ((this.#keys[tenant] as ResolvedKey).disabled) {
+      seen.refused += 1;
+      expect([response.status, cached === "hit"]).toEqual([403, false]);
+      return;
+    }
+    expect(response.status).toBe(200);
+    if (cached !== "hit") return;
+    seen.hits += 1;
+    if (this.#store.calls.length === callsBefore) seen.hot += 1;
+    this.#judge(this.#made[body.serial as number] as Made, tenant, text);
+  }
+
+  #judge(made: Made, tenant: number, text: string): void {
+    const nowMs = this.#store.nowMs;
+    expect(made).toMatchObject({ tenant, text, upstreamModel: this.#model.upstream_model });
+    expect(this.#model.cache_enabled).toBe(true);
+    expect(nowMs).toBeLessThan(made.atMs + made.ttlMs + LATE_MS + this.#stepsMs);
+    const before = (ms: number): boolean => made.atMs + LATE_MS < ms;
+    expect(before(this.#purgedMs)).toBe(false);
+    if (before(this.#emptiedMs)) expect(nowMs).toBeLessThan(this.#emptiedMs + HOT_MAX_MS + LATE_MS + this.#stepsMs);
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => vi.useRealTimers());
+
+it("never gives an answer that is not the caller's, current and alive", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
+      const stage = new Stage();
+      for (const one of steps) await stage.play(one);
+      await stage.end();
+    }),
+    { numRuns: 500 },
+  );
+  expect(Math.min(seen.hits, seen.hot, seen.hits - seen.hot, seen.refused)).toBeGreaterThan(10);
+});
