@@ -17,6 +17,7 @@ import {
   SPACE,
   TAB,
 } from "./ascii.ts";
+import { LongStrings } from "./json-strings.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -44,9 +45,14 @@ const MEMBERS_MAX = 10_000;
 
 /**
  * Members of the top-level object whose names are `wanted`, or null when the bytes are not one object, or one of more than
- * 10,000 such members. Duplicate names are all listed. A name is what JSON makes of it: escapes are undone.
+ * 10,000 such members. Duplicate names are all listed. A name is what JSON makes of it: escapes are undone. `strings` are those of
+ * `bytes`.
  */
-export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolean = () => true): TopLevel | null {
+export function scanTopLevel(
+  bytes: Uint8Array,
+  wanted: (name: string) => boolean = () => true,
+  strings = new LongStrings(bytes),
+): TopLevel | null {
   const members: Member[] = [];
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== OPEN_BRACE) return null;
@@ -54,13 +60,13 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
   if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
   for (;;) {
     if (bytes[at] !== QUOTE) return null;
-    const nameEnd = stringEnd(bytes, at);
+    const nameEnd = strings.endOf(at);
     const name = nameEnd === null ? null : decodeString(bytes, { start: at, end: nameEnd });
     if (nameEnd === null || name === null) return null;
     at = skipSpace(bytes, nameEnd);
     if (bytes[at] !== COLON) return null;
     const start = skipSpace(bytes, at + 1);
-    const end = valueEnd(bytes, start);
+    const end = valueEnd(bytes, start, strings);
     if (end === null || end === start) return null;
     if (wanted(name)) members.push({ name, value: { start, end } });
     if (members.length > MEMBERS_MAX) return null;
@@ -111,16 +117,6 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return out;
 }
 
-/** One past the closing quote of the string that opens at `start`, or null when it never closes. */
-export function stringEnd(bytes: Uint8Array, start: number): number | null {
-  for (let at = bytes.indexOf(QUOTE, start + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
-    let escapes = 0;
-    while (at - 1 - escapes > start && bytes[at - 1 - escapes] === BACKSLASH) escapes += 1;
-    if (escapes % 2 === 0) return at + 1;
-  }
-  return null;
-}
-
 /** Bytes of numbers in a list, with what is between them. */
 const OF_NUMBERS = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[-+.,\d\seE]/.test(String.fromCharCode(byte)) ? 1 : 0,
@@ -154,15 +150,15 @@ function parsedString(bytes: Uint8Array, span: Span): string | null {
   }
 }
 
-function valueEnd(bytes: Uint8Array, start: number): number | null {
+function valueEnd(bytes: Uint8Array, start: number, strings: LongStrings): number | null {
   const first = bytes[start];
-  if (first === QUOTE) return stringEnd(bytes, start);
+  if (first === QUOTE) return strings.endOf(start);
   if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(bytes, start);
   let depth = 0;
   for (let at = start; at < bytes.byteLength; at += 1) {
     const byte = bytes[at];
     if (byte === QUOTE) {
-      const end = stringEnd(bytes, at);
+      const end = strings.endOf(at);
       if (end === null) return null;
       at = end - 1;
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {

@@ -15,6 +15,7 @@ import { boundaryOf } from "../domain/form-head.ts";
 import { FormScan } from "../domain/form-scan.ts";
 import { scanTopLevel } from "../domain/json-bytes.ts";
 import { type JsonDocument, PARSE_WHOLE_MAX_BYTES, readJson, wholeDocument } from "../domain/json-document.ts";
+import { LongStrings } from "../domain/json-strings.ts";
 import { isHeavyJson } from "../domain/json-weight.ts";
 import { cutText } from "../domain/printable.ts";
 import { isRewrittenName } from "../domain/upstream-body.ts";
@@ -104,14 +105,19 @@ export function parseDetail(call: Call, prefix: string): ParsedCall {
 /** Null: the body is no JSON object. Throws 413 also for one that would take much more memory than it has bytes. */
 async function readCall(call: Call): Promise<ReadCall | null> {
   const bytes = await readBody(call);
-  if (bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(bytes, JSON_MAX_BYTES))
+  const strings = new LongStrings(bytes);
+  if (bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(bytes, JSON_MAX_BYTES, strings))
     throw new GatewayError("request_too_large");
-  const document = readJson(bytes, call.requestId);
-  const top = document === null ? null : scanTopLevel(bytes, (name) => isJudgedName(name) || isRewrittenName(name));
+  const document = readJson(bytes, call.requestId, PARSE_WHOLE_MAX_BYTES, strings);
+  const top = document === null ? null : scanTopLevel(bytes, isReadName, strings);
   if (document === null || top === null) return null;
   const outgoing = new JsonOutgoing(bytes, top, document.root);
   call.cleanups.push(() => outgoing.release());
   return { document, names: top.members.map(({ name }) => name), outgoing };
+}
+
+function isReadName(name: string): boolean {
+  return isJudgedName(name) || isRewrittenName(name);
 }
 
 function parsedCall({ document, outgoing }: ReadCall, modelName: string): ParsedCall {
