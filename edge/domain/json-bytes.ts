@@ -17,12 +17,13 @@ import {
   SPACE,
   TAB,
 } from "./ascii.ts";
-import { LongStrings } from "./json-strings.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 /** A longer string is not read letter by letter. */
 const PLAIN_MAX = 64;
+/** So much of a string is passed over byte by byte: a search costs more to begin. */
+const NEAR_BYTES = 128;
 
 export interface Span {
   readonly start: number;
@@ -45,14 +46,9 @@ const MEMBERS_MAX = 10_000;
 
 /**
  * Members of the top-level object whose names are `wanted`, or null when the bytes are not one object, or one of more than
- * 10,000 such members. Duplicate names are all listed. A name is what JSON makes of it: escapes are undone. `strings` are those of
- * `bytes`.
+ * 10,000 such members. Duplicate names are all listed. A name is what JSON makes of it: escapes are undone.
  */
-export function scanTopLevel(
-  bytes: Uint8Array,
-  wanted: (name: string) => boolean = () => true,
-  strings = new LongStrings(bytes),
-): TopLevel | null {
+export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolean = () => true): TopLevel | null {
   const members: Member[] = [];
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== OPEN_BRACE) return null;
@@ -60,13 +56,13 @@ export function scanTopLevel(
   if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
   for (;;) {
     if (bytes[at] !== QUOTE) return null;
-    const nameEnd = strings.endOf(at);
+    const nameEnd = stringEnd(bytes, at);
     const name = nameEnd === null ? null : decodeString(bytes, { start: at, end: nameEnd });
     if (nameEnd === null || name === null) return null;
     at = skipSpace(bytes, nameEnd);
     if (bytes[at] !== COLON) return null;
     const start = skipSpace(bytes, at + 1);
-    const end = valueEnd(bytes, start, strings);
+    const end = valueEnd(bytes, start);
     if (end === null || end === start) return null;
     if (wanted(name)) members.push({ name, value: { start, end } });
     if (members.length > MEMBERS_MAX) return null;
@@ -117,6 +113,36 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return out;
 }
 
+/** The pieces in one buffer; a single one is that already. */
+export function joined<B extends ArrayBufferLike>(pieces: readonly Uint8Array<B>[]): Uint8Array<B | ArrayBuffer> {
+  const [first] = pieces;
+  return first !== undefined && pieces.length === 1 ? first : concat(pieces);
+}
+
+/** One past the closing quote of the string that opens at `start`, or null when it never closes. */
+export function stringEnd(bytes: Uint8Array, start: number): number | null {
+  for (let at = start + 1; at < bytes.byteLength; ) {
+    const far = Math.min(at + NEAR_BYTES, bytes.byteLength);
+    while (at < far) {
+      const byte = bytes[at];
+      if (byte === QUOTE) return at + 1;
+      at += byte === BACKSLASH ? 2 : 1;
+    }
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) return null;
+    if (backslashesBefore(bytes, quote, at) % 2 === 0) return quote + 1;
+    at = quote + 1;
+  }
+  return null;
+}
+
+/** How many backslashes stand right before `at`, none of them before `from`. */
+export function backslashesBefore(bytes: Uint8Array, at: number, from: number): number {
+  let count = 0;
+  while (at - 1 - count >= from && bytes[at - 1 - count] === BACKSLASH) count += 1;
+  return count;
+}
+
 /** Bytes of numbers in a list, with what is between them. */
 const OF_NUMBERS = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[-+.,\d\seE]/.test(String.fromCharCode(byte)) ? 1 : 0,
@@ -150,15 +176,15 @@ function parsedString(bytes: Uint8Array, span: Span): string | null {
   }
 }
 
-function valueEnd(bytes: Uint8Array, start: number, strings: LongStrings): number | null {
+function valueEnd(bytes: Uint8Array, start: number): number | null {
   const first = bytes[start];
-  if (first === QUOTE) return strings.endOf(start);
+  if (first === QUOTE) return stringEnd(bytes, start);
   if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(bytes, start);
   let depth = 0;
   for (let at = start; at < bytes.byteLength; at += 1) {
     const byte = bytes[at];
     if (byte === QUOTE) {
-      const end = strings.endOf(at);
+      const end = stringEnd(bytes, at);
       if (end === null) return null;
       at = end - 1;
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {

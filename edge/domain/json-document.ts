@@ -4,8 +4,8 @@
  * Whoever reads a text of a document asks {@link JsonDocument} for it: a cut string carries a mark.
  */
 import { countCodePoints } from "./code-points.ts";
-import { concat } from "./json-bytes.ts";
-import { type LongString, LongStrings } from "./json-strings.ts";
+import { joined } from "./json-bytes.ts";
+import { type CutJson, cutLongStrings, uncut } from "./json-cut.ts";
 
 export { countCodePoints };
 
@@ -24,24 +24,34 @@ export interface JsonDocument {
 
 /**
  * The document, or null when the bytes are not a JSON object. `secret` marks the strings that are cut: text that the client
- * cannot know, or its own strings could pass for cut ones of another length. `strings` are those of `bytes`.
+ * cannot know, or its own strings could pass for cut ones of another length.
  */
 export function readJson(
   bytes: Uint8Array,
   secret: string,
   parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES,
-  strings = new LongStrings(bytes),
 ): JsonDocument | null {
-  if (bytes.byteLength <= parseWholeMaxBytes) {
-    const root = parseObject(bytes);
-    return root === null ? null : wholeDocument(root);
-  }
+  const cut = cutJson([bytes], secret, parseWholeMaxBytes);
+  return cut === null ? null : readCut(cut, secret);
+}
+
+/** The document of a body in pieces, as {@link readCut} takes it; null when it is none that JSON allows, as far as is seen. */
+export function cutJson(
+  pieces: readonly Uint8Array[],
+  secret: string,
+  parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES,
+): CutJson | null {
+  const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return bytes > parseWholeMaxBytes ? cutLongStrings(pieces, `${secret}:`) : uncut(joined(pieces));
+}
+
+/** As {@link readJson}, of a document that has been cut with the same secret. */
+export function readCut({ bytes, lengths }: CutJson, secret: string): JsonDocument | null {
+  const root = parseObject(bytes);
+  if (root === null || lengths.length === 0) return root === null ? null : wholeDocument(root);
   const mark = `${secret}:`;
-  const long = strings.all();
-  const root = long === null ? null : parseObject(cutLongStrings(bytes, mark, long));
-  if (long === null || root === null) return null;
   const lengthOf = (text: string): number | undefined =>
-    text.startsWith(mark) ? long[Number(text.slice(mark.length, text.indexOf(";")))]?.length : undefined;
+    text.startsWith(mark) ? lengths[Number(text.slice(mark.length, text.indexOf(";")))] : undefined;
   return {
     root,
     codePoints: (text) => lengthOf(text) ?? countCodePoints(text),
@@ -64,21 +74,4 @@ function parseObject(bytes: Uint8Array): JsonObject | null {
   } catch {
     return null;
   }
-}
-
-/**
- * Copies the document without the tails of its long strings, each with the mark and its number in front.
- */
-function cutLongStrings(bytes: Uint8Array, mark: string, strings: readonly LongString[]): Uint8Array {
-  if (strings.length === 0) return bytes;
-  const pieces: Uint8Array[] = [];
-  const encoder = new TextEncoder();
-  let copied = 0;
-  for (const [number, { start, keptEnd, end }] of strings.entries()) {
-    const first = start + 1;
-    pieces.push(bytes.subarray(copied, first), encoder.encode(`${mark}${number};`), bytes.subarray(first, keptEnd));
-    copied = end - 1;
-  }
-  pieces.push(bytes.subarray(copied));
-  return concat(pieces);
 }

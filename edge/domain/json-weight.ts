@@ -3,7 +3,7 @@
  * objects takes twenty times its bytes and seconds of the one thread, and an isolate has 128 MB for everybody.
  */
 import { COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from "./ascii.ts";
-import { LongStrings } from "./json-strings.ts";
+import { stringEnd } from "./json-bytes.ts";
 
 /** Bytes that each kind of thing is taken to need, beside the text of strings. */
 const CONTAINER_BYTES = 64;
@@ -13,15 +13,15 @@ const ITEM_BYTES = 8;
 
 /**
  * Whether what a document is made of (objects, lists, members, strings, numbers; not the text in it) would take more than
- * `maxBytes`. Says nothing of whether it is valid. `strings` are those of `bytes`.
+ * `maxBytes`. Says nothing of whether it is valid.
  */
-export function isHeavyJson(bytes: Uint8Array, maxBytes: number, strings = new LongStrings(bytes)): boolean {
+export function isHeavyJson(bytes: Uint8Array, maxBytes: number): boolean {
   let weight = 0;
   for (let at = 0; at < bytes.byteLength && weight <= maxBytes; at += 1) {
     switch (bytes[at]) {
       case QUOTE:
         weight += STRING_BYTES;
-        at = (strings.endOf(at) ?? bytes.byteLength) - 1;
+        at = (stringEnd(bytes, at) ?? bytes.byteLength) - 1;
         break;
       case COMMA:
         weight += ITEM_BYTES;
