@@ -35,6 +35,7 @@ const c32 = measured([
   sample("c32", "governed", 1, 70, 90),
   sample("c32", "peer", 1, 35, 95),
 ]);
+const body4m = measured([sample("body-4m", "floor", 0, 200, 20), sample("body-4m", "governed", 0, 110, 36)]);
 
 describe("the summary", () => {
   test("holds medians of ratios within rounds, and nothing of the round that warms up", () => {
@@ -43,12 +44,14 @@ describe("the summary", () => {
     expect(summary.governed_over_peer_c32).toBeCloseTo(1.625);
     expect(summary.governed_over_floor_c1).toBeCloseTo(0.5);
     expect(summary.added_p50_ms_c1).toBeCloseTo(3, 1);
+    expect(summaryOf([body4m]).governed_over_floor_body_4m).toBeCloseTo(0.55);
   });
 
   test("says null of what was not measured", () => {
     const { governed_over_floor_c16, governed_over_floor_c64, stream_over_native } = summaryOf([c1, c32]);
     expect([governed_over_floor_c16, governed_over_floor_c64, stream_over_native]).toEqual([null, null, null]);
     expect(summaryOf([c1]).governed_over_peer_c32).toBeNull();
+    expect(summaryOf([c1]).governed_over_floor_body_4m).toBeNull();
   });
 });
 
