@@ -22,6 +22,8 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 /** A longer string is not read letter by letter. */
 const PLAIN_MAX = 64;
+/** So much of a string is passed over byte by byte: a search costs more to begin. */
+const NEAR_BYTES = 128;
 
 export interface Span {
   readonly start: number;
@@ -111,14 +113,34 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return out;
 }
 
+/** The pieces in one buffer; a single one is that already. */
+export function joined<B extends ArrayBufferLike>(pieces: readonly Uint8Array<B>[]): Uint8Array<B | ArrayBuffer> {
+  const [first] = pieces;
+  return first !== undefined && pieces.length === 1 ? first : concat(pieces);
+}
+
 /** One past the closing quote of the string that opens at `start`, or null when it never closes. */
 export function stringEnd(bytes: Uint8Array, start: number): number | null {
-  for (let at = bytes.indexOf(QUOTE, start + 1); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
-    let escapes = 0;
-    while (at - 1 - escapes > start && bytes[at - 1 - escapes] === BACKSLASH) escapes += 1;
-    if (escapes % 2 === 0) return at + 1;
+  for (let at = start + 1; at < bytes.byteLength; ) {
+    const far = Math.min(at + NEAR_BYTES, bytes.byteLength);
+    while (at < far) {
+      const byte = bytes[at];
+      if (byte === QUOTE) return at + 1;
+      at += byte === BACKSLASH ? 2 : 1;
+    }
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) return null;
+    if (backslashesBefore(bytes, quote, at) % 2 === 0) return quote + 1;
+    at = quote + 1;
   }
   return null;
+}
+
+/** How many backslashes stand right before `at`, none of them before `from`. */
+export function backslashesBefore(bytes: Uint8Array, at: number, from: number): number {
+  let count = 0;
+  while (at - 1 - count >= from && bytes[at - 1 - count] === BACKSLASH) count += 1;
+  return count;
 }
 
 /** Bytes of numbers in a list, with what is between them. */

@@ -49,11 +49,11 @@ export class BodySource {
   }
 
   /**
-   * Reads on into a buffer, behind what has been read, of a body that has not ended; answers the buffer, which takes the place
-   * of the one given. Throws as {@link next}; to end before its declared length is to break off.
+   * Reads on into a buffer, from `at` of it on, of a body that has not ended; answers the buffer, which takes the place of the
+   * one given. Throws as {@link next}; to end before its declared length is to break off.
    */
-  async fill(buffer: ArrayBuffer): Promise<ArrayBuffer> {
-    const value = await this.#read(new Uint8Array(buffer, this.#readBytes));
+  async fill(buffer: ArrayBuffer, at: number): Promise<ArrayBuffer> {
+    const value = await this.#read(new Uint8Array(buffer, at));
     if (value === null) throw new ClientGone("the request body broke off");
     return value.buffer;
   }

@@ -4,7 +4,7 @@
  */
 
 /** Most bytes that are handed over at once. */
-const PIECE_MAX_BYTES = 64 * 1024;
+const PIECE_MAX_BYTES = 256 * 1024;
 
 /** A stream of `size` bytes; null when the size is not known ahead. `pull` as of an underlying source. */
 export function pulledStream(

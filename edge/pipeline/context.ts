@@ -82,8 +82,8 @@ export interface OutgoingBody {
   readonly fault: GatewayError | ClientGone | null;
   /** Reads away what the client still sends, also from an upstream that has answered without it; null: nothing is left. */
   readonly readRest: (() => Promise<void>) | null;
-  /** The client's bytes, when the body is a JSON document; null for everything else and after `release`. */
-  readonly clientBytes: Uint8Array | null;
+  /** The client's bytes in order, when the body is a JSON document; null for everything else and after `release`. */
+  readonly clientBytes: readonly Uint8Array[] | null;
   /**
    * The body of one attempt; `addUsage` asks for the usage event of a stream. `onFault` is told once there is a `fault`: the
    * call has to be ended then, for a stream that fails may look to the upstream like one that is over.

@@ -3,6 +3,7 @@
  * as one buffer, large ones piece by piece, so that a large document is never in memory twice.
  */
 import { concat, type TopLevel } from "../domain/json-bytes.ts";
+import type { CutJson } from "../domain/json-cut.ts";
 import type { JsonObject } from "../domain/json-document.ts";
 import { rewriteBody } from "../domain/upstream-body.ts";
 import type { UpstreamBody } from "../ports.ts";
@@ -18,33 +19,36 @@ export class JsonOutgoing implements OutgoingBody {
   readonly readRest = null;
   readonly #root: JsonObject;
   readonly #top: TopLevel;
-  #bytes: Uint8Array<ArrayBuffer> | null;
+  /** What the client sent, and what of it is looked at. */
+  #sent: { readonly pieces: readonly Uint8Array<ArrayBuffer>[]; readonly cut: CutJson } | null;
 
-  /** `top` holds the members that are rewritten (upstream-body.ts). */
-  constructor(bytes: Uint8Array<ArrayBuffer>, top: TopLevel, root: JsonObject) {
-    this.#bytes = bytes;
+  /** `cut` is of `pieces`; `top`, which holds the members that are rewritten (upstream-body.ts), of `cut`. */
+  constructor(pieces: readonly Uint8Array<ArrayBuffer>[], cut: CutJson, top: TopLevel, root: JsonObject) {
+    this.#sent = { pieces, cut };
     this.#top = top;
     this.#root = root;
   }
 
   get resendable(): boolean {
-    return this.#bytes !== null;
+    return this.#sent !== null;
   }
 
-  get clientBytes(): Uint8Array | null {
-    return this.#bytes;
+  get clientBytes(): readonly Uint8Array<ArrayBuffer>[] | null {
+    return this.#sent?.pieces ?? null;
   }
 
   open(upstreamModel: string, addUsage: boolean): UpstreamBody {
-    const bytes = this.#bytes;
-    if (bytes === null) throw new Error("the body has been let go of");
-    const pieces = rewriteBody(bytes, this.#top, upstreamModel, this.#root, addUsage);
-    if (pieces.length === 1 && bytes.byteLength <= ONE_BUFFER_MAX_BYTES) return bytes;
-    const size = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
-    return size > ONE_BUFFER_MAX_BYTES ? streamOf(pieces, size) : concat(pieces);
+    if (this.#sent === null) throw new Error("the body has been let go of");
+    const { pieces, cut } = this.#sent;
+    const rewritten = rewriteBody(cut.bytes, this.#top, upstreamModel, this.#root, addUsage);
+    const sent = rewritten.flatMap((piece) => cut.sent(piece));
+    const size = sent.reduce((sum, piece) => sum + piece.byteLength, 0);
+    if (size > ONE_BUFFER_MAX_BYTES) return streamOf(sent, size);
+    const [whole] = pieces;
+    return rewritten.length === 1 && pieces.length === 1 && whole !== undefined ? whole : concat(sent);
   }
 
   release(): void {
-    this.#bytes = null;
+    this.#sent = null;
   }
 }

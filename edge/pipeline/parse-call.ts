@@ -14,7 +14,7 @@ import {
 import { boundaryOf } from "../domain/form-head.ts";
 import { FormScan } from "../domain/form-scan.ts";
 import { scanTopLevel } from "../domain/json-bytes.ts";
-import { type JsonDocument, PARSE_WHOLE_MAX_BYTES, readJson, wholeDocument } from "../domain/json-document.ts";
+import { cutJson, type JsonDocument, PARSE_WHOLE_MAX_BYTES, readCut, wholeDocument } from "../domain/json-document.ts";
 import { isHeavyJson } from "../domain/json-weight.ts";
 import { cutText } from "../domain/printable.ts";
 import { isRewrittenName } from "../domain/upstream-body.ts";
@@ -24,7 +24,7 @@ import { FormIntake } from "./form-intake.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { JsonOutgoing } from "./json-outgoing.ts";
 import { NO_BODY, PassedOn } from "./passed-on.ts";
-import { openBody, RoomUse, readBody } from "./read-body.ts";
+import { openBody, RoomUse, readPieces } from "./read-body.ts";
 
 /** What a parsed body may take besides its text. */
 const JSON_MAX_BYTES = 64 * 1024 * 1024;
@@ -103,13 +103,15 @@ export function parseDetail(call: Call, prefix: string): ParsedCall {
 
 /** Null: the body is no JSON object. Throws 413 also for one that would take much more memory than it has bytes. */
 async function readCall(call: Call): Promise<ReadCall | null> {
-  const bytes = await readBody(call);
-  if (bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(bytes, JSON_MAX_BYTES))
+  const pieces = await readPieces(call);
+  const cut = cutJson(pieces, call.requestId);
+  if (cut === null) return null;
+  if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(cut.bytes, JSON_MAX_BYTES))
     throw new GatewayError("request_too_large");
-  const document = readJson(bytes, call.requestId);
-  const top = document === null ? null : scanTopLevel(bytes, (name) => isJudgedName(name) || isRewrittenName(name));
+  const document = readCut(cut, call.requestId);
+  const top = document === null ? null : scanTopLevel(cut.bytes, (name) => isJudgedName(name) || isRewrittenName(name));
   if (document === null || top === null) return null;
-  const outgoing = new JsonOutgoing(bytes, top, document.root);
+  const outgoing = new JsonOutgoing(pieces, cut, top, document.root);
   call.cleanups.push(() => outgoing.release());
   return { document, names: top.members.map(({ name }) => name), outgoing };
 }

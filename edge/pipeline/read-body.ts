@@ -1,13 +1,13 @@
 /**
  * Reads a request body within its cap, its time and the isolate's room, and knows what of it nobody has read.
  */
-import { concat } from "../domain/json-bytes.ts";
+import { joined } from "../domain/json-bytes.ts";
 import { BodyDeadline } from "./body-deadline.ts";
 import { type BodyHold, ROOM_FREE_BYTES } from "./body-room.ts";
 import { BodySource } from "./body-source.ts";
 import { type Call, ClientGone } from "./context.ts";
 
-/** The first buffer of a body; it doubles as bytes come, so that no more is held than about twice what was received. */
+/** The first piece of a body; each further one is as long as all before, so that no more is held than twice what was received. */
 const FIRST_BYTES = 64 * 1024;
 
 /** The body of a call, unread. Throws 413 `request_too_large`. */
@@ -17,37 +17,50 @@ export function openBody(call: Call, maxBytes = call.config.maxBodyBytes): BodyS
   return source;
 }
 
-/**
- * The whole body. Throws 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
- */
+/** The whole body in one. Throws as {@link readPieces}. */
 export async function readBody(call: Call, maxBytes = call.config.maxBodyBytes): Promise<Uint8Array<ArrayBuffer>> {
+  return joined(await readPieces(call, maxBytes));
+}
+
+/**
+ * The whole body, in pieces as it was received: to put them together would cost as much as to receive them. Throws 408
+ * `request_timeout`, 413 `request_too_large`, or ClientGone when the client stops sending.
+ */
+export async function readPieces(
+  call: Call,
+  maxBytes = call.config.maxBodyBytes,
+): Promise<readonly Uint8Array<ArrayBuffer>[]> {
   const source = openBody(call, maxBytes);
   const room = new RoomUse(call, source);
   const { declaredBytes } = source;
-  const body =
-    declaredBytes === null ? await readPieces(source, room) : await readDeclared(source, declaredBytes, room);
+  const pieces =
+    declaredBytes === null ? await readOpen(source, room) : await readDeclared(source, declaredBytes, room);
   room.complete();
-  return body;
+  return pieces;
 }
 
-/** Into one buffer: pieces on the way would be garbage of the same size. */
-async function readDeclared(source: BodySource, bytes: number, room: RoomUse): Promise<Uint8Array<ArrayBuffer>> {
-  let buffer = new ArrayBuffer(Math.min(bytes, FIRST_BYTES));
+async function readDeclared(source: BodySource, bytes: number, room: RoomUse): Promise<Uint8Array<ArrayBuffer>[]> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   while (!source.ended) {
-    if (source.readBytes === buffer.byteLength) buffer = buffer.transfer(Math.min(2 * source.readBytes, bytes));
-    buffer = await source.fill(buffer);
-    await room.count();
+    const start = source.readBytes;
+    let buffer = new ArrayBuffer(Math.min(Math.max(start, FIRST_BYTES), bytes - start));
+    while (source.readBytes < start + buffer.byteLength) {
+      buffer = await source.fill(buffer, source.readBytes - start);
+      await room.count();
+    }
+    pieces.push(new Uint8Array(buffer));
   }
-  return new Uint8Array(buffer);
+  return pieces;
 }
 
-async function readPieces(source: BodySource, room: RoomUse): Promise<Uint8Array<ArrayBuffer>> {
-  const pieces: Uint8Array[] = [];
+/** Its pieces may be many and small: they are put together. */
+async function readOpen(source: BodySource, room: RoomUse): Promise<Uint8Array<ArrayBuffer>[]> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (let piece = await source.next(); piece !== null; piece = await source.next()) {
     pieces.push(piece);
     await room.count();
   }
-  return concat(pieces);
+  return [joined(pieces)];
 }
 
 /** What a call uses of the room for bodies, until it has been forwarded or lets go before. */

@@ -7,6 +7,7 @@ import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord } from "../../shared/records.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { limitsOf } from "../domain/budget/limits.ts";
+import { concat } from "../domain/json-bytes.ts";
 import type { CacheEntry } from "../ports.ts";
 import type { Call, ParsedCall } from "./context.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "./response-headers.ts";
@@ -38,11 +39,11 @@ export type CacheVerdict =
 /** Looks the answer up. Throws 503 `scheduler_unavailable`. */
 export async function lookupResponse(call: Call, subject: Subject, parsed: ParsedCall): Promise<CacheVerdict> {
   const { principal, model } = subject;
-  const bytes = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
-  if (!model.cache_enabled || bytes === null || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
+  const body = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
+  if (!model.cache_enabled || body === null || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
   const { path } = call;
   const tenantId = principal.tenant.id;
-  const digest = await digestOf(model.model_name, bytes);
+  const digest = await digestOf(model.model_name, body);
   const found = await traced(call, "cache_lookup", async (span) => {
     const entry = await call.ports.responseCache.lookup(tenantId, digest);
     const fits = entry?.path === path && entry.origin === originOf(model);
@@ -126,11 +127,8 @@ async function replay(call: Call, subject: Subject, entry: CacheEntry): Promise<
 }
 
 /** SHA-256 of model, a 0x00 byte, then the client body; hex. */
-async function digestOf(modelName: string, body: Uint8Array): Promise<string> {
-  const name = new TextEncoder().encode(`${modelName}\u0000`);
-  const input = new Uint8Array(name.byteLength + body.byteLength);
-  input.set(name);
-  input.set(body, name.byteLength);
+async function digestOf(modelName: string, body: readonly Uint8Array[]): Promise<string> {
+  const input = concat([new TextEncoder().encode(`${modelName}\u0000`), ...body]);
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", input));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

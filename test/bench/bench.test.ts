@@ -39,6 +39,7 @@ test("the bench measures a bare Worker beside its upstream, and its report has e
       "governed_over_floor_c64",
       "governed_over_floor_tenants",
       "governed_over_floor_cache",
+      "governed_over_floor_body_4m",
       "governed_over_peer_c32",
       "stream_over_native",
       "added_p50_ms_c1",

@@ -35,6 +35,7 @@ const c32 = measured([
   sample("c32", "governed", 1, 70, 90),
   sample("c32", "peer", 1, 35, 95),
 ]);
+const body4m = measured([sample("body-4m", "floor", 0, 200, 20), sample("body-4m", "governed", 0, 110, 36)]);
 
 const cache = measured([sample("cache", "floor", 0, 1000, 8), sample("cache", "governed", 0, 450, 16)]);
 
@@ -47,6 +48,7 @@ describe("the summary", () => {
     expect(summary.governed_over_floor_cache).toBeCloseTo(0.45);
     expect(summary.added_p50_ms_c1).toBeCloseTo(3, 1);
     expect(summary.added_p50_over_floor_c1).toBeCloseTo(3, 1);
+    expect(summaryOf([body4m]).governed_over_floor_body_4m).toBeCloseTo(0.55);
   });
 
   test("says null of what was not measured", () => {
@@ -54,6 +56,7 @@ describe("the summary", () => {
     expect([governed_over_floor_c16, governed_over_floor_c64, stream_over_native]).toEqual([null, null, null]);
     const { governed_over_peer_c32, governed_over_floor_cache } = summaryOf([c1]);
     expect([governed_over_peer_c32, governed_over_floor_cache]).toEqual([null, null]);
+    expect(summaryOf([c1]).governed_over_floor_body_4m).toBeNull();
   });
 });
 

@@ -18,6 +18,8 @@ export interface Summary {
   readonly governed_over_floor_tenants: number | null;
   /** One request in five answered from the response cache, 32 at once. */
   readonly governed_over_floor_cache: number | null;
+  /** Bodies of 4 MB, 4 at once. */
+  readonly governed_over_floor_body_4m: number | null;
   readonly governed_over_peer_c32: number | null;
   /** Streams a second, unpaced and with the usage asked for, by those of the bare Worker, which passes them on natively. */
   readonly stream_over_native: number | null;
@@ -68,6 +70,7 @@ export function summaryOf(all: readonly Measured[]): Summary {
     governed_over_floor_c64: overFloor("c64"),
     governed_over_floor_tenants: overFloor("tenants"),
     governed_over_floor_cache: overFloor("cache"),
+    governed_over_floor_body_4m: overFloor("body-4m"),
     governed_over_peer_c32: governed(all, "c32")?.overPeer?.median ?? null,
     stream_over_native: overFloor("stream-asked"),
     added_p50_ms_c1: governed(all, "c1")?.addedP50Ms?.median ?? null,
