@@ -8,7 +8,7 @@ import { type Issue, issues } from "../../shared/alerts.ts";
 import type { Ask, BudgetRefusal } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 import type { Actual } from "../domain/budget/amounts.ts";
-import type { TenantBudgetApi } from "../domain/budget/api.ts";
+import type { LeaseRequest, Report, TenantBudgetApi } from "../domain/budget/api.ts";
 import { CellBudget } from "../domain/budget/cell-budget.ts";
 import { isLevel } from "../domain/budget/checks.ts";
 import type { Lessee } from "../domain/budget/lease-reports.ts";
@@ -217,19 +217,15 @@ export class BudgetDesk implements BudgetGate {
     }
   }
 
-  async #ask(account: Account, request: Extract<BudgetEffect, { type: "ask" }>["request"]): Promise<void> {
+  async #ask(account: Account, request: LeaseRequest): Promise<void> {
     const answer = await this.#call(account.tenantId, async (object) => await object.lease(request));
-    const nowMs = this.#options.now();
-    const { budget } = account;
-    this.#run(account, answer === null ? budget.failed(request, nowMs) : budget.answered(request, answer, nowMs));
+    this.#run(account, account.budget.answered(request, answer, this.#options.now()));
     this.#tellOutage(account);
   }
 
-  async #report(account: Account, report: Extract<BudgetEffect, { type: "report" }>["report"]): Promise<void> {
+  async #report(account: Account, report: Report): Promise<void> {
     const answer = await this.#call(account.tenantId, async (object) => await object.report(report));
-    const nowMs = this.#options.now();
-    if (answer === null) account.budget.reportFailed(nowMs);
-    this.#run(account, answer === null ? [] : account.budget.reported(report, answer, nowMs));
+    this.#run(account, account.budget.reported(report, answer, this.#options.now()));
     this.#tellOutage(account);
   }
 

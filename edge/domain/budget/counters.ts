@@ -4,7 +4,6 @@
  */
 import { type BudgetAlert, budgetAlert } from "./alerts.ts";
 import type { Actual } from "./amounts.ts";
-import type { Tags } from "./api.ts";
 import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits, type TermLimits } from "./limits.ts";
 import {
   emptyAccount,
@@ -13,6 +12,7 @@ import {
   periodTag,
   raiseAlerts,
   raiseTo,
+  type Tags,
   type TermAccount,
 } from "./term-budget.ts";
 
@@ -85,14 +85,9 @@ export class Counters {
     if (account.tag === tag) this.#write(whose, limits, raiseTo(account, sum));
   }
 
-  /** A key with its counter; undefined for one that was never heard of. */
-  key(id: string): KeyCounter | undefined {
-    return this.#keys.get(id);
-  }
-
-  /** Ids of the keys that changed since the last call. */
-  takeDirtyKeys(): readonly string[] {
-    const dirty = [...this.#dirtyKeys];
+  /** The keys that changed since the last call. */
+  takeDirtyKeys(): readonly KeyCounter[] {
+    const dirty = [...this.#dirtyKeys].flatMap((id) => this.#keys.get(id) ?? []);
     this.#dirtyKeys.clear();
     return dirty;
   }

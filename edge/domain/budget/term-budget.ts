@@ -4,7 +4,7 @@
  * here: live reservations belong to no period and move along.
  */
 import { type Actual, type Amounts, capped } from "./amounts.ts";
-import type { TermLimits } from "./limits.ts";
+import type { BudgetLimits, TermLimits } from "./limits.ts";
 
 /** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. Handed in by the shell. */
 export type MonthOf = (epochMs: number, zone: string) => string;
@@ -24,6 +24,20 @@ export function periodTag(limits: TermLimits, zone: string, atMs: number, monthO
   if (limits.period === "monthly") return `m:${monthOf(atMs, zone)}`;
   const startedAtSecs = limits.startedAtMs === null ? 0 : Math.floor(limits.startedAtMs / 1000);
   return `${limits.period === "term" ? "t" : "l"}:${startedAtSecs}`;
+}
+
+/** Period tags at the start of a request: only these counters are charged (decisions §19.2). */
+export interface Tags {
+  readonly tenant: string;
+  readonly key: string;
+}
+
+/** The tags of a request that starts at `nowMs` under its limits. */
+export function tagsOf({ tenant, key }: BudgetLimits, nowMs: number, monthOf: MonthOf): Tags {
+  return {
+    tenant: periodTag(tenant.term, tenant.timezone, nowMs, monthOf),
+    key: periodTag(key.term, tenant.timezone, nowMs, monthOf),
+  };
 }
 
 export function emptyAccount(tag: string): TermAccount {
@@ -100,11 +114,13 @@ export function raiseTo(account: TermAccount, sum: Actual): TermAccount {
 }
 
 /** What is left before the gate closes, per dimension; Infinity without a cap, negative when overshot. */
-export function roomIn(
-  account: TermAccount,
-  limits: TermLimits,
-  reserved: Amounts,
-): { tokens: number; nanoUsd: number } {
+export interface Room {
+  readonly tokens: number;
+  readonly nanoUsd: number;
+}
+
+/** What an account has left under its limits. */
+export function roomIn(account: TermAccount, limits: TermLimits, reserved: Amounts): Room {
   return {
     tokens: limits.tokens === null ? Infinity : limits.tokens - account.usedTokens - reserved.termTokens,
     nanoUsd: limits.nanoUsd === null ? Infinity : limits.nanoUsd - account.usedNanoUsd - reserved.nanoUsd,
@@ -112,9 +128,8 @@ export function roomIn(
 }
 
 /** Whether the gate is closed: used + reserved >= cap in tokens or cost, before the request is added. */
-export function isClosed(account: TermAccount, limits: TermLimits, reserved: Amounts): boolean {
-  const room = roomIn(account, limits, reserved);
-  return room.tokens <= 0 || room.nanoUsd <= 0;
+export function isClosed({ tokens, nanoUsd }: Room): boolean {
+  return tokens <= 0 || nanoUsd <= 0;
 }
 
 /** The larger of used/cap over tokens and cost, and which one it is; null without caps. A cap of 0 is a ratio of 1. */
