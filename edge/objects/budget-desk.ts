@@ -5,7 +5,7 @@
  * Invariant: after every call into one its effects are run, its faults told and its timer set anew.
  */
 import { type Issue, issues } from "../../shared/alerts.ts";
-import type { Ask, BudgetRefusal } from "../domain/ask.ts";
+import type { Ask } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 import type { Actual } from "../domain/budget/amounts.ts";
 import type { LeaseRequest, Report, TenantBudgetApi } from "../domain/budget/api.ts";
@@ -181,40 +181,26 @@ export class BudgetDesk implements BudgetGate {
   #decided(account: Account, requestId: string, verdict: Verdict): void {
     const ask = this.#reserving.get(requestId);
     this.#reserving.delete(requestId);
-    switch (verdict.kind) {
-      case "ok":
-        this.#options.judged(requestId, verdict);
-        return;
-      case "refused": {
-        const { code, retryAfterMs, level } = verdict;
-        this.#options.judged(requestId, { kind: "refused", refusal: { code, retryAfterMs, level } });
-        return;
-      }
-      case "unavailable": {
-        if (ask === undefined) return;
-        const nowMs = this.#options.now();
-        const { failOpen, raise } = this.#options;
-        const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
-        raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
-        if (failOpen) {
-          this.#unchecked += 1;
-          account.budget.admitUnchecked(requestId, ask.limits, nowMs);
-          this.#options.judged(requestId, { kind: "ok", level: null });
-        } else {
-          const refusal: BudgetRefusal = { code: verdict.code, retryAfterMs: null, level: null };
-          this.#options.judged(requestId, { kind: "refused", refusal });
-        }
-        return;
-      }
-      case "invalid": {
-        // A defect of ours is no outage: nobody is let through by it.
-        const refusal: BudgetRefusal = { code: verdict.code, retryAfterMs: null, level: null };
-        this.#options.judged(requestId, { kind: "refused", refusal });
-        return;
-      }
-      default:
-        verdict satisfies never;
+    const { judged, failOpen, raise, now } = this.#options;
+    if (verdict.kind === "ok") {
+      judged(requestId, verdict);
+      return;
     }
+    // "invalid" is a defect of ours and no outage: nobody is let through by it.
+    if (verdict.kind === "unavailable") {
+      if (ask === undefined) return;
+      const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
+      raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
+      if (failOpen) {
+        this.#unchecked += 1;
+        account.budget.admitUnchecked(requestId, ask.limits, now());
+        judged(requestId, { kind: "ok", level: null });
+        return;
+      }
+    }
+    const { code } = verdict;
+    const { retryAfterMs, level } = verdict.kind === "refused" ? verdict : { retryAfterMs: null, level: null };
+    judged(requestId, { kind: "refused", refusal: { code, retryAfterMs, level } });
   }
 
   async #ask(account: Account, request: LeaseRequest): Promise<void> {

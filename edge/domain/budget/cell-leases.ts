@@ -93,8 +93,7 @@ export class CellLeases {
 
   /** The authority's bucket when it answered a report. */
   heardBucket(bucket: TokenBucket, report: Report, nowMs: number): void {
-    const gainTokens = this.reports.gainTokens - this.reports.gainedSince(report);
-    this.#heard = { bucket: { ...bucket, atMs: nowMs }, gainTokens };
+    this.#heard = { bucket: { ...bucket, atMs: nowMs }, gainTokens: this.reports.gainToldIn(report) };
   }
 
   /** The authority's bucket as of now, under a cap; null before it said anything. */

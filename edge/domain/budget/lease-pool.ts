@@ -3,8 +3,9 @@
  * the requests that wait for more. One ask is under way at a time. Requests are served in order. An ask for a waiting request
  * first gives back what is left, so the authority decides as if every request asked it, but for those who come right after a
  * refusal or a silence. Times here are of the Cell's SteadyTime.
- * Invariants: what was leased is free, drawn or given back, never two of them and never none. Whatever the authority answers,
- * an ask follows on another at once only when a request was decided, or left, or arrived: asks are bounded by requests and time.
+ * Invariants: what was leased is free, drawn or given back, never two of them and never none. Whatever the authority answers to
+ * an ask while nothing is free decides the request that it is for, but for limits that have changed since: asks are bounded by
+ * requests and by time.
  */
 import { type Amounts, covers, isNothing, minus, NOTHING, plus, times } from "./amounts.ts";
 import type { LeaseAnswer, LeaseRequest, LeaseVerdict, Refusal } from "./api.ts";
@@ -57,8 +58,6 @@ const STANDS_MS = 250;
 /** How long nothing is asked for requests to come, after an answer that brought nothing, and after a lease without a use. */
 const RETRY_PREFETCH_MS = 1_000;
 const UNUSED_MS = 250;
-/** Answers in a row that do not decide the request they are for, before it is given up: what is held goes back first. */
-const UNDECIDED_MAX = 2;
 
 /** Is told what a lease that ends had left. `ample`: one of which there is plenty has taken its place. */
 export type GaveBack = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
@@ -77,7 +76,6 @@ export class LeasePool {
   #asked: Asked | null = null;
   #standing: Standing | null = null;
   #prefetchFromMs = Number.NEGATIVE_INFINITY;
-  #undecided = { requestId: "", times: 0 };
 
   constructor(id: string | null, reports: LeaseReports, gaveBack: GaveBack) {
     this.id = id;
@@ -152,11 +150,7 @@ export class LeasePool {
       this.#reports.changed(asked.lease, nowMs);
       return this.#fallSilent("unavailable", nowMs);
     }
-    const outcomes = this.#judge(asked, answer, nowMs);
-    if (outcomes.length > 0 || !this.waiting.waits(asked.head)) return outcomes;
-    const again = this.#undecided.requestId === asked.head ? this.#undecided.times : 0;
-    this.#undecided = { requestId: asked.head, times: again + 1 };
-    return again < UNDECIDED_MAX ? [] : this.#fallSilent("unavailable", nowMs);
+    return this.#judge(asked, answer, nowMs);
   }
 
   /** Gives back what a lease that ends has left; a refusal or a silence stands no longer. */
@@ -181,7 +175,7 @@ export class LeasePool {
         if (!asked.empty) return [];
         const { limits, toldN } = asked;
         this.#standing = { kind: "refused", reason: verdict.reason, limits, toldN, untilMs: nowMs + STANDS_MS };
-        return this.waiting.refuse(verdict.reason, limits, bucket);
+        return this.waiting.refuse(verdict.reason, limits, bucket, asked.head);
       }
       case "stale":
         return this.#fallSilent("unavailable", nowMs);
@@ -215,7 +209,6 @@ export class LeasePool {
   #fallSilent(kind: GivenUp, nowMs: number): readonly Outcome[] {
     this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
     this.#standing = { kind, untilMs: nowMs + STANDS_MS };
-    this.#undecided = { requestId: "", times: 0 };
     return this.waiting.giveUp(kind);
   }
 

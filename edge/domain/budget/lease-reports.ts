@@ -26,17 +26,20 @@ export interface Lessee {
 export class LeaseReports {
   readonly #lessee: Lessee;
   readonly #leases = new Map<number, CellLease>();
-  /** Number of the newest change, of the newest that the authority has heard of, and of the newest that it has stored. */
-  #changedN = 0;
+  /** Number of the newest change that the authority is to be told, and of the newest that a message has told of. */
+  changedN = 0;
+  toldN = 0;
+  /** Of the newest change that the authority has heard of, and of the newest that it has stored. */
   #heardN = 0;
   #storedN = 0;
-  #toldN = 0;
-  #gainTokens = 0;
+  /** Tokens that the bucket gains (or loses, when negative) by all that was ever changed here. */
+  gainTokens = 0;
+  /** Since when the authority has not answered; null while it does. */
+  failingSinceMs: number | null = null;
   readonly #gainAt = new WeakMap<Report, number>();
   #dueMs: number | null = null;
   #lastTalkMs = 0;
   #retryMs: number | null = null;
-  #failingSinceMs: number | null = null;
   /** Alerts that were heard of, and whether they are in hands that outlive this Cell. */
   readonly #alertsSeen = new Map<string, boolean>();
   readonly #alertsToAck = new Set<string>();
@@ -47,24 +50,9 @@ export class LeaseReports {
     this.#lessee = lessee;
   }
 
-  /** Since when the authority has not answered; null while it does. */
-  get failingSinceMs(): number | null {
-    return this.#failingSinceMs;
-  }
-
   /** No lease is out, and everything was said and stored. */
   get empty(): boolean {
     return this.#leases.size === 0 && this.#alertsToAck.size === 0 && !this.reporting;
-  }
-
-  /** Number of the newest change that the authority is to be told. */
-  get changedN(): number {
-    return this.#changedN;
-  }
-
-  /** The newest change that a message has told of. */
-  get toldN(): number {
-    return this.#toldN;
   }
 
   /** A lease that is about to be asked for, or one that is opened without asking. */
@@ -85,21 +73,16 @@ export class LeaseReports {
     this.#leases.delete(lease.n);
   }
 
-  /** Tokens that the bucket gains (or loses, when negative) by all that was ever changed here. */
-  get gainTokens(): number {
-    return this.#gainTokens;
-  }
-
-  /** How many of them a report did not tell of, which this life of the Cell has made. */
-  gainedSince(report: Report): number {
-    return this.#gainTokens - (this.#gainAt.get(report) ?? this.#gainTokens);
+  /** How much of {@link gainTokens} a report told of that was made here. */
+  gainToldIn(report: Report): number {
+    return this.#gainAt.get(report) ?? this.gainTokens;
   }
 
   /** Takes note that the lease changed, and how many tokens the bucket gains by that; the authority is told by `dueMs`. */
   changed(lease: CellLease, dueMs: number, gainTokens = 0): void {
-    this.#gainTokens += gainTokens;
-    this.#changedN = this.#lessee.nextN();
-    lease.changedN = this.#changedN;
+    this.gainTokens += gainTokens;
+    this.changedN = this.#lessee.nextN();
+    lease.changedN = this.changedN;
     this.#due(dueMs);
   }
 
@@ -112,22 +95,22 @@ export class LeaseReports {
     const report = {
       cell,
       life,
-      sequence: this.#changedN,
+      sequence: this.changedN,
       leases: leases
         .filter((lease) => lease.granted !== null && lease.changedN > this.#storedN)
         .map(({ word }) => word),
       open: leases.filter((lease) => lease.opened === null && !lease.void).map(({ n }) => n),
       alertsSeen: [...this.#alertsToAck],
     };
-    this.#toldN = this.#changedN;
-    this.#gainAt.set(report, this.#gainTokens);
+    this.toldN = this.changedN;
+    this.#gainAt.set(report, this.gainTokens);
     return report;
   }
 
   /** Takes an answer to any message, null: there was none; answers the alerts that are new. Answers may come in any order. */
   answered({ sequence, alertsSeen }: Report, answer: ReportAnswer | null, nowMs: number): readonly BudgetAlert[] {
     if (answer === null) {
-      this.#failingSinceMs ??= nowMs;
+      this.failingSinceMs ??= nowMs;
       this.#retryMs = nowMs + RETRY_MS;
       if (this.#leases.size > 0) this.#due(this.#retryMs);
       return [];
@@ -135,7 +118,7 @@ export class LeaseReports {
     const { stored, alerts } = answer;
     this.#lastTalkMs = nowMs;
     this.#retryMs = null;
-    this.#failingSinceMs = null;
+    this.failingSinceMs = null;
     this.#heardN = Math.max(this.#heardN, sequence);
     if (stored > this.#storedN) {
       this.#storedN = stored;

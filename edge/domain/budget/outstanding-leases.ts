@@ -5,15 +5,7 @@
  */
 import { type Amounts, EVERYTHING, NOTHING, plus } from "./amounts.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
-import {
-  burialMs,
-  type CellLife,
-  isOver,
-  newLease,
-  type OutstandingLease,
-  outOf,
-  type PlacedLease,
-} from "./outstanding-lease.ts";
+import { burialMs, type CellLife, isOver, newLease, type OutstandingLease, outOf } from "./outstanding-lease.ts";
 import type { StoredLife, StoredState } from "./stored.ts";
 
 /** The cell of a lease that nobody can say whose it was. No cell has this name. */
@@ -92,25 +84,23 @@ export class OutstandingLeases {
     return this.#soonest((_, { lostAtMs }) => lostAtMs);
   }
 
-  /** The leases that were lost at or before `atMs` and that the ledger has not been asked about, as they are now. */
-  lostBy(atMs: number): readonly PlacedLease[] {
-    return this.#lives.flatMap(({ cell, life, leases }) =>
-      [...leases.values()]
-        .filter(({ lostAtMs }) => lostAtMs !== null && lostAtMs <= atMs)
-        .map((lease) => ({ cell, life, lease: { ...lease } })),
-    );
+  /** The pools of leases that were lost at or before `atMs` and that the ledger has not been asked about. */
+  lostPools(atMs: number): ReadonlySet<string | null> {
+    const pools = new Set<string | null>();
+    for (const { leases } of this.#lives)
+      for (const { lostAtMs, pool } of leases.values()) if (lostAtMs !== null && lostAtMs <= atMs) pools.add(pool);
+    return pools;
   }
 
   /**
-   * The ledger has spoken for leases that were lost: nothing of them is out any more. One that was heard of meanwhile, or of
-   * which more was lost since, is left: it is asked about again.
+   * The ledger has spoken for leases that were lost at or before `atMs`: nothing of them is out any more. One that was heard of
+   * meanwhile is left.
    */
-  ledgerSettled(lost: readonly PlacedLease[]): void {
-    for (const { cell, life, lease } of lost) {
-      const known = this.find(cell, life)?.leases.get(lease.n);
-      if (known === undefined || known.lostAtMs !== lease.lostAtMs) continue;
-      Object.assign(known, { released: known.granted, lostAtMs: null, settled: true });
-    }
+  ledgerSettled(atMs: number): void {
+    for (const { leases } of this.#lives)
+      for (const lease of leases.values())
+        if (lease.lostAtMs !== null && lease.lostAtMs <= atMs)
+          Object.assign(lease, { released: lease.granted, lostAtMs: null, settled: true });
   }
 
   /** Forgets what is over, older lives of which nothing is out as well; answers the rest, to be stored now. */

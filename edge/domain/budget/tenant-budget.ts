@@ -43,8 +43,8 @@ export class TenantBudgetCore {
   readonly #bucket: TenantBucket;
   /** Leases granted since the last checkpoint, by pool. */
   #granted: Map<string | null, readonly PlacedLease[]>;
-  /** The lost leases that the ledger is being asked about. */
-  #askedAbout: readonly PlacedLease[] = [];
+  /** The ledger is being asked about leases that were lost until then. */
+  #askedAboutMs = Number.NEGATIVE_INFINITY;
   #checkpoint: number;
   #dirty: boolean;
 
@@ -117,19 +117,17 @@ export class TenantBudgetCore {
    * ledger about all of them, then call {@link ledgerSettled}.
    */
   awaitsLedger(nowMs: number): readonly { readonly whose: Whose; readonly limits: BudgetLimits }[] {
-    const lost = this.#leases.lostBy(this.#time.at(nowMs) - LEDGER_DELAY_MS);
-    this.#askedAbout = lost;
-    const pools = new Set(lost.map(({ lease }) => lease.pool));
+    this.#askedAboutMs = this.#time.at(nowMs) - LEDGER_DELAY_MS;
+    const pools = this.#leases.lostPools(this.#askedAboutMs);
     const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#counters.limitsOf(id) ?? [])));
     const any = keys[0] ?? this.#counters.limitsOf(null);
-    if (lost.length === 0 || any === undefined) return [];
+    if (pools.size === 0 || any === undefined) return [];
     return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
   }
 
   /** The ledger has said everything that {@link awaitsLedger} wanted: what those dead cells held counts no longer. */
   ledgerSettled(): void {
-    this.#leases.ledgerSettled(this.#askedAbout);
-    this.#askedAbout = [];
+    this.#leases.ledgerSettled(this.#askedAboutMs);
     this.#dirty = true;
   }
 

@@ -76,11 +76,6 @@ export class Waiting {
     this.#waiters.delete(requestId);
   }
 
-  /** Whether a request waits. */
-  waits(requestId: string): boolean {
-    return this.#waiters.has(requestId);
-  }
-
   /** Lets those who wait draw from a lease, in order, until one may not. */
   draw(lease: CellLease, draws: (waiter: Waiter) => boolean): readonly Outcome[] {
     const outcomes: Outcome[] = [];
@@ -98,13 +93,13 @@ export class Waiting {
     this.#drawn = minus(this.#drawn, unused);
   }
 
-  /** What was decided for the head holds for all who wait under the same limits, each by its own size. */
-  refuse(reason: Refusal, limits: BudgetLimits, bucket: TokenBucket): readonly Outcome[] {
+  /** What was decided for one, if it still waits, holds for all who wait under the same limits, each by its own size. */
+  refuse(reason: Refusal, limits: BudgetLimits, bucket: TokenBucket, decided?: string): readonly Outcome[] {
     const outcomes: Outcome[] = [];
     for (const waiter of this.#waiters.values()) {
       if (isNewerFor(this.#pool, waiter.limits, limits)) continue;
       const short = bucket.capTokens > 0 && waiter.need.bucketTokens > bucket.levelTokens;
-      if (reason === "rate" && !short) continue;
+      if (reason === "rate" && !short && waiter.requestId !== decided) continue;
       this.#waiters.delete(waiter.requestId);
       outcomes.push({ kind: "refused", waiter, reason: short ? "rate" : reason });
     }
