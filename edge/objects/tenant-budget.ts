@@ -73,7 +73,7 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
   }
 
   async rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean> {
-    const answered = await this.#check.now(whose, limits);
+    const answered = await this.#check.anew(whose, limits);
     await this.#arm();
     return answered;
   }
@@ -106,7 +106,7 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
     this.#core.tick(Date.now());
     const waiting = this.#core.awaitsLedger(Date.now());
     if (waiting.length === 0) return;
-    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.afterDeath(whose, limits)));
+    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.anew(whose, limits, true)));
     if (answers.every(Boolean)) this.#core.ledgerSettled();
   }
 

@@ -99,15 +99,19 @@ export class CellBudget {
   }
 
   /** Goes on without the check (GATEWAY_FAIL_OPEN): nothing is reserved, what it uses is charged at the end. */
-  admitUnchecked(requestId: string, limits: BudgetLimits, nowMs: number): void {
+  admitUnchecked(
+    requestId: string,
+    limits: BudgetLimits,
+    nowMs: number,
+    origin: Reservation["origin"] = "drawn",
+  ): void {
     if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs));
+    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), null, origin);
   }
 
   /** A request comes back that was settled in this life: it is charged at its end for what it has used since. */
   readmit(requestId: string, limits: BudgetLimits, nowMs: number): void {
-    if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), null, "readmitted");
+    this.admitUnchecked(requestId, limits, nowMs, "readmitted");
   }
 
   /** A request that drew `need` in an earlier life of this cell. */

@@ -17,16 +17,15 @@ export class OutstandingLeases {
   /** As it was stored, with every lease granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
     for (const { cell, life, askedN, heardN, leases } of tenant?.lives ?? []) {
-      const restored = this.#restoreLife(cell, life, nowMs);
+      const restored = this.#life(cell, life, nowMs);
       Object.assign(restored, { askedN, heardN, storedN: heardN });
       for (const lease of leases) restore(restored, lease, nowMs);
     }
     for (const { cell, life, lease } of grants.flatMap((row) => row.leases)) {
-      restore(this.#restoreLife(cell, life, nowMs), lease, nowMs);
+      restore(this.#life(cell, life, nowMs), lease, nowMs);
     }
     // What is out is not known any more, because a row was damaged: everything, until the ledger has been asked.
-    if (untracked)
-      restore(this.#restoreLife(NOBODY, 0, nowMs), { ...newLease(0, null, EVERYTHING), lostAtMs: nowMs }, nowMs);
+    if (untracked) restore(this.#life(NOBODY, 0, nowMs), { ...newLease(0, null, EVERYTHING), lostAtMs: nowMs }, nowMs);
   }
 
   /** Every life that is known. */
@@ -48,22 +47,23 @@ export class OutstandingLeases {
   }
 
   /** Whether no newer life of the cell is known. */
-  isNewest({ cell, life }: CellLife): boolean {
+  isNewest({ cell, life }: Pick<CellLife, "cell" | "life">): boolean {
     return !this.#lives.some((known) => known.cell === cell && known.life > life);
   }
 
   /** A word from a life of a cell: it lives, and older lives of the cell are over. Null: it is over and forgotten itself. */
   hear(cell: string, life: number, nowMs: number): CellLife | null {
-    const known = this.find(cell, life);
-    if (known === undefined && this.#lives.some((other) => other.cell === cell && other.life > life)) return null;
-    const heard = known ?? this.#begin(cell, life, nowMs);
+    const newest = this.isNewest({ cell, life });
+    if (!newest && this.find(cell, life) === undefined) return null;
+    const heard = this.#life(cell, life, nowMs);
     heard.lastHeardMs = nowMs;
-    if (!this.isNewest(heard)) return heard;
-    for (const lease of heard.leases.values()) if (!lease.settled) lease.lostAtMs = null;
-    if (known !== undefined) return heard;
-    for (const older of this.#lives)
-      if (older.cell === cell && older !== heard)
-        for (const lease of older.leases.values()) if (!lease.settled && !isOver(lease)) lease.lostAtMs ??= nowMs;
+    if (!newest) return heard;
+    for (const each of this.#lives.filter((other) => other.cell === cell))
+      for (const lease of each.leases.values()) {
+        if (lease.settled || isOver(lease)) continue;
+        if (each === heard) lease.lostAtMs = null;
+        else lease.lostAtMs ??= nowMs;
+      }
     return heard;
   }
 
@@ -118,11 +118,10 @@ export class OutstandingLeases {
     });
   }
 
-  #restoreLife(cell: string, life: number, nowMs: number): CellLife {
-    return this.find(cell, life) ?? this.#begin(cell, life, nowMs);
-  }
-
-  #begin(cell: string, life: number, nowMs: number): CellLife {
+  /** The life, which may not be known yet. */
+  #life(cell: string, life: number, nowMs: number): CellLife {
+    const known = this.find(cell, life);
+    if (known !== undefined) return known;
     const begun = { cell, life, askedN: 0, heardN: 0, storedN: 0, lastHeardMs: nowMs, leases: new Map() };
     this.#lives.push(begun);
     return begun;

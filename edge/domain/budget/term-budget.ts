@@ -51,25 +51,22 @@ const TOLD_WITHIN_MS = 25 * 60 * 60_000;
 
 /** How one counter reads the clock of the object that keeps it. */
 export class Periods {
-  readonly #limits: TermLimits;
-  readonly #zone: string;
   readonly #nowMs: number;
-  readonly #monthOf: MonthOf;
+  readonly #tagAt: (atMs: number) => string;
 
   /** For the limits and the zone of a counter, while the clock shows `nowMs`. */
   constructor(limits: TermLimits, zone: string, nowMs: number, monthOf: MonthOf) {
-    this.#limits = limits;
-    this.#zone = zone;
     this.#nowMs = nowMs;
-    this.#monthOf = monthOf;
+    this.#tagAt = (atMs) => periodTag(limits, zone, atMs, monthOf);
   }
 
   /**
-   * The account in the period of now: emptied by a new one. A month goes back only by a clock that was set back for sure; what
+   * The account in the period of now: emptied by a new one, or when there is none yet. A month goes back only by a clock that was set back for sure; what
    * was used in that month is in the ledger.
    */
-  roll(account: TermAccount): TermAccount {
+  roll(account: TermAccount | null | undefined): TermAccount {
     const tag = this.#tagAt(this.#nowMs);
+    if (!account) return emptyAccount(tag);
     if (account.tag === tag) return account;
     const before = isMonth(tag) && isMonth(account.tag) && tag < account.tag;
     return before && this.#tagAt(this.#nowMs + CLOCKS_APART_MS) >= account.tag ? account : emptyAccount(tag);
@@ -93,10 +90,6 @@ export class Periods {
     if (!isMonth(tag) || !isMonth(current)) return false;
     if (tag > current || this.#tagAt(this.#nowMs) !== current) return true;
     return tag < this.#tagAt(this.#nowMs - TOLD_WITHIN_MS);
-  }
-
-  #tagAt(atMs: number): string {
-    return periodTag(this.#limits, this.#zone, atMs, this.#monthOf);
   }
 }
 
