@@ -18,8 +18,7 @@ const LIMIT = 10_000;
 
 describe("a budget object that answers anything", () => {
   const amounts = fc.record({ bucketTokens: mostlyAmounts, termTokens: mostlyAmounts, nanoUsd: mostlyAmounts });
-  const incarnation = fc.constantFrom<unknown>("a", "a", "b", 1);
-  const report = fc.record({ incarnation, applied: mostlyAmounts, stored: mostlyAmounts, alerts: fc.constant([]) });
+  const report = fc.record({ stored: mostlyAmounts, alerts: fc.constant([]) });
   const verdict = fc.oneof(
     fc.record({ kind: fc.constant("granted"), grant: amounts, ttlMs: mostlyAmounts, ample: fc.boolean() }),
     fc.record({ kind: fc.constant("refused"), reason: fc.constantFrom("rate", "key", "tenant", "other") }),
@@ -34,25 +33,21 @@ describe("a budget object that answers anything", () => {
     { weight: 2, arbitrary: fc.constantFrom("granted for 0 ms", "granted for 251 ms") },
     { weight: 2, arbitrary: fc.constant("stale") },
     { weight: 2, arbitrary: fc.constant("never stored") },
-    { weight: 2, arbitrary: fc.constant("another life each time") },
     { weight: 1, arbitrary: fc.jsonValue() },
     { weight: 1, arbitrary: fc.constant("failure") },
   );
 
-  let lives = 0;
-
   /** What the object says to a message: the same form every time, or the next of a list. */
   function says(given: unknown, message: LeaseRequest | Report): unknown {
     const asked = "report" in message ? message : null;
-    lives += 1;
-    const lasting = given === "never stored" || given === "another life each time";
-    const incarnation = given === "another life each time" ? `life ${lives}` : "a";
-    const heard = { incarnation, applied: 1, stored: lasting ? 0 : 1, alerts: [] };
+    const { sequence } = asked?.report ?? (message as Report);
+    const heard = { stored: given === "never stored" ? 0 : sequence, alerts: [] };
     const full = { capTokens: 100, levelTokens: 100, atMs: 0 };
     if (given === "failure") throw new Error("beyond reach");
     if (asked === null && (typeof given !== "object" || given === null || !("report" in given))) return heard;
     if (asked === null) return (given as { report: unknown }).report;
-    if (lasting || given === "stale") return { report: heard, verdict: { kind: "stale" }, bucket: full };
+    if (given === "never stored" || given === "stale")
+      return { report: heard, verdict: { kind: "stale" }, bucket: full };
     const [, ttlMs] = /^granted for (\d+) ms$/.exec(String(given)) ?? [];
     if (ttlMs !== undefined)
       return {
@@ -120,7 +115,7 @@ describe("a budget object that answers anything", () => {
         if (calls > LIMIT) return await new Promise<never>(() => undefined);
         const half = { bucketTokens: 5, termTokens: 5, nanoUsd: 5 };
         const granted = { kind: "granted", grant: half, ttlMs: 2_000, ample: false };
-        const heard = { incarnation: "a", applied: 0, stored: 0, alerts: [] };
+        const heard = { stored: 0, alerts: [] };
         const answered = { report: heard, verdict: granted, bucket: { capTokens: 100, levelTokens: 100, atMs: 0 } };
         return says(given === "half" ? answered : given, message) as never;
       };

@@ -5,10 +5,10 @@
  * Invariant: after every call into one its effects are run, its faults told and its timer set anew.
  */
 import { type Issue, issues } from "../../shared/alerts.ts";
-import type { Ask, BudgetRefusal } from "../domain/ask.ts";
+import type { Ask } from "../domain/ask.ts";
 import type { BudgetAlert } from "../domain/budget/alerts.ts";
 import type { Actual } from "../domain/budget/amounts.ts";
-import type { TenantBudgetApi } from "../domain/budget/api.ts";
+import type { LeaseRequest, Report, TenantBudgetApi } from "../domain/budget/api.ts";
 import { CellBudget } from "../domain/budget/cell-budget.ts";
 import { isLevel } from "../domain/budget/checks.ts";
 import type { Lessee } from "../domain/budget/lease-reports.ts";
@@ -181,55 +181,37 @@ export class BudgetDesk implements BudgetGate {
   #decided(account: Account, requestId: string, verdict: Verdict): void {
     const ask = this.#reserving.get(requestId);
     this.#reserving.delete(requestId);
-    switch (verdict.kind) {
-      case "ok":
-        this.#options.judged(requestId, verdict);
-        return;
-      case "refused": {
-        const { code, retryAfterMs, level } = verdict;
-        this.#options.judged(requestId, { kind: "refused", refusal: { code, retryAfterMs, level } });
-        return;
-      }
-      case "unavailable": {
-        if (ask === undefined) return;
-        const nowMs = this.#options.now();
-        const { failOpen, raise } = this.#options;
-        const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
-        raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
-        if (failOpen) {
-          this.#unchecked += 1;
-          account.budget.admitUnchecked(requestId, ask.limits, nowMs);
-          this.#options.judged(requestId, { kind: "ok", level: null });
-        } else {
-          const refusal: BudgetRefusal = { code: verdict.code, retryAfterMs: null, level: null };
-          this.#options.judged(requestId, { kind: "refused", refusal });
-        }
-        return;
-      }
-      case "invalid": {
-        // A defect of ours is no outage: nobody is let through by it.
-        const refusal: BudgetRefusal = { code: verdict.code, retryAfterMs: null, level: null };
-        this.#options.judged(requestId, { kind: "refused", refusal });
-        return;
-      }
-      default:
-        verdict satisfies never;
+    const { judged, failOpen, raise, now } = this.#options;
+    if (verdict.kind === "ok") {
+      judged(requestId, verdict);
+      return;
     }
+    // "invalid" is a defect of ours and no outage: nobody is let through by it.
+    if (verdict.kind === "unavailable") {
+      if (ask === undefined) return;
+      const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
+      raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
+      if (failOpen) {
+        this.#unchecked += 1;
+        account.budget.admitUnchecked(requestId, ask.limits, now());
+        judged(requestId, { kind: "ok", level: null });
+        return;
+      }
+    }
+    const { code } = verdict;
+    const { retryAfterMs, level } = verdict.kind === "refused" ? verdict : { retryAfterMs: null, level: null };
+    judged(requestId, { kind: "refused", refusal: { code, retryAfterMs, level } });
   }
 
-  async #ask(account: Account, request: Extract<BudgetEffect, { type: "ask" }>["request"]): Promise<void> {
+  async #ask(account: Account, request: LeaseRequest): Promise<void> {
     const answer = await this.#call(account.tenantId, async (object) => await object.lease(request));
-    const nowMs = this.#options.now();
-    const { budget } = account;
-    this.#run(account, answer === null ? budget.failed(request, nowMs) : budget.answered(request, answer, nowMs));
+    this.#run(account, account.budget.answered(request, answer, this.#options.now()));
     this.#tellOutage(account);
   }
 
-  async #report(account: Account, report: Extract<BudgetEffect, { type: "report" }>["report"]): Promise<void> {
+  async #report(account: Account, report: Report): Promise<void> {
     const answer = await this.#call(account.tenantId, async (object) => await object.report(report));
-    const nowMs = this.#options.now();
-    if (answer === null) account.budget.reportFailed(nowMs);
-    this.#run(account, answer === null ? [] : account.budget.reported(report, answer, nowMs));
+    this.#run(account, account.budget.reported(report, answer, this.#options.now()));
     this.#tellOutage(account);
   }
 

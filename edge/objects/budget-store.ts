@@ -1,9 +1,8 @@
 /**
  * The disk of a TenantBudget: the leases granted since the last checkpoint, one row per pool, and the checkpoint. Opens at a
- * stored schema version. What is damaged of it stops no object (read-stored.ts).
+ * stored schema version. What is damaged of it stops no object (stored.ts).
  */
-import { type ReadState, readStored } from "../domain/budget/read-stored.ts";
-import type { Checkpoint, StoredGrants } from "../domain/budget/stored.ts";
+import { type Checkpoint, readStored, type StoredGrants } from "../domain/budget/stored.ts";
 
 /** 3: leases by number. Of versions before the counters and the bucket are kept, not what was out on lease. */
 const SCHEMA_VERSION = 3;
@@ -20,9 +19,6 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS grants (pool TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
-/** Not readonly, because the platform asks for such a type. */
-type Row = { id: string; value: string };
-
 /** A row holds at most 2 MB; a character takes at most 4 bytes of it. What is longer is split into several rows. */
 const PIECE_CHARS = 400_000;
 
@@ -33,8 +29,7 @@ const UPSERT_GRANTS =
   "INSERT INTO grants (pool, value) VALUES (?, ?) ON CONFLICT (pool) DO UPDATE SET value = excluded.value";
 
 /** Rows of one text: the first has its name, those after it a number besides, by which they are sorted. */
-const DELETE_META_PIECES = "DELETE FROM meta WHERE name > ? || '/' AND name < ? || '0'";
-const DELETE_KEY_PIECES = "DELETE FROM keys WHERE id > ? || '/' AND id < ? || '0'";
+const PIECES = "name = 'tenant' OR name GLOB 'tenant/*'";
 
 export class BudgetStore {
   readonly #storage: DurableObjectStorage;
@@ -54,16 +49,18 @@ export class BudgetStore {
   }
 
   /** Everything that was stored, and how many of its rows are damaged. */
-  load(): ReadState {
-    const { sql } = this.#storage;
-    const grants = sql.exec<{ pool: string; value: string }>("SELECT pool, value FROM grants").toArray();
-    const meta = joined(sql.exec<Row>("SELECT name AS id, value FROM meta ORDER BY name").toArray());
-    const metaOf = (name: string) => meta.find(({ id }) => id === name)?.value ?? null;
+  load(): ReturnType<typeof readStored> {
+    const values = (from: string) =>
+      this.#storage.sql
+        .exec<{ value: string }>(`SELECT value FROM ${from}`)
+        .toArray()
+        .map(({ value }) => value);
+    const pieces = values(`meta WHERE ${PIECES} ORDER BY name`);
     return readStored({
-      tenant: metaOf("tenant"),
-      charged: metaOf("charged"),
-      keys: joined(sql.exec<Row>("SELECT id, value FROM keys ORDER BY id").toArray()),
-      grants: grants.map(({ pool, value }) => ({ pool: pool === "" ? null : pool, value })),
+      tenant: pieces.length === 0 ? null : pieces.join(""),
+      charged: this.#meta("charged"),
+      keys: values("keys"),
+      grants: values("grants"),
     });
   }
 
@@ -75,14 +72,11 @@ export class BudgetStore {
   putCheckpoint({ tenant, keys, charged }: Checkpoint): void {
     const { sql } = this.#storage;
     this.#storage.transactionSync(() => {
-      sql.exec(DELETE_META_PIECES, "tenant", "tenant");
-      for (const { id, value } of piecesOf("tenant", JSON.stringify(tenant))) sql.exec(UPSERT_META, id, value);
+      sql.exec(`DELETE FROM meta WHERE ${PIECES}`);
+      for (const [at, piece] of piecesOf(JSON.stringify(tenant)).entries())
+        sql.exec(UPSERT_META, at === 0 ? "tenant" : `tenant/${String(at).padStart(6, "0")}`, piece);
       if (charged !== null) sql.exec(UPSERT_META, "charged", JSON.stringify(charged));
-      for (const key of keys) {
-        const keyId = key.limits.id;
-        sql.exec(DELETE_KEY_PIECES, keyId, keyId);
-        for (const { id, value } of piecesOf(keyId, JSON.stringify(key))) sql.exec(UPSERT_KEY, id, value);
-      }
+      for (const key of keys) sql.exec(UPSERT_KEY, key.limits.id, JSON.stringify(key));
     });
   }
 
@@ -92,21 +86,7 @@ export class BudgetStore {
   }
 }
 
-function piecesOf(name: string, text: string): readonly Row[] {
-  const count = Math.max(1, Math.ceil(text.length / PIECE_CHARS));
-  return Array.from({ length: count }, (_, at) => ({
-    id: at === 0 ? name : `${name}/${String(at).padStart(6, "0")}`,
-    value: text.slice(at * PIECE_CHARS, (at + 1) * PIECE_CHARS),
-  }));
-}
-
-/** The texts of rows that are sorted by name. */
-function joined(rows: readonly Row[]): readonly Row[] {
-  const texts: Row[] = [];
-  for (const { id, value } of rows) {
-    const last = texts.at(-1);
-    if (last !== undefined && id.startsWith(`${last.id}/`)) last.value += value;
-    else texts.push({ id, value });
-  }
-  return texts;
+function piecesOf(text: string): readonly string[] {
+  const count = Math.ceil(text.length / PIECE_CHARS);
+  return Array.from({ length: count }, (_, at) => text.slice(at * PIECE_CHARS, (at + 1) * PIECE_CHARS));
 }

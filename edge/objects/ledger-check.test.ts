@@ -13,7 +13,7 @@ afterEach(() => {
 it("is waited for by everyone who decides before its answer, not only by the first", async () => {
   const asked = Promise.withResolvers<Response>();
   vi.stubGlobal("fetch", () => asked.promise);
-  const core = new TenantBudgetCore(NOTHING_STORED, monthOf, "0", Date.now());
+  const core = new TenantBudgetCore(NOTHING_STORED, monthOf, Date.now());
   const check = new LedgerCheck(core, { url: "http://ledger.test", db: "gateway", user: "u", password: "p" }, Date.now);
   const caps = limitsWith({ tenantTokens: 100 });
   const limits = { ...caps, tenant: { ...caps.tenant, id: crypto.randomUUID() } };
@@ -28,7 +28,7 @@ it("is waited for by everyone who decides before its answer, not only by the fir
 
 it("tells who reads a counter without a cap what the ledger has", async () => {
   vi.stubGlobal("fetch", async () => new Response("70\t0\n"));
-  const core = new TenantBudgetCore(NOTHING_STORED, monthOf, "0", Date.now());
+  const core = new TenantBudgetCore(NOTHING_STORED, monthOf, Date.now());
   const check = new LedgerCheck(core, { url: "http://ledger.test", db: "gateway", user: "u", password: "p" }, Date.now);
   const limits = { ...limitsWith({}), tenant: { ...limitsWith({}).tenant, id: crypto.randomUUID() } };
   await check.beforeDeciding(limits);
@@ -46,7 +46,7 @@ describe("while the clock of its object is set", () => {
   it.each([3_600_000, -3_600_000])("waits for a silent ledger no longer than ever: %d ms", async (jumpMs) => {
     vi.useFakeTimers();
     vi.stubGlobal("fetch", () => new Promise(() => undefined));
-    const check = new LedgerCheck(new TenantBudgetCore(NOTHING_STORED, monthOf, "0", Date.now()), store, Date.now);
+    const check = new LedgerCheck(new TenantBudgetCore(NOTHING_STORED, monthOf, Date.now()), store, Date.now);
     let decided = 0;
     const decide = () => void check.beforeDeciding(limits).then(() => (decided += 1));
     decide();
@@ -64,7 +64,7 @@ describe("while the clock of its object is set", () => {
       asked += 1;
       throw new TypeError("away");
     });
-    const check = new LedgerCheck(new TenantBudgetCore(NOTHING_STORED, monthOf, "0", Date.now()), store, Date.now);
+    const check = new LedgerCheck(new TenantBudgetCore(NOTHING_STORED, monthOf, Date.now()), store, Date.now);
     await check.beforeDeciding(limits);
     vi.setSystemTime(Date.now() - YEAR_MS);
     await check.beforeDeciding(limits);

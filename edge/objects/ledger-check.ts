@@ -69,19 +69,13 @@ export class LedgerCheck {
     await Promise.race([all, new Promise((resolve) => setTimeout(resolve, waitMs))]);
   }
 
-  /** Asks the ledger anew. False: it did not answer. */
-  async now(whose: Whose, limits: BudgetLimits): Promise<boolean> {
-    this.#checks.delete(this.#id(whose, limits));
-    return await this.#start(whose, limits).done;
-  }
-
   /**
-   * Asks for everything, because a cell died that would have told: what the others have not told yet may count twice, and
-   * the cap holds.
+   * Asks the ledger anew; for everything when a cell died that would have told: what the others have not told yet may count
+   * twice, and the cap holds. False: it did not answer.
    */
-  async afterDeath(whose: Whose, limits: BudgetLimits): Promise<boolean> {
+  async anew(whose: Whose, limits: BudgetLimits, afterDeath = false): Promise<boolean> {
     this.#checks.delete(this.#id(whose, limits));
-    return await this.#start(whose, limits, 0).done;
+    return await this.#start(whose, limits, afterDeath ? 0 : CELLS_TELL_MS).done;
   }
 
   #bound(limits: BudgetLimits): readonly Whose[] {

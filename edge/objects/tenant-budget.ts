@@ -32,7 +32,7 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
     this.#store = new BudgetStore(state.storage);
     const { state: stored, damaged } = this.#store.load();
     if (damaged > 0) consoleLog.event("budget_rows_damaged", { tenant_id: state.id.name ?? null, rows: damaged });
-    this.#core = new TenantBudgetCore(stored, monthOf, crypto.randomUUID(), Date.now());
+    this.#core = new TenantBudgetCore(stored, monthOf, Date.now());
     this.#check = new LedgerCheck(this.#core, parseEnv(bindings).clickhouse, Date.now);
   }
 
@@ -73,7 +73,7 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
   }
 
   async rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean> {
-    const answered = await this.#check.now(whose, limits);
+    const answered = await this.#check.anew(whose, limits);
     await this.#arm();
     return answered;
   }
@@ -92,15 +92,13 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
 
   #checkpoint(): void {
     if (!this.#core.dirty) return;
-    const checkpoint = this.#core.checkpoint();
     try {
-      this.#store.putCheckpoint(checkpoint);
+      this.#store.putCheckpoint(this.#core.checkpoint());
     } catch (error) {
       // Memory is ahead of the disk and no longer knows by what: start again from the disk, Cells repeat the rest.
       this.ctx.abort("checkpoint failed");
       throw error;
     }
-    this.#core.stored(checkpoint);
   }
 
   /** What dead cells held counts as spent until the ledger has been asked about every counter concerned. */
@@ -108,7 +106,7 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
     this.#core.tick(Date.now());
     const waiting = this.#core.awaitsLedger(Date.now());
     if (waiting.length === 0) return;
-    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.afterDeath(whose, limits)));
+    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.anew(whose, limits, true)));
     if (answers.every(Boolean)) this.#core.ledgerSettled();
   }
 

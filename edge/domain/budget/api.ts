@@ -1,21 +1,17 @@
 /**
  * What travels between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated,
- * delayed or overtaken: a lease is granted once per number, and what a Cell says of a lease is its whole word on it so far,
- * so that a newer word replaces an older one and the same word twice changes nothing. The Cell repeats its word until the
- * object has stored it. Numbers of leases and reports are given out by the Cell: they rise within its life, and each is
- * given once.
+ * delayed or overtaken: a lease is granted once per number, and what a Cell says of a lease is its whole word on it so far.
+ * The Cell numbers its leases and everything that changes about them; these numbers rise within its life, and each is given
+ * once. A report has the number of the newest change, and all that has changed of which the object may have stored nothing: so
+ * a newer report replaces an older one, and the same report twice changes nothing. The Cell repeats its words until the object
+ * has stored them.
  */
 import type { BudgetAlert } from "./alerts.ts";
 import type { Actual, Amounts } from "./amounts.ts";
 import type { BudgetLimits } from "./limits.ts";
+import type { Tags } from "./term-budget.ts";
 import type { BucketLevel, TokenBucket } from "./token-bucket.ts";
 import type { BudgetUsage } from "./usage-view.ts";
-
-/** Period tags at the start of a request: only these counters are charged (decisions §19.2). */
-export interface Tags {
-  readonly tenant: string;
-  readonly key: string;
-}
 
 /** What requests of one key and period used of a lease, in all. */
 export interface UsedLine {
@@ -45,14 +41,13 @@ export interface LeaseRequestEnd {
   readonly goesOn: boolean;
 }
 
-/** The Cell's whole word on one lease; one with a higher version replaces it. */
+/** The Cell's whole word on one lease. */
 export interface LeaseReport {
   readonly n: number;
-  readonly version: number;
   /** Key id of a key with caps of its own; null: the tenant's. */
   readonly pool: string | null;
-  /** Reservations that ended and amounts that were given back, in all; `all`: whatever was granted. */
-  readonly released: Amounts | "all";
+  /** Reservations that ended and amounts that were given back, in all. */
+  readonly released: Amounts;
   readonly used: readonly UsedLine[];
   /** Nothing more will be drawn from it, and of a request's own lease: it is told. */
   readonly ended: boolean;
@@ -66,22 +61,18 @@ export interface Report {
   readonly cell: string;
   /** Which life of the Cell: a counter that it keeps on its disk (decisions §19.1). */
   readonly life: number;
-  /** Larger than the number of every lease that the Cell has asked for before, and than that of every report before. */
+  /** Number of the newest change that it tells of. */
   readonly sequence: number;
-  /** Every lease of which the object may not have stored the newest word, by ascending `n`. */
+  /** Every lease that has changed and of which the object may not have stored the newest word, by ascending `n`. */
   readonly leases: readonly LeaseReport[];
-  /** Every lease that the Cell still knows. One asked for before that is not among them is void: its answer was lost. */
+  /** Every lease that was asked for and that the Cell still knows. One with a number below `sequence` that is not here is void. */
   readonly open: readonly number[];
   /** Ids of alerts that have left the Cell for hands that outlive it. */
   readonly alertsSeen: readonly string[];
 }
 
 export interface ReportAnswer {
-  /** Which life of the object answers. */
-  readonly incarnation: string;
-  /** Counts what this life of the object has applied, this report included. */
-  readonly applied: number;
-  /** What it had applied up to this count is stored. */
+  /** What this life of the Cell told up to a report of this sequence is stored. */
   readonly stored: number;
   readonly alerts: readonly BudgetAlert[];
 }

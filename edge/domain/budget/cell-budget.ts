@@ -9,11 +9,10 @@
  *    taken; on arrival re-check that the waiter is still there, else `withdraw`. ok: go on. refused: slot back, charge
  *    undone, answer `code`. unavailable: `code`, or with failing open `admitUnchecked` and go on. invalid: `code`, always;
  * 3. end of the request: `settle` with what was used; zero for a full refund. A second call changes nothing;
- * 4. sub-calls of boons: `charge`; a slot taken over from a Cell that died: `adopt` (never `reserve`); one whose permit was
+ * 4. a slot taken over from a Cell that died: `adopt` (never `reserve`); one whose permit was
  *    lost: `settle` as it goes on, and `readmit` when it comes back;
- * 5. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered` or
- *    `failed`; effect `report`: TenantBudget.report(report), then `reported` or `reportFailed`; effect `alert`: hand it to
- *    the Ledger, then `alertSafe`; keep one timer at {@link CellBudget.nextWakeMs} and call `tick`;
+ * 5. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered`; effect
+ *    `report`: TenantBudget.report(report), then `reported`; effect `alert`: hand it to the Ledger, then `alertSafe`; keep one timer at {@link CellBudget.nextWakeMs} and call `tick`;
  * 6. after every call: tell of what {@link CellBudget.takeFaults} answers.
  *
  * `nowMs` is what the Cell's clock shows. It decides period tags; all that lasts is measured by SteadyTime, so that a clock
@@ -28,11 +27,10 @@ import type { LeasePool } from "./lease-pool.ts";
 import type { Lessee } from "./lease-reports.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "./limits.ts";
 import { SteadyTime } from "./steady-time.ts";
-import { tagsOf } from "./tags.ts";
-import type { MonthOf } from "./term-budget.ts";
-import type { BucketLevel } from "./token-bucket.ts";
+import { type MonthOf, tagsOf } from "./term-budget.ts";
+import { type BucketLevel, retryAfterMs } from "./token-bucket.ts";
 import { type BudgetEffect, type Fault, REFUSAL_CODES, type Verdict } from "./verdict.ts";
-import type { Outcome, Waiter } from "./waiter.ts";
+import type { Outcome, Waiter } from "./waiting.ts";
 
 const INVALID: Verdict = { kind: "invalid", code: "budget_check_failed" };
 
@@ -90,7 +88,7 @@ export class CellBudget {
     pool.waiting.wait(waiter);
     const effects = this.#pump(pool, atMs);
     const renewal = pool.renewal(waiter, atMs);
-    return renewal === null ? effects : [...effects, this.#ask(renewal)];
+    return renewal === null ? effects : [...effects, { type: "ask", request: renewal }];
   }
 
   /** A request that no longer wants what it expected, waits for, or drew. */
@@ -101,15 +99,19 @@ export class CellBudget {
   }
 
   /** Goes on without the check (GATEWAY_FAIL_OPEN): nothing is reserved, what it uses is charged at the end. */
-  admitUnchecked(requestId: string, limits: BudgetLimits, nowMs: number): void {
+  admitUnchecked(
+    requestId: string,
+    limits: BudgetLimits,
+    nowMs: number,
+    origin: Reservation["origin"] = "drawn",
+  ): void {
     if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs));
+    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), null, origin);
   }
 
   /** A request comes back that was settled in this life: it is charged at its end for what it has used since. */
   readmit(requestId: string, limits: BudgetLimits, nowMs: number): void {
-    if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), { origin: "readmitted" });
+    this.admitUnchecked(requestId, limits, nowMs, "readmitted");
   }
 
   /** A request that drew `need` in an earlier life of this cell. */
@@ -120,7 +122,7 @@ export class CellBudget {
     }
     const waiter = this.#waiter(requestId, limits, need, nowMs);
     const lease = needsLease(limits) ? this.#leases.adopt(waiter, this.#time.at(nowMs)) : null;
-    this.#hold(waiter, { origin: "adopted", lease, drawn: lease === null ? NOTHING : waiter.need });
+    this.#hold(waiter, lease, "adopted");
   }
 
   /**
@@ -132,54 +134,30 @@ export class CellBudget {
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
     const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
-    const charged = fault ? usedOrReserved(used, reservation.drawn) : used;
+    const { lease, waiter } = reservation;
+    const charged = fault ? usedOrReserved(used, lease === null ? NOTHING : waiter.need) : used;
     this.#leases.end(reservation, charged, goesOn, this.#time.at(nowMs));
   }
 
-  /** Usage without a reservation: sub-calls of boons, a request whose life nobody followed. */
-  charge(limits: BudgetLimits, used: Actual, nowMs: number): void {
-    if (this.#isFault(faultInUsed(used) ?? faultInLimits(limits), "what was used is not charged")) return;
-    this.#leases.count(limits, tagsOf(limits, nowMs, this.#monthOf), used, this.#time.at(nowMs));
-  }
-
-  /** Takes the answer to an ask. One that is none to go by counts as no answer. */
-  answered(request: LeaseRequest, answer: LeaseAnswer, nowMs: number): readonly BudgetEffect[] {
-    if (!isLeaseAnswer(answer, request)) {
-      this.#isFault("the budget object's answer to an ask", "it counts as no answer");
-      return this.failed(request, nowMs);
-    }
-    const { verdict, bucket, report } = answer;
-    if (verdict.kind === "invalid") this.#isFault(`${verdict.field} of an ask`, "the requests that wait are rejected");
+  /** Takes the answer to an ask; null: there was none in time, twice. One that is none to go by counts as no answer. */
+  answered(request: LeaseRequest, answer: LeaseAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const atMs = this.#time.at(nowMs);
-    this.#leases.heardBucket(bucket, request.report, atMs);
-    const alerts = this.#heard(request.report, report, atMs);
-    const pool = this.#leases.pool(request.pool);
-    const decided = this.#decided(pool.answered(request.n, answer, atMs), atMs);
-    return [...alerts, ...decided, ...this.#pump(pool, atMs), ...this.tick(nowMs)];
+    const heard = answer !== null && isLeaseAnswer(answer, request) ? answer : null;
+    if (heard !== answer) this.#isFault("the budget object's answer to an ask", "it counts as no answer");
+    if (heard?.verdict.kind === "invalid")
+      this.#isFault(`${heard.verdict.field} of an ask`, "the requests that wait are rejected");
+    if (heard !== null) this.#leases.heardBucket(heard.bucket, request.report, atMs);
+    const alerts = this.#heard(request.report, heard?.report ?? null, atMs);
+    const decided = this.#decided(this.#leases.pool(request.pool).answered(request.n, heard, atMs), atMs);
+    return [...alerts, ...decided, ...this.tick(nowMs)];
   }
 
-  /** The ask got no answer in time, twice. */
-  failed(request: LeaseRequest, nowMs: number): readonly BudgetEffect[] {
-    const atMs = this.#time.at(nowMs);
-    this.#leases.reports.failed(atMs);
-    const pool = this.#leases.pool(request.pool);
-    return [...this.#decided(pool.failed(request.n, atMs), atMs), ...this.#pump(pool, atMs)];
-  }
-
-  /** Takes the answer to a report. One that is none to go by counts as no answer. */
-  reported(report: Report, answer: ReportAnswer, nowMs: number): readonly BudgetEffect[] {
-    if (!isReportAnswer(answer)) {
-      this.#isFault("the budget object's answer to a report", "it counts as no answer");
-      this.reportFailed(nowMs);
-      return [];
-    }
+  /** Takes the answer to a report; null: there was none in time, twice. One that is none to go by counts as no answer. */
+  reported(report: Report, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
+    const heard = answer !== null && isReportAnswer(answer) ? answer : null;
+    if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
     this.#leases.reports.reporting = false;
-    return [...this.#heard(report, answer, this.#time.at(nowMs)), ...this.tick(nowMs)];
-  }
-
-  reportFailed(nowMs: number): void {
-    this.#leases.reports.reporting = false;
-    this.#leases.reports.failed(this.#time.at(nowMs));
+    return [...this.#heard(report, heard, this.#time.at(nowMs)), ...this.tick(nowMs)];
   }
 
   /** An alert that was handed on is durable elsewhere; until then the authority keeps it. */
@@ -215,26 +193,21 @@ export class CellBudget {
     return { requestId, limits, tags: tagsOf(limits, nowMs, this.#monthOf), need: countedBy(limits, need) };
   }
 
-  /** A request holds what it drew; nothing by default, for one that is charged at its end only. */
-  #hold(waiter: Waiter, held: Partial<Omit<Reservation, "waiter">> = {}): void {
-    this.#reservations.set(waiter.requestId, { waiter, lease: null, drawn: NOTHING, origin: "drawn", ...held });
+  /** A request holds its need of a lease; nothing without one: it is charged at its end only. */
+  #hold(waiter: Waiter, lease: Reservation["lease"] = null, origin: Reservation["origin"] = "drawn"): void {
+    this.#reservations.set(waiter.requestId, { waiter, lease, origin });
   }
 
   #pump(pool: LeasePool, atMs: number): readonly BudgetEffect[] {
-    const decided = this.#decided(pool.serve(atMs, this.#leases.bucket.asOf(atMs)), atMs);
+    const decided = this.#decided(pool.serve(atMs, this.#leases.bucket(atMs)), atMs);
     const request = pool.nextAsk(atMs);
-    return request === null ? decided : [...decided, this.#ask(request)];
-  }
-
-  #ask(request: LeaseRequest): BudgetEffect {
-    this.#leases.left(request.report);
-    return { type: "ask", request };
+    return request === null ? decided : [...decided, { type: "ask", request }];
   }
 
   #decided(outcomes: readonly Outcome[], atMs: number): readonly BudgetEffect[] {
     return outcomes.map((outcome) => {
       const { waiter } = outcome;
-      if (outcome.kind === "drawn") this.#hold(waiter, { lease: outcome.lease, drawn: waiter.need });
+      if (outcome.kind === "drawn") this.#hold(waiter, outcome.lease);
       return { type: "decided", requestId: waiter.requestId, verdict: this.#verdict(outcome, atMs) };
     });
   }
@@ -246,9 +219,9 @@ export class CellBudget {
       case "drawn":
         return { kind: "ok", level };
       case "refused": {
-        const waits = outcome.reason === "rate";
-        const retryAfterMs = waits ? this.#leases.bucket.retryAfterMs(limits, need.bucketTokens, atMs) : null;
-        return { kind: "refused", code: REFUSAL_CODES[outcome.reason], retryAfterMs, level };
+        const bucket = outcome.reason === "rate" ? this.#leases.bucket(atMs, limits.tenant.tokensPerMinute) : null;
+        const waitMs = bucket === null ? null : retryAfterMs(bucket, need.bucketTokens);
+        return { kind: "refused", code: REFUSAL_CODES[outcome.reason], retryAfterMs: waitMs, level };
       }
       case "unavailable":
         return { kind: "unavailable", code: unavailableCode(limits) };
@@ -259,7 +232,7 @@ export class CellBudget {
     }
   }
 
-  #heard(report: Report, answer: ReportAnswer, atMs: number): readonly BudgetEffect[] {
+  #heard(report: Report, answer: ReportAnswer | null, atMs: number): readonly BudgetEffect[] {
     return this.#leases.reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
   }
 

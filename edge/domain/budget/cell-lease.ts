@@ -1,15 +1,8 @@
-/** One lease as its Cell knows it: what was granted, what became of that, and how much of it the authority has stored. */
+/** One lease as its Cell knows it: what was granted, and what became of that. */
 import { type Actual, type Amounts, covers, NOTHING, plus, plusUsed } from "./amounts.ts";
-import type { LeaseReport, LeaseRequestEnd, OpenedLease, Tags, UsedLine } from "./api.ts";
+import type { LeaseReport, LeaseRequestEnd, OpenedLease, UsedLine } from "./api.ts";
 import type { BudgetLimits } from "./limits.ts";
-
-/** Which lease it is; see LeaseReport. */
-export type LeaseHead = Pick<LeaseReport, "pool" | "opened" | "request">;
-
-/** The head of a lease that is asked for. */
-export function askedOf(pool: string | null): LeaseHead {
-  return { pool, opened: null, request: null };
-}
+import type { Tags } from "./term-budget.ts";
 
 export class CellLease {
   readonly n: number;
@@ -20,18 +13,22 @@ export class CellLease {
   /** The authority knows of no limit that is near. */
   ample = false;
   ended = false;
-  version = 1;
-  /** What was acknowledged last, by which life of the authority, and its count of what it had applied then. */
-  acknowledged: { readonly version: number; readonly incarnation: string; readonly applied: number } | null = null;
-  /** The newest version that is known to be stored. A lease is stored when it is granted: 1 needs no word. */
-  storedVersion = 1;
+  /** Its answer was lost: whatever was granted goes back. */
+  void = false;
+  /** Number of its newest change. A lease is stored when it is granted: 0 needs no word. */
+  changedN = 0;
   #released: Amounts = NOTHING;
   #moved: Amounts = NOTHING;
-  #void = false;
   #request: LeaseRequestEnd | null;
   readonly #used = new Map<string, UsedLine>();
 
-  constructor(n: number, { pool, opened, request }: LeaseHead) {
+  /** One that is asked for, but for `opened`; `request`: the one whose own it is. */
+  constructor(
+    n: number,
+    pool: string | null,
+    opened: OpenedLease | null = null,
+    request: LeaseRequestEnd | null = null,
+  ) {
     this.n = n;
     this.pool = pool;
     this.opened = opened;
@@ -41,18 +38,8 @@ export class CellLease {
 
   /** Nothing will be drawn or used any more. */
   get over(): boolean {
-    if (this.#void) return true;
+    if (this.void) return true;
     return this.ended && this.granted !== null && covers(plus(this.#released, this.#moved), this.granted);
-  }
-
-  /** Whether there is anything to say of it. Of one that is asked for, the ask itself says it. */
-  get known(): boolean {
-    return this.granted !== null || this.#void;
-  }
-
-  /** Its answer was lost: whatever was granted goes back. */
-  void(): void {
-    this.#void = true;
   }
 
   /** Part of it ended, or came back. */
@@ -82,9 +69,7 @@ export class CellLease {
 
   /** All that is to be said of it. */
   get word(): LeaseReport {
-    const { n, version, pool, opened } = this;
-    const used = [...this.#used.values()];
-    const [released, request] = [this.#void ? ("all" as const) : this.#released, this.#request];
-    return { n, version, pool, released, used, ended: this.ended || this.#void, opened, request };
+    const { n, pool, opened, ended } = this;
+    return { n, pool, released: this.#released, used: [...this.#used.values()], ended, opened, request: this.#request };
   }
 }

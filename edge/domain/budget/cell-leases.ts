@@ -1,23 +1,23 @@
 /**
  * The leases of one tenant that a cell draws from and tells of: its pools, the leases that single requests have of their own,
- * and the level of the bucket as far as the cell knows it. Times here are of the Cell's SteadyTime.
+ * and the level of the bucket as far as the cell knows it: what the authority said last, and what this cell told it since.
+ * Times here are of the Cell's SteadyTime: the authority's clock is another one.
  */
-import { type Actual, type Amounts, isNothing, minus, NOTHING } from "./amounts.ts";
-import type { OpenedLease, Report, Tags } from "./api.ts";
+import { type Actual, isNothing, minus, NOTHING } from "./amounts.ts";
+import type { Report } from "./api.ts";
 import type { CellLease } from "./cell-lease.ts";
-import { KnownBucket } from "./known-bucket.ts";
 import { LeasePool } from "./lease-pool.ts";
 import { LeaseReports, type Lessee } from "./lease-reports.ts";
+import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, needsLease, poolOf } from "./limits.ts";
-import { adjustBucket, type BucketLevel, type TokenBucket } from "./token-bucket.ts";
-import type { Waiter } from "./waiter.ts";
+import { adjustBucket, type BucketLevel, bucketLevel, type TokenBucket, touchBucket } from "./token-bucket.ts";
+import type { Waiter } from "./waiting.ts";
 
 /** What a live request holds. */
 export interface Reservation {
   readonly waiter: Waiter;
-  /** What it drew from, or its own; null: nothing. */
+  /** What it drew its need from, or its own; null: it drew nothing. */
   readonly lease: CellLease | null;
-  readonly drawn: Amounts;
   /** Drawn in this life, or not checked; drawn in an earlier life of the cell; or settled before in this one. */
   readonly origin: "drawn" | "adopted" | "readmitted";
 }
@@ -25,16 +25,15 @@ export interface Reservation {
 /** What ended is reported within this time: near a limit, and where none is near. */
 const NEAR_REPORT_MS = 1_000;
 const FAR_REPORT_MS = 10_000;
+/** A level that is older is not known here, but asked for: other cells draw too. */
+const KNOWN_MS = LEASE_MAX_MS;
 
 export class CellLeases {
   readonly reports: LeaseReports;
-  readonly bucket = new KnownBucket();
   readonly #pools = new Map<string | null, LeasePool>();
-  /** Tokens that the bucket gains (or loses, when negative) by all that was ever changed here. */
-  #gainTokens = 0;
-  /** What the gain was when a message was made, by its report. */
-  readonly #gainAt = new WeakMap<Report, number>();
-  /** A lease of nothing, for use without a reservation: the one that no message has told of yet. */
+  /** What the authority said last of its bucket, and the gain of all changes that it has in it. */
+  #heard: { readonly bucket: TokenBucket; readonly gainTokens: number } | null = null;
+  /** A lease of nothing, for use without a reservation. */
   #counted: CellLease | null = null;
 
   constructor(lessee: Lessee) {
@@ -53,10 +52,9 @@ export class CellLeases {
   pool(id: string | null): LeasePool {
     const known = this.#pools.get(id);
     if (known !== undefined) return known;
-    const pool = new LeasePool(id, this.reports, (lease, amounts, ample, nowMs) => {
-      this.#gain(amounts.bucketTokens);
-      this.reports.changed(lease, nowMs + (ample ? FAR_REPORT_MS : NEAR_REPORT_MS));
-    });
+    const pool = new LeasePool(id, this.reports, (lease, { bucketTokens }, ample, nowMs) =>
+      this.reports.changed(lease, nowMs + (ample ? FAR_REPORT_MS : NEAR_REPORT_MS), bucketTokens),
+    );
     this.#pools.set(id, pool);
     return pool;
   }
@@ -64,46 +62,16 @@ export class CellLeases {
   /** A lease of its own for a request that drew its need in an earlier life. */
   adopt({ requestId, limits, need }: Waiter, nowMs: number): CellLease {
     const opened = { as: "adopted", granted: need, from: null } as const;
-    const lease = this.reports.begin({ pool: poolOf(limits), opened, request: { id: requestId, goesOn: true } }, nowMs);
+    const lease = this.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn: true });
     this.reports.changed(lease, nowMs);
     return lease;
   }
 
   /** A request has ended, or the Cell lost sight of it, and used this much. */
-  end({ waiter, lease, drawn, origin }: Reservation, used: Actual, goesOn: boolean, nowMs: number): void {
-    const { requestId, limits, tags } = waiter;
-    if (lease === null && origin === "drawn" && !goesOn) {
-      this.count(limits, tags, used, nowMs);
-      return;
-    }
-    this.#gain(-used.tokens);
-    if (origin === "drawn" && lease !== null && !goesOn) {
-      this.#endDrawn(lease, waiter, drawn, used, nowMs);
-      return;
-    }
-    this.#gain(drawn.bucketTokens);
-    // Told by itself, because it may be told twice.
-    let own = lease;
-    if (origin !== "adopted" || own === null) {
-      lease?.move(drawn);
-      const as = origin === "readmitted" ? "readmitted" : "drawn";
-      const opened: OpenedLease = { as, granted: drawn, from: lease?.n ?? null };
-      own = this.reports.begin({ pool: poolOf(limits), opened, request: { id: requestId, goesOn } }, nowMs);
-    }
-    own.use(limits, tags, used);
-    own.endRequest(goesOn);
-    this.reports.changed(own, nowMs + reportMs(limits, own));
-  }
-
-  /** Use of which nothing was reserved goes on a lease of nothing. */
-  count(limits: BudgetLimits, tags: Tags, used: Actual, nowMs: number): void {
-    if (used.tokens === 0 && used.nanoUsd === 0) return;
-    const opened = { as: "counted", granted: NOTHING, from: null } as const;
-    this.#counted ??= this.reports.begin({ pool: null, opened, request: null }, nowMs);
-    this.#counted.ended = true;
-    this.#counted.use(limits, tags, used);
-    this.#gain(-used.tokens);
-    this.reports.changed(this.#counted, nowMs + reportMs(limits, this.#counted));
+  end({ waiter, lease, origin }: Reservation, used: Actual, goesOn: boolean, nowMs: number): void {
+    if (origin !== "drawn" || goesOn) this.#endOwn(waiter, lease, origin, used, goesOn, nowMs);
+    else if (lease === null) this.#count(waiter, used, nowMs);
+    else this.#endDrawn(waiter, lease, used, nowMs);
   }
 
   /** The report that is due, if one is. */
@@ -112,21 +80,7 @@ export class CellLeases {
     const dueMs = this.reports.nextMs();
     if (dueMs === null || dueMs > nowMs) return null;
     this.reports.reporting = true;
-    const report = this.reports.report(nowMs);
-    this.left(report);
-    return report;
-  }
-
-  /** A message leaves with a report. */
-  left(report: Report): void {
-    this.#counted = null;
-    this.#gainAt.set(report, this.#gainTokens);
-  }
-
-  /** The authority's bucket when it answered a report: what changed here while that was on its way is not in it. */
-  heardBucket(bucket: TokenBucket, report: Report, nowMs: number): void {
-    const since = this.#gainTokens - (this.#gainAt.get(report) ?? this.#gainTokens);
-    this.bucket.heard(adjustBucket(bucket, since), nowMs);
+    return this.reports.report(nowMs);
   }
 
   /** When something is to be done by itself; null: not before something happens. */
@@ -137,27 +91,69 @@ export class CellLeases {
     return nextMs;
   }
 
-  /** The authority's level plus what is free here; undefined: unknown here. */
-  level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
+  /** The authority's bucket when it answered a report. */
+  heardBucket(bucket: TokenBucket, report: Report, nowMs: number): void {
+    this.#heard = { bucket: { ...bucket, atMs: nowMs }, gainTokens: this.reports.gainToldIn(report) };
+  }
+
+  /** The authority's bucket as of now, under a cap; null before it said anything. */
+  bucket(nowMs: number, capTokens = this.#heard?.bucket.capTokens ?? 0): TokenBucket | null {
+    if (this.#heard === null) return null;
+    const { bucket, gainTokens } = this.#heard;
+    return touchBucket(adjustBucket(bucket, this.reports.gainTokens - gainTokens), capTokens, nowMs);
+  }
+
+  /** The authority's level plus what is free here (decisions §19.1); null without a bucket, undefined: unknown here. */
+  level({ tenant }: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
+    if (tenant.tokensPerMinute === 0) return null;
+    const bucket = this.bucket(nowMs, tenant.tokensPerMinute);
+    if (bucket === null || nowMs - (this.#heard?.bucket.atMs ?? 0) > KNOWN_MS) return undefined;
     let freeTokens = 0;
     for (const { free } of this.#pools.values()) freeTokens += free.bucketTokens;
-    return this.bucket.level(limits, freeTokens, nowMs);
+    return bucketLevel(adjustBucket(bucket, freeTokens));
   }
 
-  #endDrawn(lease: CellLease, { limits, tags }: Waiter, drawn: Amounts, used: Actual, nowMs: number): void {
+  /** The end of a request that drew from a lease of its pool in this life. */
+  #endDrawn({ limits, tags, need }: Waiter, lease: CellLease, used: Actual, nowMs: number): void {
     const { tokens, nanoUsd } = used;
-    const unused = minus(drawn, { bucketTokens: tokens, termTokens: tokens, nanoUsd });
+    const unused = minus(need, { bucketTokens: tokens, termTokens: tokens, nanoUsd });
     const again = !isNothing(unused) && this.#pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;
-    const back = again ? minus(drawn, unused) : drawn;
+    const back = again ? minus(need, unused) : need;
     lease.release(back);
     lease.use(limits, tags, used);
-    this.#gain(back.bucketTokens);
-    this.reports.changed(lease, nowMs + reportMs(limits, lease));
+    this.reports.changed(lease, nowMs + reportMs(limits, lease), back.bucketTokens - tokens);
   }
 
-  #gain(tokens: number): void {
-    this.#gainTokens += tokens;
-    this.bucket.told(tokens);
+  /** The end of a request that is told by itself, because it may be told twice. */
+  #endOwn(
+    { requestId, limits, tags, need }: Waiter,
+    drawnFrom: CellLease | null,
+    as: Reservation["origin"],
+    used: Actual,
+    goesOn: boolean,
+    nowMs: number,
+  ): void {
+    const granted = drawnFrom === null ? NOTHING : need;
+    let own = drawnFrom;
+    if (own === null || as !== "adopted") {
+      drawnFrom?.move(granted);
+      const opened = { as: as === "readmitted" ? as : "drawn", granted, from: drawnFrom?.n ?? null } as const;
+      own = this.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn });
+    }
+    own.use(limits, tags, used);
+    own.endRequest(goesOn);
+    this.reports.changed(own, nowMs + reportMs(limits, own), granted.bucketTokens - used.tokens);
+  }
+
+  /** Use of which nothing was reserved goes on a lease of nothing: the one that no message has told of yet. */
+  #count({ limits, tags }: Waiter, used: Actual, nowMs: number): void {
+    if (used.tokens === 0 && used.nanoUsd === 0) return;
+    if (this.#counted === null || this.#counted.n <= this.reports.toldN) {
+      this.#counted = this.reports.begin(nowMs, null, { as: "counted", granted: NOTHING, from: null });
+      this.#counted.ended = true;
+    }
+    this.#counted.use(limits, tags, used);
+    this.reports.changed(this.#counted, nowMs + reportMs(limits, this.#counted), -used.tokens);
   }
 }
 

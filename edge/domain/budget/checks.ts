@@ -54,16 +54,15 @@ export function usedOrReserved({ tokens, nanoUsd }: Actual, drawn: Amounts): Act
 /** The first number of a word on a lease that cannot be counted; null: all can. */
 export function faultInWord({ released, used, opened }: LeaseReport): string | null {
   const faults = used.map((line) => faultInUsed(line.used) ?? faultInLimits(line.limits));
-  const inAmounts = released === "all" ? null : faultInAmounts("released", released);
   const inOpened = opened === null ? null : faultInAmounts("opened.granted", opened.granted);
-  return inAmounts ?? inOpened ?? faults.find((fault) => fault !== null) ?? null;
+  return faultInAmounts("released", released) ?? inOpened ?? faults.find((fault) => fault !== null) ?? null;
 }
 
 /** The first number that a report is ordered by and that orders nothing; null: all do. What else it says is not looked at. */
 export function faultInReport({ life, sequence, leases, open }: Report): string | null {
   if (!isAmount(life)) return "report.life";
   if (!isAmount(sequence)) return "report.sequence";
-  if (!leases.every(({ n, version }) => isAmount(n) && isAmount(version))) return "report.leases";
+  if (!leases.every(({ n }) => isAmount(n))) return "report.leases";
   return open.every(isAmount) ? null : "report.open";
 }
 
@@ -75,6 +74,9 @@ export function faultInAsk({ limits, n, need, want }: LeaseRequest): string | nu
 
 /** Whether a value is amounts of every dimension. */
 export const isAmounts = withFields<Amounts>({ bucketTokens: isAmount, termTokens: isAmount, nanoUsd: isAmount });
+
+/** Whether a value is what was used, in amounts. */
+export const isUsed = withFields<Actual>({ tokens: isAmount, nanoUsd: isAmount });
 
 /** Whether a value is the limits of a term budget. */
 export const isTermLimits = withFields<TermLimits>({
@@ -107,17 +109,8 @@ function isVerdict(value: unknown, need: Amounts): boolean {
   }
 }
 
-const isReport = withFields<ReportAnswer>({
-  incarnation: isString,
-  applied: isAmount,
-  stored: isAmount,
-  alerts: arrayOf(isAlert),
-});
-
 /** Whether a value can be the answer to a report. */
-export function isReportAnswer(value: unknown): value is ReportAnswer {
-  return isReport(value) && value.stored <= value.applied;
-}
+export const isReportAnswer = withFields<ReportAnswer>({ stored: isAmount, alerts: arrayOf(isAlert) });
 
 /** Whether a value can be the answer to an ask: also that a grant covers what was needed. */
 export function isLeaseAnswer(value: unknown, request: LeaseRequest): value is LeaseAnswer {

@@ -4,15 +4,14 @@
  */
 import { type BudgetAlert, budgetAlert } from "./alerts.ts";
 import type { Actual } from "./amounts.ts";
-import type { Tags } from "./api.ts";
-import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits, type TermLimits } from "./limits.ts";
+import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "./limits.ts";
 import {
   emptyAccount,
   type MonthOf,
   Periods,
-  periodTag,
   raiseAlerts,
   raiseTo,
+  type Tags,
   type TermAccount,
 } from "./term-budget.ts";
 
@@ -52,14 +51,14 @@ export class Counters {
   /** Learns limits, unless newer ones are known, and brings both counters to the period of now; answers what holds. */
   touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
     const known = this.#keys.get(limits.key.id);
-    const tenant = this.tenant !== null && this.tenant.rev > limits.tenant.rev ? this.tenant : limits.tenant;
-    const key = known !== undefined && known.limits.rev > limits.key.rev ? known.limits : limits.key;
-    const account = this.#rolled(known?.account, key.term, tenant.timezone, nowMs);
-    this.tenant = tenant;
-    this.account = this.#rolled(this.account, tenant.term, tenant.timezone, nowMs);
-    if (key.id === NO_KEY.id) return { tenant, key };
-    if (known?.account !== account || known.limits !== key) this.#keys.set(key.id, { limits: key, account });
-    return { tenant, key };
+    const newest = { tenant: newer(this.tenant, limits.tenant), key: newer(known?.limits, limits.key) };
+    this.tenant = newest.tenant;
+    this.account = this.#periods("tenant", newest, nowMs).roll(this.account);
+    if (newest.key.id === NO_KEY.id) return newest;
+    const account = this.#periods("key", newest, nowMs).roll(known?.account);
+    if (known?.account !== account || known.limits !== newest.key)
+      this.#keys.set(newest.key.id, { limits: newest.key, account });
+    return newest;
   }
 
   /** The account as last touched. */
@@ -71,8 +70,7 @@ export class Counters {
   /** Charges what a request used to the periods it started in; answers the alerts that are owed now. Call touch before it. */
   charge(limits: BudgetLimits, tags: Tags, used: Actual, nowMs: number): readonly BudgetAlert[] {
     return (["tenant", "key"] as const).flatMap((whose) => {
-      const periods = new Periods(limits[whose].term, limits.tenant.timezone, nowMs, this.#monthOf);
-      const charged = periods.charge(this.read(whose, limits), tags[whose], used);
+      const charged = this.#periods(whose, limits, nowMs).charge(this.read(whose, limits), tags[whose], used);
       const { account, levels } = raiseAlerts(charged, limits[whose].term);
       this.#write(whose, limits, account);
       return levels.map((level) => budgetAlert(whose, level, limits, account));
@@ -85,21 +83,15 @@ export class Counters {
     if (account.tag === tag) this.#write(whose, limits, raiseTo(account, sum));
   }
 
-  /** A key with its counter; undefined for one that was never heard of. */
-  key(id: string): KeyCounter | undefined {
-    return this.#keys.get(id);
-  }
-
-  /** Ids of the keys that changed since the last call. */
-  takeDirtyKeys(): readonly string[] {
-    const dirty = [...this.#dirtyKeys];
+  /** The keys that changed since the last call. */
+  takeDirtyKeys(): readonly KeyCounter[] {
+    const dirty = [...this.#dirtyKeys].flatMap((id) => this.#keys.get(id) ?? []);
     this.#dirtyKeys.clear();
     return dirty;
   }
 
-  #rolled(account: TermAccount | null | undefined, term: TermLimits, zone: string, nowMs: number): TermAccount {
-    if (!account) return emptyAccount(periodTag(term, zone, nowMs, this.#monthOf));
-    return new Periods(term, zone, nowMs, this.#monthOf).roll(account);
+  #periods(whose: Whose, limits: BudgetLimits, nowMs: number): Periods {
+    return new Periods(limits[whose].term, limits.tenant.timezone, nowMs, this.#monthOf);
   }
 
   #write(whose: Whose, limits: BudgetLimits, account: TermAccount): void {
@@ -110,4 +102,8 @@ export class Counters {
     this.#keys.set(limits.key.id, { limits: limits.key, account });
     this.#dirtyKeys.add(limits.key.id);
   }
+}
+
+function newer<T extends { readonly rev: number }>(known: T | null | undefined, heard: T): T {
+  return known && known.rev > heard.rev ? known : heard;
 }

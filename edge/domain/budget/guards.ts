@@ -45,3 +45,8 @@ export function withFields<T>(fields: { readonly [Name in keyof T]: Guard<T[Name
 export function arrayOf<T>(is: Guard<T>): Guard<readonly T[]> {
   return (value): value is readonly T[] => Array.isArray(value) && value.every(is);
 }
+
+/** Whether a value is an array of one of this and one of that. */
+export function pairOf<A, B>(isFirst: Guard<A>, isSecond: Guard<B>): Guard<readonly [A, B]> {
+  return (value): value is readonly [A, B] => Array.isArray(value) && isFirst(value[0]) && isSecond(value[1]);
+}

@@ -71,7 +71,6 @@ describe("a budget object", () => {
     const { core, nowMs } = new Played();
     const counted = (n: number, tokens: number): LeaseReport => ({
       n,
-      version: 1,
       pool: null,
       released: NOTHING,
       used: [{ limits: PLAIN, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: 1 } }],
@@ -80,7 +79,7 @@ describe("a budget object", () => {
       request: null,
     });
     const told = { ...EMPTY, sequence: 4, leases: [counted(1, 5), counted(2, Number.NaN), counted(3, 7)] };
-    expect(core.report(told, nowMs)).toMatchObject({ applied: 1, alerts: [{ issueKey: "budget_amount_refused" }] });
+    expect(core.report(told, nowMs)).toMatchObject({ alerts: [{ issueKey: "budget_amount_refused" }] });
     expect(core.read("tenant", PLAIN, nowMs).account).toMatchObject({ usedTokens: 12, usedNanoUsd: 2 });
   });
 

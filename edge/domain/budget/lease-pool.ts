@@ -3,19 +3,18 @@
  * the requests that wait for more. One ask is under way at a time. Requests are served in order. An ask for a waiting request
  * first gives back what is left, so the authority decides as if every request asked it, but for those who come right after a
  * refusal or a silence. Times here are of the Cell's SteadyTime.
- * Invariant: what was leased is free, drawn or given back, never two of them and never none.
+ * Invariants: what was leased is free, drawn or given back, never two of them and never none. Whatever the authority answers to
+ * an ask while nothing is free decides the request that it is for, but for limits that have changed since: asks are bounded by
+ * requests and by time.
  */
 import { type Amounts, covers, isNothing, minus, NOTHING, plus, times } from "./amounts.ts";
-import type { LeaseAnswer, LeaseRequest, Refusal } from "./api.ts";
-import { AskPace, type GivenUp } from "./ask-pace.ts";
-import { askedOf, type CellLease } from "./cell-lease.ts";
-import { Demand } from "./demand.ts";
+import type { LeaseAnswer, LeaseRequest, LeaseVerdict, Refusal } from "./api.ts";
+import type { CellLease } from "./cell-lease.ts";
 import type { LeaseReports } from "./lease-reports.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, isNewerFor } from "./limits.ts";
 import type { TokenBucket } from "./token-bucket.ts";
-import type { Outcome, Waiter } from "./waiter.ts";
-import { Waiting } from "./waiting.ts";
+import { type GivenUp, type Outcome, type Waiter, Waiting } from "./waiting.ts";
 
 interface Asked {
   readonly lease: CellLease;
@@ -25,8 +24,8 @@ interface Asked {
   readonly sentAtMs: number;
   /** Nothing was free at that moment: a refusal is final. */
   readonly empty: boolean;
-  /** Changes that the report had; see {@link LeaseReports.changes}. */
-  readonly told: number;
+  /** The newest change that the report told of. */
+  readonly toldN: number;
 }
 
 /** The lease that is drawn from. */
@@ -37,13 +36,11 @@ interface Current {
   readonly untilMs: number;
 }
 
-/** A final refusal. It falls with anything that this cell gives back. */
-interface Refused {
-  readonly reason: Refusal;
-  readonly limits: BudgetLimits;
-  readonly told: number;
-  readonly untilMs: number;
-}
+/** What those who come next are told without an ask. A refusal falls with anything that this cell gives back. */
+type Standing = { readonly untilMs: number } & (
+  | { readonly kind: "refused"; readonly reason: Refusal; readonly limits: BudgetLimits; readonly toldN: number }
+  | { readonly kind: GivenUp }
+);
 
 /** The pool stops spending this long before a lease ends. */
 const MARGIN_MS = 250;
@@ -53,10 +50,14 @@ const IDLE_MS = 5_000;
 const RENEW_AHEAD_MS = 2_000;
 const RENEW_PART = 1 / 4;
 /**
- * A refusal stands this long for those who come after it: else each of a long queue would hold a slot for a trip, and a
- * tenant without budget would keep the slots of those who have one. No longer than another cell's return may be under way.
+ * A refusal, or a silence, stands this long for those who come after it: else each of a long queue would hold a slot for a trip
+ * or a deadline, and a tenant without budget would keep the slots of those who have one. No longer than another cell's return
+ * may be under way.
  */
-const REFUSAL_STANDS_MS = 250;
+const STANDS_MS = 250;
+/** How long nothing is asked for requests to come, after an answer that brought nothing, and after a lease without a use. */
+const RETRY_PREFETCH_MS = 1_000;
+const UNUSED_MS = 250;
 
 /** Is told what a lease that ends had left. `ample`: one of which there is plenty has taken its place. */
 export type GaveBack = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
@@ -68,15 +69,13 @@ export class LeasePool {
   readonly #reports: LeaseReports;
   readonly #gaveBack: GaveBack;
   #free: Amounts = NOTHING;
-  /** Somebody drew since the last lease came. */
-  #used = false;
-  /** When somebody drew last, or the lease came. */
-  #drawnAtMs = 0;
   #current: Current | null = null;
+  /** Somebody drew since the last lease came; when somebody drew last, or the lease came. */
+  #used = false;
+  #drawnAtMs = 0;
   #asked: Asked | null = null;
-  #refused: Refused | null = null;
-  readonly #demand = new Demand();
-  readonly #pace = new AskPace();
+  #standing: Standing | null = null;
+  #prefetchFromMs = Number.NEGATIVE_INFINITY;
 
   constructor(id: string | null, reports: LeaseReports, gaveBack: GaveBack) {
     this.id = id;
@@ -91,28 +90,25 @@ export class LeasePool {
   }
 
   get idle(): boolean {
-    const resting = this.#current === null && this.#asked === null && this.#refused === null;
-    return resting && this.#pace.silence === null && this.waiting.empty;
+    return this.#current === null && this.#asked === null && this.#standing === null && this.waiting.empty;
   }
 
-  /** When {@link expire} has something to do; null without a lease, and a refusal or a silence that stands. */
+  /** When {@link expire} has something to do; null: not before something happens. */
   get endsAtMs(): number | null {
-    if (this.#current !== null) return this.#endMs(this.#current);
-    return this.#refused?.untilMs ?? this.#pace.silentUntilMs;
+    if (this.#current === null) return this.#standing?.untilMs ?? null;
+    return Math.min(this.#current.untilMs, this.#drawnAtMs + IDLE_MS);
   }
 
-  /** Serves waiters in order from what is held, or by a refusal or silence of just now; `bucket` is as of now. */
+  /** Serves waiters in order from what is held, or by what stands; `bucket` is as of now. */
   serve(nowMs: number, bucket: TokenBucket | null): readonly Outcome[] {
     const current = this.#current;
     if (current !== null) return nowMs >= current.untilMs ? [] : this.#draw(current, nowMs);
     this.#forgive(nowMs);
-    const refused = this.#refused;
-    if (this.#asked !== null) return [];
-    const { silence } = this.#pace;
-    if (silence !== null) return this.waiting.giveUp(silence);
-    if (refused === null || bucket === null) return [];
-    if (refused.told !== this.#reports.changes) return [];
-    return this.waiting.refuse(refused.reason, refused.limits, bucket);
+    const standing = this.#standing;
+    if (this.#asked !== null || standing === null) return [];
+    if (standing.kind !== "refused") return this.waiting.giveUp(standing.kind);
+    const holds = bucket !== null && standing.toldN === this.#reports.changedN;
+    return holds ? this.waiting.refuse(standing.reason, standing.limits, bucket) : [];
   }
 
   /** The ask that should leave now, if any; call it after {@link serve}. */
@@ -123,14 +119,14 @@ export class LeasePool {
       this.#giveBack(nowMs);
       return this.#ask(head, nowMs);
     }
-    if (next === undefined || !this.#pace.mayPrefetch(nowMs) || this.#mayDraw(next)) return null;
+    if (next === undefined || nowMs < this.#prefetchFromMs || this.#mayDraw(next)) return null;
     return this.#ask(next, nowMs);
   }
 
   /** The ask that should leave now so that the next requests of this kind need not wait, if any. */
   renewal(piece: Waiter, nowMs: number): LeaseRequest | null {
     const current = this.#current;
-    if (current === null || !current.lease.ample || this.#asked !== null || !this.#pace.mayPrefetch(nowMs)) return null;
+    if (current === null || !current.lease.ample || this.#asked !== null || nowMs < this.#prefetchFromMs) return null;
     const little = !covers(this.#free, times(current.grant, RENEW_PART));
     return little || nowMs >= current.untilMs - RENEW_AHEAD_MS ? this.#ask(piece, nowMs) : null;
   }
@@ -140,50 +136,47 @@ export class LeasePool {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
     this.#free = plus(this.#free, unused);
-    this.#demand.cameBack(unused);
+    this.waiting.cameBack(unused);
     return true;
   }
 
-  /** An answer to ask `n`. A late lease still serves whoever waits; the rest of it goes back at once. */
-  answered(n: number, answer: LeaseAnswer, nowMs: number): readonly Outcome[] {
+  /** An answer to ask `n`; null: there was none, and if it was granted after all, that lease is void. */
+  answered(n: number, answer: LeaseAnswer | null, nowMs: number): readonly Outcome[] {
     const asked = this.#asked;
     if (asked?.lease.n !== n) return [];
     this.#asked = null;
-    const outcomes = this.#judge(asked, answer, nowMs);
-    if (outcomes.length > 0 || !this.waiting.waits(asked.head)) return outcomes;
-    return this.#pace.undecided(asked.head) ? this.#fallSilent("unavailable", nowMs) : [];
+    if (answer === null) {
+      asked.lease.void = true;
+      this.#reports.changed(asked.lease, nowMs);
+      return this.#fallSilent("unavailable", nowMs);
+    }
+    return this.#judge(asked, answer, nowMs);
   }
 
-  /** Ask `n` had no answer: if it was granted after all, that lease is void. */
-  failed(n: number, nowMs: number): readonly Outcome[] {
-    const asked = this.#asked;
-    if (asked?.lease.n !== n) return [];
-    this.#asked = null;
-    asked.lease.void();
-    this.#reports.changed(asked.lease, nowMs);
-    return this.#fallSilent("unavailable", nowMs);
+  /** Gives back what a lease that ends has left; a refusal or a silence stands no longer. */
+  expire(nowMs: number): void {
+    this.#forgive(nowMs);
+    if (this.#current === null || nowMs < (this.endsAtMs ?? Infinity)) return;
+    if (!this.#used) this.#prefetchFromMs = nowMs + UNUSED_MS;
+    this.#giveBack(nowMs);
   }
 
   #judge(asked: Asked, { verdict, bucket }: LeaseAnswer, nowMs: number): readonly Outcome[] {
-    if (verdict.kind === "granted") {
-      const current = this.#begin(asked, verdict, nowMs);
-      this.#pace.gave();
-      const outcomes = this.#draw(current, nowMs);
-      this.expire(nowMs);
-      return outcomes;
-    }
-    this.#reports.drop(asked.lease);
+    if (verdict.kind !== "granted") this.#reports.drop(asked.lease);
     switch (verdict.kind) {
-      case "refused":
-        this.#pace.gaveNothing(nowMs);
+      case "granted": {
+        // A late lease still serves whoever waits; the rest of it goes back at once.
+        const outcomes = this.#draw(this.#begin(asked, verdict, nowMs), nowMs);
+        this.expire(nowMs);
+        return outcomes;
+      }
+      case "refused": {
+        this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
         if (!asked.empty) return [];
-        this.#refused = {
-          reason: verdict.reason,
-          limits: asked.limits,
-          told: asked.told,
-          untilMs: nowMs + REFUSAL_STANDS_MS,
-        };
-        return this.waiting.refuse(verdict.reason, asked.limits, bucket);
+        const { limits, toldN } = asked;
+        this.#standing = { kind: "refused", reason: verdict.reason, limits, toldN, untilMs: nowMs + STANDS_MS };
+        return this.waiting.refuse(verdict.reason, limits, bucket, asked.head);
+      }
       case "stale":
         return this.#fallSilent("unavailable", nowMs);
       case "invalid":
@@ -193,34 +186,18 @@ export class LeasePool {
     }
   }
 
-  /** Gives back what a lease that ends has left; a refusal or a silence stands no longer. */
-  expire(nowMs: number): void {
-    this.#forgive(nowMs);
-    if (this.#current === null || nowMs < this.#endMs(this.#current)) return;
-    if (!this.#used) this.#pace.unused(nowMs);
-    this.#giveBack(nowMs);
-  }
-
-  #endMs({ untilMs }: Current): number {
-    return Math.min(untilMs, this.#drawnAtMs + IDLE_MS);
-  }
-
   #forgive(nowMs: number): void {
-    this.#pace.expire(nowMs);
-    if (this.#refused !== null && nowMs >= this.#refused.untilMs) this.#refused = null;
+    if (this.#standing !== null && nowMs >= this.#standing.untilMs) this.#standing = null;
   }
 
   #draw({ lease }: Current, nowMs: number): readonly Outcome[] {
-    return this.waiting.draw(
-      lease,
-      (waiter) => this.#mayDraw(waiter),
-      ({ need }) => {
-        this.#free = minus(this.#free, need);
-        this.#used = true;
-        this.#drawnAtMs = nowMs;
-        this.#demand.drew(need);
-      },
-    );
+    return this.waiting.draw(lease, (waiter) => {
+      if (!this.#mayDraw(waiter)) return false;
+      this.#free = minus(this.#free, waiter.need);
+      this.#used = true;
+      this.#drawnAtMs = nowMs;
+      return true;
+    });
   }
 
   /** Limits that are newer than the lease bind at once: it is given back and asked for anew. */
@@ -230,26 +207,28 @@ export class LeasePool {
   }
 
   #fallSilent(kind: GivenUp, nowMs: number): readonly Outcome[] {
-    this.#pace.fellSilent(kind, nowMs);
+    this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
+    this.#standing = { kind, untilMs: nowMs + STANDS_MS };
     return this.waiting.giveUp(kind);
   }
 
   #ask({ requestId, limits, need }: Waiter, nowMs: number): LeaseRequest {
-    const want = this.#demand.next(limits, need, this.waiting.queues, nowMs);
-    const lease = this.#reports.begin(askedOf(this.id), nowMs);
+    const want = this.waiting.wish(limits, need, nowMs);
+    const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);
     const report = this.#reports.report(nowMs);
-    this.#asked = { lease, head: requestId, limits, sentAtMs: nowMs, empty, told: this.#reports.changes };
+    this.#asked = { lease, head: requestId, limits, sentAtMs: nowMs, empty, toldN: report.sequence };
     return { report, limits, pool: this.id, n: lease.n, need, want };
   }
 
   #begin(
     { lease, limits, sentAtMs }: Asked,
-    { grant, ttlMs, ample }: Extract<LeaseAnswer["verdict"], { readonly kind: "granted" }>,
+    { grant, ttlMs, ample }: LeaseVerdict & { readonly kind: "granted" },
     nowMs: number,
   ): Current {
     this.#giveBack(nowMs, ample);
-    this.#refused = null;
+    this.#standing = null;
+    this.#prefetchFromMs = Number.NEGATIVE_INFINITY;
     this.#used = false;
     this.#drawnAtMs = nowMs;
     lease.granted = grant;

@@ -4,8 +4,8 @@
  * forgotten once it is over and the authority has stored that. Times here are of the Cell's SteadyTime.
  */
 import type { BudgetAlert } from "./alerts.ts";
-import type { Report, ReportAnswer } from "./api.ts";
-import { CellLease, type LeaseHead } from "./cell-lease.ts";
+import type { LeaseRequestEnd, OpenedLease, Report, ReportAnswer } from "./api.ts";
+import { CellLease } from "./cell-lease.ts";
 
 /** After so long without a word the authority is asked whether it has stored what it applied. */
 const CONFIRM_MS = 10_000;
@@ -19,19 +19,27 @@ export interface Lessee {
   readonly cell: string;
   /** Which life of it, counted on its disk; larger than any before, whatever clocks say (decisions §19.1). */
   readonly life: number;
-  /** A number that is larger than any that it answered before in this life. */
+  /** A number that is larger than any that it answered before in this life: of a lease, or of a change. */
   readonly nextN: () => number;
 }
 
 export class LeaseReports {
   readonly #lessee: Lessee;
   readonly #leases = new Map<number, CellLease>();
+  /** Number of the newest change that the authority is to be told, and of the newest that a message has told of. */
+  changedN = 0;
+  toldN = 0;
+  /** Of the newest change that the authority has heard of, and of the newest that it has stored. */
+  #heardN = 0;
+  #storedN = 0;
+  /** Tokens that the bucket gains (or loses, when negative) by all that was ever changed here. */
+  gainTokens = 0;
+  /** Since when the authority has not answered; null while it does. */
+  failingSinceMs: number | null = null;
+  readonly #gainAt = new WeakMap<Report, number>();
   #dueMs: number | null = null;
   #lastTalkMs = 0;
   #retryMs: number | null = null;
-  #failingSinceMs: number | null = null;
-  #changes = 0;
-  #incarnation: string | null = null;
   /** Alerts that were heard of, and whether they are in hands that outlive this Cell. */
   readonly #alertsSeen = new Map<string, boolean>();
   readonly #alertsToAck = new Set<string>();
@@ -42,25 +50,20 @@ export class LeaseReports {
     this.#lessee = lessee;
   }
 
-  /** Since when the authority has not answered; null while it does. */
-  get failingSinceMs(): number | null {
-    return this.#failingSinceMs;
-  }
-
   /** No lease is out, and everything was said and stored. */
   get empty(): boolean {
     return this.#leases.size === 0 && this.#alertsToAck.size === 0 && !this.reporting;
   }
 
-  /** How often anything changed that the authority is to be told. */
-  get changes(): number {
-    return this.#changes;
-  }
-
-  /** A lease that is about to be asked for, or that is opened without asking. */
-  begin(head: LeaseHead, nowMs: number): CellLease {
+  /** A lease that is about to be asked for, or one that is opened without asking. */
+  begin(
+    nowMs: number,
+    pool: string | null,
+    opened: OpenedLease | null = null,
+    request: LeaseRequestEnd | null = null,
+  ): CellLease {
     if (this.#leases.size === 0) this.#lastTalkMs = nowMs;
-    const lease = new CellLease(this.#lessee.nextN(), head);
+    const lease = new CellLease(this.#lessee.nextN(), pool, opened, request);
     this.#leases.set(lease.n, lease);
     return lease;
   }
@@ -70,56 +73,60 @@ export class LeaseReports {
     this.#leases.delete(lease.n);
   }
 
-  /** Takes note that the lease changed; the authority is told by `dueMs`. */
-  changed(lease: CellLease, dueMs: number): void {
-    lease.version += 1;
-    this.#changes += 1;
+  /** How much of {@link gainTokens} a report told of that was made here. */
+  gainToldIn(report: Report): number {
+    return this.#gainAt.get(report) ?? this.gainTokens;
+  }
+
+  /** Takes note that the lease changed, and how many tokens the bucket gains by that; the authority is told by `dueMs`. */
+  changed(lease: CellLease, dueMs: number, gainTokens = 0): void {
+    this.gainTokens += gainTokens;
+    this.changedN = this.#lessee.nextN();
+    lease.changedN = this.changedN;
     this.#due(dueMs);
   }
 
-  /**
-   * A message with everything that the authority may not have stored: should it crash, no later word on one lease may come
-   * before the first on an older one.
-   */
+  /** A message with everything that the authority may not have stored. */
   report(nowMs: number): Report {
     this.#lastTalkMs = nowMs;
     this.#dueMs = null;
     const leases = [...this.#leases.values()];
-    const unstored = leases.filter(({ known, storedVersion, version }) => known && storedVersion !== version);
-    return {
-      cell: this.#lessee.cell,
-      life: this.#lessee.life,
-      sequence: this.#lessee.nextN(),
-      leases: unstored.map(({ word }) => word),
-      open: leases.map(({ n }) => n),
+    const { cell, life } = this.#lessee;
+    const report = {
+      cell,
+      life,
+      sequence: this.changedN,
+      leases: leases
+        .filter((lease) => lease.granted !== null && lease.changedN > this.#storedN)
+        .map(({ word }) => word),
+      open: leases.filter((lease) => lease.opened === null && !lease.void).map(({ n }) => n),
       alertsSeen: [...this.#alertsToAck],
     };
+    this.toldN = this.changedN;
+    this.#gainAt.set(report, this.gainTokens);
+    return report;
   }
 
-  /** Takes an answer to any message; answers the alerts that are new. Answers may come in any order. */
-  answered(report: Report, answer: ReportAnswer, nowMs: number): readonly BudgetAlert[] {
-    const { incarnation, applied, stored } = answer;
+  /** Takes an answer to any message, null: there was none; answers the alerts that are new. Answers may come in any order. */
+  answered({ sequence, alertsSeen }: Report, answer: ReportAnswer | null, nowMs: number): readonly BudgetAlert[] {
+    if (answer === null) {
+      this.failingSinceMs ??= nowMs;
+      this.#retryMs = nowMs + RETRY_MS;
+      if (this.#leases.size > 0) this.#due(this.#retryMs);
+      return [];
+    }
+    const { stored, alerts } = answer;
     this.#lastTalkMs = nowMs;
     this.#retryMs = null;
-    this.#failingSinceMs = null;
-    // Another life of the authority knows what was stored; whatever was not is said again, but not again and again.
-    if (this.#incarnation !== null && this.#incarnation !== incarnation) this.#due(nowMs + RETRY_MS);
-    this.#incarnation = incarnation;
-    for (const { n, version } of report.leases) {
-      const lease = this.#leases.get(n);
-      const known = lease?.acknowledged;
-      const newer = known?.incarnation !== incarnation || version > known.version;
-      if (lease !== undefined && newer) lease.acknowledged = { version, incarnation, applied };
+    this.failingSinceMs = null;
+    this.#heardN = Math.max(this.#heardN, sequence);
+    if (stored > this.#storedN) {
+      this.#storedN = stored;
+      for (const lease of this.#leases.values())
+        if (lease.over && lease.changedN <= stored) this.#leases.delete(lease.n);
     }
-    for (const lease of this.#leases.values()) {
-      if (lease.acknowledged !== null && lease.acknowledged.incarnation !== incarnation) lease.acknowledged = null;
-      const { acknowledged } = lease;
-      if (acknowledged !== null && acknowledged.applied <= stored)
-        lease.storedVersion = Math.max(lease.storedVersion, acknowledged.version);
-      if (lease.over && lease.storedVersion === lease.version) this.#leases.delete(lease.n);
-    }
-    for (const id of report.alertsSeen) this.#alertsToAck.delete(id);
-    return this.#freshAmong(answer.alerts);
+    for (const id of alertsSeen) this.#alertsToAck.delete(id);
+    return this.#freshAmong(alerts);
   }
 
   /** The alert will arrive whatever becomes of this Cell: the authority need not keep it. */
@@ -128,25 +135,13 @@ export class LeaseReports {
     this.#alertsToAck.add(id);
   }
 
-  failed(nowMs: number): void {
-    this.#failingSinceMs ??= nowMs;
-    this.#retryMs = nowMs + RETRY_MS;
-    if (this.#leases.size > 0) this.#due(this.#retryMs);
-  }
-
   /** When a report should leave; null: nothing to say, or one is under way. */
   nextMs(): number | null {
     if (this.reporting) return null;
-    const waits = this.#confirms ? CONFIRM_MS : this.#leases.size > 0 ? HEARTBEAT_MS : null;
+    const confirms = this.#alertsToAck.size > 0 || this.#heardN > this.#storedN;
+    const waits = confirms ? CONFIRM_MS : this.#leases.size > 0 ? HEARTBEAT_MS : null;
     const times = [this.#dueMs, waits === null ? null : this.#lastTalkMs + waits].filter((at) => at !== null);
     return times.length === 0 ? null : Math.max(Math.min(...times), this.#retryMs ?? Number.NEGATIVE_INFINITY);
-  }
-
-  get #confirms(): boolean {
-    if (this.#alertsToAck.size > 0) return true;
-    for (const { acknowledged, storedVersion } of this.#leases.values())
-      if (acknowledged !== null && acknowledged.version > storedVersion) return true;
-    return false;
   }
 
   #freshAmong(alerts: readonly BudgetAlert[]): readonly BudgetAlert[] {

@@ -1,16 +1,19 @@
 /**
- * How much a lease takes and how long it lives (design §7): what the cell can use, at most an eighth of what a limit still
+ * What every limit of a request still has, and how much a lease takes and how long it lives (design §7): what the cell can use, at most an eighth of what a limit still
  * has, and never less than the request that needs it. So leases shrink to exactly `need` near a limit, where what one cell
  * holds could be missed by another, and live short there.
  */
 import type { Amounts } from "./amounts.ts";
+import type { LeaseRequest, LeaseVerdict } from "./api.ts";
+import type { Counters } from "./counters.ts";
+import type { BudgetLimits } from "./limits.ts";
+import { isClosed, type Room, roomIn } from "./term-budget.ts";
+import type { TokenBucket } from "./token-bucket.ts";
 
 /** What the applicable limits still have, all positive; Infinity where no cap binds. */
-export interface LeaseRoom {
+export interface LeaseRoom extends Room {
   readonly kind: "room";
   readonly bucketTokens: number;
-  readonly tokens: number;
-  readonly nanoUsd: number;
 }
 
 /** A lease of that size. */
@@ -21,6 +24,7 @@ export interface LeaseSize {
   readonly ample: boolean;
 }
 
+const NO_BOUNDS: Room = { tokens: Infinity, nanoUsd: Infinity };
 const SHARE = 8;
 /** A cell that gets less than this part of what it wants comes back soon: the limit is near. */
 const AMPLE_PART = 1 / 8;
@@ -28,6 +32,30 @@ const NEAR_TTL_MS = 2_000;
 const FAR_TTL_MS = 20_000;
 /** No lease lives longer. */
 export const LEASE_MAX_MS = FAR_TTL_MS;
+
+/**
+ * The room for a lease, or the first limit that refuses, in the order of decisions §19.3: bucket, key, tenant. Takes nothing.
+ * `out`: what is out on lease of the tenant's budgets (null) or of a key's.
+ */
+export function leaseRoom(
+  { need, pool }: LeaseRequest,
+  limits: BudgetLimits,
+  { capTokens, levelTokens }: TokenBucket,
+  counters: Counters,
+  out: (keyId: string | null) => Amounts,
+): LeaseRoom | (LeaseVerdict & { readonly kind: "refused" }) {
+  if (capTokens > 0 && levelTokens < need.bucketTokens) return { kind: "refused", reason: "rate" };
+  const ofTenant = roomIn(counters.read("tenant", limits), limits.tenant.term, out(null));
+  const ofKey = pool === null ? NO_BOUNDS : roomIn(counters.read("key", limits), limits.key.term, out(pool));
+  if (isClosed(ofKey)) return { kind: "refused", reason: "key" };
+  if (isClosed(ofTenant)) return { kind: "refused", reason: "tenant" };
+  return {
+    kind: "room",
+    bucketTokens: capTokens === 0 ? Infinity : levelTokens,
+    tokens: Math.min(ofTenant.tokens, ofKey.tokens),
+    nanoUsd: Math.min(ofTenant.nanoUsd, ofKey.nanoUsd),
+  };
+}
 
 /** The size of a lease; `want` is at least `need`. */
 export function sizeLease(need: Amounts, want: Amounts, room: LeaseRoom): LeaseSize {

@@ -1,22 +1,42 @@
 /**
  * What a TenantBudget writes down, so that a crash forgets nothing that binds. A lease is stored before it is answered;
  * everything else follows in a checkpoint, and Cells repeat their word until then. After a crash the state is that of the
- * checkpoint with every lease granted since. How rows are read: read-stored.ts.
+ * checkpoint with every lease granted since.
+ *
+ * A row that is damaged stops nothing, and what cannot be read counts as spent where that is known to end (decisions §19.1): a
+ * bucket is empty and refills; what is out on lease is everything, until the ledger has been asked. A counter that cannot be
+ * read starts at 0: the ledger is its authority, and is asked by an object that starts before it decides (decisions §19.6).
  */
+import { isAmount } from "../../../shared/amount.ts";
 import type { BudgetAlert } from "./alerts.ts";
 import type { Charged } from "./charged-requests.ts";
+import { isAlert, isAmounts, isBucket, isTermLimits, isUsed } from "./checks.ts";
 import type { KeyCounter } from "./counters.ts";
-import type { TenantLimits } from "./limits.ts";
-import type { PlacedLease } from "./outstanding-lease.ts";
+import {
+  arrayOf,
+  type Guard,
+  isBoolean,
+  isInteger,
+  isNumber,
+  isObject,
+  isString,
+  oneOf,
+  orNull,
+  pairOf,
+  withFields,
+} from "./guards.ts";
+import type { KeyLimits, TenantLimits } from "./limits.ts";
+import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
 import type { TermAccount } from "./term-budget.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 
-/** A life of a cell, without its leases; see CellLife. */
+/** A life of a cell and its leases; see CellLife. */
 export interface StoredLife {
   readonly cell: string;
   readonly life: number;
   readonly askedN: number;
-  readonly openedN: number;
+  readonly heardN: number;
+  readonly leases: readonly OutstandingLease[];
 }
 
 export interface StoredTenant {
@@ -28,14 +48,7 @@ export interface StoredTenant {
   readonly limits: TenantLimits | null;
   readonly account: TermAccount | null;
   readonly alerts: readonly BudgetAlert[];
-  /** Leases of the tenant's own pool, and of keys that no limits are known of. */
-  readonly leases: readonly PlacedLease[];
   readonly lives: readonly StoredLife[];
-}
-
-export interface StoredKey extends KeyCounter {
-  /** Leases of the key's pool. */
-  readonly leases: readonly PlacedLease[];
 }
 
 /** Leases of one pool that were granted since a checkpoint. */
@@ -53,10 +66,8 @@ export type StoredCharged = readonly (readonly [requestId: string, charged: Char
 
 /** The changes since the last checkpoint; all of it must be stored in one transaction. */
 export interface Checkpoint {
-  /** All that was applied up to this count is in it. */
-  readonly applied: number;
   readonly tenant: StoredTenant;
-  readonly keys: readonly StoredKey[];
+  readonly keys: readonly KeyCounter[];
   /** Null: unchanged. */
   readonly charged: StoredCharged | null;
 }
@@ -64,12 +75,120 @@ export interface Checkpoint {
 /** Everything that was stored. */
 export interface StoredState {
   readonly tenant: StoredTenant | null;
-  readonly keys: readonly StoredKey[];
+  readonly keys: readonly KeyCounter[];
   /** Those since the checkpoint. */
   readonly grants: readonly StoredGrants[];
   readonly charged: StoredCharged;
-  /** Pools of which a row could not be read: what is out of them is not known. */
-  readonly untracked: readonly (string | null)[];
+  /** A row could not be read: what the bucket has and what is out on lease is not known. */
+  readonly untracked: boolean;
 }
 
-export const NOTHING_STORED: StoredState = { tenant: null, keys: [], grants: [], charged: [], untracked: [] };
+export const NOTHING_STORED: StoredState = { tenant: null, keys: [], grants: [], charged: [], untracked: false };
+
+/** Rows as they are on the disk: JSON text. */
+export interface StoredRows {
+  readonly tenant: string | null;
+  readonly charged: string | null;
+  readonly keys: readonly string[];
+  readonly grants: readonly string[];
+}
+
+/** What rows say, and how many of them cannot be read. Never throws. */
+export function readStored(rows: StoredRows): { readonly state: StoredState; readonly damaged: number } {
+  let damaged = 0;
+  const read = <T>(row: string, is: Guard<T>, missing = {}): readonly T[] => {
+    const value = parsed(row);
+    const whole = isObject(value) && !Array.isArray(value) ? { ...missing, ...value } : value;
+    if (is(whole)) return [whole];
+    damaged += 1;
+    return [];
+  };
+  const [tenant = null] = rows.tenant === null ? [] : read(rows.tenant, isTenant, NOT_IN_VERSION_2);
+  const granted = rows.grants.flatMap((row) => read(row, isGrants));
+  const untracked = damaged > 0;
+  // Of a checkpoint that cannot be read nobody knows which grants it has.
+  const grants = granted.filter(({ checkpoint }) => tenant === null || checkpoint === tenant.checkpoint);
+  const keys = rows.keys.flatMap((row) => read(row, isKey));
+  const [charged = []] = rows.charged === null ? [] : read(rows.charged, arrayOf(pairOf(isString, isCharged)));
+  return { state: { tenant, keys, grants, charged, untracked }, damaged };
+}
+
+/** Null for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const isLease = withFields<OutstandingLease>({
+  n: isAmount,
+  pool: orNull(isString),
+  granted: isAmounts,
+  released: isAmounts,
+  moved: isAmounts,
+  used: (value): value is OutstandingLease["used"] => isObject(value) && Object.values(value).every(isUsed),
+  ended: isBoolean,
+  untilMs: orNull(isNumber),
+  answered: orNull(withFields({ ttlMs: isAmount, ample: isBoolean })),
+  lostAtMs: orNull(isNumber),
+  settled: isBoolean,
+});
+
+const isAccount = withFields<TermAccount>({
+  tag: isString,
+  usedTokens: isAmount,
+  usedNanoUsd: isAmount,
+  raised: arrayOf(oneOf("warn", "exhausted")),
+});
+
+const isTenant = withFields<StoredTenant>({
+  checkpoint: isAmount,
+  bucket: isBucket,
+  uncoveredTokens: isNumber,
+  limits: orNull(
+    withFields<TenantLimits>({
+      id: isString,
+      name: isString,
+      rev: isInteger,
+      timezone: isString,
+      tokensPerMinute: isAmount,
+      term: isTermLimits,
+    }),
+  ),
+  account: orNull(isAccount),
+  alerts: arrayOf(isAlert),
+  lives: arrayOf(
+    withFields<StoredLife>({
+      cell: isString,
+      life: isAmount,
+      askedN: isAmount,
+      heardN: isAmount,
+      leases: arrayOf(isLease),
+    }),
+  ),
+});
+
+/** Versions before this one had leases elsewhere. */
+const NOT_IN_VERSION_2 = { checkpoint: 0, lives: [] };
+
+const isKey = withFields<KeyCounter>({
+  limits: withFields<KeyLimits>({ id: isString, label: isString, rev: isInteger, term: isTermLimits }),
+  account: isAccount,
+});
+
+const isGrants = withFields<StoredGrants>({
+  pool: orNull(isString),
+  checkpoint: isAmount,
+  capTokens: isAmount,
+  leases: arrayOf(withFields<PlacedLease>({ cell: isString, life: isAmount, lease: isLease })),
+});
+
+const isCharged = withFields<Charged>({
+  tokens: isAmount,
+  nanoUsd: isAmount,
+  ended: isBoolean,
+  returned: isBoolean,
+  holder: orNull(isAmount),
+});

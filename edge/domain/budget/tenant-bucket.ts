@@ -1,7 +1,7 @@
 /** The bucket of a tenant as its budget object keeps it, through crashes of the object. Times are of its SteadyTime. */
 import { capped } from "./amounts.ts";
 import type { StoredState } from "./stored.ts";
-import { adjustBucket, fullBucket, type TokenBucket, touchBucket } from "./token-bucket.ts";
+import { adjustBucket, fullBucket, SPENT_BUCKET, type TokenBucket, touchBucket } from "./token-bucket.ts";
 
 export class TenantBucket {
   #level: TokenBucket;
@@ -9,17 +9,17 @@ export class TenantBucket {
 
   /** As it was stored, refilled up to now, less what was granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
-    const stored = tenant?.bucket ?? fullBucket(0, nowMs);
+    const stored = tenant?.bucket ?? (untracked ? SPENT_BUCKET : fullBucket(0, nowMs));
     // A bucket that is younger than the checkpoint started full.
     const capTokens = stored.capTokens === 0 ? Math.max(0, ...grants.map((row) => row.capTokens)) : stored.capTokens;
     // Its time is never later than now: the clock of an earlier life may have been another one, or was ahead.
     const refilled = touchBucket({ ...stored, atMs: Math.min(stored.atMs, nowMs) }, capTokens, nowMs);
     const granted = grants.flatMap(({ leases }) => leases).map(({ lease }) => lease.granted.bucketTokens);
-    // What was granted of a pool whose row is damaged may have been all of it.
-    const spent = untracked.length > 0 ? Math.max(0, refilled.levelTokens) : capped(granted.reduce((a, b) => a + b, 0));
+    // What was granted in a row that is damaged may have been all of it.
+    const spent = untracked ? Math.max(0, refilled.levelTokens) : capped(granted.reduce((a, b) => a + b, 0));
     this.#level = adjustBucket(refilled, -spent);
     const missing = this.#level.levelTokens - (refilled.levelTokens - spent);
-    this.#uncoveredTokens = capped((tenant?.uncoveredTokens ?? 0) + missing);
+    this.#uncoveredTokens = capped(Math.max(0, tenant?.uncoveredTokens ?? 0) + missing);
   }
 
   /** As of the last touch. */

@@ -9,8 +9,8 @@ import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import { capped, covers, isNothing } from "./amounts.ts";
 import { type BudgetLimits, needsLease } from "./limits.ts";
 import { CLOCKS, drain, type Play, passedCap, play, STEPS } from "./testing/play.ts";
+import { amountsOf } from "./testing/totals.ts";
 import { type Caps, limitsWith, World } from "./testing/world.ts";
-import { amountsOf } from "./totals.ts";
 
 const TPM = 300;
 const ORDERLY: Play = { overuse: false, scale: 1 };

@@ -89,6 +89,24 @@ describe("the authority", () => {
   });
 });
 
+describe("tens of thousands of requests whose cell is reset twice", () => {
+  it("are taken over in a number of steps that grows as they do", () => {
+    const world = new World(1);
+    const cell = world.cell(0);
+    const limits = limitsWith({ tenantTokens: 1e9 });
+    const count = 30_000;
+    for (let at = 0; at < count; at += 1) ask(world, { tenantTokens: 1e9 }, 1);
+    for (let reset = 0; reset < 2; reset += 1) {
+      world.crashCell(cell, true);
+      for (let at = 0; at < count; at += 1) cell.budget.nextWakeMs();
+      world.calm(40_000);
+      // From then on the requests of this life have no leases but their own.
+      world.askLedger(limits);
+      expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(count);
+    }
+  });
+});
+
 describe("the authority after a crash", () => {
   it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {
     const world = new World(1);

@@ -6,14 +6,14 @@
  * the object's clock shows: it decides period tags, and SteadyTime makes of it the time by which everything else lasts. A
  * number that is no amount is refused with the ask, or the word on a lease, that it is part of.
  */
-import { type Actual, type Amounts, EVERYTHING } from "./amounts.ts";
-import type { LeaseAnswer, LeaseReport, LeaseRequest, LeaseVerdict, Report, ReportAnswer } from "./api.ts";
+import { saturated } from "../../../shared/amount.ts";
+import type { Actual, Amounts } from "./amounts.ts";
+import type { LeaseAnswer, LeaseRequest, LeaseVerdict, Report, ReportAnswer } from "./api.ts";
 import { ChargedRequests } from "./charged-requests.ts";
 import { faultInAsk, faultInLimits, faultInReport, faultInUsed, faultInWord } from "./checks.ts";
 import { Counters, type Whose } from "./counters.ts";
-import { leaseRoom } from "./lease-room.ts";
-import { LEASE_MAX_MS, sizeLease } from "./lease-size.ts";
-import { type LeaseChange, LeaseWords } from "./lease-words.ts";
+import { leaseRoom, sizeLease } from "./lease-size.ts";
+import { LeaseWords } from "./lease-words.ts";
 import type { BudgetLimits } from "./limits.ts";
 import { type CellLife, newLease, type PlacedLease } from "./outstanding-lease.ts";
 import { OutstandingLeases } from "./outstanding-leases.ts";
@@ -34,46 +34,33 @@ export interface Leased {
 }
 
 export class TenantBudgetCore {
-  readonly #incarnation: string;
   readonly #counters: Counters;
   readonly #charged: ChargedRequests;
-  readonly #leases = new OutstandingLeases();
+  readonly #leases: OutstandingLeases;
   readonly #words: LeaseWords;
   readonly #alerts: UntoldAlerts;
   readonly #time = new SteadyTime();
   readonly #bucket: TenantBucket;
   /** Leases granted since the last checkpoint, by pool. */
   #granted: Map<string | null, readonly PlacedLease[]>;
-  /** Keys whose leases the last checkpoint has among those of the tenant. */
-  #unkeyed: readonly string[];
-  /** The lost leases that the ledger is being asked about. */
-  #askedAbout: readonly PlacedLease[] = [];
+  /** The ledger is being asked about leases that were lost until then. */
+  #askedAboutMs = Number.NEGATIVE_INFINITY;
   #checkpoint: number;
-  #applied = 0;
-  #stored = 0;
   #dirty: boolean;
 
-  /** `incarnation` differs from that of every earlier life of the object. */
-  constructor(stored: StoredState, monthOf: MonthOf, incarnation: string, nowMs: number) {
+  constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
     const { tenant, keys, grants, untracked } = stored;
     const atMs = this.#time.at(nowMs);
-    this.#incarnation = incarnation;
     this.#bucket = new TenantBucket(stored, atMs);
     this.#counters = new Counters(monthOf, tenant, keys);
     this.#alerts = new UntoldAlerts(tenant?.alerts ?? []);
     this.#charged = new ChargedRequests(stored.charged);
+    this.#leases = new OutstandingLeases(stored, atMs);
     this.#words = new LeaseWords(this.#leases, this.#charged);
     this.#checkpoint = tenant?.checkpoint ?? 0;
-    for (const { cell, life, askedN, openedN } of tenant?.lives ?? [])
-      this.#leases.restoreLife(cell, life, askedN, openedN, atMs);
-    const kept = [...(tenant?.leases ?? []), ...keys.flatMap(({ leases }) => leases)];
-    for (const placed of [...kept, ...grants.flatMap(({ leases }) => leases)])
-      this.#leases.restore(notLaterThan(placed, atMs), atMs);
-    for (const pool of untracked) this.#leases.loseTrack(pool, EVERYTHING, atMs);
     this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
-    this.#unkeyed = (tenant?.leases ?? []).flatMap(({ lease }) => lease.pool ?? []);
     // A row that cannot be read is replaced.
-    this.#dirty = untracked.length > 0;
+    this.#dirty = untracked;
   }
 
   /** Whether a checkpoint is due: something changed that is not stored. */
@@ -89,15 +76,14 @@ export class TenantBudgetCore {
     const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
     const { level } = this.#bucket;
     return {
-      answer: { report: this.#answer(report.cell, nowMs), verdict, bucket: level },
+      answer: { report: this.#answer(report, life, nowMs), verdict, bucket: level },
       grants: leases === undefined ? null : { pool, checkpoint: this.#checkpoint, capTokens: level.capTokens, leases },
     };
   }
 
   /** Applies what the object does not have yet. */
   report(report: Report, nowMs: number): ReportAnswer {
-    this.#hear(report, nowMs);
-    return this.#answer(report.cell, nowMs);
+    return this.#answer(report, this.#hear(report, nowMs), nowMs);
   }
 
   /** The bucket as of now, under the newest cap heard. */
@@ -114,7 +100,7 @@ export class TenantBudgetCore {
   ): { readonly limits: BudgetLimits; readonly account: TermAccount; readonly reserved: Amounts } {
     const faulty = this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs);
     const newest = faulty ? limits : this.#touch(limits, nowMs);
-    const reserved = whose === "tenant" ? this.#leases.tenantOut : this.#leases.keyOut(limits.key.id);
+    const reserved = this.#leases.out(whose === "tenant" ? null : limits.key.id);
     return { limits: newest, account: this.#counters.read(whose, newest), reserved };
   }
 
@@ -131,19 +117,17 @@ export class TenantBudgetCore {
    * ledger about all of them, then call {@link ledgerSettled}.
    */
   awaitsLedger(nowMs: number): readonly { readonly whose: Whose; readonly limits: BudgetLimits }[] {
-    const lost = this.#leases.lostBy(this.#time.at(nowMs) - LEDGER_DELAY_MS);
-    this.#askedAbout = lost;
-    const pools = new Set(lost.map(({ lease }) => lease.pool));
+    this.#askedAboutMs = this.#time.at(nowMs) - LEDGER_DELAY_MS;
+    const pools = this.#leases.lostPools(this.#askedAboutMs);
     const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#counters.limitsOf(id) ?? [])));
     const any = keys[0] ?? this.#counters.limitsOf(null);
-    if (lost.length === 0 || any === undefined) return [];
+    if (pools.size === 0 || any === undefined) return [];
     return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
   }
 
   /** The ledger has said everything that {@link awaitsLedger} wanted: what those dead cells held counts no longer. */
   ledgerSettled(): void {
-    this.#leases.ledgerSettled(this.#askedAbout);
-    this.#askedAbout = [];
+    this.#leases.ledgerSettled(this.#askedAboutMs);
     this.#dirty = true;
   }
 
@@ -161,20 +145,13 @@ export class TenantBudgetCore {
     return all.length === 0 ? null : this.#time.clockAt(Math.min(...all));
   }
 
-  /** The changes since the last one. When it is stored, hand it to {@link stored}: Cells then forget what they repeat. */
+  /** The changes since the last one, which are to be stored at once: from now on Cells are told that they are. */
   checkpoint(): Checkpoint {
-    this.#leases.forgetOver();
     this.#dirty = false;
     this.#checkpoint += 1;
     this.#granted = new Map();
-    const pools = this.#leases.takeChangedPools().flatMap((pool) => pool ?? []);
-    const keys = [...new Set([...this.#counters.takeDirtyKeys(), ...pools, ...this.#unkeyed])];
-    // After a crash there may be leases of keys that nobody has spoken of since: they stay with the tenant's.
-    const ofTenant = [...this.#leases.pools()].filter((id) => id === null || this.#counters.key(id) === undefined);
-    this.#unkeyed = ofTenant.flatMap((pool) => pool ?? []);
     const { tenant: limits, account } = this.#counters;
     return {
-      applied: this.#applied,
       tenant: {
         checkpoint: this.#checkpoint,
         bucket: this.#bucket.level,
@@ -182,20 +159,11 @@ export class TenantBudgetCore {
         limits,
         account,
         alerts: this.#alerts.all,
-        leases: ofTenant.flatMap((pool) => this.#leases.ofPool(pool)),
-        lives: this.#leases.lives.map(({ cell, life, askedN, openedN }) => ({ cell, life, askedN, openedN })),
+        lives: this.#leases.toStore(),
       },
-      keys: keys.flatMap((id) => {
-        const key = this.#counters.key(id);
-        return key === undefined ? [] : [{ ...key, leases: this.#leases.ofPool(id) }];
-      }),
+      keys: this.#counters.takeDirtyKeys(),
       charged: this.#charged.takeChanged(),
     };
-  }
-
-  /** A checkpoint is stored. */
-  stored({ applied }: Checkpoint): void {
-    this.#stored = Math.max(this.#stored, applied);
   }
 
   #verdict(request: LeaseRequest, life: CellLife | null, nowMs: number): LeaseVerdict {
@@ -215,16 +183,15 @@ export class TenantBudgetCore {
       return { kind: "granted", grant: known.granted, ...known.answered };
     }
     if (n <= life.askedN || !this.#leases.isNewest(life)) return { kind: "stale" };
-    const room = leaseRoom(request, limits, this.#bucket.level, this.#counters, this.#leases);
-    if (room.kind === "refused") {
-      life.askedN = n;
-      return room;
-    }
+    const room = leaseRoom(request, limits, this.#bucket.level, this.#counters, (keyId) => this.#leases.out(keyId));
+    life.askedN = n;
+    if (room.kind === "refused") return room;
     const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
     this.#bucket.take(grant.bucketTokens);
     const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
-    this.#leases.put(life, lease);
-    this.#granted.set(pool, [...(this.#granted.get(pool) ?? []), { cell: life.cell, life: life.life, lease }]);
+    life.leases.set(n, lease);
+    const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
+    this.#granted.set(pool, [...(this.#granted.get(pool) ?? []), placed]);
     this.#dirty = true;
     return { kind: "granted", grant, ttlMs, ample };
   }
@@ -239,32 +206,26 @@ export class TenantBudgetCore {
     if (life === null) return null;
     // Stored before an older life is forgotten: else what that one told would count again after a crash.
     if (isNew) this.#dirty = true;
-    const sound = report.leases.filter(
-      (word: LeaseReport) => !this.#isRefused(faultInWord(word), "the word on a lease is left out", nowMs),
+    if (report.sequence <= life.heardN) return life;
+    const leases = report.leases.filter(
+      (word) => !this.#isRefused(faultInWord(word), "the word on a lease is left out", nowMs),
     );
-    const changes = this.#words.apply(life, sound, report, atMs);
-    if (changes.length > 0) this.#apply(changes, nowMs);
-    return life;
-  }
-
-  #apply(changes: readonly LeaseChange[], nowMs: number): void {
-    let gainTokens = 0;
-    for (const { bucketTokens, charges } of changes) {
-      gainTokens += bucketTokens;
-      for (const { limits, tags, used } of charges) {
-        const newest = this.#touch(limits, nowMs);
-        gainTokens -= used.tokens;
-        for (const alert of this.#counters.charge(newest, tags, used, nowMs)) this.#alerts.add(alert);
-      }
+    const { bucketTokens, charges } = this.#words.apply(life, { ...report, leases }, atMs);
+    let gainTokens = bucketTokens;
+    for (const { limits, tags, used } of charges) {
+      const newest = this.#touch(limits, nowMs);
+      gainTokens -= used.tokens;
+      for (const alert of this.#counters.charge(newest, tags, used, nowMs)) this.#alerts.add(alert);
     }
     this.#bucket.settle(gainTokens);
     this.#dirty = true;
-    this.#applied += 1;
+    return life;
   }
 
-  #answer(cell: string, nowMs: number): ReportAnswer {
-    const alerts = this.#alerts.tell(cell, this.#time.at(nowMs));
-    return { incarnation: this.#incarnation, applied: this.#applied, stored: this.#stored, alerts };
+  #answer({ cell, sequence }: Report, life: CellLife | null, nowMs: number): ReportAnswer {
+    // What is not listened to need not be said again.
+    const stored = life === null ? saturated(sequence) : life.storedN;
+    return { stored, alerts: this.#alerts.tell(cell, this.#time.at(nowMs)) };
   }
 
   #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
@@ -280,11 +241,4 @@ export class TenantBudgetCore {
     this.#dirty = true;
     return true;
   }
-}
-
-/** Times that an earlier life wrote are never later than now: its clock may have been another one, or was ahead. */
-function notLaterThan({ cell, life, lease }: PlacedLease, nowMs: number): PlacedLease {
-  const untilMs = lease.untilMs === null ? null : Math.min(lease.untilMs, nowMs + LEASE_MAX_MS);
-  const lostAtMs = lease.lostAtMs === null ? null : Math.min(lease.lostAtMs, nowMs);
-  return { cell, life, lease: { ...lease, untilMs, lostAtMs } };
 }

@@ -10,6 +10,7 @@ import {
   periodTag,
   raiseAlerts,
   raiseTo,
+  roomIn,
   type TermAccount,
   usedRatio,
 } from "./term-budget.ts";
@@ -77,11 +78,11 @@ describe("term budgets", () => {
 
   it("close when used and reserved reach a cap, before the request is added; a cap of 0 always", () => {
     const reserved = { ...NOTHING, termTokens: 40 };
-    expect(isClosed(used(59), caps(100), reserved)).toBe(false);
-    expect(isClosed(used(60), caps(100), reserved)).toBe(true);
-    expect(isClosed(used(0), caps(0), NOTHING)).toBe(true);
-    expect(isClosed(used(0, 9), caps(null, 9), NOTHING)).toBe(true);
-    expect(isClosed(used(1e12, 1e12), caps(null), NOTHING)).toBe(false);
+    expect(isClosed(roomIn(used(59), caps(100), reserved))).toBe(false);
+    expect(isClosed(roomIn(used(60), caps(100), reserved))).toBe(true);
+    expect(isClosed(roomIn(used(0), caps(0), NOTHING))).toBe(true);
+    expect(isClosed(roomIn(used(0, 9), caps(null, 9), NOTHING))).toBe(true);
+    expect(isClosed(roomIn(used(1e12, 1e12), caps(null), NOTHING))).toBe(false);
   });
 
   it("take the larger ratio of tokens and cost", () => {

@@ -4,7 +4,7 @@
  * here: live reservations belong to no period and move along.
  */
 import { type Actual, type Amounts, capped } from "./amounts.ts";
-import type { TermLimits } from "./limits.ts";
+import type { BudgetLimits, TermLimits } from "./limits.ts";
 
 /** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. Handed in by the shell. */
 export type MonthOf = (epochMs: number, zone: string) => string;
@@ -26,6 +26,20 @@ export function periodTag(limits: TermLimits, zone: string, atMs: number, monthO
   return `${limits.period === "term" ? "t" : "l"}:${startedAtSecs}`;
 }
 
+/** Period tags at the start of a request: only these counters are charged (decisions §19.2). */
+export interface Tags {
+  readonly tenant: string;
+  readonly key: string;
+}
+
+/** The tags of a request that starts at `nowMs` under its limits. */
+export function tagsOf({ tenant, key }: BudgetLimits, nowMs: number, monthOf: MonthOf): Tags {
+  return {
+    tenant: periodTag(tenant.term, tenant.timezone, nowMs, monthOf),
+    key: periodTag(key.term, tenant.timezone, nowMs, monthOf),
+  };
+}
+
 export function emptyAccount(tag: string): TermAccount {
   return { tag, usedTokens: 0, usedNanoUsd: 0, raised: [] };
 }
@@ -37,25 +51,22 @@ const TOLD_WITHIN_MS = 25 * 60 * 60_000;
 
 /** How one counter reads the clock of the object that keeps it. */
 export class Periods {
-  readonly #limits: TermLimits;
-  readonly #zone: string;
   readonly #nowMs: number;
-  readonly #monthOf: MonthOf;
+  readonly #tagAt: (atMs: number) => string;
 
   /** For the limits and the zone of a counter, while the clock shows `nowMs`. */
   constructor(limits: TermLimits, zone: string, nowMs: number, monthOf: MonthOf) {
-    this.#limits = limits;
-    this.#zone = zone;
     this.#nowMs = nowMs;
-    this.#monthOf = monthOf;
+    this.#tagAt = (atMs) => periodTag(limits, zone, atMs, monthOf);
   }
 
   /**
-   * The account in the period of now: emptied by a new one. A month goes back only by a clock that was set back for sure; what
+   * The account in the period of now: emptied by a new one, or when there is none yet. A month goes back only by a clock that was set back for sure; what
    * was used in that month is in the ledger.
    */
-  roll(account: TermAccount): TermAccount {
+  roll(account: TermAccount | null | undefined): TermAccount {
     const tag = this.#tagAt(this.#nowMs);
+    if (!account) return emptyAccount(tag);
     if (account.tag === tag) return account;
     const before = isMonth(tag) && isMonth(account.tag) && tag < account.tag;
     return before && this.#tagAt(this.#nowMs + CLOCKS_APART_MS) >= account.tag ? account : emptyAccount(tag);
@@ -80,10 +91,6 @@ export class Periods {
     if (tag > current || this.#tagAt(this.#nowMs) !== current) return true;
     return tag < this.#tagAt(this.#nowMs - TOLD_WITHIN_MS);
   }
-
-  #tagAt(atMs: number): string {
-    return periodTag(this.#limits, this.#zone, atMs, this.#monthOf);
-  }
 }
 
 function isMonth(tag: string): boolean {
@@ -100,11 +107,13 @@ export function raiseTo(account: TermAccount, sum: Actual): TermAccount {
 }
 
 /** What is left before the gate closes, per dimension; Infinity without a cap, negative when overshot. */
-export function roomIn(
-  account: TermAccount,
-  limits: TermLimits,
-  reserved: Amounts,
-): { tokens: number; nanoUsd: number } {
+export interface Room {
+  readonly tokens: number;
+  readonly nanoUsd: number;
+}
+
+/** What an account has left under its limits. */
+export function roomIn(account: TermAccount, limits: TermLimits, reserved: Amounts): Room {
   return {
     tokens: limits.tokens === null ? Infinity : limits.tokens - account.usedTokens - reserved.termTokens,
     nanoUsd: limits.nanoUsd === null ? Infinity : limits.nanoUsd - account.usedNanoUsd - reserved.nanoUsd,
@@ -112,9 +121,8 @@ export function roomIn(
 }
 
 /** Whether the gate is closed: used + reserved >= cap in tokens or cost, before the request is added. */
-export function isClosed(account: TermAccount, limits: TermLimits, reserved: Amounts): boolean {
-  const room = roomIn(account, limits, reserved);
-  return room.tokens <= 0 || room.nanoUsd <= 0;
+export function isClosed({ tokens, nanoUsd }: Room): boolean {
+  return tokens <= 0 || nanoUsd <= 0;
 }
 
 /** The larger of used/cap over tokens and cost, and which one it is; null without caps. A cap of 0 is a ratio of 1. */

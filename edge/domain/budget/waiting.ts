@@ -1,19 +1,47 @@
 /**
- * The requests that want to draw from one pool: those that wait for it, in order, and those that will once the scheduler
- * lets them.
+ * The requests that want to draw from one pool - those that wait for it, in order, and those that will once the scheduler lets
+ * them - and how much of it they want: what all of them need, a few requests like the one that is asked for, or what the rate
+ * since the last ask needs for a while. Decides a wish only; the authority decides what of it is granted.
  */
-
+import { type Amounts, larger, minus, NOTHING, plus, times } from "./amounts.ts";
 import type { Refusal } from "./api.ts";
-import type { GivenUp } from "./ask-pace.ts";
 import type { CellLease } from "./cell-lease.ts";
-import { type BudgetLimits, isNewerFor } from "./limits.ts";
+import { LEASE_MAX_MS } from "./lease-size.ts";
+import { type BudgetLimits, countedBy, isNewerFor } from "./limits.ts";
+import type { Tags } from "./term-budget.ts";
 import type { TokenBucket } from "./token-bucket.ts";
-import type { Outcome, Waiter } from "./waiter.ts";
+
+/** A request that wants to draw. */
+export interface Waiter {
+  readonly requestId: string;
+  readonly limits: BudgetLimits;
+  readonly tags: Tags;
+  readonly need: Amounts;
+}
+
+/** Why requests are given up: the authority gave no answer to go by, or it said that the ask was none. */
+export type GivenUp = "unavailable" | "invalid";
+
+/** What became of a waiter. */
+export type Outcome =
+  | { readonly kind: "drawn"; readonly waiter: Waiter; readonly lease: CellLease }
+  | { readonly kind: "refused"; readonly waiter: Waiter; readonly reason: Refusal }
+  | { readonly kind: GivenUp; readonly waiter: Waiter };
+
+/** A lease should last this long at the rate of the last one: longer than it lives, for what runs holds more than it uses. */
+const AHEAD_MS = 2 * LEASE_MAX_MS;
+const RATE_OVER_AT_LEAST_MS = 1_000;
+const AT_LEAST_PIECES = 8;
+/** Requests of a long queue that are summed up for one ask. */
+const LOOK_AHEAD = 64;
 
 export class Waiting {
   readonly #pool: string | null;
   readonly #waiters = new Map<string, Waiter>();
   readonly #expected = new Map<string, Waiter>();
+  /** Drawn since the last wish. */
+  #drawn: Amounts = NOTHING;
+  #wishedAtMs = 0;
 
   constructor(pool: string | null) {
     this.#pool = pool;
@@ -33,11 +61,6 @@ export class Waiting {
     return this.#expected.values().next().value;
   }
 
-  /** Those who wait, and those who are expected, each in order. */
-  get queues(): readonly Iterable<Waiter>[] {
-    return [this.#waiters.values(), this.#expected.values()];
-  }
-
   /** A request that will want to draw once the scheduler lets it. */
   expect(waiter: Waiter): void {
     this.#expected.set(waiter.requestId, waiter);
@@ -53,30 +76,30 @@ export class Waiting {
     this.#waiters.delete(requestId);
   }
 
-  /** Whether a request waits. */
-  waits(requestId: string): boolean {
-    return this.#waiters.has(requestId);
-  }
-
   /** Lets those who wait draw from a lease, in order, until one may not. */
-  draw(lease: CellLease, mayDraw: (waiter: Waiter) => boolean, draws: (waiter: Waiter) => void): readonly Outcome[] {
+  draw(lease: CellLease, draws: (waiter: Waiter) => boolean): readonly Outcome[] {
     const outcomes: Outcome[] = [];
     for (const waiter of this.#waiters.values()) {
-      if (!mayDraw(waiter)) break;
+      if (!draws(waiter)) break;
       this.#waiters.delete(waiter.requestId);
-      draws(waiter);
+      this.#drawn = plus(this.#drawn, waiter.need);
       outcomes.push({ kind: "drawn", waiter, lease });
     }
     return outcomes;
   }
 
-  /** What was decided for the head holds for all who wait under the same limits, each by its own size. */
-  refuse(reason: Refusal, limits: BudgetLimits, bucket: TokenBucket): readonly Outcome[] {
+  /** What came back unused may be drawn again. */
+  cameBack(unused: Amounts): void {
+    this.#drawn = minus(this.#drawn, unused);
+  }
+
+  /** What was decided for one, if it still waits, holds for all who wait under the same limits, each by its own size. */
+  refuse(reason: Refusal, limits: BudgetLimits, bucket: TokenBucket, decided?: string): readonly Outcome[] {
     const outcomes: Outcome[] = [];
     for (const waiter of this.#waiters.values()) {
       if (isNewerFor(this.#pool, waiter.limits, limits)) continue;
       const short = bucket.capTokens > 0 && waiter.need.bucketTokens > bucket.levelTokens;
-      if (reason === "rate" && !short) continue;
+      if (reason === "rate" && !short && waiter.requestId !== decided) continue;
       this.#waiters.delete(waiter.requestId);
       outcomes.push({ kind: "refused", waiter, reason: short ? "rate" : reason });
     }
@@ -89,4 +112,25 @@ export class Waiting {
     this.#waiters.clear();
     return outcomes;
   }
+
+  /** What to ask for under the limits, a few times `piece` at least; the rate is counted anew from here on. */
+  wish(limits: BudgetLimits, piece: Amounts, nowMs: number): Amounts {
+    const all = plus(sumOfFirst(this.#waiters.values()), sumOfFirst(this.#expected.values()));
+    const elapsedMs = Math.max(RATE_OVER_AT_LEAST_MS, nowMs - this.#wishedAtMs);
+    const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
+    this.#drawn = NOTHING;
+    this.#wishedAtMs = nowMs;
+    return countedBy(limits, larger(all, larger(ahead, times(piece, AT_LEAST_PIECES))));
+  }
+}
+
+function sumOfFirst(waiters: Iterable<Waiter>): Amounts {
+  let sum = NOTHING;
+  let seen = 0;
+  for (const { need } of waiters) {
+    sum = plus(sum, need);
+    seen += 1;
+    if (seen === LOOK_AHEAD) break;
+  }
+  return sum;
 }

@@ -65,7 +65,7 @@ export function saysAmounts(message: LeaseRequest | Report): boolean {
   const asked = "report" in message ? [...Object.values(message.need), ...Object.values(message.want)] : [];
   const { leases } = "report" in message ? message.report : message;
   const told = leases.flatMap(({ released, opened, used }) => [
-    ...(released === "all" ? [] : Object.values(released)),
+    ...Object.values(released),
     ...Object.values(opened?.granted ?? {}),
     ...used.flatMap((line) => [line.used.tokens, line.used.nanoUsd]),
   ]);

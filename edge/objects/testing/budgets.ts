@@ -24,7 +24,7 @@ export class TestBudgets {
   }
 
   core(tenantId: string): TenantBudgetCore {
-    const known = this.#cores.get(tenantId) ?? new TenantBudgetCore(NOTHING_STORED, monthOf, tenantId, this.#now());
+    const known = this.#cores.get(tenantId) ?? new TenantBudgetCore(NOTHING_STORED, monthOf, this.#now());
     this.#cores.set(tenantId, known);
     return known;
   }
@@ -37,7 +37,7 @@ export class TestBudgets {
       report: async (report: Report): Promise<ReportAnswer> =>
         await this.#answer(() => {
           const answer = core.report(report, this.#now());
-          core.stored(core.checkpoint());
+          core.checkpoint();
           return answer;
         }),
       level: async (limits: BudgetLimits): Promise<BucketLevel | null> =>

@@ -1,6 +1,5 @@
 /** The disk of a budget object in a test's world: rows of text by their keys, as edge/objects/budget-store.ts keeps them. */
-import { type ReadState, readStored, type StoredRows } from "../read-stored.ts";
-import type { Checkpoint, StoredGrants } from "../stored.ts";
+import { type Checkpoint, readStored, type StoredGrants, type StoredRows } from "../stored.ts";
 
 export class Disk {
   #tenant: string | null = null;
@@ -22,12 +21,12 @@ export class Disk {
     return {
       tenant: this.#tenant,
       charged: this.#charged,
-      keys: [...this.#keys].map(([id, value]) => ({ id, value })),
-      grants: [...this.#grants].map(([pool, value]) => ({ pool, value })),
+      keys: [...this.#keys.values()],
+      grants: [...this.#grants.values()],
     };
   }
 
-  load(): ReadState {
+  load(): ReturnType<typeof readStored> {
     return readStored(this.rows);
   }
 }

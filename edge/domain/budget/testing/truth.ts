@@ -1,6 +1,6 @@
 /** What the requests of a world really drew and used, as exact sums, whatever budgets make of it. */
 import type { Actual, Amounts } from "../amounts.ts";
-import { addTotals, amountsOf, NO_TOTALS, type Totals, totalsOf } from "../totals.ts";
+import { addTotals, amountsOf, NO_TOTALS, type Totals, totalsOf } from "./totals.ts";
 
 export interface Sum {
   readonly tokens: bigint;

@@ -7,10 +7,10 @@ import type { LeaseAnswer, ReportAnswer } from "../api.ts";
 import type { BudgetLimits } from "../limits.ts";
 import { NOTHING_STORED } from "../stored.ts";
 import { TenantBudgetCore } from "../tenant-budget.ts";
-import { addTotals, type Totals, totalsOf } from "../totals.ts";
 import type { BudgetEffect, Verdict } from "../verdict.ts";
 import { Disk } from "./disk.ts";
 import { type Adrift, budgetsIn, type Call, type Cell, type Live, newCell } from "./parts.ts";
+import { addTotals, type Totals, totalsOf } from "./totals.ts";
 import { Truth } from "./truth.ts";
 
 /** Months of 30 days, the same in every zone; the one of 1970 is in the middle of what names can tell apart. */
@@ -20,7 +20,7 @@ export class World {
   nowMs = 1_000_000;
   /** How far the authority's clock is from the world's time. */
   skewMs = 0;
-  core = new TenantBudgetCore(NOTHING_STORED, monthOf, "0", this.nowMs);
+  core = new TenantBudgetCore(NOTHING_STORED, monthOf, this.nowMs);
   readonly #newBudget = budgetsIn(monthOf);
   readonly cells: Cell[];
   calls: Call[] = [];
@@ -33,7 +33,6 @@ export class World {
   refilledMs = 0;
   #coreSeenMs = this.nowMs;
   #requests = 0;
-  #incarnation = 0;
 
   constructor(cells: number) {
     this.cells = Array.from({ length: cells }, (_, index) => newCell(`cell-${index}`, this.#newBudget));
@@ -116,7 +115,9 @@ export class World {
 
   /** Usage of which nothing was reserved. */
   charge(cell: Cell, limits: BudgetLimits, used: Actual): void {
-    cell.budget.charge(limits, used, this.clockOf(cell));
+    const { id } = this.#request(limits, NOTHING);
+    cell.budget.admitUnchecked(id, limits, this.clockOf(cell));
+    cell.budget.settle(id, used, this.clockOf(cell));
     this.truth.ended(NOTHING, used, NOTHING_USED);
   }
 
@@ -206,19 +207,20 @@ export class World {
     call.open = false;
     const { body, budget, cell } = call;
     if (budget !== cell.budget) return;
-    if (body.kind === "lease") this.run(cell, budget.failed(body.request, this.clockOf(cell)));
-    else budget.reportFailed(this.clockOf(cell));
+    const nowMs = this.clockOf(cell);
+    const { kind } = body;
+    this.run(
+      cell,
+      kind === "lease" ? budget.answered(body.request, null, nowMs) : budget.reported(body.report, null, nowMs),
+    );
   }
 
   checkpoint(): void {
-    const checkpoint = this.core.checkpoint();
-    this.disk.putCheckpoint(checkpoint);
-    this.core.stored(checkpoint);
+    this.disk.putCheckpoint(this.core.checkpoint());
   }
 
   crashAuthority(): void {
-    this.#incarnation += 1;
-    this.core = new TenantBudgetCore(this.disk.load().state, monthOf, String(this.#incarnation), this.coreMs);
+    this.core = new TenantBudgetCore(this.disk.load().state, monthOf, this.coreMs);
   }
 
   /** A cell dies with its budgets. Its requests go on in the next life of it, or end unheard: only the ledger has them. */

@@ -2,8 +2,8 @@
  * Sums of amounts that come and go. They are exact however large they have grown: a sum that stopped at the largest amount
  * would make what is out on lease vanish when some of it comes back.
  */
-import { AMOUNT_MAX } from "../../../shared/amount.ts";
-import type { Amounts } from "./amounts.ts";
+import { AMOUNT_MAX } from "../../../../shared/amount.ts";
+import type { Amounts } from "../amounts.ts";
 
 export interface Totals {
   readonly bucketTokens: bigint;

@@ -8,7 +8,7 @@ import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import { anyNumber } from "../../../test/harness/any-number.ts";
 import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
 import { isNothing, NOTHING } from "./amounts.ts";
-import { readStored, type StoredRows } from "./read-stored.ts";
+import { readStored, type StoredRows } from "./stored.ts";
 import { TenantBudgetCore } from "./tenant-budget.ts";
 import { limitsWith, monthOf, World } from "./testing/world.ts";
 
@@ -38,7 +38,7 @@ describe("a disk of a budget object", () => {
     const { state } = readStored(rows);
     const object = new Played();
     object.nowMs = nowMs;
-    object.core = new TenantBudgetCore(state, monthOf, "2", nowMs);
+    object.core = new TenantBudgetCore(state, monthOf, nowMs);
     object.check(PLAIN);
     // What cannot be read counts as spent until the ledger has been asked: then it is let go.
     const report = { cell: "z", life: 9, sequence: 2, leases: [], open: [1], alertsSeen: [] };
@@ -65,8 +65,8 @@ describe("a disk of a budget object", () => {
             {
               tenant: rows.tenant === null ? null : row(rows.tenant, 0),
               charged: rows.charged === null ? null : row(rows.charged, 0),
-              keys: rows.keys.map((key) => ({ ...key, value: row(key.value, 1) })),
-              grants: rows.grants.map((grants) => ({ ...grants, value: row(grants.value, 2) })),
+              keys: rows.keys.map((key) => row(key, 1)),
+              grants: rows.grants.map((grants) => row(grants, 2)),
             },
             nowMs,
           );
@@ -83,42 +83,42 @@ describe("a disk of a budget object", () => {
     const rows: StoredRows = {
       tenant: JSON.stringify({ bucket, uncoveredTokens: 0, limits: tenant, account, alerts: [] }),
       charged: null,
-      keys: [{ id: key.id, value: JSON.stringify({ limits: key, account }) }],
+      keys: [JSON.stringify({ limits: key, account })],
       grants: [],
     };
     const { state, damaged } = readStored(rows);
     expect(damaged).toBe(0);
-    const core = new TenantBudgetCore(state, monthOf, "2", 0);
+    const core = new TenantBudgetCore(state, monthOf, 0);
     for (const whose of ["tenant", "key"] as const)
       expect(core.read(whose, PLAIN, 0)).toMatchObject({ account, reserved: NOTHING });
     expect(core.bucket(PLAIN, 0).levelTokens).toBe(40);
   });
 
   it.each([
-    ["a lease of the tenant", "tenant" as const],
-    ["the lease of a key", "keys" as const],
-    ["a grant since the checkpoint", "grants" as const],
-  ])("that lost a number of %s has everything out, until the ledger has been asked", (_name, where) => {
+    ["a lease of the tenant", {}, "tenant"],
+    ["the lease of a key", { keyTokens: 1_000 }, "tenant"],
+    ["a grant since the checkpoint", {}, "grants"],
+    ["a grant to a key since the checkpoint", { keyTokens: 1_000 }, "grants"],
+  ] as const)("that lost a number of %s has everything out, until the ledger has been asked", (_name, caps, where) => {
     const world = new World(1);
-    const limits = limitsWith(where === "keys" ? { keyTokens: 1_000 } : { tenantTokens: 1_000 });
+    const limits = limitsWith({ tenantTokens: 1_000, ...caps });
     world.reserve(world.cell(0), limits, { bucketTokens: 5, termTokens: 5, nanoUsd: 5 });
     world.process(world.nextCall());
-    if (where !== "grants") world.checkpoint();
+    if (where === "tenant") world.checkpoint();
     const { rows } = world.disk;
     const poisoned = (value: string) =>
       value.replace(/"granted":\{"bucketTokens":0,/, '"granted":{"bucketTokens":null,');
-    const { state, damaged } = readStored({
-      ...rows,
-      tenant: rows.tenant === null ? null : poisoned(rows.tenant),
-      [where]:
-        where === "tenant"
-          ? poisoned(rows.tenant ?? "")
-          : rows[where].map((row) => ({ ...row, value: poisoned(row.value) })),
-    });
-    expect(damaged).toBe(where === "grants" ? 1 : damaged);
-    const core = new TenantBudgetCore(state, monthOf, "2", world.nowMs);
-    expect(core.read("tenant", limits, world.nowMs).reserved.termTokens).toBe(AMOUNT_MAX);
-    expect(core.awaitsLedger(world.nowMs + 60_000).map(({ whose }) => whose)).toContain("tenant");
+    const { state, damaged } = readStored(
+      where === "tenant"
+        ? { ...rows, tenant: poisoned(rows.tenant ?? "") }
+        : { ...rows, grants: rows.grants.map(poisoned) },
+    );
+    expect(damaged).toBe(1);
+    const core = new TenantBudgetCore(state, monthOf, world.nowMs);
+    for (const whose of ["tenant", "key"] as const)
+      expect(core.read(whose, limits, world.nowMs).reserved.termTokens).toBe(AMOUNT_MAX);
+    core.tick(world.nowMs + 60_000);
+    expect(core.awaitsLedger(world.nowMs + 120_000).map(({ whose }) => whose)).toContain("tenant");
     core.ledgerSettled();
     expect(core.read("tenant", limits, world.nowMs).reserved).toEqual(NOTHING);
   });
