@@ -12,9 +12,9 @@ import { Outlet, tellBreak } from "./relay-outlet.ts";
 /** How long the copy is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
 const LOOK_FIRST_MS = 100;
 const LOOK_EVERY_MIN_MS = 20;
-const LOOK_EVERY_MAX_MS = 2000;
+const LOOK_EVERY_MAX_MS = 4000;
 /** What a look should find. */
-const LOOK_BYTES = 16 * 1024;
+const LOOK_BYTES = 32 * 1024;
 /** A client that is to be cut off is looked at so many times before. */
 const LOOKS_BEFORE_CUT = 4;
 /** Of what is there for a client, so many bytes are read one after another sooner than this, ms; what takes longer only comes. */

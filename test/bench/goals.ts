@@ -49,6 +49,10 @@ export function goalsOf(all: readonly Measured[], counted: PerRequest | null): r
   const overPeer = concurrencies.flatMap((count) => of(`c${count}`)?.overPeer?.median ?? []);
   const added = less(of("c1")?.addedP50Ms?.median, of("c1", "floor")?.addedP50Ms?.median, "/");
   const held = less(heldKb(all, "governed"), heldKb(all, "floor"), "-");
+  const chunk = (streams: number): number | null => {
+    const cpu = (target: TargetName) => of(`streams-${streams}`, target)?.cpuMsPerRequest?.median;
+    return less(cpu("governed"), cpu("floor"), "/");
+  };
   const gap = less(of("paced-asked")?.gapMs?.p99, of("paced-asked", "floor")?.gapMs?.p99, "-");
   return [
     ...[16, 32, 64].map((count) => ({
@@ -65,6 +69,8 @@ export function goalsOf(all: readonly Measured[], counted: PerRequest | null): r
     { what: "unpaced streams / floor, usage asked for", value: overFloor("stream-asked"), atLeast: 0.65 },
     { what: "unpaced streams / floor, usage withheld", value: overFloor("stream-withheld"), atLeast: 0.4 },
     { what: "paced streams, gap p99 above the floor's, ms", value: gap, atMost: 1 },
+    { what: "CPU of a chunk / floor, 150 streams", value: chunk(150), atMost: 1.4 },
+    { what: "CPU of a chunk / floor, 1,000 streams", value: chunk(1000), atMost: 1.7 },
     { what: "1,000 paced streams, longest silence, ms", value: of("streams-1000")?.longestGapMs ?? null, atMost: 1000 },
     { what: "a waiting request above the floor's, KB", value: held, atMost: 20 },
     { what: "rows written per request, many at once", value: counted?.rowsWritten ?? null, atMost: 0.1 },

@@ -19,14 +19,35 @@ export interface Summary {
   readonly stream_over_native: number | null;
   /** What the gateway adds to the upstream's own p50, one request at a time, ms. */
   readonly added_p50_ms_c1: number | null;
+  /** CPU time of long paced streams by the bare Worker's: that of a chunk, with what little of a request falls on it. */
+  readonly stream_cpu_per_chunk_over_floor: number | null;
+  /** The same of 1,000 at once. */
+  readonly stream_cpu_per_chunk_over_floor_1000: number | null;
+  /** The p99 of what gaps between chunks gain or lose on their way, 1,000 streams at once, by that of the bare Worker. */
+  readonly stream_gap_p99_over_floor_1000: number | null;
 }
 
-const governed = (all: readonly Measured[], name: string): Figures | undefined =>
-  all.find(({ load }) => load.name === name)?.figures.find(({ target }) => target === "governed");
+const figuresOf = (all: readonly Measured[], name: string, target: TargetName): Figures | undefined =>
+  all.find(({ load }) => load.name === name)?.figures.find((figures) => figures.target === target);
+const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "governed");
+
+/** A figure of the gateway by that of the bare Worker. */
+function byFloor(
+  all: readonly Measured[],
+  name: string,
+  read: (figures: Figures) => number | undefined,
+): number | null {
+  const [own, floor] = (["governed", "floor"] as const).map((target) => {
+    const figures = figuresOf(all, name, target);
+    return figures === undefined ? undefined : read(figures);
+  });
+  return own === undefined || floor === undefined ? null : own / floor;
+}
 
 /** The summary of a run. */
 export function summaryOf(all: readonly Measured[]): Summary {
   const overFloor = (name: string): number | null => governed(all, name)?.overFloor?.median ?? null;
+  const cpu = ({ cpuMsPerRequest }: Figures): number | undefined => cpuMsPerRequest?.median;
   return {
     governed_over_floor_c1: overFloor("c1"),
     governed_over_floor_c16: overFloor("c16"),
@@ -35,6 +56,9 @@ export function summaryOf(all: readonly Measured[]): Summary {
     governed_over_peer_c32: governed(all, "c32")?.overPeer?.median ?? null,
     stream_over_native: overFloor("stream-asked"),
     added_p50_ms_c1: governed(all, "c1")?.addedP50Ms?.median ?? null,
+    stream_cpu_per_chunk_over_floor: byFloor(all, "streams-150", cpu),
+    stream_cpu_per_chunk_over_floor_1000: byFloor(all, "streams-1000", cpu),
+    stream_gap_p99_over_floor_1000: byFloor(all, "streams-1000", ({ gapMs }) => gapMs?.p99),
   };
 }
 
