@@ -49,17 +49,20 @@ export class RelayCopy {
   }
 
   /**
-   * What no look has found, up to `maxBytes`, of a body that has ended or whose upstream call has been. False when there was
-   * more, or it broke off. Never rejects.
+   * What no look has found, up to `maxBytes`, of a body that has ended or whose upstream call has been; each piece is good
+   * until `onBytes` returns. False when there was more, or it broke off. Never rejects.
    */
   async rest(onBytes: (bytes: Uint8Array) => void, maxBytes = Number.POSITIVE_INFINITY): Promise<boolean> {
     const copy = this.#reader();
     try {
-      for (let [size, found] = [REST_BYTES, 0]; found < maxBytes; size = Math.min(size * 2, LOOK_MAX_BYTES)) {
-        const { done, value } = await copy.read(new Uint8Array(size));
+      let buffer = new ArrayBuffer(REST_BYTES);
+      for (let found = 0; found < maxBytes; ) {
+        const { done, value } = await copy.read(new Uint8Array(buffer));
         if (done) return true;
         onBytes(value);
         found += value.byteLength;
+        const full = value.byteLength === value.buffer.byteLength;
+        buffer = full ? new ArrayBuffer(Math.min(2 * value.byteLength, LOOK_MAX_BYTES)) : value.buffer;
       }
       return false;
     } catch {

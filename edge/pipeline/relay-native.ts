@@ -5,12 +5,13 @@
  * come of it is read.
  */
 
+import type { FirstLook } from "./first-look.ts";
 import { RelayCopy } from "./relay-copy.ts";
 import type { BodyEnd, Relay, RelayJob } from "./relay-job.ts";
 import { Outlet, tellBreak } from "./relay-outlet.ts";
 
 /** How long the copy is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
-const LOOK_FIRST_MS = 100;
+const LOOK_FIRST_MS = 200;
 const LOOK_EVERY_MIN_MS = 20;
 const LOOK_EVERY_MAX_MS = 4000;
 /** What a look should find. */
@@ -72,7 +73,7 @@ async function lookNowAndThen(job: RelayJob, copy: RelayCopy, piped: Promise<boo
   let everyMs = Math.min(LOOK_FIRST_MS, everyMaxMs);
   /** Since when looks have found that the client leaves what is there for it, epoch ms. */
   let stalledSinceMs: number | null = null;
-  const pausing = new Pausing(piped);
+  const pausing = new Pausing(job.waits, piped);
   try {
     while (await pausing.pause(everyMs)) {
       const { foundBytes, left } = await lookAtAll(job, copy);
@@ -109,10 +110,12 @@ async function lookAtAll(
 
 /** Pauses that the end of the pipe cuts short. */
 class Pausing {
+  readonly #waits: FirstLook;
   #over = false;
   #wake: (() => void) | null = null;
 
-  constructor(piped: Promise<boolean>) {
+  constructor(waits: FirstLook, piped: Promise<boolean>) {
+    this.#waits = waits;
     void piped.then(() => {
       this.#over = true;
       this.#wake?.();
@@ -124,9 +127,9 @@ class Pausing {
     if (this.#over) return false;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    const timer = setTimeout(resolve, ms);
+    const callOff = this.#waits.after(ms, resolve);
     await promise;
-    clearTimeout(timer);
+    callOff();
     return !this.#over;
   }
 }
