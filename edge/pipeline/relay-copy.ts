@@ -12,8 +12,6 @@ const LOOK_MAX_BYTES = 1024 * 1024;
 const LOOK_MIN_BYTES = 4 * 1024;
 const PASS_BYTES = 64 * 1024;
 const REST_BYTES = 32 * 1024;
-/** What came of an answer that ended early is read up to here; a client that left has taken no more meanwhile. */
-const LEFT_MAX_BYTES = 64 * 1024 * 1024;
 
 /** What one look found. */
 export interface Look {
@@ -27,39 +25,46 @@ export interface Look {
 export class RelayCopy {
   /** What goes to the client. */
   readonly body: ReadableStream<Uint8Array>;
-  readonly #probe: ReadableStreamBYOBReader;
-  readonly #copy: ReadableStreamBYOBReader;
+  readonly #unread: ReadableStream<Uint8Array>;
+  #copy: ReadableStreamBYOBReader | null = null;
+  /** Many streams end before their first look: it is made for that. */
+  #probe: ReadableStreamBYOBReader | null = null;
   #size = LOOK_MIN_BYTES;
 
   constructor(body: ReadableStream<Uint8Array>) {
-    const [shared, copy] = body.tee();
-    const [toClient, probe] = shared.tee();
-    this.body = toClient;
-    this.#probe = probe.getReader({ mode: "byob" });
-    this.#copy = copy.getReader({ mode: "byob" });
+    [this.body, this.#unread] = body.tee();
   }
 
   /** Waits until the upstream has sent something more. Null at the end; rejects when the body breaks off. */
   async look(): Promise<Look | null> {
-    const { done } = await this.#probe.read(new Uint8Array(1));
+    const { probe, copy } = this.#readers();
+    const { done } = await probe.read(new Uint8Array(1));
     if (done) return null;
-    const { value } = await this.#copy.read(new Uint8Array(this.#size));
+    const { value } = await copy.read(new Uint8Array(this.#size));
     if (value === undefined) return null;
-    await this.#pass(value.byteLength - 1);
+    await passOver(probe, value.byteLength - 1);
     const full = value.byteLength === this.#size;
     if (full) this.#size = Math.min(this.#size * 2, LOOK_MAX_BYTES);
     return { bytes: value, taken: value.byteLength > 1, full };
   }
 
-  /** Everything that no look has found, of a body that has ended well. False when it broke off after all. */
-  async rest(onBytes: (bytes: Uint8Array) => void): Promise<boolean> {
+  /**
+   * What no look has found, up to `maxBytes`, of a body that has ended or whose upstream call has been; each piece is good
+   * until `onBytes` returns. False when there was more, or it broke off. Never rejects.
+   */
+  async rest(onBytes: (bytes: Uint8Array) => void, maxBytes = Number.POSITIVE_INFINITY): Promise<boolean> {
+    const copy = this.#reader();
     try {
-      for (let size = REST_BYTES; ; size = Math.min(size * 2, LOOK_MAX_BYTES)) {
-        const { value } = await this.#copy.readAtLeast(size, new Uint8Array(size));
-        if (value !== undefined) onBytes(value);
-        // Nothing more will come: less than was asked for is the end.
-        if (value === undefined || value.byteLength < size) return true;
+      let buffer = new ArrayBuffer(REST_BYTES);
+      for (let found = 0; found < maxBytes; ) {
+        const { done, value } = await copy.read(new Uint8Array(buffer));
+        if (done) return true;
+        onBytes(value);
+        found += value.byteLength;
+        const full = value.byteLength === value.buffer.byteLength;
+        buffer = full ? new ArrayBuffer(Math.min(2 * value.byteLength, LOOK_MAX_BYTES)) : value.buffer;
       }
+      return false;
     } catch {
       return false;
     } finally {
@@ -67,38 +72,38 @@ export class RelayCopy {
     }
   }
 
-  /** The same of a body whose upstream call has been ended, as far as it came. Never rejects. */
-  async left(onBytes: (bytes: Uint8Array) => void): Promise<void> {
-    try {
-      for (let found = 0; found < LEFT_MAX_BYTES; ) {
-        const { value } = await this.#copy.read(new Uint8Array(REST_BYTES));
-        if (value === undefined) break;
-        onBytes(value);
-        found += value.byteLength;
-      }
-    } catch {
-      // It broke off here: what had come has been read before.
-    }
-    await this.#cancel();
-  }
-
   /** Ends a look that waits. Never rejects. */
   async endLook(): Promise<void> {
-    await this.#probe.cancel().catch(() => undefined);
+    await this.#probe?.cancel().catch(() => undefined);
   }
 
   async #cancel(): Promise<void> {
     await this.endLook();
-    await this.#copy.cancel().catch(() => undefined);
+    await this.#copy?.cancel().catch(() => undefined);
     await this.body.cancel().catch(() => undefined);
   }
 
-  /** Reads the probe as far as the copy: what it passes over is there. */
-  async #pass(bytes: number): Promise<void> {
-    for (let left = bytes; left > 0; ) {
-      const { value } = await this.#probe.read(new Uint8Array(Math.min(left, PASS_BYTES)));
-      if (value === undefined) return;
-      left -= value.byteLength;
+  #reader(): ReadableStreamBYOBReader {
+    this.#copy ??= this.#unread.getReader({ mode: "byob" });
+    return this.#copy;
+  }
+
+  /** The probe and the copy, of which neither has been read yet when they are made. */
+  #readers(): { readonly probe: ReadableStreamBYOBReader; readonly copy: ReadableStreamBYOBReader } {
+    if (this.#probe === null) {
+      const [probe, copy] = this.#unread.tee();
+      this.#probe = probe.getReader({ mode: "byob" });
+      this.#copy = copy.getReader({ mode: "byob" });
     }
+    return { probe: this.#probe, copy: this.#reader() };
+  }
+}
+
+/** Reads the probe as far as the copy: what it passes over is there. */
+async function passOver(probe: ReadableStreamBYOBReader, bytes: number): Promise<void> {
+  for (let left = bytes; left > 0; ) {
+    const { value } = await probe.read(new Uint8Array(Math.min(left, PASS_BYTES)));
+    if (value === undefined) return;
+    left -= value.byteLength;
   }
 }

@@ -29,7 +29,7 @@ const READ_MAX_BYTES = 64 * 1024;
 export interface Intake {
   /** Nothing more will come: known before it has been read only of some bodies. */
   readonly over: boolean;
-  /** What is there, or comes next; null at the end. Rejects when the body breaks off. */
+  /** What is there, or comes next; null at the end. Good until the next call. Rejects when the body breaks off. */
   next(): Promise<Uint8Array<ArrayBuffer> | null>;
   /** Reads no more: the upstream is told. Never rejects. */
   cancel(): Promise<void>;
@@ -41,6 +41,8 @@ export class PlainIntake implements Intake {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #leastSize: number;
   #size: number;
+  /** Of the last read, and of the next one where it is large enough. */
+  #buffer = new ArrayBuffer(0);
 
   /** `size` is that of the first read, `leastSize` that of every later one at least, in bytes. */
   constructor(body: ReadableStream<Uint8Array>, size = READ_MIN_BYTES, leastSize = READ_MIN_BYTES) {
@@ -50,8 +52,10 @@ export class PlainIntake implements Intake {
   }
 
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
-    const { done, value } = await this.#reader.read(new Uint8Array(this.#size));
+    if (this.#buffer.byteLength < this.#size) this.#buffer = new ArrayBuffer(this.#size);
+    const { done, value } = await this.#reader.read(new Uint8Array(this.#buffer, 0, this.#size));
     if (done) return null;
+    this.#buffer = value.buffer;
     if (value.byteLength === this.#size) this.#size = Math.min(this.#size * 2, READ_MAX_BYTES);
     else if (value.byteLength < this.#size / 4) this.#size = Math.max(this.#size / 2, this.#leastSize);
     return value;
@@ -101,11 +105,6 @@ export class GatheringIntake implements Intake {
     return this.#store !== null && this.#store.total === this.#storedBytes;
   }
 
-  /** So many reads in a row were neither fast nor taken slowly. */
-  get calm(): number {
-    return this.#calm;
-  }
-
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
     const takenMs = this.#reads === 0 ? 0 : this.#clock() - this.#cameMs;
     this.#behind = takenMs < BEHIND_MS ? 0 : this.#behind + 1;
@@ -127,13 +126,6 @@ export class GatheringIntake implements Intake {
 
   async cancel(): Promise<void> {
     await Promise.all([this.#plain.cancel(), this.#store?.cancel()]);
-  }
-
-  /** Leaves the rest of the body to another reader. */
-  release(): ReadableStream<Uint8Array> {
-    this.#stopGathering();
-    this.#plain.release();
-    return this.#body;
   }
 
   /** What a read tells of the stream's pace: one that was waited for is fast when it gave more than one piece. */

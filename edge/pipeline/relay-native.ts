@@ -1,56 +1,37 @@
 /**
- * The relay of a stream that is the client's as it is (design §3 law 5 a). Its first pieces tell how it comes: while they come
- * fast it is gathered, which takes fewer writes than a pipe; once it is calm its bytes never pass through JavaScript any
- * more: they are piped natively, and a copy is looked at now and then for what they owe. The pipe's rejection tells that
- * the client is gone, the looks that it takes nothing; then the upstream call is ended, and what had come of it is read.
+ * The relay of a stream that is the client's as it is (design §3 law 5 a). Its bytes never pass through JavaScript on their
+ * way: they are piped natively from the first one on, and a copy is looked at now and then for what they owe. The pipe's
+ * rejection tells that the client is gone, the looks that it takes nothing; then the upstream call is ended, and what had
+ * come of it is read.
  */
 
+import type { FirstLook } from "./first-look.ts";
 import { RelayCopy } from "./relay-copy.ts";
-import { GatheringIntake } from "./relay-intake.ts";
 import type { BodyEnd, Relay, RelayJob } from "./relay-job.ts";
 import { Outlet, tellBreak } from "./relay-outlet.ts";
-import { pump } from "./relay-pump.ts";
 
 /** How long the copy is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
-const LOOK_FIRST_MS = 500;
-const LOOK_EVERY_MIN_MS = 200;
-const LOOK_EVERY_MAX_MS = 2000;
+const LOOK_FIRST_MS = 200;
+const LOOK_EVERY_MIN_MS = 20;
+const LOOK_EVERY_MAX_MS = 4000;
 /** What a look should find. */
-const LOOK_BYTES = 16 * 1024;
+const LOOK_BYTES = 32 * 1024;
 /** A client that is to be cut off is looked at so many times before. */
 const LOOKS_BEFORE_CUT = 4;
 /** Of what is there for a client, so many bytes are read one after another sooner than this, ms; what takes longer only comes. */
 const THERE_BYTES = 8;
 const THERE_MS = 250;
+/** What came of an answer that ended early is read up to here; a client that left has taken no more meanwhile. */
+const LEFT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** After so many calm reads in a row a stream is piped; a single one may be its end. */
-const CALM_READS = 2;
-
-/** Starts with the first pieces: they tell whether the stream is one to pipe or one to gather. */
+/** Starts piping. */
 export function relayNative(job: RelayJob): Relay {
   const { readable, writable } = new IdentityTransformStream();
-  return { readable, ended: begin(job, writable) };
+  return { readable, ended: pipe(job, writable) };
 }
 
-/** Gathers the stream while it comes fast, to its end if it never turns calm; never goes back from the pipe. */
-async function begin(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<BodyEnd> {
-  const intake = new GatheringIntake(job.body, job.clock);
-  const outlet = new Outlet(job, writable.getWriter());
-  const end = await pump(job, intake, outlet, { sieve: null, enough: () => intake.calm >= CALM_READS });
-  if (end !== null) {
-    outlet.release();
-    return end;
-  }
-  outlet.leave();
-  return await pipe(job, intake.release(), writable);
-}
-
-async function pipe(
-  job: RelayJob,
-  body: ReadableStream<Uint8Array>,
-  writable: WritableStream<Uint8Array>,
-): Promise<BodyEnd> {
-  const copy = new RelayCopy(body);
+async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<BodyEnd> {
+  const copy = new RelayCopy(job.body);
   // The writable stays open at both ends of the pipe, so that an in-band error can still be written. A pipe that waits for
   // its client hears nothing of its upstream: the signal ends it.
   const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: job.stop.signal };
@@ -78,7 +59,7 @@ async function conclude(job: RelayJob, copy: RelayCopy, outlet: Outlet, piped: b
     return job.stop.clientGone ? "gone" : "complete";
   }
   job.stop.abort();
-  if (!piped) await copy.left((bytes) => tell(job, bytes));
+  if (!piped) await copy.rest((bytes) => tell(job, bytes), LEFT_MAX_BYTES);
   // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
   if (!job.stop.clientGone && (await tellBreak(job, outlet, "\n\n"))) return "broken";
   await outlet.abort();
@@ -92,7 +73,7 @@ async function lookNowAndThen(job: RelayJob, copy: RelayCopy, piped: Promise<boo
   let everyMs = Math.min(LOOK_FIRST_MS, everyMaxMs);
   /** Since when looks have found that the client leaves what is there for it, epoch ms. */
   let stalledSinceMs: number | null = null;
-  const pausing = new Pausing(piped);
+  const pausing = new Pausing(job.waits, piped);
   try {
     while (await pausing.pause(everyMs)) {
       const { foundBytes, left } = await lookAtAll(job, copy);
@@ -129,10 +110,12 @@ async function lookAtAll(
 
 /** Pauses that the end of the pipe cuts short. */
 class Pausing {
+  readonly #waits: FirstLook;
   #over = false;
   #wake: (() => void) | null = null;
 
-  constructor(piped: Promise<boolean>) {
+  constructor(waits: FirstLook, piped: Promise<boolean>) {
+    this.#waits = waits;
     void piped.then(() => {
       this.#over = true;
       this.#wake?.();
@@ -144,9 +127,9 @@ class Pausing {
     if (this.#over) return false;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    const timer = setTimeout(resolve, ms);
+    const callOff = this.#waits.after(ms, resolve);
     await promise;
-    clearTimeout(timer);
+    callOff();
     return !this.#over;
   }
 }

@@ -73,12 +73,6 @@ export class Outlet {
     await this.#writer.abort(new Error("relay ended")).catch(() => undefined);
   }
 
-  /** Leaves the way to another writer, who goes on where this one ended. */
-  leave(): void {
-    this.release();
-    this.#writer.releaseLock();
-  }
-
   /** Nothing more is written. */
   release(): void {
     this.#watch.end();

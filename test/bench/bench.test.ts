@@ -45,6 +45,9 @@ test("the bench measures a bare Worker beside its upstream, and its report has e
       "added_p50_ms_c1",
       "added_p50_over_floor_c1",
       "waiting_request_kb",
+      "stream_cpu_per_chunk_over_floor",
+      "stream_cpu_per_chunk_over_floor_1000",
+      "stream_gap_p99_over_floor_1000",
     ]);
     expect(report["problems"]).toEqual([]);
     const measured = { rps: { min: expect.any(Number) }, latencyMs: { p50: expect.any(Number) }, failures: {} };

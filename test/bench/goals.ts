@@ -32,7 +32,11 @@ export function goalsOf(all: readonly Measured[], counted: PerRequest | null): r
   return [
     { what: "throughput / floor, 100 tenants, 32 at once", value: summary.governed_over_floor_tenants, atLeast: 0.3 },
     { what: "throughput / floor, one key, 32 at once", value: summary.governed_over_floor_c32, atLeast: 0.35 },
-    { what: "throughput / floor, 20 % cache hits, 32 at once", value: summary.governed_over_floor_cache, atLeast: 0.45 },
+    {
+      what: "throughput / floor, 20 % cache hits, 32 at once",
+      value: summary.governed_over_floor_cache,
+      atLeast: 0.45,
+    },
     { what: "throughput / floor, 4 MB bodies, 4 at once", value: summary.governed_over_floor_body_4m, atLeast: 0.5 },
     {
       what: "throughput / peer, the worst concurrency",
@@ -43,6 +47,9 @@ export function goalsOf(all: readonly Measured[], counted: PerRequest | null): r
     { what: "unpaced streams / floor, usage asked for", value: overFloor("stream-asked"), atLeast: 0.65 },
     { what: "unpaced streams / floor, usage withheld", value: overFloor("stream-withheld"), atLeast: 0.4 },
     { what: "paced streams, gap p99 above the floor's, ms", value: gap, atMost: 1 },
+    { what: "CPU of a chunk / floor, 150 streams", value: summary.stream_cpu_per_chunk_over_floor, atMost: 1.4 },
+    { what: "CPU of a chunk / floor, 1,000 streams", value: summary.stream_cpu_per_chunk_over_floor_1000, atMost: 1.7 },
+    { what: "gap p99 / floor, 1,000 streams", value: summary.stream_gap_p99_over_floor_1000, atMost: 3 },
     { what: "1,000 paced streams, longest silence, ms", value: of("streams-1000")?.longestGapMs ?? null, atMost: 1000 },
     { what: "a waiting request above the floor's, KB", value: summary.waiting_request_kb, atMost: 30 },
     { what: "object calls per request, many at once", value: counted?.objectRequests ?? null, atMost: 0.1 },

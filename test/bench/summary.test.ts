@@ -4,12 +4,12 @@ import { LOADS, type TargetName } from "./loads.ts";
 import type { Sample } from "./measure.ts";
 import { heldKb, type Measured, ratesWithin, summaryOf } from "./summary.ts";
 
-/** One round of a target that answered `inTime` requests in a second, each after `ms`. */
+/** One round of a target that answered `inTime` requests in a second, each after `ms`, which was what its gaps gained too. */
 function sample(name: string, target: TargetName, round: number, inTime: number, ms: number): Sample {
   const load = LOADS.find((each) => each.name === name);
   if (load === undefined) throw new Error(`there is no load ${name}`);
-  const times = { firstMs: new Float64Array(), addedGapMs: new Float64Array(), longestGapMs: 0 };
   const latencyMs = new Float64Array(inTime).fill(ms);
+  const times = { firstMs: new Float64Array(), addedGapMs: latencyMs, longestGapMs: 0 };
   const result = { sent: inTime, endedWell: inTime, elapsedMs: 1000, failures: {}, latencyMs, ...times };
   return { load, target, round, result, cpuMs: 500, besideCpuMs: 100, peakMb: 164 };
 }
@@ -49,6 +49,19 @@ describe("the summary", () => {
     expect(summary.added_p50_ms_c1).toBeCloseTo(3, 1);
     expect(summary.added_p50_over_floor_c1).toBeCloseTo(3, 1);
     expect(summaryOf([body4m]).governed_over_floor_body_4m).toBeCloseTo(0.55);
+  });
+
+  test("holds the CPU time of streams, and their gaps, by those of the floor", () => {
+    const streams = (name: string): Measured =>
+      measured([sample(name, "floor", 0, 1000, 8), sample(name, "governed", 0, 400, 20)]);
+    const summary = summaryOf([streams("streams-150"), streams("streams-1000")]);
+    expect(summary.stream_cpu_per_chunk_over_floor).toBeCloseTo(2.5);
+    expect(summary.stream_cpu_per_chunk_over_floor_1000).toBeCloseTo(2.5);
+    expect(summary.stream_gap_p99_over_floor_1000).toBeCloseTo(2.5, 1);
+    expect(summaryOf([measured([sample("streams-150", "floor", 0, 1, 8)])])).toMatchObject({
+      stream_cpu_per_chunk_over_floor: null,
+      stream_gap_p99_over_floor_1000: null,
+    });
   });
 
   test("says null of what was not measured", () => {

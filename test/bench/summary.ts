@@ -29,12 +29,30 @@ export interface Summary {
   readonly added_p50_over_floor_c1: number | null;
   /** What a waiting request holds above a bare one, KiB. */
   readonly waiting_request_kb: number | null;
+  /** CPU time of long paced streams by the bare Worker's: that of a chunk, with what little of a request falls on it. */
+  readonly stream_cpu_per_chunk_over_floor: number | null;
+  /** The same of 1,000 at once. */
+  readonly stream_cpu_per_chunk_over_floor_1000: number | null;
+  /** The p99 of what gaps between chunks gain or lose on their way, 1,000 streams at once, by that of the bare Worker. */
+  readonly stream_gap_p99_over_floor_1000: number | null;
 }
 
-const figuresIn = (all: readonly Measured[], name: string, of: TargetName): Figures | undefined =>
-  all.find(({ load }) => load.name === name)?.figures.find(({ target }) => target === of);
+const figuresOf = (all: readonly Measured[], name: string, target: TargetName): Figures | undefined =>
+  all.find(({ load }) => load.name === name)?.figures.find((figures) => figures.target === target);
+const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "governed");
 
-const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresIn(all, name, "governed");
+/** A figure of the gateway by that of the bare Worker. */
+function byFloor(
+  all: readonly Measured[],
+  name: string,
+  read: (figures: Figures) => number | undefined,
+): number | null {
+  const [own, floor] = (["governed", "floor"] as const).map((target) => {
+    const figures = figuresOf(all, name, target);
+    return figures === undefined ? undefined : read(figures);
+  });
+  return own === undefined || floor === undefined ? null : own / floor;
+}
 
 /**
  * What one more waiting request holds at a target, KiB: by how much the peak grows from the smaller queue to the larger one. A
@@ -57,12 +75,10 @@ export function difference(of: number | null | undefined, less: number | null | 
   return of === null || of === undefined || less === null || less === undefined ? null : of - less;
 }
 
-const quotient = (of: number | null | undefined, by: number | null | undefined): number | null =>
-  of === null || of === undefined || by === null || by === undefined ? null : of / by;
-
 /** The summary of a run. */
 export function summaryOf(all: readonly Measured[]): Summary {
   const overFloor = (name: string): number | null => governed(all, name)?.overFloor?.median ?? null;
+  const cpu = ({ cpuMsPerRequest }: Figures): number | undefined => cpuMsPerRequest?.median;
   return {
     governed_over_floor_c1: overFloor("c1"),
     governed_over_floor_c16: overFloor("c16"),
@@ -74,11 +90,11 @@ export function summaryOf(all: readonly Measured[]): Summary {
     governed_over_peer_c32: governed(all, "c32")?.overPeer?.median ?? null,
     stream_over_native: overFloor("stream-asked"),
     added_p50_ms_c1: governed(all, "c1")?.addedP50Ms?.median ?? null,
-    added_p50_over_floor_c1: quotient(
-      governed(all, "c1")?.addedP50Ms?.median,
-      figuresIn(all, "c1", "floor")?.addedP50Ms?.median,
-    ),
+    added_p50_over_floor_c1: byFloor(all, "c1", ({ addedP50Ms }) => addedP50Ms?.median),
     waiting_request_kb: difference(heldKb(all, "governed"), heldKb(all, "floor")),
+    stream_cpu_per_chunk_over_floor: byFloor(all, "streams-150", cpu),
+    stream_cpu_per_chunk_over_floor_1000: byFloor(all, "streams-1000", cpu),
+    stream_gap_p99_over_floor_1000: byFloor(all, "streams-1000", ({ gapMs }) => gapMs?.p99),
   };
 }
 

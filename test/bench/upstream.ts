@@ -10,6 +10,7 @@ import { watchParent } from "../../infra/local/watch-parent.ts";
 import { clockMs } from "./load/answer-reader.ts";
 
 const CHUNKS = 64;
+const LONG_CHUNKS = 256;
 const PACE_MS = 20;
 /** How long `slow` takes: so long that requests wait for a slot behind it. */
 const SLOW_MS = 100;
@@ -32,9 +33,9 @@ const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 const PLAIN_EVENT = event({ ...CHUNK, choices });
 const LAST = `${event({ ...CHUNK, choices: [], usage })}data: [DONE]\n\n`;
 
-async function stream(response: ServerResponse, paceMs: number): Promise<void> {
+async function stream(response: ServerResponse, chunks: number, paceMs: number): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (let at = 0; at < CHUNKS && !response.destroyed; at += 1) {
+  for (let at = 0; at < chunks && !response.destroyed; at += 1) {
     response.write(paceMs === 0 ? PLAIN_EVENT : event({ at: clockMs(), ...CHUNK, choices }));
     await (paceMs === 0 ? turn() : pause(paceMs));
   }
@@ -42,8 +43,9 @@ async function stream(response: ServerResponse, paceMs: number): Promise<void> {
 }
 
 async function answer(behaviour: string | undefined, response: ServerResponse): Promise<void> {
-  if (behaviour === "paced") return await stream(response, PACE_MS);
-  if (behaviour === "unpaced") return await stream(response, 0);
+  if (behaviour === "paced") return await stream(response, CHUNKS, PACE_MS);
+  if (behaviour === "long") return await stream(response, LONG_CHUNKS, PACE_MS);
+  if (behaviour === "unpaced") return await stream(response, CHUNKS, 0);
   if (behaviour === "slow") await pause(SLOW_MS);
   response.writeHead(200, WHOLE_HEAD).end(ANSWER);
 }

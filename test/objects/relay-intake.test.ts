@@ -49,28 +49,6 @@ describe("a body in small pieces", () => {
     await intake.cancel();
   });
 
-  it("is calm by reads in a row that waited for a piece, and by none once pieces come fast", async () => {
-    let [nowMs, gapMs] = [0, 20];
-    const body = new ReadableStream(
-      {
-        type: "bytes",
-        pull: (controller) => {
-          nowMs += gapMs;
-          controller.enqueue(new Uint8Array(PIECE));
-        },
-      },
-      { highWaterMark: 0 },
-    );
-    const intake = new GatheringIntake(body, () => nowMs);
-    const calm: number[] = [];
-    for (gapMs of [20, 20, 20, 0, 20]) {
-      await intake.next();
-      calm.push(intake.calm);
-    }
-    expect(calm).toEqual([1, 2, 3, 0, 1]);
-    await intake.cancel();
-  });
-
   it("is taken whole when its pace changes again and again", async () => {
     const { body } = source();
     let nowMs = 0;

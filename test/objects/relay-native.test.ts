@@ -1,7 +1,4 @@
-/**
- * A stream whose usage the client asked for, inside the runtime: gathered while it comes fast, piped once it is calm, and the
- * same bytes either way (design §3 laws 2 and 5).
- */
+/** A stream whose usage the client asked for, inside the runtime: the same bytes at any pace (design §3 laws 2 and 5). */
 import { describe, expect, it } from "vitest";
 import { FirstLook } from "../../edge/pipeline/first-look.ts";
 import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay-job.ts";
