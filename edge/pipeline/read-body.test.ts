@@ -1,7 +1,7 @@
 /** Request bodies: whole however they come, within their cap and their time, and let go of whatever becomes of their call. */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { readBody } from "./read-body.ts";
+import { readBody, readPieces } from "./read-body.ts";
 import { run } from "./run.ts";
 import { FORM_TYPE, formOf } from "./testing/forms.ts";
 import { IdentityTransform } from "./testing/identity-transform.ts";
@@ -76,6 +76,20 @@ describe("a body", () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  it("is kept in few pieces, however small the chunks that it comes in", async () => {
+    const world = new World();
+    world.maxBodyBytes = 1024 * KIB;
+    const sent = upload(null);
+    const reading = readPieces(world.call(sent.init));
+    for (let at = 0; at < 30_000; at += 1) sent.send(Uint8Array.of(at % 251, at % 7, at % 3, 1, 2));
+    sent.end();
+    const pieces = await reading;
+    expect(pieces).toHaveLength(3);
+    const whole = Buffer.concat(pieces);
+    for (let at = 0; at < 30_000; at += 1)
+      if (whole[5 * at] !== at % 251 || whole[5 * at + 1] !== at % 7) throw new Error(`chunk ${at}`);
   });
 });
 

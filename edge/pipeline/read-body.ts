@@ -53,14 +53,24 @@ async function readDeclared(source: BodySource, bytes: number, room: RoomUse): P
   return pieces;
 }
 
-/** Its pieces may be many and small: they are put together. */
+/** It may come in millions of small chunks, of which each would take many times its bytes: they are put together as they come. */
 async function readOpen(source: BodySource, room: RoomUse): Promise<Uint8Array<ArrayBuffer>[]> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  for (let piece = await source.next(); piece !== null; piece = await source.next()) {
-    pieces.push(piece);
+  let piece = new Uint8Array(FIRST_BYTES);
+  let filled = 0;
+  for (let chunk = await source.next(); chunk !== null; chunk = await source.next()) {
+    const fits = Math.min(chunk.byteLength, piece.byteLength - filled);
+    piece.set(chunk.subarray(0, fits), filled);
+    filled += fits;
+    if (fits < chunk.byteLength) {
+      pieces.push(piece);
+      piece = new Uint8Array(Math.max(source.readBytes, chunk.byteLength - fits));
+      piece.set(chunk.subarray(fits));
+      filled = chunk.byteLength - fits;
+    }
     await room.count();
   }
-  return [joined(pieces)];
+  return [...pieces, piece.subarray(0, filled)];
 }
 
 /** What a call uses of the room for bodies, until it has been forwarded or lets go before. */

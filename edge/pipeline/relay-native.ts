@@ -13,7 +13,7 @@ import { Outlet, tellBreak } from "./relay-outlet.ts";
 /** How long the copy is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
 const LOOK_FIRST_MS = 200;
 const LOOK_EVERY_MIN_MS = 20;
-const LOOK_EVERY_MAX_MS = 4000;
+const LOOK_EVERY_MAX_MS = 1000;
 /** What a look should find. */
 const LOOK_BYTES = 32 * 1024;
 /** A client that is to be cut off is looked at so many times before. */
