@@ -49,6 +49,8 @@ export class CellLife {
   readonly #budget: BudgetDesk;
   readonly #exchanges: ExchangeDesk;
   readonly #revisions = new Revisions();
+  /** Given up; perhaps in the turn of their grant, which is told only after it. */
+  readonly #gone = new WeakSet<Seat>();
 
   /** To be made within `context`. */
   constructor(context: Context, disk: Disk, around: Surroundings) {
@@ -166,6 +168,7 @@ export class CellLife {
     const run = truth.running.get(seat.ask.requestId);
     const held = this.desk.seated;
     this.desk.abandon(seat, mayHaveRow);
+    this.#gone.add(seat);
     if (run === undefined || this.desk.seated === held) return;
     if (!run.heard) truth.end(run.id, 0);
     else truth.uncount(run, "its permit was lost");
@@ -195,7 +198,7 @@ export class CellLife {
   #follow(seat: Seat, by: Run["by"]): void {
     const { truth } = this.#around;
     const decided = ({ verdict }: Decision | Stale, grantedBy: Run["by"] = "call"): void => {
-      if (verdict === "granted") truth.grant(seat.ask, grantedBy, this.context);
+      if (verdict === "granted" && !this.#gone.has(seat)) truth.grant(seat.ask, grantedBy, this.context);
     };
     if (seat.decision !== null) decided(seat.decision, by);
     else

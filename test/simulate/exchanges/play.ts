@@ -51,6 +51,8 @@ const stall = fc.record({
   tenantAt: fc.nat({ max: TENANTS - 1 }),
   requests: fc.integer({ min: 1, max: 10 }),
 });
+/** So long that its sessions are taken for cut off. */
+const freeze = stall.map((step) => ({ ...step, ms: 15 * step.ms }));
 /** Trips take long, and nothing is lost. */
 const haze = fc.record({
   do: fc.constant("weather" as const),
@@ -88,7 +90,14 @@ export const orderly = fc.array(timed(fc.oneof(...gentle, { weight: 2, arbitrary
 });
 /** Anything may happen. */
 export const stormy = fc.array(
-  timed(fc.oneof(...gentle, { weight: 3, arbitrary: weather }, { weight: 4, arbitrary: misfortune })),
+  timed(
+    fc.oneof(
+      ...gentle,
+      { weight: 3, arbitrary: weather },
+      { weight: 4, arbitrary: misfortune },
+      { weight: 1, arbitrary: freeze },
+    ),
+  ),
   { minLength: 1, maxLength: 12, size: "max" },
 );
 

@@ -181,10 +181,12 @@ export class World {
   /** Tokens of a tenant's requests: in their rows, and the most that they may have been charged. */
   books(tenantAt: number): { readonly written: number; readonly most: number } {
     let [written, most] = [0, 0];
-    for (const [id, [row]] of this.rows) {
-      if (row?.tenant_id !== `t${tenantAt}`) continue;
-      written += row.total_tokens;
-      most += Math.max(row.total_tokens, this.truth.mostCharged(id));
+    // One that was charged may have no row: its code gave up, and its Cell was reset before the row was durable.
+    for (const [id, { ask }] of this.truth.runs) {
+      if (ask.tenant.id !== `t${tenantAt}`) continue;
+      const tokens = this.rows.get(id)?.[0]?.total_tokens ?? 0;
+      written += tokens;
+      most += Math.max(tokens, this.truth.mostCharged(id));
     }
     return { written, most };
   }
