@@ -72,9 +72,9 @@ export class BudgetStore {
   putCheckpoint({ tenant, keys, charged }: Checkpoint): void {
     const { sql } = this.#storage;
     this.#storage.transactionSync(() => {
-      sql.exec(`DELETE FROM meta WHERE ${PIECES}`);
-      for (const [at, piece] of piecesOf(JSON.stringify(tenant)).entries())
-        sql.exec(UPSERT_META, at === 0 ? "tenant" : `tenant/${String(at).padStart(6, "0")}`, piece);
+      const pieces = piecesOf(JSON.stringify(tenant));
+      for (const [at, piece] of pieces.entries()) sql.exec(UPSERT_META, pieceName(at), piece);
+      sql.exec(`DELETE FROM meta WHERE (${PIECES}) AND name >= ?`, pieceName(pieces.length));
       if (charged !== null) sql.exec(UPSERT_META, "charged", JSON.stringify(charged));
       for (const key of keys) sql.exec(UPSERT_KEY, key.limits.id, JSON.stringify(key));
     });
@@ -84,6 +84,10 @@ export class BudgetStore {
     const rows = this.#storage.sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = ?", name).toArray();
     return rows[0]?.value ?? null;
   }
+}
+
+function pieceName(at: number): string {
+  return at === 0 ? "tenant" : `tenant/${String(at).padStart(6, "0")}`;
 }
 
 function piecesOf(text: string): readonly string[] {

@@ -87,7 +87,8 @@ describe("TenantBudget", () => {
     await stub.report(spend(limitsWith({}), 5));
     expect(await rows()).toEqual([0, 0]);
     const limits = limitsWith({ tokensPerMinute: 1_000 });
-    for (const n of [1, 2, 3]) await stub.lease({ ...ask(limits, 5, n), report: { ...EMPTY, open: [1, 2, 3] } });
+    for (const n of [1, 2, 3])
+      await stub.lease({ ...ask(limits, 5, n), report: { ...EMPTY, sequence: 102, open: [1, 2, 3] } });
     expect(await rows()).toEqual([0, 1]);
     await evictDurableObject(stub);
     expect((await stub.usage("tenant", limits, null)).reserved_tokens).toBe(15);

@@ -9,10 +9,11 @@
  *    taken; on arrival re-check that the waiter is still there, else `withdraw`. ok: go on. refused: slot back, charge
  *    undone, answer `code`. unavailable: `code`, or with failing open `admitUnchecked` and go on. invalid: `code`, always;
  * 3. end of the request: `settle` with what was used; zero for a full refund. A second call changes nothing;
- * 4. a slot taken over from a Cell that died: `adopt` (never `reserve`); one whose permit was
- *    lost: `settle` as it goes on, and `readmit` when it comes back;
+ * 4. a slot taken over from a Cell that died: `adopt` (never `reserve`); one whose permit was lost: `settle` as it goes on, and
+ *    `readmit` when it comes back;
  * 5. effect `ask`: call TenantBudget.lease(request) (1 s deadline, one retry with the same request), then `answered`; effect
- *    `report`: TenantBudget.report(report), then `reported`; effect `alert`: hand it to the Ledger, then `alertSafe`; keep one timer at {@link CellBudget.nextWakeMs} and call `tick`;
+ *    `report`: TenantBudget.report(report), then `reported`; effect `alert`: hand it to the Ledger, then `alertSafe`; keep one
+ *    timer at {@link CellBudget.nextWakeMs} and call `tick`;
  * 6. after every call: tell of what {@link CellBudget.takeFaults} answers.
  *
  * `nowMs` is what the Cell's clock shows. It decides period tags; all that lasts is measured by SteadyTime, so that a clock

@@ -233,6 +233,7 @@ export class LeasePool {
     this.#drawnAtMs = nowMs;
     lease.granted = grant;
     lease.ample = ample;
+    if (!ample) this.waiting.limitIsNear();
     this.#free = grant;
     const untilMs = sentAtMs + Math.min(ttlMs, LEASE_MAX_MS) - MARGIN_MS;
     this.#current = { lease, grant, limits, untilMs };

@@ -38,6 +38,22 @@ describe("a tenant of five requests a second", () => {
     expect(reports).toBeLessThanOrEqual(0.02);
   });
 
+  it("asks once for the first requests of a burst", () => {
+    const world = new World(1);
+    const cell = world.cell(0);
+    let sent = 0;
+    for (let at = 0; at < 15; at += 1) {
+      const id = world.reserve(cell, limitsWith({ tokensPerMinute: 10_000_000 }), NEED);
+      for (const call of world.calls.splice(0)) {
+        sent += 1;
+        world.deliver(call);
+      }
+      expect(world.verdicts.get(id)?.kind).toBe("ok");
+      world.advance(50);
+    }
+    expect(sent).toBe(1);
+  });
+
   it("without limits asks for none", () => {
     const { leases, reports } = messagesPerRequest(limitsWith({}));
     expect(leases).toBe(0);

@@ -121,16 +121,13 @@ export class LeaseWords {
 
 /** A lease that its Cell asked for before the report and does not know: its answer got lost, nothing was drawn from it. */
 function takeVoid(life: CellLife, { sequence, open }: Report, change: LeaseChange): void {
-  const known = new Set(open);
+  life.open = new Set(open);
   for (const lease of life.leases.values()) {
-    if (lease.answered === null || lease.n >= sequence || lease.settled || known.has(lease.n)) continue;
+    if (lease.answered === null || lease.n >= sequence || lease.settled || life.open.has(lease.n)) continue;
     change.bucketTokens += outOf(lease).bucketTokens;
     lease.released = lease.granted;
     lease.ended = true;
   }
-  // One that the Cell still waits for may yet be granted; others are void, should their asks arrive after all.
-  const waits = open.reduce((first, n) => (n > life.askedN ? Math.min(first, n) : first), sequence);
-  life.askedN = Math.max(life.askedN, waits - 1);
 }
 
 /** Takes note of what was used of a lease; answers what is new of it. */

@@ -30,8 +30,10 @@ export interface OutstandingLease {
 export interface CellLife {
   readonly cell: string;
   readonly life: number;
-  /** Every lease that was asked for up to this number is known, over, refused or void. */
+  /** Every lease that was asked for up to this number is known, over, or was refused. */
   askedN: number;
+  /** Leases of which the newest report says that the Cell waits for them, or has them. */
+  open: ReadonlySet<number>;
   /** Sequence of the newest report that was applied. A lease that the Cell opened before and that is not known is over. */
   heardN: number;
   /** What `heardN` was at the last checkpoint. */

@@ -122,7 +122,16 @@ export class OutstandingLeases {
   #life(cell: string, life: number, nowMs: number): CellLife {
     const known = this.find(cell, life);
     if (known !== undefined) return known;
-    const begun = { cell, life, askedN: 0, heardN: 0, storedN: 0, lastHeardMs: nowMs, leases: new Map() };
+    const begun = {
+      cell,
+      life,
+      askedN: 0,
+      open: new Set<number>(),
+      heardN: 0,
+      storedN: 0,
+      lastHeardMs: nowMs,
+      leases: new Map(),
+    };
     this.#lives.push(begun);
     return begun;
   }

@@ -89,6 +89,21 @@ describe("the authority", () => {
   });
 });
 
+describe("an ask that arrives after its cell has given it up", () => {
+  it("is granted nothing, whatever else the cell still waits for", () => {
+    const { core, coreMs } = new World(1);
+    const limits = limitsWith({ tenantTokens: 1_000 });
+    const report = (sequence: number, open: readonly number[]) => {
+      return { cell: "c", life: 1, sequence, leases: [], open, alertsSeen: [] };
+    };
+    core.report(report(4, [1]), coreMs);
+    const verdictOf = (n: number, pool: string | null) =>
+      core.lease({ report: report(0, [1, 3]), limits, pool, n, need: need(1), want: need(1) }, coreMs).answer.verdict;
+    expect(verdictOf(3, null)).toEqual({ kind: "stale" });
+    expect(verdictOf(1, "key-1").kind).toBe("granted");
+  });
+});
+
 describe("tens of thousands of requests whose cell is reset twice", () => {
   it("are taken over in a number of steps that grows as they do", () => {
     const world = new World(1);

@@ -182,7 +182,8 @@ export class TenantBudgetCore {
     if (known?.answered && !known.ended && !known.settled) {
       return { kind: "granted", grant: known.granted, ...known.answered };
     }
-    if (n <= life.askedN || !this.#leases.isNewest(life)) return { kind: "stale" };
+    const isVoid = n < life.heardN && !life.open.has(n);
+    if (n <= life.askedN || isVoid || !this.#leases.isNewest(life)) return { kind: "stale" };
     const room = leaseRoom(request, limits, this.#bucket.level, this.#counters, (keyId) => this.#leases.out(keyId));
     life.askedN = n;
     if (room.kind === "refused") return room;

@@ -31,7 +31,9 @@ export type Outcome =
 /** A lease should last this long at the rate of the last one: longer than it lives, for what runs holds more than it uses. */
 const AHEAD_MS = 2 * LEASE_MAX_MS;
 const RATE_OVER_AT_LEAST_MS = 1_000;
-const AT_LEAST_PIECES = 8;
+/** So many requests a lease is to be for at least: while no limit is known to be near, and from then on. */
+const FAR_PIECES = 64;
+const NEAR_PIECES = 8;
 /** Requests of a long queue that are summed up for one ask. */
 const LOOK_AHEAD = 64;
 
@@ -42,6 +44,7 @@ export class Waiting {
   /** Drawn since the last wish. */
   #drawn: Amounts = NOTHING;
   #wishedAtMs = 0;
+  #pieces = FAR_PIECES;
 
   constructor(pool: string | null) {
     this.#pool = pool;
@@ -93,6 +96,11 @@ export class Waiting {
     this.#drawn = minus(this.#drawn, unused);
   }
 
+  /** A limit is near: what is wanted without need could be missed by another cell. */
+  limitIsNear(): void {
+    this.#pieces = NEAR_PIECES;
+  }
+
   /** What was decided for one, if it still waits, holds for all who wait under the same limits, each by its own size. */
   refuse(reason: Refusal, limits: BudgetLimits, bucket: TokenBucket, decided?: string): readonly Outcome[] {
     const outcomes: Outcome[] = [];
@@ -120,7 +128,7 @@ export class Waiting {
     const ahead = times(this.#drawn, AHEAD_MS / elapsedMs);
     this.#drawn = NOTHING;
     this.#wishedAtMs = nowMs;
-    return countedBy(limits, larger(all, larger(ahead, times(piece, AT_LEAST_PIECES))));
+    return countedBy(limits, larger(all, larger(ahead, times(piece, this.#pieces))));
   }
 }
 
