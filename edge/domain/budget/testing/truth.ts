@@ -24,20 +24,20 @@ export class Truth {
   settledRate = 0n;
   /** By how much requests used more than they had drawn. */
   overuse: Sum = NO_SUM;
-  /** The largest of everything that one request drew. */
+  /** The largest of everything that one request asked for: a lease may be of the size of one that went before it drew. */
   largest: Totals = NO_TOTALS;
   /** Of all requests that have a row in the ledger. */
   ledger: Sum = NO_SUM;
   /** Drawn by requests of which nobody but the ledger has heard since. */
   orphans: Totals = NO_TOTALS;
 
-  drew(need: Amounts): void {
-    const drawn = totalsOf(need);
+  asked(need: Amounts): void {
+    const amounts = totalsOf(need);
     const larger = (a: bigint, b: bigint) => (a < b ? b : a);
     this.largest = {
-      bucketTokens: larger(this.largest.bucketTokens, drawn.bucketTokens),
-      termTokens: larger(this.largest.termTokens, drawn.termTokens),
-      nanoUsd: larger(this.largest.nanoUsd, drawn.nanoUsd),
+      bucketTokens: larger(this.largest.bucketTokens, amounts.bucketTokens),
+      termTokens: larger(this.largest.termTokens, amounts.termTokens),
+      nanoUsd: larger(this.largest.nanoUsd, amounts.nanoUsd),
     };
   }
 

@@ -73,6 +73,7 @@ export class World {
   }
 
   #request(limits: BudgetLimits, need: Amounts): Live {
+    this.truth.asked(need);
     this.#requests += 1;
     return { id: `r${this.#requests}`, limits, need };
   }
@@ -265,7 +266,6 @@ export class World {
     this.verdicts.set(id, verdict);
     if (verdict.kind !== "ok") return;
     cell.live.set(id, waiting);
-    this.truth.drew(waiting.need);
   }
 }
 
