@@ -4,8 +4,8 @@ import { listen } from "../../infra/local/listen.ts";
 
 export interface GatedUpstream {
   readonly url: string;
-  /** How many requests it has seen whose body mentions this text. */
-  seen(text: string): number;
+  /** When it saw each request whose body mentions this text, by `performance.now()`. */
+  seen(text: string): readonly number[];
   /** Answers every request that waits, and from now on each at once. */
   release(): void;
   close(): Promise<void>;
@@ -20,7 +20,7 @@ const ANSWER = JSON.stringify({
 
 /** Starts it on a free loopback port. */
 export async function startGatedUpstream(): Promise<GatedUpstream> {
-  const bodies: string[] = [];
+  const seen: { readonly body: string; readonly atMs: number }[] = [];
   const waiting = new Set<ServerResponse>();
   let isOpen = false;
   const answer = (response: ServerResponse): void =>
@@ -29,7 +29,7 @@ export async function startGatedUpstream(): Promise<GatedUpstream> {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      bodies.push(Buffer.concat(chunks).toString("utf8"));
+      seen.push({ body: Buffer.concat(chunks).toString("utf8"), atMs: performance.now() });
       if (isOpen) answer(response);
       else waiting.add(response);
       response.once("close", () => waiting.delete(response));
@@ -38,7 +38,7 @@ export async function startGatedUpstream(): Promise<GatedUpstream> {
   const listening = await listen(server, "127.0.0.1", 0);
   return {
     url: `${listening.url}/v1`,
-    seen: (text) => bodies.filter((body) => body.includes(text)).length,
+    seen: (text) => seen.filter(({ body }) => body.includes(text)).map(({ atMs }) => atMs),
     release: () => {
       isOpen = true;
       for (const response of waiting) answer(response);
