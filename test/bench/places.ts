@@ -115,7 +115,7 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
     }
     let workers: Governed | null = null;
     if (wanted.has("workers")) {
-      workers = await startGoverned(join(folder, "workers"), origin, { workers: WORKERS });
+      workers = await startGoverned(join(folder, "workers"), origin, { workers: WORKERS, inspect });
       const { stack } = workers;
       undo.push(() => stack.stop());
       const [, through] = governedTargets(workers, tenants === 0 ? [] : await workers.mintMany(tenants));
