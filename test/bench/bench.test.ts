@@ -39,6 +39,10 @@ test("the bench measures a bare Worker beside its upstream, and its report has e
       "governed_over_floor_c64",
       "governed_over_peer_c32",
       "stream_over_native",
+      "object_process_cpu_ms",
+      "object_process_cpu_ms_one_tenant",
+      "workers_over_one_process",
+      "workers_over_one_process_one_tenant",
       "added_p50_ms_c1",
     ]);
     expect(report["problems"]).toEqual([]);

@@ -67,6 +67,16 @@ export function goalsOf(all: readonly Measured[], counted: PerRequest | null): r
     { what: "paced streams, gap p99 above the floor's, ms", value: gap, atMost: 1 },
     { what: "1,000 paced streams, longest silence, ms", value: of("streams-1000")?.longestGapMs ?? null, atMost: 1000 },
     { what: "a waiting request above the floor's, KB", value: held, atMost: 20 },
+    {
+      what: "CPU of the object process per request, ms",
+      value: of("workers-many", "workers")?.cpuMsPerRequest?.median ?? null,
+      atMost: 0.15,
+    },
+    {
+      what: "throughput of 3 Worker processes / one process",
+      value: of("workers-many", "workers")?.overFront?.median ?? null,
+      atLeast: 1.8,
+    },
     { what: "rows written per request, many at once", value: counted?.rowsWritten ?? null, atMost: 0.1 },
   ];
 }
