@@ -22,7 +22,7 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 
 /**
  * Layers, fastest first (design §10). `unit` stands beside the code; `objects` runs inside workerd; `spec` talks to one
- * whole stack over HTTP; `faults` starts and kills stacks of its own, one file at a time. `unit` runs the control service on
+ * whole stack over HTTP, and `workers` repeats what must be exact on one with several Worker processes; `faults` starts and kills stacks of its own, one file at a time. `unit` runs the control service on
  * PGlite, which is one connection: `postgres` and `neon` repeat that, and `test/database` is about many at once.
  */
 export default defineConfig({
@@ -59,6 +59,16 @@ export default defineConfig({
           environment: "node",
           include: ["test/spec/**/*.test.ts", "test/sdk/**/*.test.ts"],
           globalSetup: ["./test/harness/global-setup.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "workers",
+          environment: "node",
+          include: ["test/spec/{budgets,custody,freshness,request-log}.test.ts"],
+          globalSetup: ["./test/harness/workers-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

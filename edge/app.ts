@@ -43,7 +43,7 @@ app.use(async (c, next) => {
   return await next();
 });
 app.get("/health", (c) => c.text("ok", 200, requestIds()));
-app.all("/internal/*", async (c) => await internal(c.var.deps, c.req.raw));
+app.all("/internal/*", async (c) => await (c.env.OBJECTS?.fetch(c.req.raw) ?? internal(c.var.deps, c.req.raw)));
 app.get("/v1/models", async (c) => await models(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.get("/v1/models/*", async (c) => await modelDetail(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));
 app.all("/mcp/*", async (c) => await mcp(c.var.deps, c.req.raw, c.executionCtx as ExecutionContext));

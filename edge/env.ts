@@ -24,11 +24,25 @@ import { isSafePath } from "../shared/upstream-url.ts";
 import { SPILL_MAX_SEGMENTS } from "./domain/custody/ledger-log.ts";
 import { isPassedThrough, isServedPath } from "./domain/path-rules.ts";
 
-/** What the platform hands to the Worker and its objects: text variables and object namespaces. */
+/** Whose object it is: a region's, a shard's of a cell (`<cell>:<shard>`), a tenant's. */
+export type ObjectKind = "cell" | "ledger" | "budget";
+
+/** The objects of another process. */
+export interface RemoteObjects {
+  /** Calls a method of an object. Answers, and throws, what it does; capabilities in an answer are the caller's. */
+  call(kind: ObjectKind, name: string, method: string, args: readonly unknown[]): Promise<unknown>;
+}
+
+/**
+ * What the platform hands to the Worker and its objects: text variables and object namespaces. In a process whose objects are
+ * in another one (decisions §43.10) there are no namespaces but OBJECTS.
+ */
 export interface Bindings {
   readonly CELL: DurableObjectNamespace;
   readonly LEDGER: DurableObjectNamespace;
   readonly TENANT_BUDGET: DurableObjectNamespace;
+  /** The process that has the objects, and answers the internal routes. */
+  readonly OBJECTS?: Fetcher & RemoteObjects;
   /** The network of upstreams that an admin registered, where it is another one (one machine, private networks blocked). */
   readonly UPSTREAMS?: Fetcher;
   readonly [variable: `GATEWAY_${string}`]: string | undefined;

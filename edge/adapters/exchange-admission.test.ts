@@ -1,141 +1,15 @@
 /** Admission by exchanges upon a Cell that a test plays: who asks in the session, and what becomes of requests when it fails. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { zeroUsageRow } from "../../shared/usage-row.ts";
-import type { Ask, PermitHandle } from "../domain/ask.ts";
-import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../domain/exchange/messages.ts";
 import { askOf } from "../objects/testing/asks.ts";
-import { CellAdmission, type Places } from "./cell-admission.ts";
-import { ExchangeAdmission } from "./exchange-admission.ts";
-
-const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
-const GRANTED = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } } as const;
-const never = async () => await new Promise<never>(() => undefined);
+import { ExchangeStage, end, GRANTED, never, pass } from "./testing/exchange-stage.ts";
 
 /** Its place was lost, and it got another by a call of its own. */
 const ANEW = { verdict: "granted", placeLost: true };
 
-function permit(disposed: () => void = () => undefined): PermitHandle {
-  return {
-    decision: async () => GRANTED,
-    inUse: async () => undefined,
-    leave: async () => undefined,
-    lost: never,
-    settle: async () => undefined,
-    [Symbol.dispose]: disposed,
-  };
-}
-
-/** One isolate and its Cell. What is said to the Cell is listed, by kind and request; a row that is said is stored. */
-class Stage {
-  readonly said: string[] = [];
-  readonly kept: Promise<unknown>[] = [];
-  disposed = 0;
-  /** Permits of waiting requests that were disposed. */
-  readonly left: string[] = [];
-  holds: () => Promise<void> = async () => undefined;
-  #news = Promise.withResolvers<ExchangeAnswer>();
-  opens: () => Promise<void> = async () => undefined;
-  exchanges: () => Promise<void> = async () => undefined;
-  answer: (ask: Ask) => ExchangeAnswer["decided"][number][1] = () => GRANTED;
-  /** What a request has that the Cell knows, when it asks for a permit. */
-  known = true;
-  readonly admission: ExchangeAdmission;
-
-  constructor() {
-    const quiet = { event: () => undefined };
-    const cell = {
-      admit: async (ask: Ask) => {
-        this.said.push(`admit ${ask.requestId}${ask.waitedMs === null ? "" : " again"}`);
-        return { ...GRANTED, permit: permit() };
-      },
-      hold: async (id: string) => {
-        this.said.push(`hold ${id}`);
-        await this.holds();
-        return this.known ? { permit: permit(() => void this.left.push(id)) } : null;
-      },
-      adopt: async ({ requestId }: Ask) => {
-        this.said.push(`adopt ${requestId}`);
-        return { permit: permit() };
-      },
-      settleOrphan: async ({ request_id: id }: { readonly request_id: string }) => {
-        this.said.push(`orphan ${id}`);
-      },
-      openSession: async (message: ExchangeMessage) => {
-        await this.opens();
-        this.said.push("open");
-        return { session: this.#session(), answer: this.#hear(message) };
-      },
-    };
-    const places = { cell: () => cell } as unknown as Places;
-    this.admission = new ExchangeAdmission({
-      direct: new CellAdmission(places, "fra", 1, { raise: () => undefined }, quiet),
-      clock: Date.now,
-      keepAlive: (work) => void this.kept.push(work),
-      log: quiet,
-    });
-  }
-
-  async admit(id: string) {
-    return await this.admission.admit(askOf(id, "t"));
-  }
-
-  /** A request that holds a slot by the session, which it opens if there is none. */
-  async running(id: string) {
-    const admitting = this.admit(id);
-    await vi.advanceTimersByTimeAsync(0);
-    const admitted = await admitting;
-    if (admitted.verdict !== "granted") throw new Error(admitted.verdict);
-    return admitted;
-  }
-
-  /** A request that waits in the session. */
-  async waiting(id: string) {
-    this.answer = () => ({ verdict: "waiting" });
-    const admitted = await this.admit(id);
-    if (admitted.verdict !== "waiting") throw new Error(admitted.verdict);
-    return admitted;
-  }
-
-  /** The session says so, besides what it answers. */
-  tell(decided: ExchangeAnswer["decided"]): void {
-    this.#news.resolve({ ...SILENCE, decided });
-    this.#news = Promise.withResolvers();
-  }
-
-  /** From now on code of the request that carries a session gets no further: its timers are gone. */
-  cutOff(): void {
-    vi.clearAllTimers();
-  }
-
-  #session(): ExchangeSession {
-    return {
-      exchange: async (message) => {
-        await this.exchanges();
-        return this.#hear(message);
-      },
-      news: async () => await this.#news.promise,
-      close: async () => undefined,
-      [Symbol.dispose]: () => {
-        this.disposed += 1;
-      },
-    };
-  }
-
-  #hear({ asks, ends, records, departures, withdrawals }: ExchangeMessage): ExchangeAnswer {
-    const rows = [...ends, ...records].map(({ row }) => row.request_id);
-    this.said.push(...departures.map((id) => `departure ${id}`), ...withdrawals.map((id) => `withdrawal ${id}`));
-    this.said.push(...asks.map(({ requestId }) => `ask ${requestId}`), ...rows.map((id) => `row ${id}`));
-    return { ...SILENCE, decided: asks.map((ask) => [ask.requestId, this.answer(ask)]), stored: rows };
-  }
-}
-
-const end = (id: string) => ({ row: zeroUsageRow(id, 0), actualTokens: 1 });
-const pass = async (ms: number) => void (await vi.advanceTimersByTimeAsync(ms));
-
-let stage: Stage;
+let stage: ExchangeStage;
 beforeEach(() => {
   vi.useFakeTimers();
-  stage = new Stage();
+  stage = new ExchangeStage();
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -181,6 +55,17 @@ describe("a request", () => {
     waiting.permit[Symbol.dispose]();
     await pass(500);
     expect([stage.said, stage.disposed]).toEqual([["open", "ask one", "hold one"], 1]);
+  });
+
+  it("that waits in a session which has made its calls takes a permit of its own at once", async () => {
+    const waiting = await stage.waiting("one");
+    const deciding = waiting.permit.decision();
+    for (let call = 0; call < 600; call += 1) {
+      stage.tell([]);
+      await pass(0);
+    }
+    expect(await deciding).toEqual(GRANTED);
+    expect(stage.said).toEqual(["open", "ask one", "hold one"]);
   });
 
   it.each([
@@ -258,7 +143,7 @@ describe("a session whose carrier is cut off", () => {
     stage.exchanges = async () => undefined;
     await stage.running("next");
     await stage.running("after");
-    await running.sessionLost;
+    await running.sessionLost?.();
     await expect(running.permit.settle(end("runs"))).rejects.toThrow("the session is over");
     expect(stage.said).toEqual(["open", "ask runs", "ask ends", "orphan ends", "open", "ask next", "ask after"]);
   });

@@ -255,6 +255,7 @@ class SessionPermit implements PermitHandle {
     if (own === null) throw new Error("the place is lost");
     this.#own = own;
     if (!this.#isOver) return own;
+    own.leave().catch(() => undefined);
     own[Symbol.dispose]();
     throw new Error("the permit has ended");
   }

@@ -18,8 +18,9 @@ import { withinPatience } from "./patience.ts";
 const SUCCEEDED_AFTER_MS = 4_000;
 const SERVES_MAX_MS = 5_000;
 /** and how many calls it may make. */
-const SUCCEEDED_AFTER_CALLS = 600;
-const SERVES_MAX_CALLS = 700;
+const SUCCEEDED_AFTER_CALLS = 500;
+const SERVES_MAX_CALLS = 600;
+/** and what is open then needs some more: within a second its requests end, every few ms one, or have permits of their own. */
 const CALLS_MAX = 900;
 /** A session that nobody has used for this long ends. */
 const IDLE_MS = 250;
@@ -100,9 +101,10 @@ export class ExchangeCarrier {
     this.#wake();
   }
 
-  /** Takes no more asks. */
+  /** Takes no more asks, and brings no more decisions: each would be a call. */
   retire(): void {
     this.#retiredMs ??= this.#options.clock();
+    this.queue.sayNoMore();
     this.#wake();
   }
 
@@ -152,7 +154,7 @@ export class ExchangeCarrier {
     if (this.queue.isOver) throw new Error("the session was given up");
     const nowMs = this.#options.clock();
     const idle = this.queue.isEmpty && nowMs >= this.#usedMs + IDLE_MS;
-    if (idle || nowMs >= this.#sinceMs + SERVES_MAX_MS || this.#calls >= SERVES_MAX_CALLS) this.#retiredMs ??= nowMs;
+    if (idle || nowMs >= this.#sinceMs + SERVES_MAX_MS || this.#calls >= SERVES_MAX_CALLS) this.retire();
     if (this.#retiredMs === null) return true;
     return !this.queue.isEmpty && nowMs < this.#retiredMs + DRAIN_MAX_MS && this.#calls < CALLS_MAX;
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CellPlan } from "../../shared/cells.ts";
+import type { Bindings } from "../env.ts";
 import { ObjectPlaces } from "./object-places.ts";
 
 /** Writes down which object was asked for, and where it was to be. */
@@ -46,6 +47,25 @@ describe("the place of an object", () => {
       ["cell", "unlisted", null],
       ["ledger", "unlisted:1", null],
       ["budget", "tenant", "eu"],
+    ]);
+  });
+
+  it("is another process where there is one: each call names its object, and a stub is no promise", async () => {
+    const asked: unknown[] = [];
+    const ACK = { ledger: "us-east:1", through: 7 };
+    const OBJECTS = {
+      call: async (...call: unknown[]) => {
+        asked.push(call);
+        return "answered";
+      },
+    } as unknown as NonNullable<Bindings["OBJECTS"]>;
+    const places = new ObjectPlaces({ ...namespaces(asked), OBJECTS }, [plan("us-east", { hint: "enam" })]);
+    const cell = await Promise.resolve(places.cell("us-east"));
+    expect(await cell.stats()).toBe("answered");
+    await places.ledger("us-east:1").alerts(ACK);
+    expect(asked).toEqual([
+      ["cell", "us-east", "stats", []],
+      ["ledger", "us-east:1", "alerts", [ACK]],
     ]);
   });
 

@@ -1,37 +1,53 @@
 /**
  * The Durable Objects by name, each where it belongs (design §4, decisions §41): a Cell and its Ledgers at the cell's
  * location hint, or bound to its jurisdiction; the budget objects of tenants, which all cells share, in the jurisdiction of
- * the first cell, for an object of another jurisdiction is another object. A hint counts when an object is first made.
+ * the first cell, for an object of another jurisdiction is another object. A hint counts when an object is first made. On a
+ * machine with several processes the objects are in one of them, and the others reach them by calls (decisions §43.10).
  */
 import type { CellPlan } from "../../shared/cells.ts";
 import type { CellApi, LedgerApi } from "../domain/ask.ts";
 import type { TenantBudgetApi } from "../domain/budget/api.ts";
 import type { ExchangeApi } from "../domain/exchange/messages.ts";
-import type { Bindings } from "../env.ts";
+import type { Bindings, ObjectKind, RemoteObjects } from "../env.ts";
+
+type ObjectBindings = Pick<Bindings, "CELL" | "LEDGER" | "TENANT_BUDGET" | "OBJECTS">;
 
 export class ObjectPlaces {
-  readonly #bindings: Pick<Bindings, "CELL" | "LEDGER" | "TENANT_BUDGET">;
+  readonly #bindings: ObjectBindings;
   readonly #cells: readonly CellPlan[];
 
-  constructor(bindings: Pick<Bindings, "CELL" | "LEDGER" | "TENANT_BUDGET">, cells: readonly CellPlan[]) {
+  constructor(bindings: ObjectBindings, cells: readonly CellPlan[]) {
     this.#bindings = bindings;
     this.#cells = cells;
   }
 
   /** A fresh stub of a Cell. */
   cell(name: string): CellApi & ExchangeApi {
-    return this.#at(this.#bindings.CELL, name, name) as unknown as CellApi & ExchangeApi;
+    return this.stub("cell", name) as CellApi & ExchangeApi;
   }
 
   /** A fresh stub of a Ledger, by its name `<cell>:<shard>`. */
   ledger(name: string): LedgerApi {
-    return this.#at(this.#bindings.LEDGER, name, name.slice(0, name.lastIndexOf(":"))) as unknown as LedgerApi;
+    return this.stub("ledger", name) as LedgerApi;
   }
 
   /** A fresh stub of a tenant's budget object. */
   budget(tenantId: string): TenantBudgetApi {
-    const namespace = within(this.#bindings.TENANT_BUDGET, this.#cells[0]);
-    return namespace.getByName(tenantId) as unknown as TenantBudgetApi;
+    return this.stub("budget", tenantId) as TenantBudgetApi;
+  }
+
+  /** A fresh stub of any of them. */
+  stub(kind: ObjectKind, name: string): unknown {
+    const { CELL, LEDGER, TENANT_BUDGET, OBJECTS } = this.#bindings;
+    if (OBJECTS !== undefined) return remoteStub(OBJECTS, kind, name);
+    switch (kind) {
+      case "cell":
+        return this.#at(CELL, name, name);
+      case "ledger":
+        return this.#at(LEDGER, name, name.slice(0, name.lastIndexOf(":")));
+      case "budget":
+        return within(TENANT_BUDGET, this.#cells[0]).getByName(name);
+    }
   }
 
   #at(namespace: DurableObjectNamespace, name: string, cell: string): DurableObjectStub {
@@ -39,6 +55,15 @@ export class ObjectPlaces {
     const options = plan?.hint === undefined ? {} : { locationHint: plan.hint };
     return within(namespace, plan).getByName(name, options);
   }
+}
+
+/** Every method but `then`: a stub is no promise. */
+function remoteStub(objects: RemoteObjects, kind: ObjectKind, name: string): object {
+  const get = (_: object, method: string | symbol) =>
+    typeof method === "string" && method !== "then"
+      ? async (...args: readonly unknown[]) => await objects.call(kind, name, method, args)
+      : undefined;
+  return new Proxy({}, { get });
 }
 
 function within(namespace: DurableObjectNamespace, plan: CellPlan | undefined): DurableObjectNamespace {

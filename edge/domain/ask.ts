@@ -97,7 +97,7 @@ export interface PermitHandle extends Disposable {
    * with the answer to the ask is taken to be in use without it.
    */
   inUse(): Promise<void>;
-  /** Gives the place up. A disposal alone is not heard while a decision is pending and the holder's context lives on. */
+  /** Gives the place up, a grant unused. A disposal alone is not heard while a decision is pending and the holder's context lives on. */
   leave(): Promise<void>;
   /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
   lost(): Promise<never>;

@@ -173,6 +173,12 @@ export class AdmissionDesk implements GrantJudge {
     await this.#options.complete(row, orphan, settlement.upstream);
   }
 
+  /** The permit's holder goes, and has used no grant. */
+  withdraw(seat: Seat): void {
+    seat.inUse = false;
+    this.abandon(seat);
+  }
+
   /** `mayHaveRow`: its request may have gone another way before, or may do so yet. */
   abandon(seat: Seat, mayHaveRow = seat.mayHaveRow): void {
     const nowMs = this.#options.now();

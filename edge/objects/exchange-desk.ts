@@ -30,7 +30,7 @@ export interface RowDesk {
 }
 
 export interface ExchangeDeskOptions {
-  readonly desk: Pick<AdmissionDesk, "isSeated" | "arrive" | "decision" | "inUse" | "settle" | "abandon">;
+  readonly desk: Pick<AdmissionDesk, "isSeated" | "arrive" | "decision" | "inUse" | "settle" | "withdraw" | "abandon">;
   readonly revisions: Pick<Revisions, "staleAmong">;
   readonly rows: RowDesk;
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
@@ -180,8 +180,8 @@ export class ExchangeDesk {
     const seat = session.seats.get(requestId);
     session.seats.delete(requestId);
     if (seat === undefined) return;
-    seat.inUse &&= used;
-    this.#options.desk.abandon(seat);
+    if (used) this.#options.desk.abandon(seat);
+    else this.#options.desk.withdraw(seat);
   }
 
   #hit(session: Session, { revs, limits, row }: Hit): void {

@@ -11,6 +11,8 @@ export interface PermitDesk<Seat> {
   decision(seat: Seat): Promise<Decision | Stale>;
   inUse(seat: Seat): void;
   settle(seat: Seat, settlement: Settlement): Promise<void>;
+  /** The holder goes, and has used no grant. */
+  withdraw(seat: Seat): void;
   /** The holder is gone. A no-op for a permit that was settled or replaced. */
   abandon(seat: Seat): void;
 }
@@ -46,7 +48,7 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
 
   async leave(): Promise<void> {
     this.#left = true;
-    this.#desk.abandon(this.#seat);
+    this.#desk.withdraw(this.#seat);
   }
 
   async lost(): Promise<never> {

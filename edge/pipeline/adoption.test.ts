@@ -36,14 +36,14 @@ describe("a slot whose Cell was reset", () => {
         ? claimed.promise
         : waitFor(
             () => world.waits,
-            (waits) => waits.length >= 4,
+            (waits) => waits.length >= 24,
           ));
       throw new TypeError("refused");
     };
     const response = await run(world.received());
     await world.settled();
     expect(response.status).toBe(502);
-    expect(world.waits.filter((ms) => ms === 200)).toEqual(Array.from({ length: isAdopted ? 3 : 4 }, () => 200));
+    expect(world.waits.filter((ms) => ms === 200)).toEqual(Array.from({ length: isAdopted ? 3 : 24 }, () => 200));
     expect([adopted.settlement?.row.status_code, world.orphans.length]).toEqual(isAdopted ? [502, 0] : [undefined, 1]);
   });
 

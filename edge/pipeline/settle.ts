@@ -10,8 +10,11 @@ import type { Call } from "./context.ts";
 import { tellEnd } from "./tell-end.ts";
 import { rowOf, withEnergy } from "./usage-record.ts";
 
-/** A slot is claimed again at once, and then a few times: its cap should hold again within a second (design §4). */
-const ADOPT_ATTEMPTS = 5;
+/**
+ * A slot is claimed again at once, and then for as long as a process with the objects may take to be there again: its cap
+ * should hold again before the new Cell grants (design §4).
+ */
+const ADOPT_ATTEMPTS = 25;
 const ADOPT_EVERY_MS = 200;
 /** A request that is over by then is not worth a watch; one that is not adopts its slot well before a new Cell grants. */
 const WATCH_AFTER_MS = 200;

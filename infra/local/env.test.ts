@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import { readStackEnv, StackEnvError } from "./env.ts";
 
@@ -66,7 +67,25 @@ describe("readStackEnv", () => {
     expect(read({ GATEWAY_CLICKHOUSE_URL: "https://h:8443" }).clickhouseUrl).toBe("https://h:8443");
   });
 
+  it("runs the Worker in one process unless told otherwise; auto leaves a core to the objects", () => {
+    const auto = Math.max(1, availableParallelism() - 1);
+    for (const [text, workers] of [
+      [undefined, 1],
+      ["1", 1],
+      [" 3 ", 3],
+      ["256", 256],
+      ["auto", auto],
+      ["AUTO", auto],
+    ] as const)
+      expect(read(text === undefined ? {} : { GATEWAY_WORKERS: text }).workers).toBe(workers);
+  });
+
   it.each([
+    ["GATEWAY_WORKERS", "0"],
+    ["GATEWAY_WORKERS", "257"],
+    ["GATEWAY_WORKERS", "-1"],
+    ["GATEWAY_WORKERS", "1.5"],
+    ["GATEWAY_WORKERS", "many"],
     ["GATEWAY_PROXY_LISTEN", "8080"],
     ["GATEWAY_ADMIN_LISTEN", "host:65536"],
     ["GATEWAY_METRICS_LISTEN", "a:b:1"],

@@ -3,6 +3,7 @@
  * anything starts; an error names the variable and what it must be, never its value. Variables of the Worker are validated
  * by the Worker's own rules, those of the control service by the control service.
  */
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { z } from "zod";
 
@@ -37,6 +38,8 @@ export interface StackConfig {
   readonly clickhouseUser: string;
   readonly clickhousePassword: string;
   readonly demo: boolean;
+  /** Worker processes before the one with the objects; 1: one process is all (decisions §43.10). */
+  readonly workers: number;
   /** Every GATEWAY_ variable that is set, for the parts. */
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -74,6 +77,21 @@ const flag = (fallback: boolean) =>
       context.addIssue({ code: "custom", message: "must be 1, true, yes, on, 0, false, no or off" });
       return z.NEVER;
     });
+
+const WORKERS_MAX = 256;
+
+/** `auto`: a core is left to the objects. */
+const workers = z
+  .string()
+  .optional()
+  .transform((text, context): number => {
+    const value = text?.trim().toLowerCase() ?? "1";
+    if (value === "auto") return Math.max(1, Math.min(WORKERS_MAX, availableParallelism() - 1));
+    const count = /^\d+$/.test(value) ? Number(value) : 0;
+    if (count >= 1 && count <= WORKERS_MAX) return count;
+    context.addIssue({ code: "custom", message: `must be a whole number from 1 to ${WORKERS_MAX}, or auto` });
+    return z.NEVER;
+  });
 
 const urlOf = (protocols: readonly string[], wanted: string) =>
   z
@@ -116,6 +134,7 @@ const schema = z.object({
   GATEWAY_CLICKHOUSE_USER: z.string().default("default"),
   GATEWAY_CLICKHOUSE_PASSWORD: z.string().default(""),
   GATEWAY_DEMO: flag(true),
+  GATEWAY_WORKERS: workers,
 });
 
 /** Variables that are set and not empty. */
@@ -150,6 +169,7 @@ export function readStackEnv(env: Readonly<Record<string, string | undefined>>, 
     clickhouseUser: value.GATEWAY_CLICKHOUSE_USER,
     clickhousePassword: value.GATEWAY_CLICKHOUSE_PASSWORD,
     demo: value.GATEWAY_DEMO,
+    workers: value.GATEWAY_WORKERS,
     variables,
   };
 }

@@ -18,7 +18,7 @@ async function setUp() {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as net.AddressInfo;
-  const front: Front = await startFront("127.0.0.1", 0, () => ({ host: "127.0.0.1", port }));
+  const front: Front = await startFront("127.0.0.1", 0, () => [{ host: "127.0.0.1", port }]);
   cleanups.push(
     () => server.close(),
     () => front.close(),
@@ -129,7 +129,7 @@ it("holds back a fast sender until a slow reader reads", async () => {
 });
 
 it("resets a client at once while no runtime listens", async () => {
-  const front = await startFront("127.0.0.1", 0, () => undefined);
+  const front = await startFront("127.0.0.1", 0, () => []);
   cleanups.push(() => front.close());
   const client = net.connect(front.port, "127.0.0.1");
   const [error] = (await once(client, "error").catch((caught: unknown) => [caught])) as [NodeJS.ErrnoException];
@@ -146,4 +146,43 @@ it("takes no new connection while it drains, and keeps the open ones", async () 
   const answer = collect(client);
   inner.end("last words");
   await expect.poll(() => answer.text).toBe("last words");
+});
+
+it("spreads connections over the processes behind it: the next goes where the fewest are open, and equals take turns", async () => {
+  const accepted = [0, 1, 2].map((): net.Socket[] => []);
+  const targets = await Promise.all(
+    accepted.map(async (sockets) => {
+      const server = net.createServer((socket) => {
+        socket.on("error", () => undefined);
+        sockets.push(socket);
+      });
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      cleanups.push(() => server.close());
+      return { host: "127.0.0.1", port: (server.address() as net.AddressInfo).port };
+    }),
+  );
+  let living = targets;
+  const front = await startFront("127.0.0.1", 0, () => living);
+  cleanups.push(() => front.close());
+  const counts = (): readonly number[] => accepted.map((sockets) => sockets.filter(({ closed }) => !closed).length);
+  const connect = async (): Promise<net.Socket> => {
+    const before = accepted.flat().length;
+    const client = net.connect(front.port, "127.0.0.1");
+    client.on("error", () => undefined);
+    cleanups.push(() => client.destroy());
+    await expect.poll(() => accepted.flat().length).toBe(before + 1);
+    return client;
+  };
+  for (let at = 0; at < 6; at += 1) await connect();
+  expect(counts()).toEqual([2, 2, 2]);
+  // closed when the front has let go of them
+  for (const socket of accepted[1] ?? []) socket.end();
+  await expect.poll(counts).toEqual([2, 0, 2]);
+  await connect();
+  await connect();
+  expect(counts()).toEqual([2, 2, 2]);
+  living = targets.slice(0, 1);
+  await connect();
+  expect(counts()).toEqual([3, 2, 2]);
 });

@@ -1,7 +1,8 @@
 /**
  * The TCP front before workerd. workerd alone does not notice a client that closes politely before the first byte of its
  * answer; here a client's end becomes a reset of the inner connection, which workerd sees at once. A client that is done
- * with an answered connection loses nothing by that. Bytes are piped, never looked at; one inner connection per client.
+ * with an answered connection loses nothing by that. Bytes are piped, never looked at; one inner connection per client. Of
+ * several processes behind it the one with the fewest open connections gets the next; one that hangs keeps those it has.
  */
 import net from "node:net";
 import { type Listening, listen } from "./listen.ts";
@@ -41,18 +42,34 @@ export function innerOf(url: string): Inner {
   return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
-/** Starts the front. `target` is where the part behind it listens now; undefined while it restarts. */
-export async function startFront(host: string, port: number, target: () => Inner | undefined): Promise<Front> {
+/** Starts the front. `targets` are where the part behind it listens now; none while it restarts. */
+export async function startFront(host: string, port: number, targets: () => readonly Inner[]): Promise<Front> {
   const clients = new Set<net.Socket>();
+  /** Inner connections, by the target's port. */
+  const open = new Map<number, number>();
+  let turn = 0;
+  /** Equals take turns. */
+  const next = (): Inner | undefined => {
+    const all = targets();
+    const first = turn % Math.max(1, all.length);
+    turn += 1;
+    const openAt = ({ port: at }: Inner): number => open.get(at) ?? 0;
+    return [...all.slice(first), ...all.slice(0, first)].sort((a, b) => openAt(a) - openAt(b))[0];
+  };
+  const connect = (inner: Inner): net.Socket => {
+    const count = (by: number): void => void open.set(inner.port, (open.get(inner.port) ?? 0) + by);
+    count(1);
+    return net.connect({ ...inner, noDelay: true, allowHalfOpen: true }).once("close", () => count(-1));
+  };
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    const inner = target();
+    const inner = next();
     if (inner === undefined) {
       client.resetAndDestroy();
       return;
     }
     clients.add(client);
     client.once("close", () => clients.delete(client));
-    carry(client, net.connect({ ...inner, noDelay: true, allowHalfOpen: true }));
+    carry(client, connect(inner));
   });
   const listening = await listen(server, host, port);
   return {

@@ -1,6 +1,7 @@
 /**
- * The Worker of the stack: its variables, and a supervised runtime that executes it - plain workerd, or `wrangler dev` while
- * somebody works on it. The runtime's port changes with each start; the front asks for it.
+ * The Worker of the stack: its variables, and the supervised runtime that executes it - plain workerd, in one process or in
+ * several (decisions §43.10), or `wrangler dev` while somebody works on it. A process's port changes with each start; the
+ * front asks for it.
  */
 import { join } from "node:path";
 import { envCells } from "../../shared/cells.ts";
@@ -8,7 +9,8 @@ import type { Endpoint, StackContext } from "./context.ts";
 import { StackEnvError } from "./env.ts";
 import { RUNTIME_LIVENESS } from "./liveness.ts";
 import type { RunningClickhouse } from "./stores.ts";
-import { type HealthCheck, type Supervised, supervise } from "./supervisor.ts";
+import { type HealthCheck, type PartHandle, type Supervised, supervise } from "./supervisor.ts";
+import type { ProcessRole } from "./workerd/config.ts";
 import { prepareWorkerd, type RunningWorkerd, type StartWorkerd, type WorkerdOptions } from "./workerd/start.ts";
 import { prepareWrangler } from "./wrangler.ts";
 
@@ -41,12 +43,25 @@ const PASSED_ON = [
 /** Which runtime executes the Worker. */
 export type RuntimeKind = "workerd" | "wrangler";
 
-/** The runtime and the loopback port it listens on now. */
+/** The runtime and the loopback ports it listens on now. */
 export interface Runtime {
-  readonly part: Supervised;
-  /** That of the stack's own cell, or of one of its further cells. */
-  port(cell?: string): number | undefined;
+  /** The process with the objects, `workerd`, and the Worker processes before it, if there are any, `worker-1` and on. */
+  readonly parts: readonly PartHandle[];
+  /** Of the processes that serve the stack's own cell, or one of its further cells. */
+  readonly ports: (cell?: string) => readonly number[];
+  /** Of the process with the objects, which answers the internal routes. */
+  readonly objectsPort: () => number | undefined;
+  /** Of the process with the objects. */
   inspectorPort(): number | null;
+  /** Ends the Worker processes first: what they hold goes to the objects. Each step has `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** One process of the runtime. */
+interface RuntimeProcess {
+  readonly part: Supervised;
+  /** Null while it is being restarted. */
+  readonly now: () => RunningWorkerd | null;
 }
 
 /** The Worker's text bindings. */
@@ -95,7 +110,7 @@ export async function checkBindings(bindings: Readonly<Record<string, string>>):
   }
 }
 
-/** Starts the Worker. Rejects when it cannot be bundled or started. */
+/** Starts the Worker. Rejects when it cannot be bundled or started, everything stopped again. */
 export async function startRuntime(
   context: StackContext,
   kind: RuntimeKind,
@@ -104,7 +119,6 @@ export async function startRuntime(
   how: Pick<WorkerdOptions, "moreCells" | "entry" | "inspect">,
 ): Promise<Runtime> {
   const { config, guard, log } = context;
-  let now: RunningWorkerd | undefined;
   const prepare = kind === "workerd" ? prepareWorkerd : prepareWrangler;
   const start: StartWorkerd = await prepare({
     folder: join(config.dataDir, "worker"),
@@ -114,30 +128,53 @@ export async function startRuntime(
     guard,
     log: (line) => log("workerd", line),
   });
-  const health: HealthCheck = {
-    url: () => (now === undefined ? null : `http://127.0.0.1:${now.port}/health`),
-    policy: context.liveness ?? RUNTIME_LIVENESS,
+  // somebody who works on the Worker stops it at a breakpoint
+  const isWatched = kind === "workerd" && how.inspect !== true;
+  const startProcess = async (name: string, role: ProcessRole): Promise<RuntimeProcess> => {
+    let now: RunningWorkerd | null = null;
+    const health: HealthCheck = {
+      url: () => (now === null ? null : `http://127.0.0.1:${now.port}/health`),
+      policy: context.liveness ?? RUNTIME_LIVENESS,
+    };
+    const part = await supervise({
+      name,
+      log: (line) => log("stack", line),
+      onGiveUp: (reason) => context.onGiveUp(name, reason),
+      ...(isWatched ? { health } : {}),
+      start: async (stopping) => {
+        const running = await start(role, stopping);
+        objectsLock.addHolder(running.child.pid);
+        now = running;
+        void running.child.exited.then(() => {
+          now = null;
+          objectsLock.removeHolder(running.child.pid);
+        });
+        return running.child;
+      },
+    });
+    return { part, now: () => now };
   };
-  const part = await supervise({
-    name: "workerd",
-    log: (line) => log("stack", line),
-    onGiveUp: (reason) => context.onGiveUp("workerd", reason),
-    // somebody who works on the Worker stops it at a breakpoint
-    ...(kind === "workerd" && how.inspect !== true ? { health } : {}),
-    start: async (stopping) => {
-      const running = await start(stopping);
-      objectsLock.addHolder(running.child.pid);
-      now = running;
-      void running.child.exited.then(() => {
-        now = undefined;
-        objectsLock.removeHolder(running.child.pid);
-      });
-      return running.child;
-    },
-  });
+  const isOne = config.workers === 1;
+  const objects = await startProcess("workerd", isOne ? "everything" : "objects");
+  const names = isOne ? [] : Array.from({ length: config.workers }, (_, at) => `worker-${at + 1}`);
+  const started = await Promise.allSettled(names.map(async (name) => await startProcess(name, "requests")));
+  const workers = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const stop = async (graceMs: number): Promise<void> => {
+    await Promise.all(workers.map(async ({ part }) => await part.stop(graceMs)));
+    await objects.part.stop(graceMs);
+  };
+  const failed = started.find((each) => each.status === "rejected");
+  if (failed !== undefined) {
+    await stop(0);
+    throw failed.reason;
+  }
+  const serving = isOne ? [objects] : workers;
   return {
-    part,
-    port: (cell) => (cell === undefined ? now?.port : now?.cellPorts.get(cell)),
-    inspectorPort: () => now?.inspectorPort ?? null,
+    parts: [objects, ...workers].map(({ part }) => part),
+    ports: (cell) =>
+      serving.flatMap(({ now }) => (cell === undefined ? now()?.port : now()?.cellPorts.get(cell)) ?? []),
+    objectsPort: () => objects.now()?.port,
+    inspectorPort: () => objects.now()?.inspectorPort ?? null,
+    stop,
   };
 }

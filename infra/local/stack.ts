@@ -48,9 +48,9 @@ export interface GiveUp {
 /** A running stack. */
 export interface Stack {
   readonly proxyUrl: string;
-  /** The Worker's own socket, past the front; null while the runtime restarts. For measurements: see front.ts. */
-  readonly runtimeUrl: () => string | null;
-  /** Where V8's inspector of the runtime answers; null when nobody asked for it. */
+  /** The Worker's own sockets, one for each process that runs now, past the front. For measurements: see front.ts. */
+  readonly runtimeUrls: () => readonly string[];
+  /** Where V8's inspector of the process with the objects answers; null when nobody asked for it. */
   readonly inspectorUrl: () => string | null;
   /** Where each cell answers, by name. */
   readonly cellUrls: ReadonlyMap<string, string>;
@@ -74,6 +74,8 @@ const FINISH_MS = 3_500;
 const SETTLE_MS = 1_500;
 const CONTROL_DRAIN_MS = 6_000;
 const STOP_MS = 2_000;
+/** Of each process of the runtime; there are two steps at the most. */
+const RUNTIME_STOP_MS = 1_000;
 
 const inProcess = (name: string): PartHandle => ({ name, pid: null, ready: async () => undefined });
 
@@ -127,6 +129,8 @@ async function lockFolders(config: StackConfig, undo: Undo): Promise<readonly [d
 
 async function start(options: StackOptions, undo: Undo, giveUp: (part: string, reason: string) => void) {
   let config = readStackEnv(options.env, process.cwd());
+  if (options.runtime === "wrangler" && config.workers > 1)
+    throw new StackEnvError("GATEWAY_WORKERS must be 1 with npm run dev, whose Worker runs in one process");
   const stores = { url: "http://127.0.0.1", token: "" };
   await checkBindings(
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
@@ -143,16 +147,16 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     undo.add(() => part.stop(graceMs));
     return part;
   };
-  let runtimePort = (_cell?: string): number | undefined => undefined;
-  const loopback = (port: number | undefined) => (port === undefined ? undefined : { host: "127.0.0.1", port });
+  let runtimePorts = (_cell?: string): readonly number[] => [];
+  const loopback = (ports: readonly number[]): readonly Inner[] => ports.map((port) => ({ host: "127.0.0.1", port }));
   const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-    startFront(config.proxy.host, config.proxy.port, () => loopback(runtimePort())),
+    startFront(config.proxy.host, config.proxy.port, () => loopback(runtimePorts())),
   );
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
   const fronts = new Map([[config.variables["GATEWAY_CELL"] ?? "local", front]]);
   for (const cell of options.moreCells ?? []) {
-    const own = await startFront("127.0.0.1", 0, () => loopback(runtimePort(cell)));
+    const own = await startFront("127.0.0.1", 0, () => loopback(runtimePorts(cell)));
     undo.add(() => own.close());
     fronts.set(cell, own);
   }
@@ -190,8 +194,12 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
 
   // the Worker starts before the control service has an address: it is given one that leads there
   let controlAddress: Inner | undefined;
-  const toControl = await startFront("127.0.0.1", 0, () => controlAddress);
+  const toControl = await startFront("127.0.0.1", 0, () => (controlAddress === undefined ? [] : [controlAddress]));
   undo.add(() => toControl.close());
+  // and the control service what leads to the objects, whatever becomes of a Worker process
+  let objectsPort = (): number | undefined => undefined;
+  const toObjects = await startFront("127.0.0.1", 0, () => loopback([objectsPort() ?? []].flat()));
+  undo.add(() => toObjects.close());
   const bindings = workerBindings(context, redis, clickhouse, toControl.url);
   // the runtime first: the control service tells the cells of its start, and waits for none that is not there yet
   const [ran] = await Promise.allSettled([
@@ -201,16 +209,16 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
       inspect: options.inspect,
     }),
   ]);
-  runtimePort = (cell) => (ran.status === "fulfilled" ? ran.value.port(cell) : undefined);
-  const [controlled] = await Promise.allSettled([startControl(context, { redis, clickhouse, edgeUrl: front.url })]);
+  if (ran.status === "fulfilled") ({ ports: runtimePorts, objectsPort } = ran.value);
+  const [controlled] = await Promise.allSettled([startControl(context, { redis, clickhouse, edgeUrl: toObjects.url })]);
   const stopRuntime = async (): Promise<void> => {
     if (ran.status === "rejected") return;
     for (const each of fronts.values()) each.drain();
     const cut = (): void => {
       for (const each of fronts.values()) void each.close();
     };
-    await drainRequests({ port: runtimePort, internalToken, cut, finishMs: FINISH_MS, settleMs: SETTLE_MS });
-    await ran.value.part.stop(STOP_MS);
+    await drainRequests({ port: objectsPort, internalToken, cut, finishMs: FINISH_MS, settleMs: SETTLE_MS });
+    await ran.value.stop(RUNTIME_STOP_MS);
   };
   const stopControl = async (): Promise<void> => {
     if (controlled.status === "fulfilled") await controlled.value.part.stop(CONTROL_DRAIN_MS);
@@ -220,7 +228,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   if (controlled.status === "rejected") throw controlled.reason;
   if (ran.status === "rejected") throw ran.reason;
   const [control, runtime] = [controlled.value, ran.value];
-  parts.set("control", control.part).set("workerd", runtime.part);
+  for (const part of [control.part, ...runtime.parts]) parts.set(part.name, part);
 
   const { adminUrl, metricsUrl } = control;
   controlAddress = innerOf(adminUrl);
@@ -236,10 +244,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
         });
   return {
     proxyUrl: front.url,
-    runtimeUrl: () => {
-      const port = runtimePort();
-      return port === undefined ? null : `http://127.0.0.1:${port}`;
-    },
+    runtimeUrls: () => runtimePorts().map((port) => `http://127.0.0.1:${port}`),
     inspectorUrl: () => {
       const port = ran.value.inspectorPort();
       return port === null ? null : `http://127.0.0.1:${port}`;

@@ -29,7 +29,7 @@ function environmentOf(bindings: Readonly<Record<string, string>>): Record<strin
 /** The answer starts `wrangler dev` each time it is called and resolves when it serves. */
 export async function prepareWrangler(options: WorkerdOptions): Promise<StartWorkerd> {
   makePrivate(options.objectsFolder);
-  return async (unwanted) => {
+  return async (_role, unwanted) => {
     const child = await startChild(
       {
         name: "wrangler",

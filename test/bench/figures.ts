@@ -15,6 +15,8 @@ export interface Figures {
   /** Throughput by that of the bare Worker in the same round. */
   readonly overFloor: Spread | null;
   readonly overPeer: Spread | null;
+  /** The same by the gateway in one process, through its front. */
+  readonly overFront: Spread | null;
   readonly latencyMs: Percentiles;
   readonly correctedMs: Percentiles;
   /** Percentiles less those of the upstream alone. */
@@ -90,6 +92,7 @@ export function figuresOf(samples: readonly Sample[], target: TargetName): Figur
     rps: spreadOf([...ownRates.values()]),
     overFloor: ratioOf(ownRates, rates(samples, "floor")),
     overPeer: ratioOf(ownRates, rates(samples, "peer")),
+    overFront: ratioOf(ownRates, rates(samples, "front")),
     latencyMs: seen,
     correctedMs: corrected,
     addedMs: target === "direct" || direct.length === 0 ? null : less(seen, alone),

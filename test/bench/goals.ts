@@ -53,6 +53,8 @@ export function goalsOf(all: readonly Measured[], counted: PerRequest | null): r
     { what: "1,000 paced streams, longest silence, ms", value: of("streams-1000")?.longestGapMs ?? null, atMost: 1000 },
     { what: "a waiting request above the floor's, KB", value: summary.waiting_request_kb, atMost: 30 },
     { what: "object calls per request, many at once", value: counted?.objectRequests ?? null, atMost: 0.1 },
+    { what: "CPU of the object process per request, ms", value: summary.object_process_cpu_ms, atMost: 0.15 },
+    { what: "throughput of 3 Worker processes / one process", value: summary.workers_over_one_process, atLeast: 1.8 },
     { what: "rows written per request, many at once", value: counted?.rowsWritten ?? null, atMost: 0.1 },
   ];
 }

@@ -47,10 +47,10 @@ async function mint(gateway: Gateway, name: string): Promise<string> {
 export async function startGoverned(
   folder: string,
   origin: string,
-  how: Pick<StackOptions, "workerEntry" | "inspect"> = {},
+  { workers = 1, ...how }: Pick<StackOptions, "workerEntry" | "inspect"> & { readonly workers?: number } = {},
 ): Promise<Governed> {
-  const env = stackEnv(join(folder, "stack"), { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS) });
-  const stack = await startStack({ env, ...how });
+  const more = { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS), GATEWAY_WORKERS: String(workers) };
+  const stack = await startStack({ env: stackEnv(join(folder, "stack"), more), ...how });
   const gateway = new Gateway(stack);
   const byModel = new Map(LOADS.map((load) => [modelOf(load), load]));
   for (const [model_name, load] of byModel)

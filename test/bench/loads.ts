@@ -6,10 +6,13 @@ import type { Reading } from "./slice.ts";
 
 /**
  * Whom a load is run against: the upstream itself, a bare Worker, one that asks an object first, the gateway past and through
- * its TCP front, a peer.
+ * its TCP front, a gateway with {@link WORKERS} Worker processes through its own, a peer.
  */
-export const TARGETS = ["direct", "floor", "one-call", "governed", "front", "peer"] as const;
+export const TARGETS = ["direct", "floor", "one-call", "governed", "front", "workers", "peer"] as const;
 export type TargetName = (typeof TARGETS)[number];
+
+/** Worker processes of the gateway with several. */
+export const WORKERS = 3;
 
 /** Those that a quick run is for. */
 export const QUICK_TARGETS: readonly TargetName[] = TARGETS.filter((name) => name !== "one-call");
@@ -106,6 +109,13 @@ export const LOADS: readonly Load[] = [
   whole(4),
   whole(256),
   { ...whole(32), name: "front", title: "1 KB, 32 at once, through the TCP front", targets: ["governed", "front"] },
+  ...(["one", "many"] as const).map((tenants) => ({
+    ...whole(32),
+    name: `workers-${tenants}`,
+    title: `1 KB, 32 at once, ${tenants === "one" ? "one tenant" : "many tenants"}, one process or ${WORKERS} Workers`,
+    tenants,
+    targets: ["front", "workers"] as const,
+  })),
   stream("body-100k", "100 KB bodies, 16 at once", { bodyBytes: 100 * 1024, concurrency: 16 }),
   stream("body-4m", "4 MB bodies, 4 at once", { bodyBytes: 4 * 1024 * 1024, concurrency: 4 }),
   stream("cache", "20 % cache hits, 32 at once", { freshShare: 0.8 }),

@@ -11,8 +11,11 @@ import { inSession } from "./session.ts";
 
 const options = readOptions(process.argv.slice(2));
 const machine = readMachine();
-const many = options.loads.some(({ tenants }) => tenants === "many") && options.targets.has("governed");
-await inSession({ targets: options.targets, tenants: many ? options.tenants : 0 }, async (places) => {
+const many = options.loads.some(({ tenants }) => tenants === "many");
+const targets = new Set(options.targets);
+// a whole stack more
+if (!options.loads.some((load) => load.targets.includes("workers"))) targets.delete("workers");
+await inSession({ targets, tenants: many ? options.tenants : 0 }, async (places) => {
   const done = await run(options, places);
   for (const line of closingLines(done)) console.log(line);
   if (options.json !== undefined) writeFileSync(options.json, jsonOf(done, machine, options));

@@ -9,7 +9,7 @@ import { startGuard } from "../../infra/local/child.ts";
 import { startFloor } from "./floor.ts";
 import { type Governed, startGoverned } from "./governed.ts";
 import { type HelperProcess, startHelper } from "./helper-process.ts";
-import type { Load, TargetName } from "./loads.ts";
+import { type Load, type TargetName, WORKERS } from "./loads.ts";
 import { PEER, peerHeaders, startPeer } from "./peer.ts";
 import type { Slice, SliceResult } from "./slice.ts";
 import type { Target } from "./targets.ts";
@@ -23,6 +23,8 @@ export interface Places {
   /** Where the upstream answers. */
   readonly origin: string;
   readonly governed: Governed | null;
+  /** The gateway with several Worker processes. */
+  readonly workers: Governed | null;
   readonly targets: ReadonlyMap<TargetName, Target>;
   /** What could not be had. */
   readonly notes: readonly string[];
@@ -35,13 +37,14 @@ const here = (script: string): string => join(import.meta.dirname, script);
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-function governedTargets(governed: Governed, many: readonly string[]): readonly Target[] {
+/** The process with the objects is what is measured; those before it, where there are any, are beside it. */
+function governedTargets(governed: Governed, many: readonly string[]): readonly [past: Target, through: Target] {
   const { stack, secret } = governed;
   const headers = ({ tenants }: Load) => (tenants === "many" ? many : [secret]).map(bearer);
   const pid = stack.parts.get("workerd")?.pid ?? null;
   const beside = [...stack.parts.values()].flatMap((part) => (part.pid === null || part.pid === pid ? [] : [part.pid]));
   return [
-    { name: "governed", pid, beside, base: () => `${stack.runtimeUrl() ?? stack.proxyUrl}/v1`, headers },
+    { name: "governed", pid, beside, base: () => `${stack.runtimeUrls()[0] ?? stack.proxyUrl}/v1`, headers },
     { name: "front", pid, beside, base: () => `${stack.proxyUrl}/v1`, headers },
   ];
 }
@@ -66,8 +69,8 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
     undo.push(() => rmSync(folder, { recursive: true, force: true }));
     const guard = startGuard();
     undo.push(() => guard.close());
-    const workers = String(Math.max(1, Math.floor(availableParallelism() / 2)));
-    const upstream = await startHelper<never, never, { port: number }>(here("upstream.ts"), [workers], guard);
+    const share = String(Math.max(1, Math.floor(availableParallelism() / 2)));
+    const upstream = await startHelper<never, never, { port: number }>(here("upstream.ts"), [share], guard);
     undo.push(() => upstream.close());
     const origin = `http://127.0.0.1:${upstream.ready.port}`;
     const generator = await startHelper<Slice, SliceResult, unknown>(here("load/main.ts"), [], guard);
@@ -110,6 +113,14 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       const many = tenants === 0 ? [] : await governed.mintMany(tenants);
       for (const target of governedTargets(governed, many)) keep(target);
     }
+    let workers: Governed | null = null;
+    if (wanted.has("workers")) {
+      workers = await startGoverned(join(folder, "workers"), origin, { workers: WORKERS, inspect });
+      const { stack } = workers;
+      undo.push(() => stack.stop());
+      const [, through] = governedTargets(workers, tenants === 0 ? [] : await workers.mintMany(tenants));
+      keep({ ...through, name: "workers" });
+    }
     const [peer] = await peerStarts;
     if (peer?.status === "rejected") notes.push(`no peer: ${PEER} could not be had (${messageOf(peer.reason)})`);
     if (peer?.status === "fulfilled") {
@@ -122,6 +133,7 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       folder,
       origin,
       governed,
+      workers,
       targets,
       notes,
       beforeClosing: (step) => void undo.push(step),

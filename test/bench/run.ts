@@ -11,7 +11,7 @@ import type { Places } from "./places.ts";
 import { planFor } from "./plan.ts";
 import type { Measured } from "./summary.ts";
 import { tableOf } from "./table.ts";
-import { sentToGateway, voidReasons } from "./void.ts";
+import { sentTo, sentToGateway, voidReasons } from "./void.ts";
 
 /** Kept of the time for the ledger to take the last rows, and for everything to end. */
 const ENDING_MS = 8_000;
@@ -55,11 +55,15 @@ export async function run(options: Options, places: Places): Promise<Run> {
   const notes = [...places.notes];
   const all = await measureAll(options, places, untilMs, notes);
   const sent = sentToGateway(all);
-  const rows = (await places.governed?.rows(sent)) ?? null;
+  const ledgers = [
+    await places.governed?.rows(sentTo(all, ["governed", "front"])),
+    await places.workers?.rows(sentTo(all, ["workers"])),
+  ].filter((rows) => rows !== undefined);
+  const rows = ledgers.length === 0 ? null : ledgers.reduce((sum, each) => sum + each);
   if (rows !== null) console.log(`the gateway was sent ${sent} requests; the ledger has ${rows} rows\n`);
   const problems = voidReasons(all, rows);
   if (!counts) return { all, counted: [], notes, problems };
-  await places.governed?.stack.stop();
+  await Promise.all([places.governed?.stack.stop(), places.workers?.stack.stop()]);
   const counted = await countOperations(places);
   return { all, counted, notes, problems };
 }

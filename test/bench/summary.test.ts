@@ -64,6 +64,22 @@ describe("the summary", () => {
     });
   });
 
+  test("holds what several Worker processes bring, and what they take of the one with the objects", () => {
+    const many = measured([
+      sample("workers-many", "front", 0, 1000, 8),
+      sample("workers-many", "workers", 0, 2000, 4),
+      sample("workers-many", "front", 1, 1000, 8),
+      sample("workers-many", "workers", 1, 1000, 8),
+    ]);
+    const summary = summaryOf([c32, many]);
+    expect(summary.workers_over_one_process).toBeCloseTo(1.5);
+    expect(summary.object_process_cpu_ms).toBeCloseTo(0.375);
+    expect([summary.workers_over_one_process_one_tenant, summary.object_process_cpu_ms_one_tenant]).toEqual([
+      null,
+      null,
+    ]);
+  });
+
   test("says null of what was not measured", () => {
     const { governed_over_floor_c16, governed_over_floor_c64, stream_over_native } = summaryOf([c1, c32]);
     expect([governed_over_floor_c16, governed_over_floor_c64, stream_over_native]).toEqual([null, null, null]);

@@ -23,6 +23,12 @@ export interface Summary {
   readonly governed_over_peer_c32: number | null;
   /** Streams a second, unpaced and with the usage asked for, by those of the bare Worker, which passes them on natively. */
   readonly stream_over_native: number | null;
+  /** CPU time of the process with the objects, one request of many tenants, ms; and of one tenant. */
+  readonly object_process_cpu_ms: number | null;
+  readonly object_process_cpu_ms_one_tenant: number | null;
+  /** Throughput with several Worker processes by that of one process, both through their fronts. */
+  readonly workers_over_one_process: number | null;
+  readonly workers_over_one_process_one_tenant: number | null;
   /** What the gateway adds to the upstream's own p50, one request at a time, ms. */
   readonly added_p50_ms_c1: number | null;
   /** That, by what the bare Worker adds. */
@@ -40,6 +46,7 @@ export interface Summary {
 const figuresOf = (all: readonly Measured[], name: string, target: TargetName): Figures | undefined =>
   all.find(({ load }) => load.name === name)?.figures.find((figures) => figures.target === target);
 const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "governed");
+const workers = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "workers");
 
 /** A figure of the gateway by that of the bare Worker. */
 function byFloor(
@@ -89,6 +96,10 @@ export function summaryOf(all: readonly Measured[]): Summary {
     governed_over_floor_body_4m: overFloor("body-4m"),
     governed_over_peer_c32: governed(all, "c32")?.overPeer?.median ?? null,
     stream_over_native: overFloor("stream-asked"),
+    object_process_cpu_ms: workers(all, "workers-many")?.cpuMsPerRequest?.median ?? null,
+    object_process_cpu_ms_one_tenant: workers(all, "workers-one")?.cpuMsPerRequest?.median ?? null,
+    workers_over_one_process: workers(all, "workers-many")?.overFront?.median ?? null,
+    workers_over_one_process_one_tenant: workers(all, "workers-one")?.overFront?.median ?? null,
     added_p50_ms_c1: governed(all, "c1")?.addedP50Ms?.median ?? null,
     added_p50_over_floor_c1: byFloor(all, "c1", ({ addedP50Ms }) => addedP50Ms?.median),
     waiting_request_kb: difference(heldKb(all, "governed"), heldKb(all, "floor")),

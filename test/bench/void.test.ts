@@ -14,7 +14,7 @@ function measured(
 }
 
 describe("a run", () => {
-  const all = [measured(["direct", 10], ["governed", 20]), measured(["governed", 3], ["front", 4])];
+  const all = [measured(["direct", 10], ["governed", 20]), measured(["governed", 3], ["front", 3], ["workers", 1])];
 
   test("counts when every request ended well and left one row", () => {
     expect(sentToGateway(all)).toBe(27);

@@ -1,10 +1,16 @@
 /** What makes a run void: requests that did not end well, and rows that are missing or there twice. Pure. */
+import type { TargetName } from "./loads.ts";
 import type { Measured } from "./summary.ts";
 
-/** Requests that the gateway was sent: each leaves one row. */
-export function sentToGateway(all: readonly Measured[]): number {
-  const own = all.flatMap(({ figures }) => figures.filter(({ target }) => target === "governed" || target === "front"));
+/** Requests that these targets were sent. */
+export function sentTo(all: readonly Measured[], targets: readonly TargetName[]): number {
+  const own = all.flatMap(({ figures }) => figures.filter(({ target }) => targets.includes(target)));
   return own.reduce((sum, { sent }) => sum + sent, 0);
+}
+
+/** Requests that the gateway was sent, however many processes it had: each leaves one row. */
+export function sentToGateway(all: readonly Measured[]): number {
+  return sentTo(all, ["governed", "front", "workers"]);
 }
 
 /** A line for each reason; none when the run counts. `rows` are those of the ledger, null when there is none. */

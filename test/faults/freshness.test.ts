@@ -6,7 +6,6 @@ import type { Minted } from "../harness/gateway.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-const bridged = useBridgedStack();
 let upstream: TestUpstream;
 
 beforeAll(async () => {
@@ -16,29 +15,31 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const runtime = (): number => bridged.stack.parts.get("workerd")?.pid ?? 0;
+// With one process the isolates die with the objects; with more they outlive them, with what they know.
+describe.each([1, 3])("a key that is disabled under load, %i Worker processes", (workers) => {
+  const bridged = useBridgedStack(workers);
+  const runtime = (): number => bridged.stack.parts.get("workerd")?.pid ?? 0;
 
-/** Kills the runtime, isolates and objects, and waits until it serves again. */
-async function restart(): Promise<void> {
-  const pid = runtime();
-  process.kill(pid, "SIGKILL");
-  await waitFor(runtime, (now) => now !== 0 && now !== pid);
-  await bridged.stack.parts.get("workerd")?.ready();
-}
+  /** Kills the process with the objects and waits until it serves again. */
+  async function restart(): Promise<void> {
+    const pid = runtime();
+    process.kill(pid, "SIGKILL");
+    await waitFor(runtime, (now) => now !== 0 && now !== pid);
+    await bridged.stack.parts.get("workerd")?.ready();
+  }
 
-async function setDisabled(minted: Minted, disabled: boolean): Promise<string | null> {
-  const response = await bridged.gateway.admin("PUT", `/keys/${minted.key.id}/disabled`, { disabled });
-  expect(response.status).toBe(200);
-  await response.text();
-  return response.headers.get("x-gateway-sync");
-}
+  async function setDisabled(minted: Minted, disabled: boolean): Promise<string | null> {
+    const response = await bridged.gateway.admin("PUT", `/keys/${minted.key.id}/disabled`, { disabled });
+    expect(response.status).toBe(200);
+    await response.text();
+    return response.headers.get("x-gateway-sync");
+  }
 
-/** Written, and known to every cell. */
-async function confirmDisabled(minted: Minted, disabled: boolean): Promise<void> {
-  await bridged.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled });
-}
+  /** Written, and known to every cell. */
+  async function confirmDisabled(minted: Minted, disabled: boolean): Promise<void> {
+    await bridged.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled });
+  }
 
-describe("a key that is disabled under load", () => {
   it("stays refused through a restart of the Cell, and is served at once when it is enabled again", async () => {
     const minted = await bridged.gateway.mint(upstream.url, "delay=5");
     const clients = busyClients(bridged.gateway, minted, 50);

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const addresses = [
   ["through the front", () => stack.proxyUrl],
-  ["past it", () => stack.runtimeUrl() ?? ""],
+  ["past it", () => stack.runtimeUrls()[0] ?? ""],
 ] as const;
 
 /** A request on a connection of its own, of which only the start is sent. */

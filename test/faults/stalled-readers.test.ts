@@ -109,7 +109,7 @@ const relays: readonly (readonly [string, Parameters<typeof endless>, object])[]
 
 describe.each([
   ["through the front", () => stack.proxyUrl],
-  ["past it", () => stack.runtimeUrl() ?? ""],
+  ["past it", () => stack.runtimeUrls()[0] ?? ""],
 ])("a reader that takes nothing, %s", (_, address) => {
   it.each(relays)("of an answer that is %s is cut off", async (_relay, answer, more) => {
     const upstream = await endless(...answer);

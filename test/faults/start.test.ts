@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Gateway } from "../harness/gateway.ts";
-import { launch, launchReady, processesOf } from "../harness/launched.ts";
+import { launch, launchDev, launchReady, processesOf } from "../harness/launched.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -43,6 +43,7 @@ describe("a start that cannot be", () => {
     ["GATEWAY_UPSTREAM_BASE_URL", "not-a-url"],
     ["GATEWAY_REDIS_URL", "ftp://h"],
     ["GATEWAY_CLICKHOUSE_URL", "h:8123"],
+    ["GATEWAY_WORKERS", "several"],
   ])("names %s when it is %j", async (variable, value) => {
     const { code, lines } = await failure({ [variable]: value });
     expect(code).toBe(1);
@@ -64,6 +65,12 @@ describe("a start that cannot be", () => {
     },
   );
 
+  it("says that the Worker under development is one process", async () => {
+    const started = launchDev(dataDir, { GATEWAY_WORKERS: "2" });
+    expect(await started.exited).toBe(1);
+    expect(started.output()).toMatch(/^gateway: GATEWAY_WORKERS must be 1 with npm run dev[^\n]*\n$/);
+  });
+
   it("says who holds the data folder", async () => {
     const first = await launchReady(dataDir);
     const { code, lines } = await failure({});
@@ -83,40 +90,43 @@ describe("an end", () => {
     expect(await again.end("SIGTERM")).toBe(0);
   });
 
-  it("by SIGTERM with an open stream, a silent upstream and a queue is an end all the same, and every one has its row", async () => {
-    const upstream = await startTestUpstream();
-    const stack = await launchReady(dataDir);
-    const gateway = new Gateway(stack);
-    const streaming = await gateway.mint(upstream.url, "chunks=100000,pace=20");
-    const silent = await gateway.mint(upstream.url, "hang", { max_in_flight: 1 });
-    const stream = await gateway.chat(streaming, { stream: true });
-    await stream.body?.getReader().read();
-    const waiting = [silent, silent].map(async (minted) => await gateway.chat(minted).catch(() => null));
-    await waitFor(
-      async () => await gateway.stats(),
-      ({ in_flight, queued }) => in_flight === 2 && queued === 1,
-    );
-    expect(await stack.end("SIGTERM")).toBe(0);
-    await Promise.all(waiting);
-    expect(await processesOf(dataDir)).toEqual([]);
-    const again = await launchReady(dataDir);
-    const after = new Gateway(again);
-    for (const [minted, rows] of [
-      [streaming, 1],
-      [silent, 2],
-    ] as const)
+  it.each(["1", "3"])(
+    "by SIGTERM with an open stream, a silent upstream and a queue is an end all the same, and every one has its row: GATEWAY_WORKERS=%s",
+    async (workers) => {
+      const upstream = await startTestUpstream();
+      const stack = await launchReady(dataDir, { GATEWAY_WORKERS: workers });
+      const gateway = new Gateway(stack);
+      const streaming = await gateway.mint(upstream.url, "chunks=100000,pace=20");
+      const silent = await gateway.mint(upstream.url, "hang", { max_in_flight: 1 });
+      const stream = await gateway.chat(streaming, { stream: true });
+      await stream.body?.getReader().read();
+      const waiting = [silent, silent].map(async (minted) => await gateway.chat(minted).catch(() => null));
       await waitFor(
-        async () => await after.countRows(minted.tenant.id),
-        (counted) => counted.rows === rows && counted.requests === rows,
-        60_000,
+        async () => await gateway.stats(),
+        ({ in_flight, queued }) => in_flight === 2 && queued === 1,
       );
-    expect(await after.stats()).toMatchObject({ in_flight: 0, queued: 0 });
-    expect(await again.end("SIGTERM")).toBe(0);
-    await upstream.close();
-  });
+      expect(await stack.end("SIGTERM")).toBe(0);
+      await Promise.all(waiting);
+      expect(await processesOf(dataDir)).toEqual([]);
+      const again = await launchReady(dataDir);
+      const after = new Gateway(again);
+      for (const [minted, rows] of [
+        [streaming, 1],
+        [silent, 2],
+      ] as const)
+        await waitFor(
+          async () => await after.countRows(minted.tenant.id),
+          (counted) => counted.rows === rows && counted.requests === rows,
+          60_000,
+        );
+      expect(await after.stats()).toMatchObject({ in_flight: 0, queued: 0 });
+      expect(await again.end("SIGTERM")).toBe(0);
+      await upstream.close();
+    },
+  );
 
   it("by SIGKILL of the launcher leaves nothing behind", async () => {
-    const stack = await launchReady(dataDir);
+    const stack = await launchReady(dataDir, { GATEWAY_WORKERS: "3" });
     await stack.end("SIGKILL");
     await waitFor(
       async () => await processesOf(dataDir),

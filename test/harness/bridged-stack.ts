@@ -17,8 +17,8 @@ export interface BridgedStack {
   readonly storeLeaves: () => Promise<() => Promise<void>>;
 }
 
-/** Registers the hooks; the parts are there once tests run. */
-export function useBridgedStack(): BridgedStack {
+/** Registers the hooks; the parts are there once tests run. `workers`: GATEWAY_WORKERS. */
+export function useBridgedStack(workers = 1): BridgedStack {
   const backend = memoryBackend();
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-bridged-"));
   let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
@@ -27,7 +27,11 @@ export function useBridgedStack(): BridgedStack {
   beforeAll(async () => {
     bridge = await startRedisBridge({ backend, token: "token" });
     stack = await startStack({
-      env: stackEnv(dataDir, { GATEWAY_REDIS_URL: bridge.url, GATEWAY_REDIS_TOKEN: "token" }),
+      env: stackEnv(dataDir, {
+        GATEWAY_REDIS_URL: bridge.url,
+        GATEWAY_REDIS_TOKEN: "token",
+        GATEWAY_WORKERS: String(workers),
+      }),
     });
     gateway = new Gateway(stack);
   });

@@ -95,6 +95,7 @@ export interface Accounting {
   readonly expected?: (ended: Ended) => boolean;
   readonly dropped?: number;
   readonly aside?: number;
+  readonly servedAfterMs?: number;
 }
 
 /** Whether an answer that ended at a time must have its row, although what served it was killed and came back. */
@@ -104,7 +105,7 @@ export function isPromised(atMs: number, killedAtMs: number, backAtMs = Number.P
 
 /** Waits until every expected row is in the store and the rollup agrees; adds the line to the table and checks it. */
 export async function account(given: Accounting): Promise<void> {
-  const { fault, gateway, minted, load, expected = () => true, dropped = 0, aside = 0 } = given;
+  const { fault, gateway, minted, load, expected = () => true, dropped = 0, aside = 0, servedAfterMs } = given;
   const ids = load.ended.filter(expected).map((each) => each.requestId);
   await waitFor(
     async () => new Set(await gateway.requestIds(minted.tenant.id)),
@@ -130,6 +131,7 @@ export async function account(given: Accounting): Promise<void> {
     rollupOff,
     dropped,
     aside,
+    servedAfterMs,
   };
   tellFault(line);
   expect(ids.length).toBeGreaterThan(0);

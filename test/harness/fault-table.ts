@@ -30,6 +30,8 @@ export interface FaultLine {
   readonly dropped: number;
   /** Rows that the store refuses and the gateway keeps. */
   readonly aside: number;
+  /** From a kill to when whoever waited on the killed process was served, ms. */
+  readonly servedAfterMs?: number | undefined;
 }
 
 /** Adds a line to the table. */
@@ -62,8 +64,9 @@ function tableText(lines: readonly FaultLine[]): string {
     line.rollupOff,
     line.dropped,
     line.aside,
+    line.servedAfterMs ?? "",
   ]);
-  const all = [[...heads, "kept aside"], ...rows.map((row) => row.map(String))];
+  const all = [[...heads, "kept aside", "waiters served, ms"], ...rows.map((row) => row.map(String))];
   const widths = all[0]?.map((_, at) => Math.max(...all.map((row) => (row[at] ?? "").length))) ?? [];
   const text = (row: readonly string[]): string =>
     row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join("  ");

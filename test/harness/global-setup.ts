@@ -21,10 +21,18 @@ declare module "vitest" {
 
 /** Starts the stack; the answer stops it and removes its folder. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  return await setupWith(project, {});
+}
+
+/** The same with more variables. */
+export async function setupWith(
+  project: TestProject,
+  more: Readonly<Record<string, string>>,
+): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-spec-"));
   const logFile = join(dataDir, "stack.log");
   const log = createWriteStream(logFile);
-  const stack = await startStack({ env: stackEnv(dataDir), log: (line) => void log.write(`${line}\n`) });
+  const stack = await startStack({ env: stackEnv(dataDir, more), log: (line) => void log.write(`${line}\n`) });
   project.provide("logFile", logFile);
   for (const name of ["proxyUrl", "adminUrl", "metricsUrl", "adminToken", "internalToken"] as const)
     project.provide(name, stack[name]);

@@ -95,6 +95,22 @@ describe("what a session has to say", () => {
     expect([queue.end(endOf("first")), queue.end(endOf("second"))]).toEqual([true, true]);
   });
 
+  it("tells those who wait when nothing more is decided, and those who are to wait then", async () => {
+    const queue = new SessionQueue();
+    const [first, second] = [queue.ask(askOf("first")), queue.ask(askOf("second"))];
+    queue.heard({ ...SILENCE, decided: [["first", { verdict: "waiting" }]] });
+    queue.sayNoMore();
+    queue.heard({ ...SILENCE, decided: [["second", { verdict: "waiting" }]] });
+    expect([await first.decision, await second.answer, await second.decision]).toEqual([
+      null,
+      { verdict: "waiting" },
+      null,
+    ]);
+    queue.leave("first");
+    queue.leave("second");
+    expect(queue.isEmpty).toBe(true);
+  });
+
   it("says of a request that goes whether it has used its grant", () => {
     const queue = withGranted("used", "unused");
     queue.depart("used", true);

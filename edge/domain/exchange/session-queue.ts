@@ -38,6 +38,7 @@ export class SessionQueue {
   readonly #open = new Map<string, OpenRequest>();
   readonly #shown = new Map<string, PromiseWithResolvers<HitVerdictSaid | null>>();
   readonly #rows = new Map<string, RowRecord>();
+  #saysNoMore = false;
   #over = false;
 
   /** Nothing can be said here any more. */
@@ -108,6 +109,12 @@ export class SessionQueue {
     this.#asks = this.#asks.filter((ask) => ask.requestId !== requestId);
   }
 
+  /** Nothing more is decided here: whoever waits is told so. */
+  sayNoMore(): void {
+    this.#saysNoMore = true;
+    for (const { stands, decided } of this.#open.values()) if (stands === "waiting") decided.resolve(null);
+  }
+
   /** What is to be sent now; null when there is nothing. */
   take(): ExchangeMessage | null {
     if (this.#over || !this.hasMessage) return null;
@@ -163,6 +170,7 @@ export class SessionQueue {
     if (request === undefined || request.stands === "decided") return;
     const isFirst = request.stands === "asked";
     request.stands = answer.verdict === "waiting" ? "waiting" : "decided";
+    if (request.stands === "waiting" && this.#saysNoMore) request.decided.resolve(null);
     if (isFirst) request.answered.resolve(answer);
     else if (answer.verdict !== "waiting") request.decided.resolve(answer);
     // Whoever was told so in the answer to its ask has no place here.

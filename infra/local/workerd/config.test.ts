@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ALWAYS_BLOCKED_CIDRS } from "../../../shared/ssrf.ts";
 import { textLiteral, workerdConfig } from "./config.ts";
 import { reachableUpstreams } from "./reachable.ts";
@@ -111,4 +111,35 @@ it("denies every network whatever is always blocked, also where an IPv6 address 
   expect(upstreams).toContain("64:ff9b::a00:0/104");
   expect(upstreams).not.toContain("64:ff9b::7f00:0/104");
   expect(internet).not.toContain("64:ff9b::a00:0/104");
+});
+
+describe("several processes", () => {
+  const options = {
+    exports: ["default", "Cell", "Ledger", "TenantBudget", "Objects"],
+    variables: ["GATEWAY_CELL"],
+    objectsFolder: "/data/o",
+    reachableUpstreams: null,
+    moreCells: ["second"],
+  };
+  const rpc = 'address = "unix:objects.sock", http = (capnpConnectHost = "objects")';
+
+  it("have their objects in one, which is asked over a socket that only their owner reaches, and serves no cell", () => {
+    const config = workerdConfig({ ...options, role: "objects" });
+    expect(config).toContain(`(name = "objects", ${rpc}, service = (name = "gateway", entrypoint = "Objects"))`);
+    expect(config).toContain('durableObjectStorage = (localDisk = "objects")');
+    expect(config).not.toMatch(/second|external/);
+  });
+
+  it("have none in the others, which have every cell", () => {
+    const config = workerdConfig({ ...options, role: "requests" });
+    expect(config).toContain(`(name = "objects", external = (${rpc}))`);
+    expect(config.match(/\(name = "OBJECTS", service = "objects"\)/g)).toHaveLength(2);
+    expect(config).toContain('(name = "http-second", address = "127.0.0.1:0", http = (), service = "gateway-second")');
+    expect(config).not.toMatch(/durableObjectNamespace =|className|durableObjectStorage|entrypoint|disk/);
+  });
+
+  it("are not there unless asked for", () => {
+    expect(workerdConfig(options)).toBe(workerdConfig({ ...options, role: "everything" }));
+    expect(workerdConfig(options)).not.toMatch(/OBJECTS|capnpConnectHost|unix:/);
+  });
 });

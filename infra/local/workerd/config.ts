@@ -1,7 +1,9 @@
 /**
  * The workerd configuration of one machine, as Cap'n Proto text. Pure. Values of variables are not in it: workerd takes them
  * from its environment, so that no secret is written to disk. Address ranges that are always blocked (decisions §16) are
- * denied to every outgoing connection of the Worker; upstreams that an admin registered may have a narrower network.
+ * denied to every outgoing connection of the Worker; upstreams that an admin registered may have a narrower network. Several
+ * processes (decisions §43.10) are one with the objects and those without, joined by the runtime's own RPC over a socket
+ * in the folder of the configuration, which only its owner can enter.
  */
 import { ALWAYS_BLOCKED_CIDRS, carriedRanges, isCidr, PRIVATE_CIDRS } from "../../../shared/ssrf.ts";
 
@@ -22,8 +24,15 @@ export const V8_FLAGS = 'v8Flags = ["--min-semi-space-size=16", "--max-semi-spac
 /** Nothing reaches these, by whatever way an IPv6 address leads there. */
 const ALWAYS_DENIED = [...ALWAYS_BLOCKED_CIDRS, ...carriedRanges(ALWAYS_BLOCKED_CIDRS)];
 
+/** What a process of the runtime does: everything, only its Durable Objects' work, or requests, with the objects elsewhere. */
+export type ProcessRole = "everything" | "objects" | "requests";
+
+/** The socket of the process with the objects, in the folder that every process of the runtime works in. */
+export const OBJECTS_SOCKET = "objects.sock";
+
 /** What {@link workerdConfig} needs. */
 export interface WorkerdConfigOptions {
+  readonly role?: ProcessRole;
   /** Names that the module exports. */
   readonly exports: readonly string[];
   /** Names of the text bindings, taken from workerd's environment. */
@@ -66,17 +75,22 @@ function upstreamNetwork(reachable: readonly string[]): string {
 
 /** The configuration; `worker.mjs` lies beside it. The HTTP socket takes a free port on loopback and is named `http`. */
 export function workerdConfig(options: WorkerdConfigOptions): string {
-  const moreCells = options.moreCells ?? [];
-  const classes = Object.keys(OBJECTS).filter((name) => options.exports.includes(name));
+  const { role = "everything" } = options;
+  const hasObjects = role !== "requests";
+  const moreCells = role === "objects" ? [] : (options.moreCells ?? []);
+  const classes = hasObjects ? Object.keys(OBJECTS).filter((name) => options.exports.includes(name)) : [];
   const upstreams = options.reachableUpstreams;
   const variables = options.variables.map(
     (name) => `(name = ${textLiteral(name)}, fromEnvironment = ${textLiteral(name)})`,
   );
-  const reachable = upstreams === null ? [] : ['(name = "UPSTREAMS", service = "upstreams")'];
+  const services = [
+    ...(upstreams === null ? [] : ['(name = "UPSTREAMS", service = "upstreams")']),
+    ...(hasObjects ? [] : ['(name = "OBJECTS", service = "objects")']),
+  ];
   const bindings = [
     ...variables,
     ...classes.map((name) => `(name = "${OBJECTS[name]}", durableObjectNamespace = "${name}")`),
-    ...reachable,
+    ...services,
   ];
   const bindingsOf = (cell: string): readonly string[] => [
     ...variables.filter((variable) => !variable.includes('"GATEWAY_CELL"')),
@@ -85,23 +99,28 @@ export function workerdConfig(options: WorkerdConfigOptions): string {
       (name) =>
         `(name = "${OBJECTS[name]}", durableObjectNamespace = (className = "${name}", serviceName = "gateway"))`,
     ),
-    ...reachable,
+    ...services,
   ];
   const module = `modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
   compatibilityDate = "${COMPATIBILITY_DATE}",
   compatibilityFlags = [${COMPATIBILITY_FLAGS.map(textLiteral).join(", ")}],`;
   const namespaces = classes.map((name) => `(className = "${name}", uniqueKey = "gateway-${name}", enableSql = true)`);
   const storage = classes.length === 0 ? "" : '\n  durableObjectStorage = (localDisk = "objects"),';
+  const rpc = `address = "unix:${OBJECTS_SOCKET}", http = (capnpConnectHost = "objects")`;
+  const objects = hasObjects
+    ? `disk = (path = ${textLiteral(options.objectsFolder)}, writable = true, allowDotfiles = false)`
+    : `external = (${rpc})`;
+  const rpcSocket = `\n    (name = "objects", ${rpc}, service = (name = "gateway", entrypoint = "Objects")),`;
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   ${V8_FLAGS}
   services = [
     (name = "gateway", worker = .gateway),${moreCells.map((cell, at) => `\n    (name = "gateway-${cell}", worker = .cell${at}),`).join("")}
     ${network("internet", ["public", "private"], ALWAYS_DENIED)},${upstreams === null ? "" : `\n    ${upstreamNetwork(upstreams)},`}
-    (name = "objects", disk = (path = ${textLiteral(options.objectsFolder)}, writable = true, allowDotfiles = false)),
+    (name = "objects", ${objects}),
   ],
   sockets = [
-    (name = "http", address = "127.0.0.1:0", http = (), service = "gateway"),${moreCells.map((cell) => `\n    (name = "${cellSocket(cell)}", address = "127.0.0.1:0", http = (), service = "gateway-${cell}"),`).join("")}
+    (name = "http", address = "127.0.0.1:0", http = (), service = "gateway"),${moreCells.map((cell) => `\n    (name = "${cellSocket(cell)}", address = "127.0.0.1:0", http = (), service = "gateway-${cell}"),`).join("")}${role === "objects" ? rpcSocket : ""}
   ],
 );
 const gateway :Workerd.Worker = (

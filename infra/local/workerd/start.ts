@@ -1,14 +1,14 @@
 /**
  * Runs the Worker in plain workerd on this machine: bundle, configuration, process. It listens on a free loopback port,
- * anew after each start; object storage stays in its folder.
+ * anew after each start; object storage stays in its folder, and so does the socket at which other processes find the objects.
  */
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { makePrivate } from "../../../control/db/private-folder.ts";
 import { type Child, type Guard, jsonLine, startChild } from "../child.ts";
 import { bundleWorker } from "./bundle.ts";
-import { cellSocket, workerdConfig } from "./config.ts";
+import { cellSocket, OBJECTS_SOCKET, type ProcessRole, workerdConfig } from "./config.ts";
 import { reachableUpstreams } from "./reachable.ts";
 
 /** The path of the runtime's binary for this platform. */
@@ -41,8 +41,8 @@ export interface RunningWorkerd {
   readonly inspectorPort: number | null;
 }
 
-/** Starts a runtime; `unwanted` aborts when nobody waits for it any longer. Rejects when it is not ready in time. */
-export type StartWorkerd = (unwanted: AbortSignal) => Promise<RunningWorkerd>;
+/** Starts a process; `unwanted` aborts when nobody waits for it any longer. Rejects when it is not ready in time. */
+export type StartWorkerd = (role: ProcessRole, unwanted: AbortSignal) => Promise<RunningWorkerd>;
 
 /** Bundles and configures once; the answer starts a process each time it is called. Throws esbuild's BuildFailure. */
 export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWorkerd> {
@@ -51,18 +51,24 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
   makePrivate(objectsFolder);
   const bundle = await bundleWorker(false, options.entry);
   writeFileSync(join(folder, "worker.mjs"), bundle.code, { mode: 0o600 });
-  const config = join(folder, "config.capnp");
-  const text = workerdConfig({
-    exports: bundle.exports,
-    variables: Object.keys(bindings),
-    objectsFolder,
-    reachableUpstreams: reachableUpstreams(bindings),
-    moreCells,
-  });
-  writeFileSync(config, text, { mode: 0o600 });
+  const configOf = (role: ProcessRole): string => join(folder, `${role}.capnp`);
+  for (const role of ["everything", "objects", "requests"] as const) {
+    const text = workerdConfig({
+      role,
+      exports: bundle.exports,
+      variables: Object.keys(bindings),
+      objectsFolder,
+      reachableUpstreams: reachableUpstreams(bindings),
+      moreCells,
+    });
+    writeFileSync(configOf(role), text, { mode: 0o600 });
+  }
   const { TZ, LANG, SSL_CERT_FILE } = process.env;
 
-  return async (unwanted) => {
+  return async (role, unwanted) => {
+    // that of a process which was killed
+    if (role === "objects") rmSync(join(folder, OBJECTS_SOCKET), { force: true });
+    const sockets = role === "objects" ? ["http", "objects"] : ["http", ...moreCells.map(cellSocket)];
     const ports = new Map<unknown, number>();
     let inspectorPort: number | null = null;
     const child = await startChild(
@@ -73,10 +79,12 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
         command: binary,
         args: [
           "serve",
-          config,
+          configOf(role),
           "--control-fd=3",
           ...(options.inspect === true ? ["--inspector-addr=127.0.0.1:0"] : []),
         ],
+        // the path of a socket is short, that of a folder need not be
+        cwd: folder,
         env: { TZ, LANG, SSL_CERT_FILE, ...bindings },
         readyFrom: "control",
         readReady: (line) => {
@@ -84,7 +92,7 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
           if (message?.["event"] === "listen-inspector") inspectorPort = Number(message["port"]);
           if (message?.["event"] !== "listen") return undefined;
           ports.set(message["socket"], Number(message["port"]));
-          return ports.size > moreCells.length ? message : undefined;
+          return ports.size === sockets.length ? message : undefined;
         },
         log: options.log,
       },

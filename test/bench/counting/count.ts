@@ -28,7 +28,7 @@ export async function countOperations(places: Places): Promise<readonly Counted[
   const governed = await startGoverned(folder, places.origin, { workerEntry: "test/bench/counting/worker.ts" });
   places.beforeClosing(async () => await governed.stack.stop());
   try {
-    const base = governed.stack.runtimeUrl() ?? governed.stack.proxyUrl;
+    const base = governed.stack.runtimeUrls()[0] ?? governed.stack.proxyUrl;
     const headers = [{ authorization: `Bearer ${governed.secret}` }];
     const target: Target = {
       name: "governed",

@@ -1,6 +1,7 @@
 /**
  * `npm run bench:profile -- c32 [--seconds 5] [--out FILE.cpuprofile]`: what the Worker and its objects do with their time
- * under one load of the bench. Prints the functions in which most of it went, by request; the file opens in browsers' tools.
+ * under one load of the bench; of a load for several Worker processes, what the process with the objects does. Prints the
+ * functions in which most of it went, by request; the file opens in browsers' tools.
  * An inspector makes log lines dear: each is sent to it as well.
  */
 import { writeFileSync } from "node:fs";
@@ -27,10 +28,11 @@ if (load === undefined || !(seconds > 0)) {
   process.exit(2);
 }
 
-const wanted = { targets: new Set(["governed"] as const), tenants: load.tenants === "many" ? 100 : 0, inspect: true };
-await inSession(wanted, async ({ generator, governed, targets }) => {
-  const target = targets.get("governed");
-  const inspector = governed?.stack.inspectorUrl() ?? null;
+const profiled = load.targets.includes("workers") ? "workers" : "governed";
+const wanted = { targets: new Set([profiled] as const), tenants: load.tenants === "many" ? 100 : 0, inspect: true };
+await inSession(wanted, async ({ generator, governed, workers, targets }) => {
+  const target = targets.get(profiled);
+  const inspector = (workers ?? governed)?.stack.inspectorUrl() ?? null;
   if (target === undefined || inspector === null) throw new Error("the gateway cannot be looked into");
   await generator.ask(warmUpOf(load, target, WARM_MS));
   let requests = 0;

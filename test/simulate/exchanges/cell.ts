@@ -106,6 +106,7 @@ export class CellLife {
         decision: async (seat) => await this.desk.decision(seat),
         inUse: (seat) => this.desk.inUse(seat),
         settle: async (seat, settlement) => await this.desk.settle(seat, settlement),
+        withdraw: (seat) => this.withdraw(seat),
         abandon: (seat, mayHaveRow) => this.abandon(seat, mayHaveRow),
       },
       revisions: this.#revisions,
@@ -160,6 +161,12 @@ export class CellLife {
 
   adopt(ask: Ask): Seat {
     return this.desk.adopt(ask);
+  }
+
+  /** The permit's holder goes without having used it. */
+  withdraw(seat: Seat): void {
+    seat.inUse = false;
+    this.abandon(seat);
   }
 
   /** The permit's holder is gone. */

@@ -1,0 +1,269 @@
+/**
+ * Several Worker processes before one object process (decisions §43.10): any of them may be killed or hang, and is started
+ * again alone; what it held is settled, what the others hold goes on, and what is counted and told is whole.
+ */
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../infra/local/stack.ts";
+import { account, startLoad } from "../harness/custody-load.ts";
+import { readExposition } from "../harness/exposition.ts";
+import { type GatedUpstream, startGatedUpstream } from "../harness/gated-upstream.ts";
+import { Gateway, type Minted } from "../harness/gateway.ts";
+import { stackEnv } from "../harness/global-setup.ts";
+import { alertsIn } from "../harness/object-faults.ts";
+import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const WORKERS = 3;
+const CLIENTS = 8;
+const ENOUGH = 100;
+
+let folder: string;
+let stack: Stack;
+let upstream: TestUpstream;
+let gateway: Gateway;
+const lines: string[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "gateway-workers-"));
+  upstream = await startTestUpstream();
+  stack = await startStack({
+    env: stackEnv(folder, { GATEWAY_WORKERS: String(WORKERS) }),
+    log: (line) => void lines.push(line),
+    liveness: { graceMs: 0, everyMs: 500, answerWithinMs: 2_000, checks: 5 },
+  });
+  gateway = new Gateway(stack);
+});
+afterAll(async () => {
+  await stack.stop();
+  await upstream.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The gateway as it is reached at each Worker process by itself, in their order. */
+const byWorker = (): readonly Gateway[] => stack.runtimeUrls().map((proxyUrl) => new Gateway({ ...stack, proxyUrl }));
+
+const pids = (): Readonly<Record<string, number | null>> =>
+  Object.fromEntries([...stack.parts].map(([name, { pid }]) => [name, pid]));
+
+/** Signals a part; resolves when it was started again, and nothing else was. */
+async function again(name: string, signal: "SIGKILL" | "SIGSTOP"): Promise<void> {
+  const before = pids();
+  process.kill(before[name] ?? 0, signal);
+  await waitFor(
+    () => stack.parts.get(name)?.pid ?? null,
+    (now) => now !== null && now !== before[name],
+    60_000,
+  );
+  await stack.parts.get(name)?.ready();
+  expect(pids()).toEqual({ ...before, [name]: stack.parts.get(name)?.pid });
+}
+
+/** Whatever held a slot has given it back. */
+async function allQuiet(): Promise<void> {
+  await waitFor(
+    async () => await gateway.stats(),
+    ({ in_flight, queued }) => in_flight === 0 && queued === 0,
+  );
+}
+
+/** A model of so many slots whose upstream answers when told to. */
+async function gated(slots: number): Promise<{ readonly minted: Minted; readonly gate: GatedUpstream }> {
+  const gate = await startGatedUpstream();
+  return { minted: await gateway.mint(gate.url, "gated", { max_in_flight: slots }), gate };
+}
+
+/** Another tenant for the model of a minted one. */
+async function alsoFor({ model }: Minted): Promise<Minted> {
+  return { ...(await gateway.mint(upstream.url)), model };
+}
+
+const loadIs = async ({ model }: Minted, inFlight: number, queued: number): Promise<void> => {
+  await waitFor(
+    async () => await gateway.loadOf(model.model_name).catch(() => null),
+    (load) => load?.inFlight === inFlight && load.queued === queued,
+  );
+};
+
+describe("a Worker process that is killed under load", () => {
+  it("leaves its requests settled at the estimate and its slots to those who wait; no row is lost or doubled", async () => {
+    const loaded = await gateway.mint(upstream.url, "delay=20");
+    const load = startLoad(gateway, loaded, CLIENTS);
+    await load.more(ENOUGH);
+    const { minted: holder, gate } = await gated(1);
+    const [first, ...others] = byWorker();
+    const waiters = await Promise.all(byWorker().map(async () => await alsoFor(holder)));
+    const held = first?.chat(holder, { body: { max_tokens: 20 } }).catch(() => null);
+    await loadIs(holder, 1, 0);
+    const lostWaiter = first?.chat(waiters[0] as Minted).catch(() => null);
+    await loadIs(holder, 1, 1);
+    const answers = others.map(async (worker, at) => await worker.chat(waiters[at + 1] as Minted));
+    await loadIs(holder, 1, WORKERS);
+    const killedAt = performance.now();
+    const restarted = again("worker-1", "SIGKILL");
+    const [servedAt = Number.NaN] = await waitFor(
+      () => others.flatMap((_, at) => gate.seen(`hello ${waiters[at + 1]?.mark}`)),
+      (served) => served.length > 0,
+    );
+    const servedAfterMs = Math.round(servedAt - killedAt);
+    gate.release();
+    expect(await Promise.all([held, lostWaiter])).toEqual([null, null]);
+    for (const answer of answers) expect((await answer).status).toBe(200);
+    await restarted;
+    await load.more(ENOUGH);
+    await load.stop();
+
+    const rowOf = async ({ tenant }: Minted) =>
+      (
+        await waitFor(
+          async () => await gateway.rows(tenant.id),
+          (rows) => rows.length > 0,
+        )
+      )[0];
+    const settled = await rowOf(holder);
+    expect(settled?.total_tokens).toBe(settled?.estimated_tokens);
+    expect(settled).toMatchObject({ status_code: 499, output_tokens: 20 });
+    expect(await rowOf(waiters[0] as Minted)).toMatchObject({ status_code: 499, total_tokens: 0 });
+    // whoever was answered has its row, whichever process it was and whenever it was killed
+    await account({
+      fault: `kill -9: one of ${WORKERS} Worker processes`,
+      gateway,
+      minted: loaded,
+      load,
+      servedAfterMs,
+    });
+    await allQuiet();
+    for (const one of [holder, ...waiters])
+      expect(await gateway.countRows(one.tenant.id)).toEqual({ rows: 1, requests: 1 });
+    await gate.close();
+  });
+});
+
+describe("the object process that is killed under load", () => {
+  it("finds every open request again, in whichever Worker process; each is answered, and has its row once", async () => {
+    const loaded = await gateway.mint(upstream.url, "delay=20");
+    const load = startLoad(gateway, loaded, CLIENTS);
+    await load.more(ENOUGH);
+    const { minted, gate } = await gated(WORKERS);
+    const holders = await Promise.all(byWorker().map(async () => await alsoFor(minted)));
+    const answers = byWorker().map(async (worker, at) => await worker.chat(holders[at] as Minted));
+    await loadIs(minted, WORKERS, 0);
+    await again("workerd", "SIGKILL");
+    await loadIs(minted, WORKERS, 0);
+    // the adopted slots count: there is none for one more
+    const late = gateway.chat(minted);
+    await loadIs(minted, WORKERS, 1);
+    expect(gate.seen(`hello ${minted.mark}`)).toEqual([]);
+    gate.release();
+    for (const [at, answer] of answers.entries()) {
+      const response = await answer;
+      expect(response.status).toBe(200);
+      const { tenant } = holders[at] as Minted;
+      const row = await gateway.row(tenant.id, response.headers.get("x-gateway-request-id"));
+      expect(row).toMatchObject({ status_code: 200, total_tokens: 33 });
+    }
+    expect((await late).status).toBe(200);
+    await load.more(ENOUGH);
+    await load.stop();
+    await account({ fault: `kill -9: objects of ${WORKERS} Worker processes`, gateway, minted: loaded, load });
+    await allQuiet();
+    await gate.close();
+  });
+});
+
+describe("a Worker process that hangs", () => {
+  it("is started again alone, gives back what it held, and holds up nobody", async () => {
+    const minted = await gateway.mint(upstream.url);
+    const { minted: holder, gate } = await gated(1);
+    const [, second, third] = byWorker();
+    const held = second?.chat(holder).catch(() => null);
+    await loadIs(holder, 1, 0);
+    const restarted = again("worker-2", "SIGSTOP");
+    await gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
+    expect((await third?.chat(minted))?.status).toBe(403);
+    await gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: false });
+    expect((await third?.chat(minted))?.status).toBe(200);
+    await restarted;
+    expect(lines.filter((line) => line.startsWith("stack | worker-2 did not answer for"))).toHaveLength(1);
+    expect(await held).toBeNull();
+    await loadIs(holder, 0, 0);
+    for (const worker of byWorker()) expect((await worker.chat(minted)).status).toBe(200);
+    await gate.close();
+  });
+});
+
+describe("several Worker processes", () => {
+  it("reach the objects by a socket that is its owner's alone", () => {
+    expect(statSync(join(folder, "worker", "objects.sock")).mode & 0o077).toBe(0);
+    expect(statSync(join(folder, "worker")).mode & 0o077).toBe(0);
+  });
+
+  it("share one cap, and one queue in its order", async () => {
+    const { minted, gate } = await gated(1);
+    const tenants = await Promise.all(Array.from({ length: 2 * WORKERS }, async () => await alsoFor(minted)));
+    const answers: Promise<Response>[] = [];
+    for (const [at, one] of tenants.entries()) {
+      answers.push((byWorker()[at % WORKERS] as Gateway).chat(one));
+      await loadIs(minted, 1, at);
+    }
+    expect(tenants.map(({ mark }) => gate.seen(`hello ${mark}`).length)).toEqual([1, ...tenants.slice(1).map(() => 0)]);
+    gate.release();
+    for (const answer of answers) expect((await answer).status).toBe(200);
+    await gate.close();
+  });
+
+  it("each see a confirmed change with their very next request", async () => {
+    const minted = await gateway.mint(upstream.url);
+    const statuses = async (): Promise<readonly number[]> =>
+      await Promise.all(byWorker().map(async (worker) => (await worker.chat(minted)).status));
+    for (const disabled of [false, true, false, true]) {
+      await gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled });
+      expect(await statuses()).toEqual(byWorker().map(() => (disabled ? 403 : 200)));
+    }
+  });
+
+  it("are one gateway in metrics, log, spans and alerts", async () => {
+    const scrape = async () => await readExposition(await (await fetch(`${stack.metricsUrl}/metrics`)).text());
+    const served = async () =>
+      (await scrape()).value("gateway_requests_total", { cell: "local", admission: "fast", status: "2xx" }) ?? 0;
+    const refused = async () =>
+      (await scrape()).value("gateway_auth_failures_total", { cell: "local", plane: "data" }) ?? 0;
+    const minted = await gateway.mint(upstream.url);
+    await gateway.must("PUT", `/tenants/${minted.tenant.id}/tracing`, { tracing_enabled: true });
+    await allQuiet();
+    const before = { served: await served(), refused: await refused() };
+    const ids = await Promise.all(
+      byWorker().map(async (worker) => {
+        const response = await worker.chat(minted);
+        await response.text();
+        return response.headers.get("x-gateway-request-id") ?? "";
+      }),
+    );
+    await waitFor(served, (now) => now >= before.served + WORKERS);
+    expect(await served()).toBe(before.served + WORKERS);
+    for (const id of ids) {
+      await waitFor(
+        () => lines.filter((line) => line.startsWith("workerd | ") && line.includes(id)).length,
+        (found) => found === 1,
+      );
+      await waitFor(
+        async () => await gateway.must<readonly unknown[]>("GET", `/usage/logs/${id}/spans`),
+        (spans) => spans.length > 0,
+      );
+    }
+    // 20 wrong tokens in a minute are an alert, wherever they arrive
+    const guesses = Array.from({ length: 21 }, async (_, at) => {
+      const url = stack.runtimeUrls()[at % WORKERS] ?? "";
+      const response = await fetch(`${url}/internal/stats`, { headers: { authorization: "Bearer a guess" } });
+      return response.status;
+    });
+    expect(new Set(await Promise.all(guesses))).toEqual(new Set([404]));
+    await waitFor(
+      () => alertsIn(lines).filter((alert) => alert["key"] === "admin_auth_failures").length,
+      (told) => told === 1,
+    );
+    expect(await refused()).toBe(before.refused + 21);
+  });
+});

@@ -1,0 +1,8 @@
+/** The stack of the spec tests with three Worker processes before its objects (decisions §43.10). */
+import type { TestProject } from "vitest/node";
+import { setupWith } from "./global-setup.ts";
+
+/** Starts it; the answer stops it and removes its folder. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  return await setupWith(project, { GATEWAY_WORKERS: "3" });
+}
