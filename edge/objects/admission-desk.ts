@@ -2,8 +2,7 @@
  * The Cell's front desk: who holds a slot, who waits for a slot or for tokens, and what happens at the end of each. Slots
  * are the scheduler's decision, tokens the budget's; whoever waited is judged again here. Invariant: every request
  * is in `#seats` from its arrival until its one settlement, and what it holds is given back in the same turn as the seat is
- * given up - before any await. A request that asks again (its first answer was lost, or its records were out of date) takes
- * the place of its earlier seat, whose permit then means nothing.
+ * given up - before any await. A request that asks again takes the place of its earlier seat, whose permit then means nothing.
  */
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Ask, Decision, Settlement, Stale } from "../domain/ask.ts";
