@@ -82,6 +82,15 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", said]);
   });
 
+  it("that has left asks for no permit when it would have waited for a second", async () => {
+    const { permit: held } = await stage.waiting("one");
+    const deciding = expect(held.decision()).rejects.toThrow("the permit has ended");
+    held[Symbol.dispose]();
+    await pass(2_000);
+    await deciding;
+    expect(stage.said).toEqual(["open", "ask one", "withdrawal one"]);
+  });
+
   it("that leaves as it takes a permit of its own leaves that one too", async () => {
     const holding = Promise.withResolvers<void>();
     stage.holds = async () => await holding.promise;

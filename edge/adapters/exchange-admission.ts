@@ -216,6 +216,7 @@ class SessionPermit implements PermitHandle {
   async decision(): Promise<Decision | Stale> {
     if (this.#answer.verdict !== "waiting") return this.#answer;
     const heard = await withinPatience(this.#asked.decision, OWN_PERMIT_AFTER_MS);
+    if (this.#isOver) throw new Error("the permit has ended");
     return heard?.value ?? (await (await this.#hold()).decision());
   }
 

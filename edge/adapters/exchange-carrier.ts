@@ -87,7 +87,10 @@ export class ExchangeCarrier {
 
   /** Its request was cut off: nobody sends or hears anything for it any more. */
   get isCutOff(): boolean {
-    return this.#options.clock() > this.#beatMs + CUT_OFF_MS;
+    const nowMs = this.#options.clock();
+    // A clock that was set back says nothing of how long ago that was.
+    this.#beatMs = Math.min(this.#beatMs, nowMs);
+    return nowMs > this.#beatMs + CUT_OFF_MS;
   }
 
   /** Somebody sees to it. */

@@ -14,6 +14,10 @@ export class Abandoned {
     if (this.#charged.size > KEPT) this.#charged.delete(oldest);
   }
 
+  has(requestId: string): boolean {
+    return this.#charged.has(requestId);
+  }
+
   /** What it was charged, once; null: it was not abandoned. */
   take(requestId: string): Actual | null {
     const charged = this.#charged.get(requestId) ?? null;

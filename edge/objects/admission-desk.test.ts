@@ -102,6 +102,7 @@ describe("the Cell's front desk", () => {
           }
           for (const seat of seats) desk.abandon(seat);
           expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([0, 0, 0]);
+          await vi.advanceTimersByTimeAsync(6_000);
           const told = [...rows.map((row) => row.request_id), ...elsewhere].sort();
           expect(told).toEqual(seats.map((seat) => seat.ask.requestId).sort());
           budgets.reach = "up";

@@ -34,6 +34,7 @@ export interface DeskOptions {
   /** How many requests of one tenant may wait; 0: as many as the cell's queue holds (decisions §43.2). */
   readonly maxQueuedPerTenant: number;
   readonly now: () => number;
+  readonly later: (delayMs: number, run: () => void) => void;
   /** Takes a completed row on its way; resolves when it is durable. `orphan`: its Worker may have sent a row of its own. */
   readonly complete: (row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes) => Promise<void>;
   /** Told after every change of what is held or waits. */
@@ -42,6 +43,11 @@ export interface DeskOptions {
 
 /** Requests that wait in a cell at most (decisions §43.2). */
 export const MAX_QUEUED = 20_000;
+/**
+ * One that waited, and whose permit or session was lost, may come back for so long: the row that says it has left is written
+ * then, for the log keeps the first row of a request. Longer than an isolate takes to find out (exchange-admission.ts).
+ */
+const BACK_WITHIN_MS = 6_000;
 const FULL = { code: "queue_full", retryAfterMs: 1000, level: null } as const;
 
 export class AdmissionDesk implements GrantJudge {
@@ -50,6 +56,8 @@ export class AdmissionDesk implements GrantJudge {
   readonly #events: SchedulerEvent[] = [];
   readonly #abandoned = new Abandoned();
   readonly #ended = new RecentIds();
+  /** Who waited and has lost the way here: they give way to others at once. */
+  readonly #away = new Map<string, Seat>();
   #applying = false;
   /** Its records were compared just now, in the turn of its arrival. */
   #arriving: Seat | null = null;
@@ -66,7 +74,7 @@ export class AdmissionDesk implements GrantJudge {
     const { scheduler, budget } = this.#options;
     const hasWaited = ask.waitedMs !== null || this.#seats.get(ask.requestId)?.decision?.verdict === "stale";
     const seat = this.#take(ask, null);
-    if (!this.#holds(seat)) return seat;
+    if (!this.holds(seat)) return seat;
     this.#arriving = seat;
     this.apply({ type: "arrive", arrival: arrivalOf(ask), waitedMs: ask.waitedMs });
     this.#arriving = null;
@@ -91,10 +99,15 @@ export class AdmissionDesk implements GrantJudge {
     this.#options.budget.withdraw(seat.ask);
   }
 
-  /** A request that has a seat gets another permit, and the earlier one means nothing; null: it has none (any more). */
+  /**
+   * A request that has a seat, or had one that it waited on, gets another permit, and the earlier one means nothing; null: it
+   * has none (any more). It has not used a grant.
+   */
   hold(requestId: string): Seat | null {
     const held = this.#seats.get(requestId);
-    return held === undefined ? null : this.#reseat(held);
+    if (held !== undefined) return this.#reseat({ ...held, inUse: false });
+    const away = this.#away.get(requestId);
+    return away === undefined ? null : this.#comeBack(away);
   }
 
   /** Counts a slot that was in use before this Cell started, or before its session was lost. */
@@ -104,7 +117,7 @@ export class AdmissionDesk implements GrantJudge {
     const admission = ask.row.admission === "queued" ? "queued" : "fast";
     const slot = { admission, queueWaitMs: ask.row.queue_wait_ms } as const;
     const seat = this.#take(ask, slot);
-    if (!this.#holds(seat)) return seat;
+    if (!this.holds(seat)) return seat;
     seat.decision = { verdict: "granted", grant: { ...slot, level: null } };
     seat.inUse = true;
     seat.mayHaveRow = true;
@@ -157,7 +170,7 @@ export class AdmissionDesk implements GrantJudge {
   }
 
   async decision(seat: Seat): Promise<Decision | Stale> {
-    if (!this.#holds(seat)) throw new Error("the permit has ended");
+    if (!this.holds(seat)) throw new Error("the permit has ended");
     if (seat.decision !== null) return seat.decision;
     return await new Promise((resolve, reject) => seat.waiters.push({ resolve, reject }));
   }
@@ -173,35 +186,69 @@ export class AdmissionDesk implements GrantJudge {
     await this.#options.complete(row, orphan, settlement.upstream);
   }
 
-  /** The permit's holder goes, and has used no grant. */
+  /** The permit's holder goes for good, and has used no grant. */
   withdraw(seat: Seat): void {
     seat.inUse = false;
-    this.abandon(seat);
+    this.#settleLost(seat, seat.mayHaveRow);
   }
 
-  /** `mayHaveRow`: its request may have gone another way before, or may do so yet. */
+  /**
+   * The permit's holder is gone, or only the way to it. Whoever was told a decision is settled; whoever waited gives way.
+   * `mayHaveRow`: its request may have gone another way before, or may do so yet.
+   */
   abandon(seat: Seat, mayHaveRow = seat.mayHaveRow): void {
-    const nowMs = this.#options.now();
+    if (seat.decision !== null && seat.decision.verdict !== "stale") this.#settleLost(seat, mayHaveRow);
+    else if (this.#leave(seat, NOTHING_USED)) this.#sendAway(seat);
+  }
+
+  #sendAway(seat: Seat): void {
+    const { requestId } = seat.ask;
+    this.#away.set(requestId, seat);
+    this.#options.later(BACK_WITHIN_MS, () => {
+      if (this.#away.get(requestId) !== seat) return;
+      this.#away.delete(requestId);
+      this.#abandoned.remember(requestId, larger(NOTHING_USED, seat.charged));
+      this.#writeLost(seat, true);
+    });
+  }
+
+  #settleLost(seat: Seat, mayHaveRow: boolean): void {
+    const settlement = this.#lostSettlement(seat);
+    if (!this.#leave(seat, usedBy(settlement), true)) return;
+    if (seat.decision?.verdict === "granted" || mayHaveRow)
+      this.#abandoned.remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
+    // Whoever was told a decision may have handed its row in by another way.
+    this.#writeLost(seat, seat.decision !== null || mayHaveRow);
+  }
+
+  #lostSettlement(seat: Seat): Settlement {
     const granted = seat.decision?.verdict === "granted";
     const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
-    const settlement = orphanedSettlement(seat.ask, state, nowMs);
-    if (!this.#leave(seat, usedBy(settlement), true)) return;
-    if (granted || mayHaveRow) this.#abandoned.remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
-    const row = settledRow(settlement, seat.slot, this.#options.cell, nowMs - seat.arrivedMs);
-    // Whoever only waited has nothing to settle; whoever was told a decision may have handed its row in by another way.
-    void this.#options.complete(row, seat.decision !== null || mayHaveRow).catch(() => undefined);
+    return orphanedSettlement(seat.ask, state, this.#options.now());
+  }
+
+  #writeLost(seat: Seat, orphan: boolean): void {
+    const { cell, now, complete } = this.#options;
+    const row = settledRow(this.#lostSettlement(seat), seat.slot, cell, now() - seat.arrivedMs);
+    void complete(row, orphan).catch(() => undefined);
   }
 
   /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
   settledElsewhere(row: UsageRow): void {
     this.#ended.add(row.request_id);
+    this.#away.delete(row.request_id);
     const seat = this.#seats.get(row.request_id);
     if (seat !== undefined) this.#leave(seat, usedBy({ row, actualTokens: row.total_tokens }));
   }
 
-  /** The request holds a slot here, or waits. */
-  isSeated(requestId: string): boolean {
-    return this.#seats.has(requestId);
+  /** The request holds a slot here or waits, or did and has lost its permit: a first word of it comes late. */
+  knows(requestId: string): boolean {
+    return this.#seats.has(requestId) || this.#away.has(requestId) || this.#abandoned.has(requestId);
+  }
+
+  /** The seat is its request's: it has not been given up, nor is there another one in its place. */
+  holds(seat: Seat): boolean {
+    return this.#seats.get(seat.ask.requestId) === seat;
   }
 
   /** Since when the one waits who was seated first, epoch ms; `nowMs` when nobody is seated. No ask that is still to be judged came before. */
@@ -220,6 +267,7 @@ export class AdmissionDesk implements GrantJudge {
     const isBack = slot === null && earlier?.decision?.verdict === "stale";
     if (earlier !== undefined && !isBack) this.#leave(earlier, NOTHING_USED);
     const charged = this.#abandoned.take(ask.requestId);
+    this.#away.delete(ask.requestId);
     const { now, revisions } = this.#options;
     const seat: Seat = {
       ask,
@@ -233,6 +281,22 @@ export class AdmissionDesk implements GrantJudge {
       waiters: [],
     };
     if (!this.#ended.has(ask.requestId)) this.#seats.set(ask.requestId, seat);
+    return seat;
+  }
+
+  /** It waits again, as long as it has; it is judged again first if what it rests on has changed. */
+  #comeBack({ ask, arrivedMs, generation }: Seat): Seat {
+    const back = { ...ask, waitedMs: Math.max(0, this.#options.now() - arrivedMs) };
+    const seat = this.#take(back, null);
+    if (!this.holds(seat)) return seat;
+    seat.generation = generation;
+    // The scheduler takes the values of whoever arrives to be the newest.
+    if (!this.#isCurrent(seat)) {
+      this.#sendBack(seat);
+      return seat;
+    }
+    this.apply({ type: "arrive", arrival: arrivalOf(back), waitedMs: back.waitedMs });
+    if (seat.slot === null) this.#options.budget.expect(back);
     return seat;
   }
 
@@ -271,22 +335,20 @@ export class AdmissionDesk implements GrantJudge {
     return seat;
   }
 
-  #holds(seat: Seat): boolean {
-    return this.#seats.get(seat.ask.requestId) === seat;
-  }
-
   /** True for the one caller that ends the seat. */
   #leave(seat: Seat, used: Actual, goesOn = false): boolean {
     const { requestId } = seat.ask;
-    if (!this.#holds(seat)) return false;
+    if (!this.holds(seat)) return false;
     this.#seats.delete(requestId);
     for (const waiter of seat.waiters.splice(0)) waiter.reject(new Error("the permit has ended"));
     const { budget } = this.#options;
+    // What its lost permit was charged has been counted for it as well.
+    const owed = beyond(used, seat.charged);
     if (seat.decision === null) budget.withdraw(seat.ask);
-    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, beyond(used, seat.charged), goesOn);
+    else if (seat.decision.verdict === "granted") budget.settle(seat.ask, owed, goesOn);
     if (seat.slot === null) this.apply({ type: "leave", requestId });
     else if (seat.decision?.verdict !== "refused")
-      this.apply({ type: "release", requestId, actualTokens: used.tokens });
+      this.apply({ type: "release", requestId, actualTokens: owed.tokens });
     else this.#options.changed();
     return true;
   }

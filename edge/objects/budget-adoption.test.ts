@@ -61,6 +61,7 @@ class Lives {
       maxQueuedPerTenant: 0,
       now: Date.now,
       complete: async () => undefined,
+      later: () => undefined,
       changed: () => undefined,
     });
     this.desk = desk;

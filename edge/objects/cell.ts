@@ -95,6 +95,7 @@ export class Cell extends DurableObject<Bindings> {
       revisions: this.#revisions,
       maxQueuedPerTenant: this.#config.maxQueuedPerTenant,
       now: Date.now,
+      later,
       complete: async (row, orphan, upstream) => await this.#complete(row, orphan, upstream),
       changed: () => this.#changed(),
     });

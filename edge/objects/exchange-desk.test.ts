@@ -171,38 +171,103 @@ describe("a session that ends", () => {
     expect([stage.load, stage.rows]).toEqual([[1, 1, 2], []]);
   });
 
-  it("leaves whoever waits its place for a second, in which it may take its permit", async () => {
+  it("leaves whoever waits its place for some seconds, and writes of one that has not come back that it left", async () => {
     const stage = new Stage(1);
     const { session } = stage.open(askOf("holder", "t"), askOf("waits", "t"), askOf("takes", "t"));
     stage.exchanges.end(session);
-    expect(stage.load).toEqual([1, 1, 2]);
-    await stage.pass(999);
+    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], [["holder", 499, 10]]]);
+    await stage.pass(5_999);
     const taken = stage.world.desk.hold("takes");
-    expect([taken === null, stage.load]).toEqual([false, [1, 1, 2]]);
+    expect([taken?.decision?.verdict, stage.load]).toEqual(["granted", [1, 0, 1]]);
     await stage.pass(1);
-    expect([stage.load, stage.rows]).toEqual([
-      [1, 0, 1],
-      [
-        ["holder", 499, 10],
-        // Its turn came, and nobody was told: it has used nothing.
-        ["waits", 499, 0],
-      ],
-    ]);
-    if (taken !== null) expect(await stage.world.desk.decision(taken)).toMatchObject({ verdict: "granted" });
+    expect(stage.rows.slice(1)).toEqual([["waits", 499, 0]]);
+    if (taken !== null) stage.world.desk.withdraw(taken);
+    expect(stage.rows.slice(2)).toEqual([["takes", 499, 0]]);
+    expect([stage.load, stage.world.desk.hold("waits")]).toEqual([[0, 0, 0], null]);
   });
 
-  it("grants nothing of what comes back to those that go with it", async () => {
+  it("has its place judged anew by who comes back to it", async () => {
+    const stage = new Stage(1);
+    stage.world.desk.arrive(askOf("holder", "t"));
+    const ask = { ...askOf("waits", "t"), revs: [{ kind: "key", id: "k1", rev: 5 }] as const };
+    const { session } = stage.open(ask);
+    stage.exchanges.end(session);
+    stage.world.revisions.note([{ kind: "key", id: "k1", rev: 6 }], 0);
+    const back = stage.world.desk.hold("waits");
+    if (back === null) throw new Error("its place is lost");
+    expect([back.decision, stage.load]).toMatchObject([{ verdict: "stale", items: [{ rev: 6 }] }, [1, 0, 2]]);
+    stage.world.desk.withdraw(back);
+    expect([stage.load, stage.rows]).toEqual([[1, 0, 1], [["waits", 499, 0]]]);
+  });
+
+  it("leaves one true row of a request that comes back, and charges what it used", async () => {
     const stage = new Stage(1);
     const holder = stage.world.desk.arrive(askOf("holder", "h"));
-    const { session } = stage.open(...Array.from({ length: 4 }, (_, at) => askOf(`gone${at}`, "t")));
+    const ask = askOf("waits", "t");
+    const { session } = stage.open(ask);
     stage.exchanges.end(session);
-    await stage.world.desk.settle(holder, { row: holder.ask.row, actualTokens: 1 });
-    const other = stage.world.desk.arrive(askOf("other", "o"));
-    expect(stage.load).toEqual([1, 4, 5]);
+    await stage.pass(4_000);
+    const own = stage.world.desk.hold("waits");
+    await stage.world.desk.settle(holder, endOf(holder.ask));
+    if (own === null) throw new Error("its place is lost");
+    await stage.world.desk.settle(own, { row: { ...ask.row, status_code: 200, total_tokens: 7 }, actualTokens: 7 });
+    await stage.pass(10_000);
+    expect(stage.rows.slice(1)).toEqual([["waits", 200, 7]]);
+  });
+
+  it.each(["t", "o"])("grants at once to others what comes back, of the same tenant or not: %s", async (tenantId) => {
+    const stage = new Stage(2);
+    const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => askOf(id, "t")));
+    const other = stage.world.desk.arrive(askOf("other", tenantId));
     const granted = vi.spyOn(stage.world.scheduler, "apply");
-    await stage.pass(1_000);
+    stage.exchanges.end(session);
     expect(granted.mock.results.flatMap(({ value }) => value).map(({ requestId }) => requestId)).toEqual(["other"]);
-    expect([stage.load, await stage.world.desk.decision(other)]).toMatchObject([[1, 0, 1], { verdict: "granted" }]);
+    expect(await stage.world.desk.decision(other)).toMatchObject({ verdict: "granted" });
+  });
+
+  it("does not swallow the end of a request whose adoption was heard and not answered", async () => {
+    const stage = new Stage(1);
+    const ask = askOf("one", "a");
+    const { session } = stage.open(ask);
+    const lost = stage.world.desk.adopt(ask);
+    stage.exchanges.exchange(session, { ...NOTHING, ends: [endOf(ask)] });
+    stage.world.desk.abandon(lost);
+    await stage.pass(0);
+    expect([stage.recorded.map((row) => row.request_id), stage.load]).toEqual([["one"], [0, 0, 0]]);
+  });
+
+  it("bills nobody who leaves as it takes a permit of its own, its grant being on its way in the session", async () => {
+    const stage = new Stage(1);
+    const [first, second] = [askOf("first", "a"), askOf("second", "b")];
+    const { session } = stage.open(first, second);
+    stage.exchanges.exchange(session, { ...NOTHING, ends: [endOf(first)] });
+    await stage.pass(0);
+    const own = stage.world.desk.hold(second.requestId);
+    if (own === null) throw new Error("its place is lost");
+    stage.world.desk.abandon(own);
+    expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
+  });
+
+  it("gives no seat to an ask that comes when its request has left by another way", async () => {
+    const stage = new Stage(1);
+    const ask = askOf("one", "t");
+    const holder = stage.world.desk.arrive(askOf("holder", "h"));
+    stage.world.desk.abandon(stage.world.desk.arrive({ ...ask, waitedMs: 0 }));
+    await stage.world.desk.settle(holder, endOf(holder.ask));
+    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+    await stage.pass(6_000);
+    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+  });
+
+  it("has what a request used counted once for its turn among others, though it went on under another permit", async () => {
+    const stage = new Stage(3);
+    stage.world.desk.arrive(askOf("keeps the cell busy", "busy"));
+    const ask = askOf("one", "t");
+    const { session } = stage.open(ask);
+    stage.exchanges.end(session);
+    await stage.world.desk.settle(stage.world.desk.adopt(ask), { row: ask.row, actualTokens: 10 });
+    const { tenants } = stage.world.scheduler.snapshot(stage.world.nowMs);
+    expect(tenants.find(({ tenantId }) => tenantId === "t")?.servedTokens).toBe(10);
   });
 
   it("answers whoever waits for news of it", async () => {

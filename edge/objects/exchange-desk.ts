@@ -20,8 +20,6 @@ import type { Seat } from "./seat.ts";
 
 /** A word that a row is stored waits this long for others, or for an answer to travel with. */
 const NEWS_MS = 50;
-/** A request that waits keeps its place for so long after the end of its session. */
-const HOLD_WITHIN_MS = 1_000;
 
 /** What the Cell does with rows that come without a seat. Each resolves when the row is durable. */
 export interface RowDesk {
@@ -30,7 +28,7 @@ export interface RowDesk {
 }
 
 export interface ExchangeDeskOptions {
-  readonly desk: Pick<AdmissionDesk, "isSeated" | "arrive" | "decision" | "inUse" | "settle" | "withdraw" | "abandon">;
+  readonly desk: Pick<AdmissionDesk, "knows" | "holds" | "arrive" | "decision" | "inUse" | "settle" | "withdraw" | "abandon">;
   readonly revisions: Pick<Revisions, "staleAmong">;
   readonly rows: RowDesk;
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
@@ -109,21 +107,13 @@ export class ExchangeDesk {
   end(session: Session): void {
     if (session.isOver) return;
     session.isOver = true;
-    const { desk, later } = this.#options;
+    const { desk } = this.#options;
     const seats = [...session.seats.values()];
     session.seats.clear();
-    // Whoever waits may take a permit of its own.
-    const [waiting, decided] = [seats.filter(waits), seats.filter((seat) => !waits(seat))];
-    for (const seat of decided) desk.abandon(seat, true);
-    if (waiting.length > 0) later(HOLD_WITHIN_MS, () => this.#giveUp(waiting));
-    session.tell?.();
-  }
-
-  /** Those who still wait first: nothing of what comes back is to be granted to them. */
-  #giveUp(seats: readonly Seat[]): void {
-    const { desk } = this.#options;
+    // Who waits first: nothing of what comes back is to be granted to them.
     for (const seat of seats) if (waits(seat)) desk.abandon(seat, true);
     for (const seat of seats) desk.abandon(seat, true);
+    session.tell?.();
   }
 
   #answer(session: Session): ExchangeAnswer {
@@ -139,7 +129,7 @@ export class ExchangeDesk {
   #ask(session: Session, ask: Ask): AskAnswer | null {
     const { desk, revisions, failed } = this.#options;
     // It has gone another way meanwhile: this word of it came late.
-    if (desk.isSeated(ask.requestId)) return null;
+    if (desk.knows(ask.requestId)) return null;
     const items = revisions.staleAmong(ask.revs);
     if (items.length > 0) return { verdict: "stale", items };
     try {
@@ -172,7 +162,7 @@ export class ExchangeDesk {
     const { row, upstream } = settlement;
     const seat = session.seats.get(row.request_id);
     session.seats.delete(row.request_id);
-    const stored = seat === undefined ? rows.settleOrphan({ row, upstream }) : desk.settle(seat, settlement);
+    const stored = seat === undefined || !desk.holds(seat) ? rows.settleOrphan({ row, upstream }) : desk.settle(seat, settlement);
     this.#track(session, row, stored);
   }
 

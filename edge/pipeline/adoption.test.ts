@@ -115,6 +115,20 @@ describe("a slot that is held by its isolate's session", () => {
     expect([world.permit.settlement?.row.status_code, adoptions]).toEqual([200, 0]);
   });
 
+  it("is adopted when the session is lost, although its Cell was away when it was a second old", async () => {
+    const reachable = world.adopt;
+    world.adopt = async () => await Promise.reject(new Error("away"));
+    settler.upstreamCalled();
+    await pass(1_000);
+    for (let attempt = 0; attempt < 30; attempt += 1) await pass(200);
+    world.adopt = reachable;
+    lost.resolve();
+    await pass(0);
+    expect(adoptions).toBe(1);
+    settler.end({ statusCode: 200 });
+    await world.settled();
+  });
+
   it("gets one at once when the session is lost", async () => {
     lost.resolve();
     await pass(0);

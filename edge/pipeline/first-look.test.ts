@@ -37,6 +37,22 @@ describe("the waits of a call", () => {
     }
   });
 
+  it.each([
+    ["ahead", 3_600_000],
+    ["back", -3_600_000],
+  ])("end in their time when the clock is set %s", (_, ms) => {
+    const waits = new FirstLook(Date.now);
+    const [soon, late] = [vi.fn(), vi.fn()];
+    waits.after(1_000, soon);
+    waits.after(300_000, late);
+    vi.advanceTimersByTime(100);
+    vi.setSystemTime(Date.now() + ms);
+    vi.advanceTimersByTime(2_000);
+    expect([soon, late].map((run) => run.mock.calls.length)).toEqual([1, 0]);
+    vi.advanceTimersByTime(298_500);
+    expect(late).toHaveBeenCalledOnce();
+  });
+
   it("that are called off stay silent, before the first look and after it; the others do not", () => {
     const waits = new FirstLook(Date.now);
     const [early, late, kept] = [vi.fn(), vi.fn(), vi.fn()];

@@ -40,7 +40,8 @@ export class FirstLook {
     this.#look = null;
     const nowMs = this.#clock();
     for (const wait of this.#waits) {
-      const leftMs = wait.ms - (nowMs - wait.fromMs);
+      // No longer than this timer took, and no shorter than nothing, whatever the clock says.
+      const leftMs = wait.ms - Math.min(FIRST_LOOK_MS, Math.max(0, nowMs - wait.fromMs));
       if (wait.timer !== null) continue;
       if (leftMs <= 0) this.#end(wait);
       else this.#arm(wait, leftMs);

@@ -120,6 +120,8 @@ export class Settler {
         try {
           await this.#adoption;
         } catch {
+          // Should its session be lost later, that is another attempt.
+          this.#watching = false;
           return;
         }
       }

@@ -50,6 +50,7 @@ export function deskOf(algorithm: "weighted" | "hierarchical", maxInFlight: numb
     revisions,
     maxQueuedPerTenant,
     now,
+    later: (delayMs, run) => void setTimeout(run, delayMs),
     complete: async (row, orphan) => {
       rows.push(row);
       if (orphan) orphans.push(row.request_id);

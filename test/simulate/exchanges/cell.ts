@@ -91,12 +91,14 @@ export class CellLife {
       revisions: this.#revisions,
       maxQueuedPerTenant: 0,
       now,
+      later,
       complete: async (row, orphan) => void (await this.#courier.deliver(row, orphan)),
       changed: () => this.#changed(),
     });
     this.#exchanges = new ExchangeDesk({
       desk: {
-        isSeated: (requestId) => this.desk.isSeated(requestId),
+        knows: (requestId) => this.desk.knows(requestId),
+        holds: (seat) => this.desk.holds(seat),
         arrive: (ask) => {
           this.#around.truth.admitted(ask);
           const seat = this.desk.arrive(ask);
