@@ -54,6 +54,17 @@ describe("answers in memory", () => {
     expect(room.usedBytes).toBe(0);
   });
 
+  it("stay when what is asked for had no room without them either", () => {
+    const { room, keep, names } = hotIn(3 * 2000);
+    for (const name of "ab") keep(name);
+    expect(room.open().grow(2500)).toBe(true);
+    const { usedBytes } = room;
+    expect(room.open().grow(3501)).toBe(false);
+    expect([names("ab"), room.usedBytes]).toEqual(["ab", usedBytes]);
+    expect(room.open().grow(3500)).toBe(true);
+    expect([names("ab"), room.usedBytes]).toEqual(["", 6000]);
+  });
+
   it("count once under one name, and not at all once they are gone", () => {
     const { room, keep, state, hot } = hotIn(1e6);
     keep("a");

@@ -13,7 +13,7 @@ const OVERHEAD_BYTES = 512;
 
 /** Room that is shared with answers on their way into the cache (pipeline/answer-room.ts). */
 export interface SharedRoom {
-  open(): { grow(bytes: number): boolean; close(): void };
+  open(spare: boolean): { grow(bytes: number): boolean; close(): void };
 }
 
 interface HotAnswer {
@@ -66,7 +66,7 @@ export class HotAnswers {
     const untilMs = Math.min(expiresMs, nowMs + HOT_MAX_MS);
     // A clock that is before the one that it was stored by cannot tell when it expires.
     if (untilMs <= nowMs || entry.stored_at_ms > nowMs) return;
-    const hold = this.#room.open();
+    const hold = this.#room.open(true);
     if (!hold.grow(bytesOf(name, entry))) hold.close();
     else this.#answers.set(name, { entry, untilMs, epoch, hold });
   }

@@ -104,7 +104,8 @@ describe("an answer that is stored", () => {
     const { put, look } = isolate(store);
     put("a");
     expect(await look("a")).toEqual(entryOf());
-    await pass(HOT_MAX_MS - 1);
+    await pass(10);
+    await pass(HOT_MAX_MS - 11);
     expect(await look("a")).toEqual(entryOf());
     expect(store.calls.flat()).toEqual([`set ${name("a")} 600`]);
     await pass(1);
@@ -138,6 +139,72 @@ describe("an answer that is stored", () => {
     expect(await found).toEqual(entryOf());
     store.values.clear();
     expect(await second.look("a")).toBeNull();
+  });
+});
+
+describe("an answer whose storer is cut off", () => {
+  it("goes with the next one, for the time that it has left", async () => {
+    const [first, second] = [isolate(store), isolate(store)];
+    first.put("a", entryOf(), 7);
+    vi.clearAllTimers();
+    await pass(4500);
+    first.put("b", entryOf({ stored_at_ms: store.nowMs }), 7);
+    await pass(10);
+    expect(store.calls).toEqual([[`set ${name("a")} 3`, `set ${name("b")} 7`]]);
+    expect(await second.look("a")).toEqual(entryOf());
+    // Stores count whole seconds: this one has the answer still.
+    await pass(2489);
+    expect(await second.look("a")).not.toBeNull();
+    await pass(1);
+    expect(await second.look("a")).toBeNull();
+  });
+
+  it("is not stored once it has expired", async () => {
+    const { put, state } = isolate(store);
+    put("a", entryOf(), 2);
+    vi.clearAllTimers();
+    await pass(2000);
+    put("b", entryOf({ stored_at_ms: store.nowMs }));
+    await pass(10);
+    expect([store.calls, state.released]).toEqual([[[`set ${name("b")} 600`]], 2]);
+  });
+
+  it("is not stored seconds later, when somebody may have removed it", async () => {
+    const { put, state } = isolate(store);
+    put("a");
+    vi.clearAllTimers();
+    await pass(5000);
+    put("b");
+    await pass(10);
+    expect([store.calls, state.released]).toEqual([[[`set ${name("b")} 595`]], 2]);
+  });
+
+  it("is not stored once everything is to be read anew, nor is the store called for nothing", async () => {
+    const { put, state } = isolate(store);
+    put("a");
+    state.epoch = 5;
+    await pass(10);
+    expect([store.calls, state.released]).toEqual([[], 1]);
+  });
+
+  it.each([
+    ["before it has called the store", () => void vi.clearAllTimers()],
+    ["while it waits for the store", () => undefined],
+  ])("%s gives its room back at a later lookup, once", async (_, cutOff) => {
+    store.answering = new Promise(() => undefined);
+    const { put, look, state } = isolate(store);
+    put("a");
+    cutOff();
+    await pass(10);
+    store.answering = Promise.resolve();
+    await look("b");
+    expect(state.released).toBe(0);
+    await pass(4990);
+    await look("b");
+    expect(state.released).toBe(1);
+    put("c");
+    await pass(10);
+    expect(state.released).toBe(2);
   });
 });
 

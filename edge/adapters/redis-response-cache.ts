@@ -24,6 +24,8 @@ const STORE_GATHER_MS = 10;
 const STORES_MAX = 64;
 /** The bodies of one call; stores refuse calls of more than a megabyte. */
 const STORE_BYTES_MAX = 512 * 1024;
+/** Whoever has not stored an answer after this was cut off, ms: longer than the store's own deadline. */
+const LOST_MS = 5000;
 
 const entrySchema = z.object({
   v: z.literal(1),
@@ -47,6 +49,8 @@ interface Stored {
   readonly name: string;
   readonly entry: CacheEntry;
   readonly ttlSecs: number;
+  /** As of {@link HotAnswers.epoch} when it was made. */
+  readonly epoch: number;
   readonly release: () => void;
 }
 
@@ -63,6 +67,8 @@ export class RedisResponseCache implements ResponseCache {
   readonly #options: ResponseCacheOptions;
   readonly #lookups: GatheredCalls<Lookup>;
   readonly #stores: GatheredCalls<Stored>;
+  /** Answers that are to be stored and have room for that, the oldest first, and since when, epoch ms. */
+  readonly #held = new Map<Stored, number>();
 
   constructor(options: ResponseCacheOptions) {
     const { clock, keepAlive } = options;
@@ -90,7 +96,9 @@ export class RedisResponseCache implements ResponseCache {
   }
 
   async lookup(tenantId: string, digest: string): Promise<CacheEntry | null> {
-    const { hot } = this.#options;
+    const { hot, clock } = this.#options;
+    // Here, for without room nothing is stored.
+    this.#releaseLost();
     const name = storeKeys.cache(tenantId, digest);
     const held = hot.get(name);
     if (held !== null) return held;
@@ -100,6 +108,7 @@ export class RedisResponseCache implements ResponseCache {
       const read = text === null ? undefined : entrySchema.safeParse(JSON.parse(text)).data;
       if (read === undefined) return null;
       const { body_b64, expires_at_ms, ...rest } = read;
+      if (expires_at_ms <= clock()) return null;
       const entry: CacheEntry = { ...rest, body: fromBase64(body_b64) };
       hot.keep(name, entry, expires_at_ms, epoch);
       return entry;
@@ -110,10 +119,13 @@ export class RedisResponseCache implements ResponseCache {
   }
 
   store(tenantId: string, digest: string, entry: CacheEntry, ttlSecs: number, release: () => void): void {
-    const { hot } = this.#options;
+    const { hot, clock } = this.#options;
+    const { epoch } = hot;
     const name = storeKeys.cache(tenantId, digest);
-    hot.keep(name, entry, expiresMs(entry, ttlSecs), hot.epoch);
-    this.#stores.add({ name, entry, ttlSecs, release });
+    hot.keep(name, entry, expiresMs(entry, ttlSecs), epoch);
+    const stored = { name, entry, ttlSecs, epoch, release };
+    this.#held.set(stored, clock());
+    this.#stores.add(stored);
   }
 
   /** Throws StoreDown. */
@@ -137,18 +149,41 @@ export class RedisResponseCache implements ResponseCache {
     }
   }
 
-  /** Never rejects. */
+  /** Stores what may still be given: some of it may have waited for another's call. Never rejects. */
   async #put(stored: readonly Stored[]): Promise<void> {
+    const { client, hot, clock } = this.#options;
+    this.#releaseLost();
+    const nowMs = clock();
+    const current = stored.filter(
+      (one) => this.#held.has(one) && one.epoch === hot.epoch && expiresMs(one.entry, one.ttlSecs) > nowMs,
+    );
     try {
-      await this.#options.client.run(async (redis) => {
-        const pipeline = redis.pipeline();
-        for (const { name, entry, ttlSecs } of stored) pipeline.set(name, textOf(entry, ttlSecs), { ex: ttlSecs });
-        return await pipeline.exec();
-      });
+      if (current.length > 0)
+        await client.run(async (redis) => {
+          const pipeline = redis.pipeline();
+          for (const { name, entry, ttlSecs } of current) {
+            const leftSecs = Math.ceil((expiresMs(entry, ttlSecs) - nowMs) / 1000);
+            pipeline.set(name, textOf(entry, ttlSecs), { ex: Math.min(ttlSecs, leftSecs) });
+          }
+          return await pipeline.exec();
+        });
     } catch (error) {
-      for (const _ of stored) this.#failed("store", error);
+      for (const _ of current) this.#failed("store", error);
     }
-    for (const { release } of stored) release();
+    for (const one of stored) this.#release(one);
+  }
+
+  /** Gives up answers whose storers were cut off: what is stored late may be what somebody has removed meanwhile. */
+  #releaseLost(): void {
+    const nowMs = this.#options.clock();
+    for (const [stored, sinceMs] of this.#held) {
+      if (Math.abs(nowMs - sinceMs) < LOST_MS) return;
+      this.#release(stored);
+    }
+  }
+
+  #release(stored: Stored): void {
+    if (this.#held.delete(stored)) stored.release();
   }
 
   #failed(work: "lookup" | "store", error: unknown): void {

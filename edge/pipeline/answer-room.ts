@@ -21,8 +21,10 @@ export class AnswerRoom {
   readonly #roomBytes: number;
   readonly #giveUp: () => boolean;
   #usedBytes = 0;
+  /** Of these, what can be given up. */
+  #spareBytes = 0;
 
-  /** `giveUp` is asked, as often as it takes, to close a hold that can be spared; false: there is none. */
+  /** `giveUp` is asked, as often as it takes, to close a hold that was opened as `spare`; false: there is none. */
   constructor(roomBytes: number, giveUp: () => boolean = () => false) {
     this.#roomBytes = roomBytes;
     this.#giveUp = giveUp;
@@ -33,21 +35,23 @@ export class AnswerRoom {
     return this.#usedBytes;
   }
 
-  /** A hold that has nothing yet. */
-  open(): AnswerHold {
+  /** A hold that has nothing yet; `spare`: it is closed when others need its room. */
+  open(spare = false): AnswerHold {
     let heldBytes = 0;
     let closed = false;
     return {
       grow: (bytes) => {
-        if (closed || bytes > this.#roomBytes) return false;
+        if (closed || this.#usedBytes - this.#spareBytes + bytes > this.#roomBytes) return false;
         while (this.#usedBytes + bytes > this.#roomBytes) if (!this.#giveUp()) return false;
         heldBytes += bytes;
         this.#usedBytes += bytes;
+        if (spare) this.#spareBytes += bytes;
         return true;
       },
       close: () => {
         closed = true;
         this.#usedBytes -= heldBytes;
+        if (spare) this.#spareBytes -= heldBytes;
         heldBytes = 0;
       },
     };

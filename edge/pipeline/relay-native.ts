@@ -76,7 +76,12 @@ async function lookNowAndThen(job: RelayJob, copy: RelayCopy, piped: Promise<boo
   const pausing = new Pausing(job.waits, piped);
   try {
     while (await pausing.pause(everyMs)) {
-      const { foundBytes, left } = await lookAtAll(job, copy);
+      const { foundBytes, left, ended } = await lookAtAll(job, copy);
+      if (ended) {
+        // What is left is on its way to the client, and no look can tell whether that takes it.
+        if (stalledReaderMs !== 0 && (await pausing.pause(stalledReaderMs))) job.stop.cutOffReader();
+        return;
+      }
       everyMs = Math.min(everyMsFor(foundBytes, everyMs), everyMaxMs);
       if (!left) stalledSinceMs = null;
       else stalledSinceMs ??= job.clock();
@@ -88,24 +93,24 @@ async function lookNowAndThen(job: RelayJob, copy: RelayCopy, piped: Promise<boo
   }
 }
 
-/** Everything that the copy holds. `left`: there is something for the client that it does not take. */
+/** Everything that the copy holds. `left`: there is something for the client that it does not take; `ended`: no more comes. */
 async function lookAtAll(
   job: RelayJob,
   copy: RelayCopy,
-): Promise<{ readonly foundBytes: number; readonly left: boolean }> {
+): Promise<{ readonly foundBytes: number; readonly left: boolean; readonly ended: boolean }> {
   const askedMs = job.clock();
   let foundBytes = 0;
   for (let untaken = 0; untaken < THERE_BYTES; ) {
     const found = await copy.look();
-    if (found === null) return { foundBytes, left: false };
+    if (found === null) return { foundBytes, left: false, ended: true };
     tell(job, found.bytes);
     foundBytes += found.bytes.byteLength;
     // A piece of one byte looks like one that nobody takes. Of what is left by its client, more is there at once.
     untaken = found.taken ? 0 : untaken + 1;
-    if (untaken === 0 && !found.full) return { foundBytes, left: false };
-    if (untaken > 0 && job.clock() - askedMs >= THERE_MS) return { foundBytes, left: false };
+    if (untaken === 0 && !found.full) return { foundBytes, left: false, ended: false };
+    if (untaken > 0 && job.clock() - askedMs >= THERE_MS) return { foundBytes, left: false, ended: false };
   }
-  return { foundBytes, left: true };
+  return { foundBytes, left: true, ended: false };
 }
 
 /** Pauses that the end of the pipe cuts short. */

@@ -8,6 +8,7 @@ import { Stop } from "../../edge/pipeline/stop.ts";
 const EVENTS = Array.from({ length: 300 }, (_, at) => `data: {"choices":[{"delta":{"content":"word ${at}"}}]}\n\n`);
 const TEXT = `${EVENTS.join("")}data: [DONE]\n\n`;
 const LONG_MS = 60_000;
+const SHORT_MS = 50;
 
 const paces = {
   /** By this clock no time passes. */
@@ -33,27 +34,38 @@ interface Scene {
   /** The client leaves after so many reads. */
   readonly leave: (reads: number) => Promise<void>;
   readonly ended: Promise<BodyEnd>;
+  /** The client was cut off because it took nothing. */
+  readonly cutOff: () => boolean;
+  /** Resolves when the attempt is ended, by whomever. */
+  readonly stopped: Promise<void>;
+  /** Resolves when the looks have seen so many characters. */
+  readonly saw: (characters: number) => Promise<void>;
   readonly seen: { upstream: string; client: string };
 }
 
 /** What an upstream sends; it breaks off when its call is ended. */
 type Source = (stop: AbortSignal) => ReadableStream<Uint8Array>;
 
-function relayed(source: Source, clock: () => number): Scene {
+function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS): Scene {
   const client = new AbortController();
   const seen = { upstream: "", client: "" };
   const [upstream, own] = [new TextDecoder(), new TextDecoder()];
+  const watching: (() => void)[] = [];
+  const saw = async (characters: number): Promise<void> => {
+    while (seen.upstream.length < characters) await new Promise<void>((resolve) => void watching.push(resolve));
+  };
   const stop = new Stop(client.signal, LONG_MS, new FirstLook(Date.now));
   const job: RelayJob = {
     body: source(stop.signal),
     stop,
     clock,
     waits: new FirstLook(Date.now),
-    stalledReaderMs: LONG_MS,
+    stalledReaderMs,
     events: true,
     withholdUsage: false,
     onUpstream: (chunk) => {
       seen.upstream += upstream.decode(chunk, { stream: true });
+      for (const told of watching.splice(0)) told();
     },
     onClient: (chunk) => {
       seen.client += own.decode(chunk, { stream: true });
@@ -70,6 +82,9 @@ function relayed(source: Source, clock: () => number): Scene {
     text: async () => await new Response(readable).text(),
     leave,
     ended: ended.finally(() => job.stop.release()),
+    cutOff: () => stop.readerStalled,
+    stopped: new Promise((resolve) => stop.signal.addEventListener("abort", () => resolve())),
+    saw,
     seen,
   };
 }
@@ -129,4 +144,21 @@ it("may be split at every byte", async () => {
       expect(await scene.text()).toBe(text);
       expect(scene.seen.upstream).toBe(text);
     }
+});
+
+describe("a stream that has come to its end", () => {
+  it("is taken from a client that takes nothing of it", async () => {
+    const { stopped, leave, ended, cutOff, seen } = relayed(source([TEXT]), Date.now, SHORT_MS);
+    await stopped;
+    expect(cutOff()).toBe(true);
+    await leave(0);
+    expect([await ended, seen.upstream]).toEqual(["gone", TEXT]);
+  });
+
+  it.each([LONG_MS, 0])("is left to a client that takes it late, of %i ms patience", async (stalledReaderMs) => {
+    const { text, ended, saw, cutOff } = relayed(source([TEXT]), Date.now, stalledReaderMs);
+    await saw(TEXT.length);
+    expect(await text()).toBe(TEXT);
+    expect([await ended, cutOff()]).toEqual(["complete", false]);
+  });
 });
