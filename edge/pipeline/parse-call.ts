@@ -109,11 +109,16 @@ async function readCall(call: Call): Promise<ReadCall | null> {
   if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(cut.bytes, JSON_MAX_BYTES))
     throw new GatewayError("request_too_large");
   const document = readCut(cut, call.requestId);
-  const top = document === null ? null : scanTopLevel(cut.bytes, (name) => isJudgedName(name) || isRewrittenName(name));
-  if (document === null || top === null) return null;
+  if (document === null) return null;
+  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(document.text(name)));
+  if (top === null) return null;
   const outgoing = new JsonOutgoing(pieces, cut, top, document.root);
   call.cleanups.push(() => outgoing.release());
-  return { document, names: top.members.map(({ name }) => name), outgoing };
+  return { document, names: top.members.map(({ name }) => document.text(name)), outgoing };
+}
+
+function isLookedAt(name: string): boolean {
+  return isJudgedName(name) || isRewrittenName(name);
 }
 
 function parsedCall({ document, outgoing }: ReadCall, modelName: string): ParsedCall {
