@@ -68,27 +68,14 @@ describe("a request", () => {
     expect(stage.said).toEqual(["open", "ask one", "hold one"]);
   });
 
-  it.each([
-    ["leaves while it waits has used nothing", [], false, "withdrawal one"],
-    ["leaves as its grant comes has used nothing", [["one", GRANTED]], false, "withdrawal one"],
-    ["goes when it has used its grant says so", [["one", GRANTED]], true, "departure one"],
-  ] as const)("that %s", async (_, decided, used, said) => {
-    const { permit: held } = await stage.waiting("one");
-    stage.tell(decided);
-    await pass(1);
-    if (used) await held.inUse();
-    held[Symbol.dispose]();
-    await pass(10);
-    expect(stage.said).toEqual(["open", "ask one", said]);
-  });
-
   it("that has left asks for no permit when it would have waited for a second", async () => {
     const { permit: held } = await stage.waiting("one");
     const deciding = expect(held.decision()).rejects.toThrow("the permit has ended");
+    await held.settle(end("one"));
     held[Symbol.dispose]();
     await pass(2_000);
     await deciding;
-    expect(stage.said).toEqual(["open", "ask one", "withdrawal one"]);
+    expect(stage.said).toEqual(["open", "ask one", "row one"]);
   });
 
   it("that leaves as it takes a permit of its own leaves that one too", async () => {

@@ -189,8 +189,6 @@ class SessionPermit implements PermitHandle {
   /** What the answer to the ask said. */
   readonly #answer: Exclude<AskAnswer, Stale>;
   #own: PermitHandle | null = null;
-  /** A grant in the answer to the ask is taken to be in use. */
-  #used: boolean;
   #isOver = false;
 
   constructor(
@@ -205,7 +203,6 @@ class SessionPermit implements PermitHandle {
     this.#answer = answer;
     this.#carrier = carrier;
     this.#direct = direct;
-    this.#used = answer.verdict === "granted";
   }
 
   /** Resolves when the session is lost by which the request holds what it has; null: it has a permit of its own. */
@@ -220,13 +217,9 @@ class SessionPermit implements PermitHandle {
     return heard?.value ?? (await (await this.#hold()).decision());
   }
 
+  /** A grant that the session said is taken to be in use. */
   async inUse(): Promise<void> {
-    this.#used = true;
     await this.#own?.inUse();
-  }
-
-  async leave(): Promise<void> {
-    await this.#own?.leave();
   }
 
   /** A request that runs long enough to ask is to have a permit of its own. */
@@ -246,7 +239,7 @@ class SessionPermit implements PermitHandle {
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#own?.[Symbol.dispose]();
-    this.#carrier.queue.depart(this.#requestId, this.#used);
+    this.#carrier.queue.depart(this.#requestId);
     this.#carrier.wake();
   }
 
@@ -256,7 +249,6 @@ class SessionPermit implements PermitHandle {
     if (own === null) throw new Error("the place is lost");
     this.#own = own;
     if (!this.#isOver) return own;
-    own.leave().catch(() => undefined);
     own[Symbol.dispose]();
     throw new Error("the permit has ended");
   }

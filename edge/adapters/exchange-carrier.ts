@@ -37,7 +37,7 @@ const BEAT_MS = 100;
 /** One that has given none for this long was cut off with its request. */
 const CUT_OFF_MS = 2_000;
 
-const NOTHING: ExchangeMessage = { ends: [], departures: [], withdrawals: [], records: [], hits: [], asks: [] };
+const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
 
 export interface CarrierOptions {
   readonly cell: string;

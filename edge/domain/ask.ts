@@ -97,8 +97,6 @@ export interface PermitHandle extends Disposable {
    * with the answer to the ask is taken to be in use without it.
    */
   inUse(): Promise<void>;
-  /** Gives the place up, a grant unused. A disposal alone is not heard while a decision is pending and the holder's context lives on. */
-  leave(): Promise<void>;
   /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
   lost(): Promise<never>;
   /** Ends the permit. Resolves when the row is durable in the Ledger. Only the first call counts. */

@@ -2,68 +2,41 @@
  * The Cell's front desk: who holds a slot, who waits for a slot or for tokens, and what happens at the end of each. Slots
  * are the scheduler's decision, tokens the budget's; whoever waited is judged again here. Invariant: every request
  * is in `#seats` from its arrival until its one settlement, and what it holds is given back in the same turn as the seat is
- * given up - before any await. A request that asks again (its first answer was lost, or its records were out of date) takes
- * the place of its earlier seat, whose permit then means nothing.
+ * given up - before any await. A request that asks again takes the place of its earlier seat, whose permit then means nothing.
  */
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Ask, Decision, Settlement, Stale } from "../domain/ask.ts";
 import type { Actual } from "../domain/budget/amounts.ts";
-import { orphanedSettlement, type SlotTaken, settledRow } from "../domain/cell/permit-end.ts";
+import { type SlotTaken, settledRow } from "../domain/cell/permit-end.ts";
 import { RecentIds } from "../domain/cell/recent-ids.ts";
-import type { Revisions } from "../domain/cell/revisions.ts";
-import type { GrantJudge, Scheduler, SchedulerEvent } from "../domain/fairshare/types.ts";
-import type { UpstreamOutcomes } from "../domain/upstream-outcomes.ts";
-import { Abandoned } from "./abandoned.ts";
+import type { GrantJudge, SchedulerEvent } from "../domain/fairshare/types.ts";
+import type { DeskOptions } from "./desk-options.ts";
+import { LostSeats } from "./lost-seats.ts";
+import { isBeyond, QUEUE_FULL } from "./queue-bound.ts";
 import {
   arrivalOf,
-  type BudgetGate,
   type BudgetVerdict,
   beyond,
   larger,
+  lostSettlement,
   NOTHING_USED,
   type Seat,
   usedBy,
 } from "./seat.ts";
 
-export interface DeskOptions {
-  readonly cell: string;
-  readonly scheduler: Scheduler;
-  readonly budget: BudgetGate;
-  /** What is known of newer records: whoever waited is held against it at its turn (decisions §20.4). */
-  readonly revisions: Pick<Revisions, "generation" | "staleAmong">;
-  /** How many requests of one tenant may wait; 0: as many as the cell's queue holds (decisions §43.2). */
-  readonly maxQueuedPerTenant: number;
-  readonly now: () => number;
-  readonly later: (delayMs: number, run: () => void) => void;
-  /** Takes a completed row on its way; resolves when it is durable. `orphan`: its Worker may have sent a row of its own. */
-  readonly complete: (row: UsageRow, orphan: boolean, upstream?: UpstreamOutcomes) => Promise<void>;
-  /** Told after every change of what is held or waits. */
-  readonly changed: () => void;
-}
-
-/** Requests that wait in a cell at most (decisions §43.2). */
-export const MAX_QUEUED = 20_000;
-/**
- * One that waited, and whose permit or session was lost, may come back for so long: the row that says it has left is written
- * then, for the log keeps the first row of a request. Longer than an isolate takes to find out (exchange-admission.ts).
- */
-const BACK_WITHIN_MS = 6_000;
-const FULL = { code: "queue_full", retryAfterMs: 1000, level: null } as const;
-
 export class AdmissionDesk implements GrantJudge {
   readonly #options: DeskOptions;
   readonly #seats = new Map<string, Seat>();
   readonly #events: SchedulerEvent[] = [];
-  readonly #abandoned = new Abandoned();
+  readonly #lost: LostSeats;
   readonly #ended = new RecentIds();
-  /** Who waited and has lost the way here: they give way to others at once. */
-  readonly #away = new Map<string, Seat>();
   #applying = false;
   /** Its records were compared just now, in the turn of its arrival. */
   #arriving: Seat | null = null;
 
   constructor(options: DeskOptions) {
     this.#options = options;
+    this.#lost = new LostSeats(options.later);
   }
 
   /**
@@ -71,7 +44,7 @@ export class AdmissionDesk implements GrantJudge {
    * takes its place again, one that lost its place to a reset gets another: neither is refused for want of room.
    */
   arrive(ask: Ask): Seat {
-    const { scheduler, budget } = this.#options;
+    const { scheduler, budget, maxQueuedPerTenant } = this.#options;
     const hasWaited = ask.waitedMs !== null || this.#seats.get(ask.requestId)?.decision?.verdict === "stale";
     const seat = this.#take(ask, null);
     if (!this.holds(seat)) return seat;
@@ -80,8 +53,8 @@ export class AdmissionDesk implements GrantJudge {
     this.#arriving = null;
     if (seat.slot !== null) {
       seat.inUse = seat.decision?.verdict === "granted";
-    } else if (!hasWaited && this.#isBeyond(scheduler.queuedOf(ask.tenant.id), scheduler.queued)) {
-      seat.decision = { verdict: "refused", refusal: FULL };
+    } else if (!hasWaited && isBeyond(maxQueuedPerTenant, scheduler.queuedOf(ask.tenant.id), scheduler.queued)) {
+      seat.decision = { verdict: "refused", refusal: QUEUE_FULL };
       this.apply({ type: "leave", requestId: ask.requestId });
     } else budget.expect(ask);
     return seat;
@@ -106,8 +79,8 @@ export class AdmissionDesk implements GrantJudge {
   hold(requestId: string): Seat | null {
     const held = this.#seats.get(requestId);
     if (held !== undefined) return this.#reseat({ ...held, inUse: false });
-    const away = this.#away.get(requestId);
-    return away === undefined ? null : this.#comeBack(away);
+    const away = this.#lost.away(requestId);
+    return away === null ? null : this.#comeBack(away);
   }
 
   /** Counts a slot that was in use before this Cell started, or before its session was lost. */
@@ -186,64 +159,41 @@ export class AdmissionDesk implements GrantJudge {
     await this.#options.complete(row, orphan, settlement.upstream);
   }
 
-  /** The permit's holder goes for good, and has used no grant. */
-  withdraw(seat: Seat): void {
-    seat.inUse = false;
-    this.#settleLost(seat, seat.mayHaveRow);
-  }
-
   /**
    * The permit's holder is gone, or only the way to it. Whoever was told a decision is settled; whoever waited gives way.
    * `mayHaveRow`: its request may have gone another way before, or may do so yet.
    */
   abandon(seat: Seat, mayHaveRow = seat.mayHaveRow): void {
     if (seat.decision !== null && seat.decision.verdict !== "stale") this.#settleLost(seat, mayHaveRow);
-    else if (this.#leave(seat, NOTHING_USED)) this.#sendAway(seat);
-  }
-
-  #sendAway(seat: Seat): void {
-    const { requestId } = seat.ask;
-    this.#away.set(requestId, seat);
-    this.#options.later(BACK_WITHIN_MS, () => {
-      if (this.#away.get(requestId) !== seat) return;
-      this.#away.delete(requestId);
-      this.#abandoned.remember(requestId, larger(NOTHING_USED, seat.charged));
-      this.#writeLost(seat, true);
-    });
+    else if (this.#leave(seat, NOTHING_USED))
+      this.#lost.sendAway(seat, () => this.#writeLost(seat, lostSettlement(seat, this.#options.now()), true));
   }
 
   #settleLost(seat: Seat, mayHaveRow: boolean): void {
-    const settlement = this.#lostSettlement(seat);
+    const settlement = lostSettlement(seat, this.#options.now());
     if (!this.#leave(seat, usedBy(settlement), true)) return;
     if (seat.decision?.verdict === "granted" || mayHaveRow)
-      this.#abandoned.remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
+      this.#lost.remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
     // Whoever was told a decision may have handed its row in by another way.
-    this.#writeLost(seat, seat.decision !== null || mayHaveRow);
+    this.#writeLost(seat, settlement, seat.decision !== null || mayHaveRow);
   }
 
-  #lostSettlement(seat: Seat): Settlement {
-    const granted = seat.decision?.verdict === "granted";
-    const state = { granted, upstreamCalled: seat.inUse, arrivedMs: seat.arrivedMs };
-    return orphanedSettlement(seat.ask, state, this.#options.now());
-  }
-
-  #writeLost(seat: Seat, orphan: boolean): void {
+  #writeLost(seat: Seat, settlement: Settlement, orphan: boolean): void {
     const { cell, now, complete } = this.#options;
-    const row = settledRow(this.#lostSettlement(seat), seat.slot, cell, now() - seat.arrivedMs);
-    void complete(row, orphan).catch(() => undefined);
+    void complete(settledRow(settlement, seat.slot, cell, now() - seat.arrivedMs), orphan).catch(() => undefined);
   }
 
   /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
   settledElsewhere(row: UsageRow): void {
     this.#ended.add(row.request_id);
-    this.#away.delete(row.request_id);
+    this.#lost.isBack(row.request_id);
     const seat = this.#seats.get(row.request_id);
     if (seat !== undefined) this.#leave(seat, usedBy({ row, actualTokens: row.total_tokens }));
   }
 
   /** The request holds a slot here or waits, or did and has lost its permit: a first word of it comes late. */
   knows(requestId: string): boolean {
-    return this.#seats.has(requestId) || this.#away.has(requestId) || this.#abandoned.has(requestId);
+    return this.#seats.has(requestId) || this.#lost.has(requestId);
   }
 
   /** The seat is its request's: it has not been given up, nor is there another one in its place. */
@@ -266,8 +216,8 @@ export class AdmissionDesk implements GrantJudge {
     const earlier = this.#seats.get(ask.requestId);
     const isBack = slot === null && earlier?.decision?.verdict === "stale";
     if (earlier !== undefined && !isBack) this.#leave(earlier, NOTHING_USED);
-    const charged = this.#abandoned.take(ask.requestId);
-    this.#away.delete(ask.requestId);
+    const charged = this.#lost.take(ask.requestId);
+    this.#lost.isBack(ask.requestId);
     const { now, revisions } = this.#options;
     const seat: Seat = {
       ask,
@@ -320,11 +270,6 @@ export class AdmissionDesk implements GrantJudge {
   #tell(seat: Seat, decision: Decision | Stale): void {
     seat.decision = decision;
     for (const waiter of seat.waiters.splice(0)) waiter.resolve(decision);
-  }
-
-  #isBeyond(queuedOfTenant: number, queued: number): boolean {
-    const { maxQueuedPerTenant } = this.#options;
-    return queued > MAX_QUEUED || (maxQueuedPerTenant > 0 && queuedOfTenant > maxQueuedPerTenant);
   }
 
   /** What was never lost goes on under a new permit; the earlier one means nothing any more. */

@@ -131,6 +131,36 @@ describe("a Cell's budgets", () => {
     expect([alerts, desk.unchecked]).toEqual([[`${key}_open`], 1]);
   });
 
+  it.each([true, false])(
+    "refuse what the object refused though its first answer was lost (fail open: %s)",
+    async (open) => {
+      const { budgets, verdicts, alerts, desk } = world(open);
+      budgets.loseNext = 1;
+      for (const id of ["r1", "r2"]) desk.reserve(askOf(id, { tenantTokens: 0 }));
+      await vi.advanceTimersByTimeAsync(0);
+      const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null };
+      for (const id of ["r1", "r2"]) expect(verdicts.get(id)).toEqual({ kind: "refused", refusal });
+      expect([alerts, desk.unchecked]).toEqual([[], 0]);
+    },
+  );
+
+  it("judge by the ask of a key's own budget that the tenant's overtakes", async () => {
+    const { budgets, verdicts, alerts, desk } = world(false);
+    const keyed = askOf("keyed", { tokensPerMinute: 1_000, keyTokens: 1_000 });
+    const plain = askOf("plain", { tokensPerMinute: 1_000 });
+    const ledger = Promise.withResolvers<undefined>();
+    budgets.ledger = ledger.promise;
+    desk.reserve(keyed);
+    await vi.advanceTimersByTimeAsync(0);
+    budgets.ledger = null;
+    desk.reserve({ ...plain, limits: { ...plain.limits, key: { ...plain.limits.key, id: "key-2" } } });
+    await vi.advanceTimersByTimeAsync(0);
+    expect([...verdicts.keys()]).toEqual(["plain"]);
+    ledger.resolve(undefined);
+    await vi.advanceTimersByTimeAsync(0);
+    expect([verdicts.get("plain")?.kind, verdicts.get("keyed")?.kind, alerts]).toEqual(["ok", "ok", []]);
+  });
+
   it("charge what was let through unchecked once the object is back", async () => {
     const { budgets, desk } = world(true);
     budgets.reach = "down";

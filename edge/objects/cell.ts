@@ -1,8 +1,7 @@
 /**
  * The Cell object: one admission domain (the specification's pod). Isolates ask in exchanges, each in a session that holds
  * what was granted in it; or by `admit`, which answers at once with a permit that holds the slot or the place in the queue
- * (design §4). Admission state is memory only; capacity override, recent revisions, counters, history and the busy mark are on
- * its storage.
+ * (design §4). Admission state is memory only; capacity override, revisions, counters, history and busy mark are on its storage.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { CellMetrics, CellStats, Change, RevItem } from "../../shared/internal.ts";

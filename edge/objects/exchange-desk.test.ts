@@ -7,7 +7,7 @@ import { ExchangeDesk } from "./exchange-desk.ts";
 import { askOf } from "./testing/asks.ts";
 import { type Desk, deskOf } from "./testing/desk.ts";
 
-const NOTHING: ExchangeMessage = { ends: [], departures: [], withdrawals: [], records: [], hits: [], asks: [] };
+const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
 
 class Stage {
   readonly world: Desk;
@@ -59,19 +59,19 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("an exchange", () => {
-  it("is followed by news of whoever waited and is granted; a grant that is not used costs nothing", async () => {
+  it("is followed by news of whoever waited and is granted; it ends as it likes", async () => {
     const stage = new Stage(1);
     const [first, second] = [askOf("first", "t"), askOf("second", "t")];
     const { session } = stage.open(first, second);
     const news = stage.exchanges.news(session);
     stage.exchanges.exchange(session, { ...NOTHING, ends: [endOf(first)] });
     expect(verdicts(await news)).toEqual(["second granted"]);
-    stage.exchanges.exchange(session, { ...NOTHING, withdrawals: [second.requestId] });
+    stage.exchanges.exchange(session, { ...NOTHING, ends: [{ row: second.row, actualTokens: 0 }] });
     expect(stage.load).toEqual([0, 0, 0]);
     await stage.pass(0);
     expect(stage.rows).toEqual([
       ["first", 0, 0],
-      ["second", 499, 0],
+      ["second", 0, 0],
     ]);
   });
 
@@ -85,7 +85,7 @@ describe("an exchange", () => {
     expect(await stage.world.desk.decision(own)).toMatchObject({ verdict: "granted" });
     await stage.pass(0);
     expect(verdicts(stage.exchanges.exchange(session, NOTHING))).toEqual([]);
-    stage.exchanges.exchange(session, { ...NOTHING, withdrawals: [second.requestId] });
+    stage.exchanges.exchange(session, { ...NOTHING, departures: [second.requestId] });
     expect(stage.load).toEqual([1, 0, 1]);
   });
 
@@ -181,8 +181,8 @@ describe("a session that ends", () => {
     expect([taken?.decision?.verdict, stage.load]).toEqual(["granted", [1, 0, 1]]);
     await stage.pass(1);
     expect(stage.rows.slice(1)).toEqual([["waits", 499, 0]]);
-    if (taken !== null) stage.world.desk.withdraw(taken);
-    expect(stage.rows.slice(2)).toEqual([["takes", 499, 0]]);
+    if (taken !== null) await stage.world.desk.settle(taken, { row: taken.ask.row, actualTokens: 0 });
+    expect(stage.rows.slice(2)).toEqual([["takes", 0, 0]]);
     expect([stage.load, stage.world.desk.hold("waits")]).toEqual([[0, 0, 0], null]);
   });
 
@@ -196,8 +196,8 @@ describe("a session that ends", () => {
     const back = stage.world.desk.hold("waits");
     if (back === null) throw new Error("its place is lost");
     expect([back.decision, stage.load]).toMatchObject([{ verdict: "stale", items: [{ rev: 6 }] }, [1, 0, 2]]);
-    stage.world.desk.withdraw(back);
-    expect([stage.load, stage.rows]).toEqual([[1, 0, 1], [["waits", 499, 0]]]);
+    await stage.world.desk.settle(back, { row: back.ask.row, actualTokens: 0 });
+    expect([stage.load, stage.rows]).toEqual([[1, 0, 1], [["waits", 0, 0]]]);
   });
 
   it("leaves one true row of a request that comes back, and charges what it used", async () => {

@@ -28,7 +28,7 @@ export interface RowDesk {
 }
 
 export interface ExchangeDeskOptions {
-  readonly desk: Pick<AdmissionDesk, "knows" | "holds" | "arrive" | "decision" | "inUse" | "settle" | "withdraw" | "abandon">;
+  readonly desk: Pick<AdmissionDesk, "knows" | "holds" | "arrive" | "decision" | "inUse" | "settle" | "abandon">;
   readonly revisions: Pick<Revisions, "staleAmong">;
   readonly rows: RowDesk;
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
@@ -80,11 +80,10 @@ export class ExchangeDesk {
 
   /** Ends first: what they give back is there for the asks. Throws when the session is over. */
   exchange(session: Session, message: ExchangeMessage): ExchangeAnswer {
-    const { ends, departures, withdrawals, records, hits, asks } = message;
+    const { ends, departures, records, hits, asks } = message;
     if (session.isOver) throw new Error("the session is over");
     for (const settlement of ends) this.#end(session, settlement);
-    for (const requestId of departures) this.#depart(session, requestId, true);
-    for (const requestId of withdrawals) this.#depart(session, requestId, false);
+    for (const requestId of departures) this.#depart(session, requestId);
     for (const record of records) this.#track(session, record.row, this.#options.rows.record(record));
     for (const hit of hits) this.#hit(session, hit);
     for (const ask of asks) {
@@ -162,16 +161,15 @@ export class ExchangeDesk {
     const { row, upstream } = settlement;
     const seat = session.seats.get(row.request_id);
     session.seats.delete(row.request_id);
-    const stored = seat === undefined || !desk.holds(seat) ? rows.settleOrphan({ row, upstream }) : desk.settle(seat, settlement);
+    const stored =
+      seat === undefined || !desk.holds(seat) ? rows.settleOrphan({ row, upstream }) : desk.settle(seat, settlement);
     this.#track(session, row, stored);
   }
 
-  #depart(session: Session, requestId: string, used: boolean): void {
+  #depart(session: Session, requestId: string): void {
     const seat = session.seats.get(requestId);
     session.seats.delete(requestId);
-    if (seat === undefined) return;
-    if (used) this.#options.desk.abandon(seat);
-    else this.#options.desk.withdraw(seat);
+    if (seat !== undefined) this.#options.desk.abandon(seat);
   }
 
   #hit(session: Session, { revs, limits, row }: Hit): void {

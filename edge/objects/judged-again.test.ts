@@ -106,7 +106,7 @@ describe("a waiting request whose tenant changed", () => {
     world.nowMs = 7;
     await desk.settle(refused, { row: row(refused.ask, 403), actualTokens: 0 });
     expect((await desk.decision(gone)).verdict).toBe("stale");
-    desk.withdraw(gone);
+    await desk.settle(gone, { row: { ...gone.ask.row, status_code: 499, admission: "queued" }, actualTokens: 0 });
     expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([0, 0, 0]);
     expect(rows.slice(1).map((one) => [one.request_id, one.status_code, one.admission, one.queue_wait_ms])).toEqual([
       ["refused", 403, "rejected", 7],

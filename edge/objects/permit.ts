@@ -11,19 +11,17 @@ export interface PermitDesk<Seat> {
   decision(seat: Seat): Promise<Decision | Stale>;
   inUse(seat: Seat): void;
   settle(seat: Seat, settlement: Settlement): Promise<void>;
-  /** The holder goes, and has used no grant. */
-  withdraw(seat: Seat): void;
   /** The holder is gone. A no-op for a permit that was settled or replaced. */
   abandon(seat: Seat): void;
 }
 
-/** What a call hears that waited for the decision when its holder left: nobody listens, and an error would be logged. */
-const LEFT: Stale = { verdict: "stale", items: [] };
+/** What a call hears that waited for the decision when its holder ended it: nobody listens, and an error would be logged. */
+const SETTLED: Stale = { verdict: "stale", items: [] };
 
 export class Permit<Seat> extends RpcTarget implements PermitHandle {
   readonly #desk: PermitDesk<Seat>;
   readonly #seat: Seat;
-  #left = false;
+  #settled = false;
   /** Kept, because the runtime rejects a promise that nobody can settle any more: a collection of garbage is no loss. */
   readonly #alive = Promise.withResolvers<never>();
 
@@ -37,7 +35,7 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
     try {
       return await this.#desk.decision(this.#seat);
     } catch (error) {
-      if (this.#left) return LEFT;
+      if (this.#settled) return SETTLED;
       throw error;
     }
   }
@@ -46,16 +44,12 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
     this.#desk.inUse(this.#seat);
   }
 
-  async leave(): Promise<void> {
-    this.#left = true;
-    this.#desk.withdraw(this.#seat);
-  }
-
   async lost(): Promise<never> {
     return await this.#alive.promise;
   }
 
   async settle(settlement: Settlement): Promise<void> {
+    this.#settled = true;
     await this.#desk.settle(this.#seat, settlement);
   }
 

@@ -1,6 +1,6 @@
 /** A queue holds so many and no more, and whoever is in it stays (decisions §43.2). */
 import { describe, expect, it } from "vitest";
-import { MAX_QUEUED } from "./admission-desk.ts";
+import { MAX_QUEUED } from "./queue-bound.ts";
 import { askOf } from "./testing/asks.ts";
 import { deskOf } from "./testing/desk.ts";
 

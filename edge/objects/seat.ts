@@ -5,7 +5,7 @@
 import type { Ask, BudgetRefusal, Decision, Settlement, Stale } from "../domain/ask.ts";
 import { type Actual, nanoUsdOf } from "../domain/budget/amounts.ts";
 import type { BucketLevel } from "../domain/budget/token-bucket.ts";
-import type { SlotTaken } from "../domain/cell/permit-end.ts";
+import { orphanedSettlement, type SlotTaken } from "../domain/cell/permit-end.ts";
 import type { Arrival } from "../domain/fairshare/types.ts";
 
 /** One arrival. Only the desk reads it; a permit just hands it back. */
@@ -50,6 +50,11 @@ export interface BudgetGate {
 }
 
 export const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
+
+/** The settlement of a seat whose holder is gone. */
+export function lostSettlement({ ask, decision, inUse, arrivedMs }: Seat, nowMs: number): Settlement {
+  return orphanedSettlement(ask, { granted: decision?.verdict === "granted", upstreamCalled: inUse, arrivedMs }, nowMs);
+}
 
 /** What a settlement charges. */
 export function usedBy({ row, actualTokens }: Settlement): Actual {

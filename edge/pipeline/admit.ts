@@ -92,7 +92,7 @@ async function seekSlot(
       return { ...slotOf(call, current, ask, admitted), atOnce: true, sessionLost };
     }
     waiting.sinceMs ??= call.ports.clock();
-    const decided = await waitForDecision(call, permit);
+    const decided = await waitForDecision(call, permit, waiting);
     if (decided === null) {
       // The Cell was reset while the request waited: nobody is dropped for waiting, so it queues anew. Should only the call
       // have failed, the place is not given up before it is taken again: that would be a row of a request that goes on.
@@ -183,8 +183,8 @@ async function askCell(call: Call, ask: Ask): Promise<Answered> {
 
 type Decided = Decision & { readonly permit: PermitHandle };
 
-/** The Cell's decision once it is made; null when the Cell or the way to it is gone. Throws ClientGone, without the permit. */
-async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decision | Stale | null> {
+/** The Cell's decision once it is made; null when the Cell or the way to it is gone. Throws Settled when the client leaves. */
+async function waitForDecision(call: Call, permit: PermitHandle, waiting: Waiting): Promise<Decision | Stale | null> {
   const gone = new Promise<never>((_, reject) => {
     const leave = () => reject(new ClientGone());
     if (call.request.signal.aborted) leave();
@@ -196,9 +196,10 @@ async function waitForDecision(call: Call, permit: PermitHandle): Promise<Decisi
   } catch (error) {
     decision.catch(() => undefined);
     if (!(error instanceof ClientGone)) return null;
-    permit.leave().catch(() => undefined);
-    permit[Symbol.dispose]();
-    throw error;
+    // A disposal is not heard while a decision is pending and this context lives on; and the row is to be somebody's.
+    call.facts.queueWaitMs = waitedMs(call, waiting) ?? 0;
+    settleRefused(call, permit, 499, "queued");
+    throw new Settled(error);
   } finally {
     gone.catch(() => undefined);
   }

@@ -117,7 +117,7 @@ describe("admission", () => {
     expect(world.orphans).toMatchObject([{ status_code: 503, admission: "rejected" }]);
   });
 
-  it("lets go of its place when the client leaves, and writes no row of its own", async () => {
+  it("lets go of its place when the client leaves, with its row", async () => {
     const world = new World();
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     const client = new AbortController();
@@ -125,7 +125,14 @@ describe("admission", () => {
     await vi.waitFor(() => expect(world.asks).toHaveLength(1));
     client.abort();
     await answered;
-    expect([world.permit.disposed, world.permit.settlement, world.recorded]).toEqual([true, null, []]);
+    await world.settled();
+    const { permit, recorded } = world;
+    expect([permit.disposed, permit.settlement?.row.status_code, permit.settlement?.actualTokens]).toEqual([
+      true,
+      499,
+      0,
+    ]);
+    expect([permit.settlement?.row.admission, recorded]).toEqual(["queued", []]);
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * The end of a request that its budgets refused: its row travels by its permit, so that it is written once whatever
+ * The end of a request that its budgets refused, or whose client left while it waited: its row travels by its permit, so that it is written once whatever
  * happens to this Worker (design §4). It holds no slot and no tokens any more.
  */
 import type { PermitHandle } from "../domain/ask.ts";
@@ -8,8 +8,13 @@ import { tellEnd } from "./tell-end.ts";
 import { rowOf } from "./usage-record.ts";
 
 /** Hands the row in without holding the answer up. */
-export function settleRefused(call: Call, permit: PermitHandle, statusCode: number): void {
-  const row = rowOf(call, { statusCode, admission: "rejected" });
+export function settleRefused(
+  call: Call,
+  permit: PermitHandle,
+  statusCode: number,
+  admission: "rejected" | "queued" = "rejected",
+): void {
+  const row = rowOf(call, { statusCode, admission });
   tellEnd(call, row);
   const deliver = async (): Promise<void> => {
     try {

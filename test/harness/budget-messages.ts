@@ -63,9 +63,15 @@ const ask: fc.Arbitrary<LeaseRequest> = fc.record({
   need: amounts,
   want: amounts,
 });
+/** As a Cell asks: its report says that it waits for the lease. */
+function awaited(request: LeaseRequest): LeaseRequest {
+  const { report: told, n } = request;
+  return { ...request, report: { ...told, open: [...told.open, n] } };
+}
+
 /** Anything that an object is sent or told. */
 export const message = fc.oneof(
-  fc.record({ do: fc.constant("lease" as const), ask }),
+  fc.record({ do: fc.constant("lease" as const), ask: fc.oneof(ask, ask.map(awaited)) }),
   fc.record({ do: fc.constant("report" as const), report }),
   fc.record({ do: fc.constant("ledger" as const), limits, sum: used }),
   fc.record({ do: fc.constant("level" as const), limits }),

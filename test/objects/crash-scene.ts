@@ -66,10 +66,6 @@ class FaultyPermit implements PermitHandle {
     await this.#real.inUse();
   }
 
-  async leave(): Promise<void> {
-    await this.#real.leave();
-  }
-
   /** Pending calls end with their request; here no request ends, so that this one must not begin. */
   async lost(): Promise<never> {
     return await new Promise<never>(() => {});

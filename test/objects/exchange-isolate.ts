@@ -6,7 +6,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
 import { ExchangeAdmission } from "../../edge/adapters/exchange-admission.ts";
 import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
-import type { Ask, PermitHandle } from "../../edge/domain/ask.ts";
+import type { Ask, PermitHandle, Settlement } from "../../edge/domain/ask.ts";
 import type { ExchangeSession } from "../../edge/domain/exchange/messages.ts";
 import type { Bindings } from "../../edge/env.ts";
 import type { Cell } from "../../edge/objects/cell.ts";
@@ -97,9 +97,16 @@ export class Isolate {
     return { ask: answer.ask, permit: answer.permit, sessionLost: answer.sessionLost?.() ?? null };
   }
 
+  /** Its client leaves while it waits. */
+  async leave({ ask, permit }: Pick<Running, "ask" | "permit">): Promise<void> {
+    await this.end({ ask, permit }, { row: rowFor(ask.requestId, { status_code: 499 }), actualTokens: 0 });
+  }
+
   /** Ends a request as the pipeline does. */
-  async end({ ask, permit }: Pick<Running, "ask" | "permit">): Promise<void> {
-    const settlement = settlementFor(ask.requestId);
+  async end(
+    { ask, permit }: Pick<Running, "ask" | "permit">,
+    settlement: Settlement = settlementFor(ask.requestId),
+  ): Promise<void> {
     try {
       await permit.settle(settlement);
     } catch {

@@ -36,7 +36,7 @@ describe("requests of one isolate", () => {
       throw new Error("the order was another");
     await isolate.end(first);
     expect(await third.permit.decision()).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
-    last.permit[Symbol.dispose]();
+    await isolate.leave(last);
     await isolate.load(2);
     for (const one of [second, third]) await isolate.end(one);
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
@@ -56,8 +56,7 @@ describe("requests of one isolate", () => {
       (calls) => calls === 2,
     );
     expect(isolate.direct.calls).toEqual(["hold", "hold"]);
-    await second.permit.leave();
-    second.permit[Symbol.dispose]();
+    await isolate.leave(second);
     await isolate.end(first);
     expect(await decision).toMatchObject({ verdict: "granted" });
     expect(await left).toEqual({ verdict: "stale", items: [] });
@@ -81,7 +80,7 @@ describe("requests of one isolate", () => {
     if (first === undefined || waiting.verdict !== "waiting") throw new Error("nobody waits");
     await isolate.end(first);
     await waiting.permit.decision();
-    waiting.permit[Symbol.dispose]();
+    await isolate.leave(waiting);
     await isolate.load(0);
     const row = (await isolate.rows()).find((each) => each["request_id"] === waiting.ask.requestId);
     expect(row).toMatchObject({ status_code: 499, total_tokens: 0, cost_usd: 0 });
@@ -175,7 +174,7 @@ describe("a session that breaks", () => {
   it("ends with the context that holds it: what it holds comes back, and is settled once", async () => {
     const isolate = await isolateOf(1);
     const ask = askFor(crypto.randomUUID());
-    const message = { ends: [], departures: [], withdrawals: [], records: [], hits: [], asks: [ask] };
+    const message = { ends: [], departures: [], records: [], hits: [], asks: [ask] };
     const { session, answer } = await isolate.direct.openSession(message);
     expect(answer.decided).toMatchObject([[ask.requestId, { verdict: "granted" }]]);
     await isolate.load(1);

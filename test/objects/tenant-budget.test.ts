@@ -13,7 +13,7 @@ const EMPTY: Report = { cell: "a", life: 1, sequence: 1, leases: [], open: [], a
 function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
   const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
   const open = Array.from({ length: n }, (_, at) => at + 1);
-  return { report: { ...EMPTY, sequence: n + 1, open }, limits, pool: null, n, need, want: need };
+  return { report: { ...EMPTY, sequence: n - 1, open }, limits, pool: null, n, need, want: need };
 }
 
 /** Usage that nothing was reserved for. */
@@ -48,6 +48,17 @@ describe("TenantBudget", () => {
     });
     expect((await stub.lease(ask(limits, 600, 1))).verdict).toEqual(first.verdict);
     expect((await stub.lease(ask(limits, 600, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
+  });
+
+  it("decides the ask of a key that another pool's overtakes while the ledger is asked about the key", async () => {
+    const stub = tenant();
+    const capped = limitsWith({ tokensPerMinute: 1_000, keyTokens: 1_000 });
+    const keyed = { ...capped, key: { ...capped.key, id: crypto.randomUUID() } };
+    const answers = await Promise.all([
+      stub.lease({ ...ask(keyed, 10, 1), pool: keyed.key.id }),
+      stub.lease(ask(limitsWith({ tokensPerMinute: 1_000 }), 10, 2)),
+    ]);
+    expect(answers.map(({ verdict }) => verdict.kind)).toEqual(["granted", "granted"]);
   });
 
   it("keeps what is out on lease through an eviction without a checkpoint", async () => {
@@ -87,8 +98,8 @@ describe("TenantBudget", () => {
     await stub.report(spend(limitsWith({}), 5));
     expect(await rows()).toEqual([0, 0]);
     const limits = limitsWith({ tokensPerMinute: 1_000 });
-    for (const n of [1, 2, 3])
-      await stub.lease({ ...ask(limits, 5, n), report: { ...EMPTY, sequence: 102, open: [1, 2, 3] } });
+    for (const n of [102, 103, 104])
+      await stub.lease({ ...ask(limits, 5, n), report: { ...EMPTY, sequence: 101, open: [n] } });
     expect(await rows()).toEqual([0, 1]);
     await evictDurableObject(stub);
     expect((await stub.usage("tenant", limits, null)).reserved_tokens).toBe(15);

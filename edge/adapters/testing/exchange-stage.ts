@@ -18,7 +18,6 @@ function permit(disposed: () => void = () => undefined): PermitHandle {
   return {
     decision: async () => GRANTED,
     inUse: async () => undefined,
-    leave: async () => undefined,
     lost: never,
     settle: async () => undefined,
     [Symbol.dispose]: disposed,
@@ -121,9 +120,9 @@ export class ExchangeStage {
     };
   }
 
-  #hear({ asks, ends, records, departures, withdrawals }: ExchangeMessage): ExchangeAnswer {
+  #hear({ asks, ends, records, departures }: ExchangeMessage): ExchangeAnswer {
     const rows = [...ends, ...records].map(({ row }) => row.request_id);
-    this.said.push(...departures.map((id) => `departure ${id}`), ...withdrawals.map((id) => `withdrawal ${id}`));
+    this.said.push(...departures.map((id) => `departure ${id}`));
     this.said.push(...asks.map(({ requestId }) => `ask ${requestId}`), ...rows.map((id) => `row ${id}`));
     return { ...SILENCE, decided: asks.map((ask) => [ask.requestId, this.answer(ask)]), stored: rows };
   }

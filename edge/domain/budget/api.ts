@@ -1,6 +1,6 @@
 /**
  * What travels between a Cell and the TenantBudget object of a tenant. Plain data. Every message may be lost, repeated,
- * delayed or overtaken: a lease is granted once per number, and what a Cell says of a lease is its whole word on it so far.
+ * delayed or overtaken: an ask is decided once per number, and what a Cell says of a lease is its whole word on it so far.
  * The Cell numbers its leases and everything that changes about them; these numbers rise within its life, and each is given
  * once. A report has the number of the newest change, and all that has changed of which the object may have stored nothing: so
  * a newer report replaces an older one, and the same report twice changes nothing. The Cell repeats its words until the object
@@ -99,7 +99,7 @@ export type LeaseVerdict =
       readonly ample: boolean;
     }
   | { readonly kind: "refused"; readonly reason: Refusal }
-  /** A newer lease of this life, or a newer life of this cell, is known. */
+  /** The Cell no longer waits for it, as far as is known, or a newer life of this cell is known. */
   | { readonly kind: "stale" }
   /** A number of the ask is none to decide by, which is a defect of ours (decisions §43.1): nothing was decided. */
   | { readonly kind: "invalid"; readonly field: string };

@@ -93,7 +93,8 @@ export const isAlert = withFields<BudgetAlert>({ id: isString, issueKey: isStrin
 export const isBucket = withFields<TokenBucket>({ capTokens: isAmount, levelTokens: isNumber, atMs: isNumber });
 
 const isGrant = withFields({ grant: isAmounts, ttlMs: isAmount, ample: isBoolean });
-const isRefusal = withFields({ reason: oneOf<Refusal>("rate", "key", "tenant") });
+/** Whether a value is a limit that refuses. */
+export const isRefusal = oneOf<Refusal>("rate", "key", "tenant");
 
 function isVerdict(value: unknown, need: Amounts): boolean {
   if (!isObject(value)) return false;
@@ -101,7 +102,7 @@ function isVerdict(value: unknown, need: Amounts): boolean {
     case "granted":
       return isGrant(value) && covers(value.grant, need);
     case "refused":
-      return isRefusal(value);
+      return isRefusal(value["reason"]);
     case "invalid":
       return isString(value["field"]);
     default:

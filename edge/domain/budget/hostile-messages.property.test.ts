@@ -12,6 +12,7 @@ import type { LeaseReport, LeaseRequest, Report } from "./api.ts";
 import { limitsWith } from "./testing/world.ts";
 
 const EMPTY: Report = { cell: "a", life: 1, sequence: 0, leases: [], open: [], alertsSeen: [] };
+const ASKS: Report = { ...EMPTY, open: [1] };
 
 describe("a budget object", () => {
   it("counts, reserves, stores and tells amounts only, whatever it is sent", () => {
@@ -32,7 +33,7 @@ describe("a budget object", () => {
   it("answers an ask by a number that is none with what it was, changes nothing, and tells of it", () => {
     const notOne = anyNumber.filter((number) => !isAmount(number));
     const good: LeaseRequest = {
-      report: EMPTY,
+      report: ASKS,
       limits: PLAIN,
       pool: null,
       n: 1,
@@ -43,7 +44,7 @@ describe("a budget object", () => {
       ["need.nanoUsd", { ...good, need: { ...NOTHING, nanoUsd: number } }],
       ["want.termTokens", { ...good, want: { ...NOTHING, termTokens: number } }],
       ["n", { ...good, n: number }],
-      ["report.life", { ...good, report: { ...EMPTY, life: number } }],
+      ["report.life", { ...good, report: { ...ASKS, life: number } }],
       ["limits.tenant.tokensPerMinute", { ...good, limits: limitsWith({ tokensPerMinute: number }) }],
       ["limits.key.term.nanoUsd", { ...good, limits: limitsWith({ keyNanoUsd: number }) }],
     ];
@@ -88,7 +89,7 @@ describe("a budget object", () => {
     const { core, nowMs } = new Played();
     const need = { ...NOTHING, nanoUsd: AMOUNT_MAX };
     const request = (n: number): LeaseRequest => ({
-      report: { ...EMPTY, cell: `cell-${n}` },
+      report: { ...ASKS, cell: `cell-${n}` },
       limits: full,
       pool: null,
       n: 1,

@@ -121,9 +121,9 @@ export class LeaseWords {
 
 /** A lease that its Cell asked for before the report and does not know: its answer got lost, nothing was drawn from it. */
 function takeVoid(life: CellLife, { sequence, open }: Report, change: LeaseChange): void {
-  life.open = new Set(open);
+  const known = new Set(open);
   for (const lease of life.leases.values()) {
-    if (lease.answered === null || lease.n >= sequence || lease.settled || life.open.has(lease.n)) continue;
+    if (lease.answered === null || lease.n >= sequence || lease.settled || known.has(lease.n)) continue;
     change.bucketTokens += outOf(lease).bucketTokens;
     lease.released = lease.granted;
     lease.ended = true;

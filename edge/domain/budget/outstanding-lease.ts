@@ -3,6 +3,7 @@
  * the authority's SteadyTime.
  */
 import { type Actual, type Amounts, isNothing, minus, NOTHING, plus, smaller } from "./amounts.ts";
+import type { Refusal, Report } from "./api.ts";
 
 /** One lease as the authority knows it. Nothing in it is changed in place but its own fields, so that a copy stays as it is. */
 export interface OutstandingLease {
@@ -30,10 +31,10 @@ export interface OutstandingLease {
 export interface CellLife {
   readonly cell: string;
   readonly life: number;
-  /** Every lease that was asked for up to this number is known, over, or was refused. */
-  askedN: number;
-  /** Leases of which the newest report says that the Cell waits for them, or has them. */
-  open: ReadonlySet<number>;
+  /** Newest number that the Cell has told of. A lease up to it that is neither known nor awaited is over, or was given up. */
+  seenN: number;
+  /** Leases that the Cell waits for and that were not granted: why they were refused; null: they are still to be decided. */
+  awaited: Map<number, Refusal | null>;
   /** Sequence of the newest report that was applied. A lease that the Cell opened before and that is not known is over. */
   heardN: number;
   /** What `heardN` was at the last checkpoint. */
@@ -58,6 +59,21 @@ const SILENCE_MS = 15 * 60_000;
 export function newLease(n: number, pool: string | null, granted: Amounts): OutstandingLease {
   const nothing = { released: NOTHING, moved: NOTHING, used: {}, ended: false };
   return { n, pool, granted, ...nothing, untilMs: null, answered: null, lostAtMs: null, settled: false };
+}
+
+/** Takes note of the leases that the Cell waits for. One that a report leaves out was given up, unless the report is older. */
+export function hearOpen(life: CellLife, { sequence, open }: Report): void {
+  const { awaited, leases, seenN } = life;
+  const newestN = open.reduce((newest, n) => Math.max(newest, n), sequence);
+  if (newestN < seenN) return;
+  const waits = open.filter((n) => awaited.has(n) || (n > seenN && !leases.has(n)));
+  life.awaited = new Map(waits.map((n) => [n, awaited.get(n) ?? null]));
+  life.seenN = newestN;
+}
+
+/** Whether a newer lease of the pool is known: its Cell asks for one at a time, and has given up those before. */
+export function isOvertaken({ leases }: CellLife, pool: string | null, n: number): boolean {
+  return [...leases.values()].some((lease) => lease.answered !== null && lease.pool === pool && lease.n > n);
 }
 
 /** What of a lease is neither used nor given back. */

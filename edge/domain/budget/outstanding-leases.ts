@@ -16,9 +16,9 @@ export class OutstandingLeases {
 
   /** As it was stored, with every lease granted since. */
   constructor({ tenant, grants, untracked }: StoredState, nowMs: number) {
-    for (const { cell, life, askedN, heardN, leases } of tenant?.lives ?? []) {
+    for (const { cell, life, seenN, awaited, heardN, leases } of tenant?.lives ?? []) {
       const restored = this.#life(cell, life, nowMs);
-      Object.assign(restored, { askedN, heardN, storedN: heardN });
+      Object.assign(restored, { seenN, awaited: new Map(awaited), heardN, storedN: heardN });
       for (const lease of leases) restore(restored, lease, nowMs);
     }
     for (const { cell, life, lease } of grants.flatMap((row) => row.leases)) {
@@ -113,8 +113,8 @@ export class OutstandingLeases {
     this.#lives = this.#lives.filter(
       (life) => (life.cell !== NOBODY && this.isNewest(life)) || ![...life.leases.values()].every(rests),
     );
-    return this.#lives.map(({ cell, life, askedN, heardN, leases }) => {
-      return { cell, life, askedN, heardN, leases: [...leases.values()] };
+    return this.#lives.map(({ cell, life, seenN, awaited, heardN, leases }) => {
+      return { cell, life, seenN, awaited: [...awaited], heardN, leases: [...leases.values()] };
     });
   }
 
@@ -125,8 +125,8 @@ export class OutstandingLeases {
     const begun = {
       cell,
       life,
-      askedN: 0,
-      open: new Set<number>(),
+      seenN: 0,
+      awaited: new Map(),
       heardN: 0,
       storedN: 0,
       lastHeardMs: nowMs,
@@ -156,5 +156,5 @@ function restore(life: CellLife, lease: OutstandingLease, nowMs: number): void {
   const untilMs = lease.untilMs === null ? null : Math.min(lease.untilMs, nowMs + LEASE_MAX_MS);
   const lostAtMs = lease.lostAtMs === null ? null : Math.min(lease.lostAtMs, nowMs);
   life.leases.set(lease.n, { ...lease, untilMs, lostAtMs });
-  if (lease.answered !== null) life.askedN = Math.max(life.askedN, lease.n);
+  life.awaited.delete(lease.n);
 }

@@ -9,8 +9,9 @@
  */
 import { isAmount } from "../../../shared/amount.ts";
 import type { BudgetAlert } from "./alerts.ts";
+import type { Refusal } from "./api.ts";
 import type { Charged } from "./charged-requests.ts";
-import { isAlert, isAmounts, isBucket, isTermLimits, isUsed } from "./checks.ts";
+import { isAlert, isAmounts, isBucket, isRefusal, isTermLimits, isUsed } from "./checks.ts";
 import type { KeyCounter } from "./counters.ts";
 import {
   arrayOf,
@@ -34,7 +35,8 @@ import type { TokenBucket } from "./token-bucket.ts";
 export interface StoredLife {
   readonly cell: string;
   readonly life: number;
-  readonly askedN: number;
+  readonly seenN: number;
+  readonly awaited: readonly (readonly [n: number, refused: Refusal | null])[];
   readonly heardN: number;
   readonly leases: readonly OutstandingLease[];
 }
@@ -163,7 +165,8 @@ const isTenant = withFields<StoredTenant>({
     withFields<StoredLife>({
       cell: isString,
       life: isAmount,
-      askedN: isAmount,
+      seenN: isAmount,
+      awaited: arrayOf(pairOf(isAmount, orNull(isRefusal))),
       heardN: isAmount,
       leases: arrayOf(isLease),
     }),

@@ -123,6 +123,39 @@ describe("tens of thousands of requests whose cell is reset twice", () => {
 });
 
 describe("the authority after a crash", () => {
+  it("grants a lease once that was asked for before its checkpoint, granted after it, and is over", () => {
+    const world = new World(1);
+    const limits = limitsWith({ tenantTokens: 1_000 });
+    const report = { cell: "c", life: 1, sequence: 0, leases: [], open: [1], alertsSeen: [] };
+    const request = { report, limits, pool: null, n: 1, need: need(1), want: need(1) };
+    world.core.report(report, world.coreMs);
+    world.checkpoint();
+    const { answer, grants } = world.core.lease(request, world.coreMs);
+    if (answer.verdict.kind !== "granted" || grants === null) throw new Error("nothing was granted");
+    world.disk.putGrants(grants);
+    world.crashAuthority();
+    const released = answer.verdict.grant;
+    const over = { n: 1, pool: null, released, used: [], ended: true, opened: null, request: null };
+    world.core.report({ ...report, sequence: 2, leases: [over] }, world.coreMs);
+    world.checkpoint();
+    expect(world.core.lease(request, world.coreMs).answer.verdict).toEqual({ kind: "stale" });
+  });
+
+  it("grants nothing that a newer lease of the pool overtook, and still what another pool waits for", () => {
+    const world = new World(1);
+    const limits = limitsWith({ tenantTokens: 1_000 });
+    const verdictOf = (n: number, pool: string | null, open: readonly number[]) => {
+      const report = { cell: "c", life: 1, sequence: 0, leases: [], open, alertsSeen: [] };
+      const request = { report, limits, pool, n, need: need(1), want: need(1) };
+      const { answer, grants } = world.core.lease(request, world.coreMs);
+      if (grants !== null) world.disk.putGrants(grants);
+      return answer.verdict.kind;
+    };
+    expect(verdictOf(3, null, [2, 3])).toBe("granted");
+    world.crashAuthority();
+    expect([verdictOf(1, null, [1]), verdictOf(2, "key-1", [2])]).toEqual(["stale", "granted"]);
+  });
+
   it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {
     const world = new World(1);
     const caps = { tokensPerMinute: 300 };

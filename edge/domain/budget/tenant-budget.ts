@@ -15,7 +15,7 @@ import { Counters, type Whose } from "./counters.ts";
 import { leaseRoom, sizeLease } from "./lease-size.ts";
 import { LeaseWords } from "./lease-words.ts";
 import type { BudgetLimits } from "./limits.ts";
-import { type CellLife, newLease, type PlacedLease } from "./outstanding-lease.ts";
+import { type CellLife, hearOpen, isOvertaken, newLease, type PlacedLease } from "./outstanding-lease.ts";
 import { OutstandingLeases } from "./outstanding-leases.ts";
 import { SteadyTime } from "./steady-time.ts";
 import type { Checkpoint, StoredGrants, StoredState } from "./stored.ts";
@@ -182,11 +182,15 @@ export class TenantBudgetCore {
     if (known?.answered && !known.ended && !known.settled) {
       return { kind: "granted", grant: known.granted, ...known.answered };
     }
-    const isVoid = n < life.heardN && !life.open.has(n);
-    if (n <= life.askedN || isVoid || !this.#leases.isNewest(life)) return { kind: "stale" };
+    const reason = life.awaited.get(n);
+    if (reason === undefined || isOvertaken(life, pool, n) || !this.#leases.isNewest(life)) return { kind: "stale" };
+    if (reason !== null) return { kind: "refused", reason };
     const room = leaseRoom(request, limits, this.#bucket.level, this.#counters, (keyId) => this.#leases.out(keyId));
-    life.askedN = n;
-    if (room.kind === "refused") return room;
+    if (room.kind === "refused") {
+      life.awaited.set(n, room.reason);
+      return room;
+    }
+    life.awaited.delete(n);
     const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
     this.#bucket.take(grant.bucketTokens);
     const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
@@ -207,6 +211,7 @@ export class TenantBudgetCore {
     if (life === null) return null;
     // Stored before an older life is forgotten: else what that one told would count again after a crash.
     if (isNew) this.#dirty = true;
+    hearOpen(life, report);
     if (report.sequence <= life.heardN) return life;
     const leases = report.leases.filter(
       (word) => !this.#isRefused(faultInWord(word), "the word on a lease is left out", nowMs),

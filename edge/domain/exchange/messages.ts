@@ -1,6 +1,6 @@
 /**
  * What an isolate and its Cell say to each other, one exchange after another (design §4): asks, ends with their rows,
- * departures, withdrawals, cache hits and rows without a permit; and the answers. Plain data only. The Cell decides every ask, in order:
+ * departures, cache hits and rows without a permit; and the answers. Plain data only. The Cell decides every ask, in order:
  * nothing is granted anywhere else.
  */
 import type { RevItem } from "../../../shared/internal.ts";
@@ -21,8 +21,6 @@ export interface ExchangeMessage {
   readonly ends: readonly Settlement[];
   /** Requests of this session that go without an end of their own: they are settled as those of a lost permit. */
   readonly departures: readonly string[];
-  /** Requests of this session that go without having used a grant. */
-  readonly withdrawals: readonly string[];
   /** Rows of requests that never had a permit. */
   readonly records: readonly RowRecord[];
   readonly hits: readonly Hit[];

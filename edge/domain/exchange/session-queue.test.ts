@@ -61,7 +61,7 @@ describe("what a session has to say", () => {
   it("says nothing more of a request that has a permit of its own", () => {
     const queue = withGranted("one");
     queue.leave("one");
-    queue.depart("one", true);
+    queue.depart("one");
     expect([queue.end(endOf("one")), queue.take(), queue.isEmpty]).toEqual([false, null, true]);
   });
 
@@ -109,13 +109,6 @@ describe("what a session has to say", () => {
     queue.leave("first");
     queue.leave("second");
     expect(queue.isEmpty).toBe(true);
-  });
-
-  it("says of a request that goes whether it has used its grant", () => {
-    const queue = withGranted("used", "unused");
-    queue.depart("used", true);
-    queue.depart("unused", false);
-    expect(queue.take()).toMatchObject({ departures: ["used"], withdrawals: ["unused"] });
   });
 
   it("lets go of the row of a hit that is outdated, and keeps that of one that is sent", async () => {

@@ -31,7 +31,6 @@ interface OpenRequest {
 export class SessionQueue {
   #ends: Settlement[] = [];
   #departures: string[] = [];
-  #withdrawals: string[] = [];
   #records: RowRecord[] = [];
   #hits: Hit[] = [];
   #asks: Ask[] = [];
@@ -48,8 +47,7 @@ export class SessionQueue {
 
   /** Something is to be sent. */
   get hasMessage(): boolean {
-    const quiet = this.#ends.length + this.#departures.length + this.#withdrawals.length + this.#records.length;
-    return this.isUrgent || quiet > 0;
+    return this.isUrgent || this.#ends.length + this.#departures.length + this.#records.length > 0;
   }
 
   /** Somebody waits for the answer to what is to be sent. */
@@ -98,9 +96,9 @@ export class SessionQueue {
     return true;
   }
 
-  /** A request goes without an end of its own; `used`: it has used its grant. A no-op for one that is not open here. */
-  depart(requestId: string, used: boolean): void {
-    if (this.#open.delete(requestId)) (used ? this.#departures : this.#withdrawals).push(requestId);
+  /** A request goes without an end of its own. A no-op for one that is not open here. */
+  depart(requestId: string): void {
+    if (this.#open.delete(requestId)) this.#departures.push(requestId);
   }
 
   /** A request has a permit of its own, or is to get one: nothing more of it is said here. */
@@ -122,7 +120,6 @@ export class SessionQueue {
     return {
       ends: take(this.#ends),
       departures: take(this.#departures),
-      withdrawals: take(this.#withdrawals),
       records: take(this.#records),
       hits: take(this.#hits),
       asks: take(this.#asks),

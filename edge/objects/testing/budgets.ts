@@ -15,6 +15,10 @@ export class TestBudgets {
   reach: Reach = "up";
   /** Calls that fail before the next one is heard, while up. */
   failNext = 0;
+  /** Calls that are heard and whose answers are lost. */
+  loseNext = 0;
+  /** While it is set, asks wait for it before they are decided. */
+  ledger: Promise<undefined> | null = null;
   calls = 0;
   readonly #now: () => number;
   readonly #cores = new Map<string, TenantBudgetCore>();
@@ -32,8 +36,10 @@ export class TestBudgets {
   budgetOf(tenantId: string): Pick<TenantBudgetApi, "lease" | "report" | "level"> {
     const core = this.core(tenantId);
     return {
-      lease: async (request: LeaseRequest): Promise<LeaseAnswer> =>
-        await this.#answer(() => core.lease(request, this.#now()).answer),
+      lease: async (request: LeaseRequest): Promise<LeaseAnswer> => {
+        await this.ledger;
+        return await this.#answer(() => core.lease(request, this.#now()).answer);
+      },
       report: async (report: Report): Promise<ReportAnswer> =>
         await this.#answer(() => {
           const answer = core.report(report, this.#now());
@@ -52,6 +58,11 @@ export class TestBudgets {
       this.failNext -= 1;
       throw new Error("beyond reach");
     }
-    return work();
+    const answer = work();
+    if (this.loseNext > 0) {
+      this.loseNext -= 1;
+      throw new Error("the answer is lost");
+    }
+    return answer;
   }
 }

@@ -54,10 +54,6 @@ export class TestPermit implements PermitHandle {
 
   async inUse(): Promise<void> {}
 
-  async leave(): Promise<void> {
-    this.disposed = true;
-  }
-
   async lost(): Promise<never> {
     return await this.reset.promise;
   }

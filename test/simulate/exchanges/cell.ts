@@ -2,7 +2,7 @@
  * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. What outlives it is
  * on its disk: capacity, revisions, and that it was busy.
  */
-import type { Admitted, Ask, Decision, LedgerBatch, Stale } from "../../../edge/domain/ask.ts";
+import type { Admitted, Ask, Decision, LedgerBatch, Settlement, Stale } from "../../../edge/domain/ask.ts";
 import { monthOf } from "../../../edge/domain/budget/testing/world.ts";
 import { schedulerEvents } from "../../../edge/domain/cell/live-values.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
@@ -51,6 +51,8 @@ export class CellLife {
   readonly #revisions = new Revisions();
   /** Given up; perhaps in the turn of their grant, which is told only after it. */
   readonly #gone = new WeakSet<Seat>();
+  /** Requests that were settled here, perhaps in that turn too. */
+  readonly #settled = new Set<string>();
 
   /** To be made within `context`. */
   constructor(context: Context, disk: Disk, around: Surroundings) {
@@ -107,8 +109,7 @@ export class CellLife {
         },
         decision: async (seat) => await this.desk.decision(seat),
         inUse: (seat) => this.desk.inUse(seat),
-        settle: async (seat, settlement) => await this.desk.settle(seat, settlement),
-        withdraw: (seat) => this.withdraw(seat),
+        settle: async (seat, settlement) => await this.settle(seat, settlement),
         abandon: (seat, mayHaveRow) => this.abandon(seat, mayHaveRow),
       },
       revisions: this.#revisions,
@@ -140,8 +141,12 @@ export class CellLife {
   }
 
   hold(requestId: string): Seat | null {
+    const { seated } = this.desk;
     const seat = this.desk.hold(requestId);
-    if (seat?.decision === null) this.#follow(seat, "call");
+    if (seat === null) return null;
+    const isBack = this.desk.seated > seated;
+    if (isBack && seat.decision?.verdict !== "stale") this.#around.truth.admitted(seat.ask);
+    if (isBack || seat.decision === null) this.#follow(seat, "call");
     return seat;
   }
 
@@ -165,10 +170,13 @@ export class CellLife {
     return this.desk.adopt(ask);
   }
 
-  /** The permit's holder goes without having used it. */
-  withdraw(seat: Seat): void {
-    seat.inUse = false;
-    this.abandon(seat);
+  async settle(seat: Seat, settlement: Settlement): Promise<void> {
+    const { truth } = this.#around;
+    // Its client left before it heard of its grant.
+    const { request_id: id } = settlement.row;
+    if (this.desk.holds(seat) && truth.running.get(id)?.heard === false) truth.end(id, 0);
+    if (this.desk.holds(seat)) this.#settled.add(id);
+    await this.desk.settle(seat, settlement);
   }
 
   /** The permit's holder is gone. */
@@ -187,6 +195,7 @@ export class CellLife {
     const { truth } = this.#around;
     // Of an ask that came after its request had ended.
     if (truth.running.get(row.request_id)?.heard === false) truth.end(row.request_id, 0);
+    this.#settled.add(row.request_id);
     this.desk.settledElsewhere(row);
     await this.#courier.deliver(row, true);
   }
@@ -207,7 +216,8 @@ export class CellLife {
   #follow(seat: Seat, by: Run["by"]): void {
     const { truth } = this.#around;
     const decided = ({ verdict }: Decision | Stale, grantedBy: Run["by"] = "call"): void => {
-      if (verdict === "granted" && !this.#gone.has(seat)) truth.grant(seat.ask, grantedBy, this.context);
+      const isOver = this.#gone.has(seat) || this.#settled.has(seat.ask.requestId);
+      if (verdict === "granted" && !isOver) truth.grant(seat.ask, grantedBy, this.context);
     };
     if (seat.decision !== null) decided(seat.decision, by);
     else

@@ -5,7 +5,7 @@
  */
 import { CellAdmission } from "../../../edge/adapters/cell-admission.ts";
 import { ExchangeAdmission } from "../../../edge/adapters/exchange-admission.ts";
-import type { Ask, Grant, LedgerApi, PermitHandle, Settlement } from "../../../edge/domain/ask.ts";
+import type { Ask, Decision, Grant, LedgerApi, PermitHandle, Settlement, Stale } from "../../../edge/domain/ask.ts";
 import type { Admission } from "../../../edge/ports.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { Copies, NEED_NANO_USD, NEED_TOKENS, type Records } from "./records.ts";
@@ -24,8 +24,8 @@ export interface Life {
   readonly modelAt: number;
   /** Of its upstream call. */
   readonly lastsMs: number;
-  /** How it ends: with a settlement, or its code gives up without a word. */
-  readonly ends: "settles" | "givesUp";
+  /** How it ends: with a settlement, its code gives up without a word, or its client leaves if it waits for so long. */
+  readonly ends: "settles" | "givesUp" | "leaves";
 }
 
 export interface IsolateParts extends Omit<StubParts, "serves"> {
@@ -120,7 +120,12 @@ export class Isolate {
       const { permit } = admitted;
       const waited = admitted.verdict === "waiting";
       if (waited) sinceMs ??= here().clockMs;
-      const decision = admitted.verdict === "waiting" ? await permit.decision().catch(() => null) : admitted;
+      const decision = admitted.verdict === "waiting" ? await this.#decision(permit, life) : admitted;
+      if (decision === "left") {
+        this.#parts.truth.left(id);
+        await this.#settle(permit, { row: this.#row(ask, 499, 0), actualTokens: 0 });
+        return null;
+      }
       if (decision === null || decision.verdict === "stale") {
         if (decision !== null) this.copies.forget(decision.items);
         kept = permit;
@@ -134,6 +139,16 @@ export class Isolate {
       return null;
     }
     throw new Error("no place");
+  }
+
+  /** Null: the Cell, or the way to it, is gone. */
+  async #decision(permit: PermitHandle, { ends, lastsMs }: Life): Promise<Decision | Stale | "left" | null> {
+    const decision = permit.decision().catch(() => null);
+    if (ends !== "leaves") return await decision;
+    const left = new Promise<"left">((resolve) => {
+      setTimeout(() => resolve("left"), lastsMs);
+    });
+    return await Promise.race([decision, left]);
   }
 
   async #run({ ask, permit: first, grant, waited, sessionLost }: Held, { lastsMs, ends }: Life): Promise<void> {

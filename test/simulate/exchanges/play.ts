@@ -183,7 +183,8 @@ function take(world: World, step: Timed["step"]): void {
     case "burst":
       for (let index = 0; index < step.requests; index += 1) {
         const lastsMs = world.random.between(1, step.lastsMs);
-        const ends = world.random.next() < 0.02 ? "givesUp" : "settles";
+        const chance = world.random.next();
+        const ends = chance < 0.02 ? "givesUp" : chance < 0.15 ? "leaves" : "settles";
         world.time.later(index * step.everyMs, () => world.request(step.isolate, { ...step, lastsMs, ends }));
       }
       return;

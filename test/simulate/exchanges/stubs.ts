@@ -76,9 +76,8 @@ function permitStub({ wire }: StubParts, from: Context, to: CellLife, seat: Seat
     decision: async () =>
       await wire.call(from, to.context, async () => await to.desk.decision(seat), { link, sure: true }),
     inUse: async () => await call(() => to.desk.inUse(seat)),
-    leave: async () => await call(() => to.withdraw(seat)),
     lost: async () => await call(async () => await new Promise<never>(() => {})),
-    settle: async (settlement) => await call(async () => await to.desk.settle(seat, settlement)),
+    settle: async (settlement) => await call(async () => await to.settle(seat, settlement)),
     [Symbol.dispose]: dispose,
   };
 }

@@ -119,6 +119,11 @@ export class Truth {
     spending.used += used;
   }
 
+  /** Its client leaves before it has heard of a grant. */
+  left(id: string): void {
+    this.end(id, 0);
+  }
+
   /** A life of the Cell charges a request: in all no more than it may use, however often it is settled. */
   charged(id: string, life: Context, tokens: number): void {
     const lives = this.#charged.get(id) ?? new Map<Context, number>();
