@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { concat, scanTopLevel, splice } from "./json-bytes.ts";
+import { BytePieces, splice } from "./byte-pieces.ts";
+import { concat, scanTopLevel } from "./json-bytes.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
@@ -73,7 +74,7 @@ describe("splicing", () => {
     const bytes = bytesOf(text);
     const spans = scanTopLevel(bytes)?.members.filter((member) => member.name === "model") ?? [];
     const spliced = splice(
-      bytes,
+      new BytePieces([bytes]),
       spans.map((member) => ({ span: member.value, text: model })),
     );
     expect(spliced.length).toBe(pieces);
@@ -84,7 +85,14 @@ describe("splicing", () => {
     const bytes = bytesOf('{ "model" : "a" , "ü":[1, 2],"model":"b"}');
     const spans = scanTopLevel(bytes)?.members.filter((member) => member.name === "model") ?? [];
     expect(
-      textOf(concat(splice(bytes, spans.map((member) => ({ span: member.value, text: '"longer name"' })).reverse()))),
+      textOf(
+        concat(
+          splice(
+            new BytePieces([bytes]),
+            spans.map((member) => ({ span: member.value, text: '"longer name"' })).reverse(),
+          ),
+        ),
+      ),
     ).toBe('{ "model" : "longer name" , "ü":[1, 2],"model":"longer name"}');
   });
 });

@@ -1,7 +1,6 @@
 /**
- * JSON as bytes: where the top-level members stand, how to replace one without re-serialising the rest, and how to read a
- * document whose long strings (base64 images) would not be worth a second copy in memory. It never decides validity on
- * its own: what is read is parsed by JSON.parse afterwards. Offsets are byte offsets; `end` is exclusive.
+ * JSON as bytes: where the top-level members stand. It never decides validity on its own: what is read is parsed by
+ * JSON.parse as well. Offsets are byte offsets; `end` is exclusive.
  */
 import {
   BACKSLASH,
@@ -19,7 +18,6 @@ import {
 } from "./ascii.ts";
 
 const decoder = new TextDecoder();
-const encoder = new TextEncoder();
 /** A longer string is not read letter by letter. */
 const PLAIN_MAX = 64;
 /** So much of a string is passed over byte by byte: a search costs more to begin. */
@@ -71,35 +69,6 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
     if (bytes[at] !== COMMA) return null;
     at = skipSpace(bytes, at + 1);
   }
-}
-
-/** A replacement of bytes; spans of one call must not overlap. */
-export interface Edit {
-  readonly span: Span;
-  readonly text: string;
-}
-
-/** The bytes with every edit made: what is kept as views, what is new between them. One piece when nothing changes. */
-export function splice(bytes: Uint8Array, edits: readonly Edit[]): readonly Uint8Array[] {
-  const pieces: Uint8Array[] = [];
-  let from = 0;
-  for (const edit of edits.toSorted((a, b) => a.span.start - b.span.start)) {
-    if (isWritten(bytes, edit)) continue;
-    pieces.push(bytes.subarray(from, edit.span.start), encoder.encode(edit.text));
-    from = edit.span.end;
-  }
-  pieces.push(bytes.subarray(from));
-  return pieces;
-}
-
-/** The edit's plain text stands there already, as where a model keeps its name upstream. */
-function isWritten(bytes: Uint8Array, { span, text }: Edit): boolean {
-  if (span.end - span.start !== text.length) return false;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit > 0x7f || bytes[span.start + at] !== unit) return false;
-  }
-  return text !== "";
 }
 
 /** The pieces in one new buffer. */

@@ -6,7 +6,7 @@
 import { BACKSLASH, QUOTE } from "./ascii.ts";
 import { BytePieces } from "./byte-pieces.ts";
 import { countCodePoints } from "./code-points.ts";
-import { backslashesBefore, concat, stringEnd } from "./json-bytes.ts";
+import { backslashesBefore, joined, stringEnd, type TopLevel } from "./json-bytes.ts";
 
 /** A string of more bytes is cut to these. */
 const KEPT_STRING_BYTES = 64 * 1024;
@@ -31,56 +31,62 @@ interface Cut {
 }
 
 /** A document that may be cut. */
-export interface CutJson {
+export interface CutJson<B extends ArrayBufferLike = ArrayBufferLike> {
   /** Of the document, each string that was cut with a mark and its number in front. */
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<B | ArrayBuffer>;
   /** Code points of a string that was cut, by its number. */
   readonly lengths: readonly number[];
-  /** What the client sent for a part of `bytes`, a view of them that begins and ends outside of strings. */
-  sent(part: Uint8Array): readonly Uint8Array[];
+  /** Where in the client's document stands what stands at `at` of `bytes`, outside of strings. */
+  readonly placeOf: (at: number) => number;
+}
+
+/** Where what was found in a cut document stands in the client's. */
+export function sentPlaces({ placeOf }: CutJson, { members, closeAt }: TopLevel): TopLevel {
+  return {
+    members: members.map(({ name, value }) => ({
+      name,
+      value: { start: placeOf(value.start), end: placeOf(value.end) },
+    })),
+    closeAt: placeOf(closeAt),
+  };
 }
 
 /** A document that is not cut. */
-export function uncut(bytes: Uint8Array): CutJson {
-  return { bytes, lengths: [], sent: (part) => [part] };
+export function uncut<B extends ArrayBufferLike>(bytes: Uint8Array<B>): CutJson<B> {
+  return { bytes, lengths: [], placeOf: (at) => at };
 }
 
 /**
  * The document in these pieces, cut; null when a string of more than `keptBytes`, 16 at least, is none that JSON allows, or
  * is followed by what is not UTF-8. Nothing else is judged. `mark` is text that the client cannot know.
  */
-export function cutLongStrings(
-  pieces: readonly Uint8Array[],
+export function cutLongStrings<B extends ArrayBufferLike>(
+  pieces: readonly Uint8Array<B>[],
   mark: string,
   keptBytes = KEPT_STRING_BYTES,
-): CutJson | null {
+): CutJson<B> | null {
   const document = new BytePieces(pieces);
-  const parts: Uint8Array[] = [];
+  const parts: Uint8Array<B | ArrayBuffer>[] = [];
   const cuts: Cut[] = [];
   let copied = 0;
   let removed = 0;
   for (let at = nextLong(document, 0, keptBytes); at !== null; at = nextLong(document, copied + 1, keptBytes)) {
     const long = readLong(document, at + 1, keptBytes);
     if (long === null) return null;
-    const front = encoder.encode(`${mark}${cuts.length};`);
+    const front = Uint8Array.from(encoder.encode(`${mark}${cuts.length};`));
     parts.push(...document.parts(copied, at + 1), front, ...document.parts(at + 1, long.keptEnd));
     copied = long.end;
     removed += long.end - long.keptEnd - front.byteLength;
     cuts.push({ length: long.length, cutEnd: long.end - removed, end: long.end });
   }
   parts.push(...document.parts(copied, document.byteLength));
-  const bytes = concat(parts);
-  const placeOf = (at: number): number => {
-    const cut = cuts.findLast(({ cutEnd }) => cutEnd <= at);
-    return cut === undefined ? at : at - cut.cutEnd + cut.end;
-  };
   return {
-    bytes,
+    bytes: joined(parts),
     lengths: cuts.map(({ length }) => length),
-    sent: (part) =>
-      part.buffer === bytes.buffer
-        ? document.parts(placeOf(part.byteOffset), placeOf(part.byteOffset + part.byteLength))
-        : [part],
+    placeOf: (at) => {
+      const cut = cuts.findLast(({ cutEnd }) => cutEnd <= at);
+      return cut === undefined ? at : at - cut.cutEnd + cut.end;
+    },
   };
 }
 

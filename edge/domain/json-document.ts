@@ -36,11 +36,11 @@ export function readJson(
 }
 
 /** The document of a body in pieces, as {@link readCut} takes it; null when it is none that JSON allows, as far as is seen. */
-export function cutJson(
-  pieces: readonly Uint8Array[],
+export function cutJson<B extends ArrayBufferLike>(
+  pieces: readonly Uint8Array<B>[],
   secret: string,
   parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES,
-): CutJson | null {
+): CutJson<B | ArrayBuffer> | null {
   const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
   return bytes > parseWholeMaxBytes ? cutLongStrings(pieces, `${secret}:`) : uncut(joined(pieces));
 }

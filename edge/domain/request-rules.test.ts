@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isKeySecret } from "../../shared/api-key.ts";
 import { isSafePath, upstreamUrl } from "../../shared/upstream-url.ts";
+import { BytePieces } from "./byte-pieces.ts";
 import { readCredential } from "./credential.ts";
 import { fnv1a64 } from "./fnv1a.ts";
 import { asForm, asJson, clientHeaders, upstreamHeaders } from "./forward-headers.ts";
@@ -168,12 +169,12 @@ describe("where a request goes", () => {
 
 describe("the body that goes upstream", () => {
   const rewrite = (text: string, addUsage: boolean): string =>
-    new TextDecoder().decode(concat(rewriteBody(...scanned(text), 'up"stream', JSON.parse(text), addUsage)));
-  const scanned = (text: string): [Uint8Array, TopLevel] => {
+    new TextDecoder().decode(concat(rewriteBody(...scanned(text), 'up"stream', addUsage)));
+  const scanned = (text: string): [BytePieces, TopLevel] => {
     const bytes = new TextEncoder().encode(text);
     const top = scanTopLevel(bytes, isRewrittenName);
     if (top === null) throw new Error("the test's body is an object");
-    return [bytes, top];
+    return [new BytePieces([bytes]), top];
   };
 
   it("differs in the model, and in the usage option when it is added", () => {

@@ -14,6 +14,8 @@ export class BodySource {
   readonly #reader: ReadableStreamBYOBReader | null;
   readonly #maxBytes: number;
   readonly #deadline: BodyDeadline;
+  /** For the next chunk, when the last one was small. */
+  #spare: ArrayBuffer | null = null;
   #readBytes = 0;
   #ended = false;
 
@@ -43,9 +45,14 @@ export class BodySource {
    * stops sending.
    */
   async next(): Promise<Uint8Array<ArrayBuffer> | null> {
-    const value = await this.#read(new Uint8Array(CHUNK_BYTES));
+    const spare = this.#spare ?? new ArrayBuffer(CHUNK_BYTES);
+    this.#spare = null;
+    const value = await this.#read(new Uint8Array(spare));
+    if (value === null || value.byteLength >= CHUNK_BYTES / 2) return value;
     // what keeps a small chunk would keep its whole buffer
-    return value !== null && value.byteLength < CHUNK_BYTES / 2 ? value.slice() : value;
+    const chunk = value.slice();
+    if (!this.#ended) this.#spare = value.buffer;
+    return chunk;
   }
 
   /**
@@ -94,6 +101,7 @@ export class BodySource {
 
   #end(): void {
     this.#ended = true;
+    this.#spare = null;
     this.#deadline.end();
   }
 }

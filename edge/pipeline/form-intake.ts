@@ -6,14 +6,17 @@ import { GatewayError } from "../../shared/errors.ts";
 import { numberTextFault, spellingFault, TOKEN_LIMITS } from "../domain/client-fields.ts";
 import type { FormPart } from "../domain/form-head.ts";
 import type { FormPiece, FormScan } from "../domain/form-scan.ts";
-import { concat } from "../domain/json-bytes.ts";
+import { GrowingBytes } from "../domain/growing-bytes.ts";
 import type { BodySource } from "./body-source.ts";
 import { fieldError } from "./field-error.ts";
 
 /** Stands where the value of `model` stood. */
 export const MODEL_GAP = Symbol("model");
 
-export type FormSegment = Uint8Array | typeof MODEL_GAP;
+export type FormSegment = GrowingBytes | typeof MODEL_GAP;
+
+/** What comes in smaller pieces is put together to segments up to this. */
+const SEGMENT_MAX_BYTES = 64 * 1024;
 
 /** Of a longer field only the start is noted; all of it is forwarded. */
 const FIELD_MAX_BYTES = 64 * 1024;
@@ -23,7 +26,7 @@ const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session
 export class FormIntake {
   /** The fields that are read, so far; of a name that comes twice the last. One that is not UTF-8 is left out. */
   readonly fields: Record<string, unknown> = {};
-  /** What was read and not yet sent, in order. */
+  /** What was read and not yet sent, in order; the last one may grow. */
   readonly segments: FormSegment[] = [];
   readonly source: BodySource;
   readonly #scan: FormScan;
@@ -31,7 +34,7 @@ export class FormIntake {
   /** Of the parts so far, those that decide. */
   readonly #names: string[] = [];
   #part: FormPart | null = null;
-  #value: Uint8Array[] = [];
+  #value: GrowingBytes | null = null;
   #valueBytes = 0;
   #modelBytes: number | null = null;
 
@@ -65,7 +68,7 @@ export class FormIntake {
 
   #note(piece: FormPiece): void {
     if (piece.kind === "frame") {
-      this.segments.push(piece.bytes);
+      this.#append(piece.bytes);
       return;
     }
     if (piece.part !== this.#part) this.#begin(piece.part);
@@ -74,18 +77,31 @@ export class FormIntake {
     if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
       throw new GatewayError("invalid_multipart");
     if (piece.kind === "data") {
-      if (!isModel) this.segments.push(piece.bytes);
-      if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#value.push(piece.bytes);
+      if (!isModel) this.#append(piece.bytes);
+      if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
       this.#valueBytes += piece.bytes.byteLength;
       return;
     }
-    if (isNoted(piece.part)) this.#end(name, textOf(concat(this.#value), this.#valueBytes > FIELD_MAX_BYTES));
+    if (isNoted(piece.part))
+      this.#end(name, textOf(this.#value?.bytes() ?? new Uint8Array(0), this.#valueBytes > FIELD_MAX_BYTES));
     if (isModel) {
       this.segments.push(MODEL_GAP);
       this.#modelBytes = this.#valueBytes;
     }
-    this.#value = [];
+    this.#value = null;
     this.#valueBytes = 0;
+  }
+
+  #append(bytes: Uint8Array): void {
+    const last = this.segments.at(-1);
+    const grows = last instanceof GrowingBytes && last.byteLength + bytes.byteLength <= SEGMENT_MAX_BYTES;
+    if (grows) last.append(bytes);
+    else this.segments.push(new GrowingBytes(bytes));
+  }
+
+  #noteValue(bytes: Uint8Array): void {
+    if (this.#value === null) this.#value = new GrowingBytes(bytes);
+    else this.#value.append(bytes);
   }
 
   #begin(part: FormPart): void {

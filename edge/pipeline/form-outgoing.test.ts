@@ -70,6 +70,40 @@ describe("a form", () => {
     expect(await textOf(outgoing.open("b", false, never))).toBe(part("model", "b") + file(100_000) + file(100) + END);
   });
 
+  it.each([
+    ["last", false],
+    ["first", true],
+  ])("in chunks of a byte, its model %s, is kept in few pieces and sent whole", async (_, first) => {
+    const text = file(20_000);
+    const [before, after] = first ? [part("model", "tiny"), text] : [text, part("model", "tiny")];
+    const { outgoing, intake } = await outgoingOf(Array.from(before + after + END));
+    while (intake.source.readBytes < 19_000) await intake.more();
+    expect(intake.segments.length).toBeLessThan(8);
+    for (const model of ["a", "b"]) {
+      const sent = first ? part("model", model) + text : text + part("model", model);
+      expect((await textOf(outgoing.open(model, false, never))) === sent + END).toBe(true);
+    }
+    expect(intake.segments.length).toBeLessThan(8);
+  });
+
+  it("that is sent while it comes in small chunks is sent anew from its start, and forgotten once it is too large", async () => {
+    const chunks = [part("model", "tiny"), ...Array.from({ length: 400 }, () => "y".repeat(1000))];
+    chunks[1] = file(0).slice(0, -2) + chunks[1];
+    const { outgoing, intake } = await outgoingOf([...chunks, `\r\n${END}`]);
+    const first = (outgoing.open("a", false, never) as ReadableStream<Uint8Array>).getReader();
+    for (let reads = 0; reads < 50; reads += 1) await first.read();
+    await first.cancel();
+    expect(outgoing.resendable).toBe(true);
+    const whole = `${part("model", "b") + chunks.slice(1).join("")}\r\n${END}`;
+    const second = (outgoing.open("b", false, never) as ReadableStream<Uint8Array>).getReader();
+    let got = "";
+    for (let next = await second.read(); !next.done; next = await second.read()) {
+      got += new TextDecoder().decode(next.value);
+      if (!outgoing.resendable) expect(intake.segments.length).toBeLessThan(3);
+    }
+    expect([got.length, got === whole, outgoing.resendable]).toEqual([whole.length, true, false]);
+  });
+
   it("is let go of as it leaves when it is large, and tells when it has left", async () => {
     let sent = 0;
     const chunks = [file(1_000_000), part("model", "tiny"), END];

@@ -19,7 +19,9 @@ export class FormOutgoing implements OutgoingBody {
   #fault: GatewayError | ClientGone | null = null;
   #opened = 0;
   #sentBytes = 0;
+  /** The segment that is sent next or was sent last, and how much of it has been sent. */
   #next = 0;
+  #nextSentBytes = 0;
   #kept = true;
 
   /** `onSent` is told when the whole form has left. */
@@ -44,6 +46,7 @@ export class FormOutgoing implements OutgoingBody {
     const size = clientBytes === null ? null : clientBytes - (modelBytes ?? 0) + model.byteLength;
     this.#opened += 1;
     this.#next = 0;
+    this.#nextSentBytes = 0;
     this.#sentBytes = 0;
     const attempt = this.#opened;
     return pulledStream(size, {
@@ -78,20 +81,30 @@ export class FormOutgoing implements OutgoingBody {
 
   /** The next bytes that are not empty; null at the end. */
   async #take(model: Uint8Array, onFault: () => void): Promise<Uint8Array | null> {
-    const { segments } = this.#intake;
     for (;;) {
-      const segment = segments[this.#next];
-      if (segment === undefined) {
-        if (await this.#readOn(onFault)) continue;
-        return null;
-      }
-      const bytes = segment === MODEL_GAP ? model : segment;
-      if (this.#kept) this.#next += 1;
-      else segments.shift();
+      const bytes = this.#takeRead(model);
       this.#sentBytes += bytes.byteLength;
-      if (this.#kept && this.#sentBytes > KEPT_BYTES) this.#letGo();
+      if (this.#sentBytes > KEPT_BYTES) this.#letGo();
       if (bytes.byteLength > 0) return bytes;
+      if (!(await this.#readOn(onFault))) return null;
     }
+  }
+
+  /** The next bytes of those that have been read; none when all of them have been taken. */
+  #takeRead(model: Uint8Array): Uint8Array {
+    const { segments } = this.#intake;
+    let bytes = new Uint8Array(0) as Uint8Array;
+    for (; this.#next < segments.length && bytes.byteLength === 0; this.#next += 1, this.#nextSentBytes = 0) {
+      const segment = segments[this.#next] ?? MODEL_GAP;
+      bytes = segment === MODEL_GAP ? model.subarray(this.#nextSentBytes) : segment.bytes(this.#nextSentBytes);
+      // what is last may grow
+      if (this.#kept && this.#next === segments.length - 1) {
+        this.#nextSentBytes += bytes.byteLength;
+        return bytes;
+      }
+    }
+    if (!this.#kept) this.#dropSent();
+    return bytes;
   }
 
   async #readOn(onFault: () => void): Promise<boolean> {
@@ -108,6 +121,10 @@ export class FormOutgoing implements OutgoingBody {
   #letGo(): void {
     if (!this.#kept) return;
     this.#kept = false;
+    this.#dropSent();
+  }
+
+  #dropSent(): void {
     this.#intake.segments.splice(0, this.#next);
     this.#next = 0;
   }

@@ -14,6 +14,7 @@ import {
 import { boundaryOf } from "../domain/form-head.ts";
 import { FormScan } from "../domain/form-scan.ts";
 import { scanTopLevel } from "../domain/json-bytes.ts";
+import { sentPlaces } from "../domain/json-cut.ts";
 import { cutJson, type JsonDocument, PARSE_WHOLE_MAX_BYTES, readCut, wholeDocument } from "../domain/json-document.ts";
 import { isHeavyJson } from "../domain/json-weight.ts";
 import { cutText } from "../domain/printable.ts";
@@ -103,17 +104,24 @@ export function parseDetail(call: Call, prefix: string): ParsedCall {
 
 /** Null: the body is no JSON object. Throws 413 also for one that would take much more memory than it has bytes. */
 async function readCall(call: Call): Promise<ReadCall | null> {
-  const pieces = await readPieces(call);
-  const cut = cutJson(pieces, call.requestId);
+  const received = await readPieces(call);
+  const cut = cutJson(received, call.requestId);
   if (cut === null) return null;
+  // a document that lost nothing is the client's, in one
+  const pieces = cut.lengths.length === 0 ? [cut.bytes] : received;
   if (cut.bytes.byteLength > PARSE_WHOLE_MAX_BYTES && isHeavyJson(cut.bytes, JSON_MAX_BYTES))
     throw new GatewayError("request_too_large");
   const document = readCut(cut, call.requestId);
-  const top = document === null ? null : scanTopLevel(cut.bytes, (name) => isJudgedName(name) || isRewrittenName(name));
-  if (document === null || top === null) return null;
-  const outgoing = new JsonOutgoing(pieces, cut, top, document.root);
+  if (document === null) return null;
+  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(document.text(name)));
+  if (top === null) return null;
+  const outgoing = new JsonOutgoing(pieces, sentPlaces(cut, top));
   call.cleanups.push(() => outgoing.release());
-  return { document, names: top.members.map(({ name }) => name), outgoing };
+  return { document, names: top.members.map(({ name }) => document.text(name)), outgoing };
+}
+
+function isLookedAt(name: string): boolean {
+  return isJudgedName(name) || isRewrittenName(name);
 }
 
 function parsedCall({ document, outgoing }: ReadCall, modelName: string): ParsedCall {

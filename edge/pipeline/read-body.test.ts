@@ -93,6 +93,22 @@ describe("a body", () => {
   });
 });
 
+describe("the memory of a body that declares no length", () => {
+  it.each([16, 5 * KIB, 40 * KIB, 65 * KIB, 100 * KIB, 2048 * KIB + 1])(
+    "of %d bytes is that of its bytes",
+    async (bytes) => {
+      const world = new World();
+      world.maxBodyBytes = 4096 * KIB;
+      const sent = upload(null);
+      const reading = readPieces(world.call(sent.init));
+      for (let at = 0; at < bytes; at += 7000) sent.send(new Uint8Array(Math.min(7000, bytes - at)));
+      sent.end();
+      const pieces = await reading;
+      expect(pieces.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)).toBe(bytes);
+    },
+  );
+});
+
 describe("what an upload holds", () => {
   /** Whatever becomes of it, the room is empty at the end. */
   it.each<[string, (sent: ReturnType<typeof upload>) => void, number | null]>([

@@ -70,7 +70,8 @@ async function readOpen(source: BodySource, room: RoomUse): Promise<Uint8Array<A
     }
     await room.count();
   }
-  return [...pieces, piece.subarray(0, filled)];
+  // what is kept would keep all that was laid out for it
+  return [...pieces, new Uint8Array(piece.buffer.transfer(filled))];
 }
 
 /** What a call uses of the room for bodies, until it has been forwarded or lets go before. */
