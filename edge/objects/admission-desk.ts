@@ -1,8 +1,8 @@
 /**
  * The Cell's front desk: who holds a slot, who waits for a slot or for tokens, and what happens at the end of each. Slots
- * are the scheduler's decision, tokens the budget's; whoever waited is judged again here. Invariant: every request
- * is in `#seats` from its arrival until its one settlement, and what it holds is given back in the same turn as the seat is
- * given up - before any await. A request that asks again takes the place of its earlier seat, whose permit then means nothing.
+ * are the scheduler's decision, tokens the budget's; whoever waited is judged again here. Invariant: every request is in
+ * `#seats` from its arrival until it is settled or loses its way here while it waits, and what it holds is given back in that
+ * turn, before any await. One that asks again takes the place of its earlier seat, whose permit then means nothing.
  */
 import type { UsageRow } from "../../shared/usage-row.ts";
 import type { Ask, Decision, Settlement, Stale } from "../domain/ask.ts";
@@ -56,7 +56,7 @@ export class AdmissionDesk implements GrantJudge {
     } else if (!hasWaited && isBeyond(maxQueuedPerTenant, scheduler.queuedOf(ask.tenant.id), scheduler.queued)) {
       seat.decision = { verdict: "refused", refusal: QUEUE_FULL };
       this.apply({ type: "leave", requestId: ask.requestId });
-    } else budget.expect(ask);
+    } else if (seat.decision === null) budget.expect(ask);
     return seat;
   }
 
@@ -152,11 +152,11 @@ export class AdmissionDesk implements GrantJudge {
     seat.inUse = true;
   }
 
-  async settle(seat: Seat, settlement: Settlement, orphan = seat.mayHaveRow): Promise<void> {
+  async settle(seat: Seat, settlement: Settlement): Promise<void> {
     if (!this.#leave(seat, usedBy(settlement))) return;
     this.#ended.add(seat.ask.requestId);
     const row = settledRow(settlement, seat.slot, this.#options.cell, this.#options.now() - seat.arrivedMs);
-    await this.#options.complete(row, orphan, settlement.upstream);
+    await this.#options.complete(row, seat.mayHaveRow, settlement.upstream);
   }
 
   /**
@@ -166,7 +166,7 @@ export class AdmissionDesk implements GrantJudge {
   abandon(seat: Seat, mayHaveRow = seat.mayHaveRow): void {
     if (seat.decision !== null && seat.decision.verdict !== "stale") this.#settleLost(seat, mayHaveRow);
     else if (this.#leave(seat, NOTHING_USED))
-      this.#lost.sendAway(seat, () => this.#writeLost(seat, lostSettlement(seat, this.#options.now()), true));
+      this.#lost.sendAway(seat, this.#lostRow(seat, lostSettlement(seat, this.#options.now()), true));
   }
 
   #settleLost(seat: Seat, mayHaveRow: boolean): void {
@@ -175,12 +175,14 @@ export class AdmissionDesk implements GrantJudge {
     if (seat.decision?.verdict === "granted" || mayHaveRow)
       this.#lost.remember(seat.ask.requestId, larger(usedBy(settlement), seat.charged));
     // Whoever was told a decision may have handed its row in by another way.
-    this.#writeLost(seat, settlement, seat.decision !== null || mayHaveRow);
+    this.#lostRow(seat, settlement, seat.decision !== null || mayHaveRow)();
   }
 
-  #writeLost(seat: Seat, settlement: Settlement, orphan: boolean): void {
+  /** Writes its row as of now, when it is called. */
+  #lostRow(seat: Seat, settlement: Settlement, orphan: boolean): () => void {
     const { cell, now, complete } = this.#options;
-    void complete(settledRow(settlement, seat.slot, cell, now() - seat.arrivedMs), orphan).catch(() => undefined);
+    const row = settledRow(settlement, seat.slot, cell, now() - seat.arrivedMs);
+    return () => void complete(row, orphan).catch(() => undefined);
   }
 
   /** The request was settled by another way than its permit: what it held comes back, its permit writes no row. */
@@ -201,7 +203,7 @@ export class AdmissionDesk implements GrantJudge {
     return this.#seats.get(seat.ask.requestId) === seat;
   }
 
-  /** Since when the one waits who was seated first, epoch ms; `nowMs` when nobody is seated. No ask that is still to be judged came before. */
+  /** Since when the one waits who was seated first, epoch ms; `nowMs` when nobody is. No ask to be judged came much before. */
   oldestMs(nowMs: number): number {
     const [first] = this.#seats.values();
     return first?.arrivedMs ?? nowMs;
@@ -241,12 +243,9 @@ export class AdmissionDesk implements GrantJudge {
     if (!this.holds(seat)) return seat;
     seat.generation = generation;
     // The scheduler takes the values of whoever arrives to be the newest.
-    if (!this.#isCurrent(seat)) {
-      this.#sendBack(seat);
-      return seat;
-    }
-    this.apply({ type: "arrive", arrival: arrivalOf(back), waitedMs: back.waitedMs });
-    if (seat.slot === null) this.#options.budget.expect(back);
+    if (this.#isCurrent(seat)) this.apply({ type: "arrive", arrival: arrivalOf(back), waitedMs: back.waitedMs });
+    else this.#sendBack(seat);
+    if (seat.slot === null && seat.decision === null) this.#options.budget.expect(back);
     return seat;
   }
 

@@ -225,6 +225,28 @@ describe("a session that ends", () => {
     expect(await stage.world.desk.decision(other)).toMatchObject({ verdict: "granted" });
   });
 
+  it("grants nothing to those that go with it of what its others held who waited for tokens", async () => {
+    const stage = new Stage(1);
+    stage.world.budgets.reach = "silent";
+    const first = askOf("first", "slow", {}, { tenantTokens: 1_000 });
+    const { session } = stage.open(first, askOf("second", "fast"));
+    const granted = vi.spyOn(stage.world.scheduler, "apply");
+    stage.exchanges.end(session);
+    expect(granted.mock.results.flatMap(({ value }) => value)).toEqual([]);
+    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], []]);
+  });
+
+  it("charges a request once that was charged for its lost grant, and loses its next place as well", async () => {
+    const stage = new Stage(1);
+    const ask = askOf("one", "t");
+    stage.exchanges.end(stage.open(ask).session); // at the estimate, 10
+    stage.world.desk.arrive(askOf("holder", "h"));
+    const waits = stage.world.desk.arrive({ ...ask, waitedMs: 0 });
+    stage.world.desk.abandon(waits);
+    const back = stage.world.desk.hold("one");
+    expect(back?.charged).toMatchObject({ tokens: 10 });
+  });
+
   it("does not swallow the end of a request whose adoption was heard and not answered", async () => {
     const stage = new Stage(1);
     const ask = askOf("one", "a");

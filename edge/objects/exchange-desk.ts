@@ -109,7 +109,8 @@ export class ExchangeDesk {
     const { desk } = this.#options;
     const seats = [...session.seats.values()];
     session.seats.clear();
-    // Who waits first: nothing of what comes back is to be granted to them.
+    // Who waits first, for a slot and then for tokens: nothing of what comes back is to be granted to them.
+    for (const seat of seats) if (waits(seat) && seat.slot === null) desk.abandon(seat, true);
     for (const seat of seats) if (waits(seat)) desk.abandon(seat, true);
     for (const seat of seats) desk.abandon(seat, true);
     session.tell?.();

@@ -30,6 +30,7 @@ export class LostSeats {
   /** One that waited; `left` is called when it has not come back. */
   sendAway(seat: Seat, left: () => void): void {
     const { requestId } = seat.ask;
+    if (seat.charged !== null) this.remember(requestId, seat.charged);
     this.#away.set(requestId, seat);
     this.#later(BACK_WITHIN_MS, () => {
       if (this.#away.get(requestId) !== seat) return;
@@ -53,7 +54,7 @@ export class LostSeats {
     this.#away.delete(requestId);
   }
 
-  /** What it was charged, once; null: it was not let through, or not lost. */
+  /** What it was charged, nothing if it only waited, once; null: it was not lost. */
   take(requestId: string): Actual | null {
     const charged = this.#charged.get(requestId) ?? null;
     this.#charged.delete(requestId);

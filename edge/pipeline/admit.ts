@@ -35,8 +35,8 @@ export interface Slot extends Subject {
 }
 
 /**
- * A slot. `reload` reads key and model anew after stale copies were dropped. Throws 503, ClientGone, or Settled with the
- * budgets' 429, 403 or 503.
+ * A slot. `reload` reads key and model anew after stale copies were dropped. Throws 503, or Settled with the
+ * budgets' 429, 403 or 503, or when the client leaves.
  */
 export async function admit(
   call: Call,

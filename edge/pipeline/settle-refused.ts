@@ -1,6 +1,6 @@
 /**
- * The end of a request that its budgets refused, or whose client left while it waited: its row travels by its permit, so that it is written once whatever
- * happens to this Worker (design §4). It holds no slot and no tokens any more.
+ * The end of a request that its budgets refused, or whose client left while it waited: its row travels by its permit, so that
+ * it is written once whatever happens to this Worker (design §4). It holds no slot and no tokens any more.
  */
 import type { PermitHandle } from "../domain/ask.ts";
 import type { Call } from "./context.ts";
