@@ -1,66 +1,15 @@
-/** The Cell's side of a session of exchanges, with the real front desk: what is open in it when it ends, and what it tells. */
+/** The Cell's side of a session of exchanges: what each exchange comes to, and what it tells. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { UsageRow } from "../../shared/usage-row.ts";
-import type { Ask, Settlement } from "../domain/ask.ts";
-import type { ExchangeAnswer, ExchangeMessage } from "../domain/exchange/messages.ts";
-import { ExchangeDesk } from "./exchange-desk.ts";
+import type { Ask } from "../domain/ask.ts";
 import { askOf } from "./testing/asks.ts";
-import { type Desk, deskOf } from "./testing/desk.ts";
-
-const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
-
-class Stage {
-  readonly world: Desk;
-  readonly exchanges: ExchangeDesk;
-  readonly recorded: UsageRow[] = [];
-  readonly failures: unknown[] = [];
-  stores: (row: UsageRow) => Promise<void> = async () => undefined;
-
-  constructor(slots: number) {
-    this.world = deskOf("weighted", slots);
-    const take = async ({ row }: { readonly row: UsageRow }) => {
-      this.recorded.push(row);
-      await this.stores(row);
-    };
-    this.exchanges = new ExchangeDesk({
-      desk: this.world.desk,
-      revisions: this.world.revisions,
-      rows: { record: take, settleOrphan: take },
-      level: async () => null,
-      later: (delayMs, run) => void setTimeout(run, delayMs),
-      failed: (error) => void this.failures.push(error),
-    });
-  }
-
-  open(...asks: readonly Ask[]) {
-    return this.exchanges.open({ ...NOTHING, asks });
-  }
-
-  /** Of the rows that the front desk made: whose, their status and their tokens. */
-  get rows() {
-    return this.world.rows.map((row) => [row.request_id, row.status_code, row.total_tokens]);
-  }
-
-  get load() {
-    const { scheduler, desk } = this.world;
-    return [scheduler.inFlight, scheduler.queued, desk.seated];
-  }
-
-  async pass(ms: number): Promise<void> {
-    this.world.nowMs += ms;
-    await vi.advanceTimersByTimeAsync(ms);
-  }
-}
-
-const endOf = ({ requestId, row }: Ask): Settlement => ({ row: { ...row, request_id: requestId }, actualTokens: 3 });
-const verdicts = ({ decided }: ExchangeAnswer) => decided.map(([id, { verdict }]) => `${id} ${verdict}`);
+import { ExchangeStage, endOf, NOTHING, verdicts } from "./testing/exchange-stage.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("an exchange", () => {
   it("is followed by news of whoever waited and is granted; it ends as it likes", async () => {
-    const stage = new Stage(1);
+    const stage = new ExchangeStage(1);
     const [first, second] = [askOf("first", "t"), askOf("second", "t")];
     const { session } = stage.open(first, second);
     const news = stage.exchanges.news(session);
@@ -76,7 +25,7 @@ describe("an exchange", () => {
   });
 
   it("is not followed by news of a request that has taken a permit of its own", async () => {
-    const stage = new Stage(1);
+    const stage = new ExchangeStage(1);
     const [first, second] = [askOf("first", "t"), askOf("second", "t")];
     const { session } = stage.open(first, second);
     const own = stage.world.desk.hold(second.requestId);
@@ -90,7 +39,7 @@ describe("an exchange", () => {
   });
 
   it("decides asks in their order, behind what its ends give back", () => {
-    const stage = new Stage(1);
+    const stage = new ExchangeStage(1);
     const [first, second, third] = ["first", "second", "third"].map((id) => askOf(id, "t"));
     if (first === undefined || second === undefined || third === undefined) throw new Error("three ask");
     const { session, answer } = stage.open(first);
@@ -100,7 +49,7 @@ describe("an exchange", () => {
   });
 
   it("compares what each ask rests on, and gives no place to one that is outdated", () => {
-    const stage = new Stage(1);
+    const stage = new ExchangeStage(1);
     stage.world.revisions.note([{ kind: "tenant", id: "t", rev: 2 }], 0);
     const { answer } = stage.open(
       askOf("old", "t"),
@@ -111,7 +60,7 @@ describe("an exchange", () => {
   });
 
   it("says nothing of a request that has its place by another way, and takes nothing from it", () => {
-    const stage = new Stage(1);
+    const stage = new ExchangeStage(1);
     const ask = askOf("one", "t");
     const seat = stage.world.desk.arrive(ask);
     const { session, answer } = stage.open(ask);
@@ -120,14 +69,14 @@ describe("an exchange", () => {
   });
 
   it("takes the row of a request that it does not know as one that may have come before", () => {
-    const stage = new Stage(1);
+    const stage = new ExchangeStage(1);
     const { session } = stage.open();
     stage.exchanges.exchange(session, { ...NOTHING, ends: [endOf(askOf("one", "t"))] });
     expect(stage.recorded.map((row) => row.request_id)).toEqual(["one"]);
   });
 
   it("tells which rows are stored, and which are not taken, a moment later or with the next answer", async () => {
-    const stage = new Stage(1);
+    const stage = new ExchangeStage(1);
     stage.stores = async (row) => await (row.request_id === "bad" ? Promise.reject(new Error("full")) : undefined);
     const { session } = stage.open();
     const news = stage.exchanges.news(session);
@@ -141,162 +90,9 @@ describe("an exchange", () => {
   });
 
   it("that fails as its session opens leaves nothing behind", () => {
-    const stage = new Stage(1);
+    const stage = new ExchangeStage(1);
     const broken = { ...askOf("two", "t"), revs: null } as unknown as Ask;
     expect(() => stage.open(askOf("one", "t"), broken)).toThrow();
     expect([stage.load, stage.rows]).toEqual([[0, 0, 0], [["one", 499, 10]]]);
-  });
-});
-
-describe("a session that ends", () => {
-  it("settles what was granted in it at the estimate, once, and hears nothing any more", () => {
-    const stage = new Stage(2);
-    const [one, two] = [askOf("one", "t"), askOf("two", "t")];
-    const { session } = stage.open(one, two);
-    stage.exchanges.exchange(session, { ...NOTHING, ends: [endOf(two)] });
-    stage.exchanges.end(session);
-    stage.exchanges.end(session);
-    expect([stage.load, stage.rows.filter(([, status]) => status === 499)]).toEqual([[0, 0, 0], [["one", 499, 10]]]);
-    expect(() => stage.exchanges.exchange(session, NOTHING)).toThrow("the session is over");
-  });
-
-  it("takes nothing from a request that has a permit of its own by then", async () => {
-    const stage = new Stage(1);
-    const [one, two] = [askOf("one", "t"), askOf("two", "t")];
-    const { session } = stage.open(one, two);
-    stage.world.desk.adopt(one);
-    stage.world.desk.hold("two");
-    stage.exchanges.end(session);
-    await stage.pass(1_000);
-    expect([stage.load, stage.rows]).toEqual([[1, 1, 2], []]);
-  });
-
-  it("leaves whoever waits its place for some seconds, and writes of one that has not come back that it left", async () => {
-    const stage = new Stage(1);
-    const { session } = stage.open(askOf("holder", "t"), askOf("waits", "t"), askOf("takes", "t"));
-    stage.exchanges.end(session);
-    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], [["holder", 499, 10]]]);
-    await stage.pass(5_999);
-    const taken = stage.world.desk.hold("takes");
-    expect([taken?.decision?.verdict, stage.load]).toEqual(["granted", [1, 0, 1]]);
-    await stage.pass(1);
-    expect(stage.rows.slice(1)).toEqual([["waits", 499, 0]]);
-    if (taken !== null) await stage.world.desk.settle(taken, { row: taken.ask.row, actualTokens: 0 });
-    expect(stage.rows.slice(2)).toEqual([["takes", 0, 0]]);
-    expect([stage.load, stage.world.desk.hold("waits")]).toEqual([[0, 0, 0], null]);
-  });
-
-  it("has its place judged anew by who comes back to it", async () => {
-    const stage = new Stage(1);
-    stage.world.desk.arrive(askOf("holder", "t"));
-    const ask = { ...askOf("waits", "t"), revs: [{ kind: "key", id: "k1", rev: 5 }] as const };
-    const { session } = stage.open(ask);
-    stage.exchanges.end(session);
-    stage.world.revisions.note([{ kind: "key", id: "k1", rev: 6 }], 0);
-    const back = stage.world.desk.hold("waits");
-    if (back === null) throw new Error("its place is lost");
-    expect([back.decision, stage.load]).toMatchObject([{ verdict: "stale", items: [{ rev: 6 }] }, [1, 0, 2]]);
-    await stage.world.desk.settle(back, { row: back.ask.row, actualTokens: 0 });
-    expect([stage.load, stage.rows]).toEqual([[1, 0, 1], [["waits", 0, 0]]]);
-  });
-
-  it("leaves one true row of a request that comes back, and charges what it used", async () => {
-    const stage = new Stage(1);
-    const holder = stage.world.desk.arrive(askOf("holder", "h"));
-    const ask = askOf("waits", "t");
-    const { session } = stage.open(ask);
-    stage.exchanges.end(session);
-    await stage.pass(4_000);
-    const own = stage.world.desk.hold("waits");
-    await stage.world.desk.settle(holder, endOf(holder.ask));
-    if (own === null) throw new Error("its place is lost");
-    await stage.world.desk.settle(own, { row: { ...ask.row, status_code: 200, total_tokens: 7 }, actualTokens: 7 });
-    await stage.pass(10_000);
-    expect(stage.rows.slice(1)).toEqual([["waits", 200, 7]]);
-  });
-
-  it.each(["t", "o"])("grants at once to others what comes back, of the same tenant or not: %s", async (tenantId) => {
-    const stage = new Stage(2);
-    const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => askOf(id, "t")));
-    const other = stage.world.desk.arrive(askOf("other", tenantId));
-    const granted = vi.spyOn(stage.world.scheduler, "apply");
-    stage.exchanges.end(session);
-    expect(granted.mock.results.flatMap(({ value }) => value).map(({ requestId }) => requestId)).toEqual(["other"]);
-    expect(await stage.world.desk.decision(other)).toMatchObject({ verdict: "granted" });
-  });
-
-  it("grants nothing to those that go with it of what its others held who waited for tokens", async () => {
-    const stage = new Stage(1);
-    stage.world.budgets.reach = "silent";
-    const first = askOf("first", "slow", {}, { tenantTokens: 1_000 });
-    const { session } = stage.open(first, askOf("second", "fast"));
-    const granted = vi.spyOn(stage.world.scheduler, "apply");
-    stage.exchanges.end(session);
-    expect(granted.mock.results.flatMap(({ value }) => value)).toEqual([]);
-    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], []]);
-  });
-
-  it("charges a request once that was charged for its lost grant, and loses its next place as well", async () => {
-    const stage = new Stage(1);
-    const ask = askOf("one", "t");
-    stage.exchanges.end(stage.open(ask).session); // at the estimate, 10
-    stage.world.desk.arrive(askOf("holder", "h"));
-    const waits = stage.world.desk.arrive({ ...ask, waitedMs: 0 });
-    stage.world.desk.abandon(waits);
-    const back = stage.world.desk.hold("one");
-    expect(back?.charged).toMatchObject({ tokens: 10 });
-  });
-
-  it("does not swallow the end of a request whose adoption was heard and not answered", async () => {
-    const stage = new Stage(1);
-    const ask = askOf("one", "a");
-    const { session } = stage.open(ask);
-    const lost = stage.world.desk.adopt(ask);
-    stage.exchanges.exchange(session, { ...NOTHING, ends: [endOf(ask)] });
-    stage.world.desk.abandon(lost);
-    await stage.pass(0);
-    expect([stage.recorded.map((row) => row.request_id), stage.load]).toEqual([["one"], [0, 0, 0]]);
-  });
-
-  it("bills nobody who leaves as it takes a permit of its own, its grant being on its way in the session", async () => {
-    const stage = new Stage(1);
-    const [first, second] = [askOf("first", "a"), askOf("second", "b")];
-    const { session } = stage.open(first, second);
-    stage.exchanges.exchange(session, { ...NOTHING, ends: [endOf(first)] });
-    await stage.pass(0);
-    const own = stage.world.desk.hold(second.requestId);
-    if (own === null) throw new Error("its place is lost");
-    stage.world.desk.abandon(own);
-    expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
-  });
-
-  it("gives no seat to an ask that comes when its request has left by another way", async () => {
-    const stage = new Stage(1);
-    const ask = askOf("one", "t");
-    const holder = stage.world.desk.arrive(askOf("holder", "h"));
-    stage.world.desk.abandon(stage.world.desk.arrive({ ...ask, waitedMs: 0 }));
-    await stage.world.desk.settle(holder, endOf(holder.ask));
-    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
-    await stage.pass(6_000);
-    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
-  });
-
-  it("has what a request used counted once for its turn among others, though it went on under another permit", async () => {
-    const stage = new Stage(3);
-    stage.world.desk.arrive(askOf("keeps the cell busy", "busy"));
-    const ask = askOf("one", "t");
-    const { session } = stage.open(ask);
-    stage.exchanges.end(session);
-    await stage.world.desk.settle(stage.world.desk.adopt(ask), { row: ask.row, actualTokens: 10 });
-    const { tenants } = stage.world.scheduler.snapshot(stage.world.nowMs);
-    expect(tenants.find(({ tenantId }) => tenantId === "t")?.servedTokens).toBe(10);
-  });
-
-  it("answers whoever waits for news of it", async () => {
-    const stage = new Stage(1);
-    const { session } = stage.open();
-    const news = stage.exchanges.news(session);
-    stage.exchanges.end(session);
-    expect(await news).toMatchObject({ decided: [], stored: [] });
   });
 });
