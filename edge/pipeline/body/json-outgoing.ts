@@ -6,7 +6,7 @@ import { BytePieces } from "../../domain/bytes/byte-pieces.ts";
 import { concat, type TopLevel } from "../../domain/json/top-level.ts";
 import { rewriteBody } from "../../domain/upstream/request-body.ts";
 import type { UpstreamBody } from "../../ports.ts";
-import type { OutgoingBody } from "../call/context.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
 import { streamOf } from "./body-stream.ts";
 
 /** A body above this is sent piece by piece. */
