@@ -36,7 +36,7 @@ export interface UpstreamAnswer {
   readonly usageAdded: boolean;
   /** When the answered attempt was sent, epoch ms. */
   readonly sentMs: number;
-  readonly stop: AttemptCancellation;
+  readonly cancellation: AttemptCancellation;
   /** Of this attempt; it ends anew with the answer's last byte. */
   readonly span: OpenSpan;
 }
@@ -63,12 +63,12 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   const credential = await openCredential(call, model, target);
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
   if (call.request.signal.aborted) throw new ClientGone();
-  const stop = new AttemptCancellation(call.request.signal, timeoutMsOf(call, model), call.timer);
+  const cancellation = new AttemptCancellation(call.request.signal, timeoutMsOf(call, model), call.timer);
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
   progress.begin(target.name);
   try {
-    const answer = await sendOnce(sending, target, credential, stop, span);
+    const answer = await sendOnce(sending, target, credential, cancellation, span);
     progress.end();
     span.set({ status: answer.response.status });
     if (!answer.response.ok) span.fail();
@@ -77,12 +77,12 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   } catch (error) {
     span.fail();
     span.end(call.ports.clock());
-    stop.release();
+    cancellation.release();
     if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
-    if (stop.clientGone) throw new ClientGone();
+    if (cancellation.clientGone) throw new ClientGone();
     if (error instanceof GatewayError) throw error;
     progress.end();
-    return stop.timedOut
+    return cancellation.timedOut
       ? { kind: "timed-out", reason: "timed out" }
       : { kind: "unreachable", reason: "connection failed" };
   }
@@ -99,9 +99,9 @@ function mayBeCalled({ memory, config }: Call, apiBase: string): boolean {
 }
 
 /** Cancels an answer that will not be read; its connection would stay open otherwise. Not waited for. */
-export function cancelAnswer({ response, stop }: UpstreamAnswer): void {
+export function cancelAnswer({ response, cancellation }: UpstreamAnswer): void {
   response.body?.cancel().catch(() => undefined);
-  stop.abort();
+  cancellation.abort();
 }
 
 /** The answer, from sending on. */
@@ -109,7 +109,7 @@ async function sendOnce(
   sending: AttemptInput,
   target: Target,
   credential: string | null,
-  stop: AttemptCancellation,
+  cancellation: AttemptCancellation,
   span: OpenSpan,
 ): Promise<UpstreamAnswer> {
   const { call, model, parsed } = sending;
@@ -118,10 +118,10 @@ async function sendOnce(
   else if (parsed.outgoing.clientBytes !== null) asJson(headers);
   const context = call.traceContext;
   if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
-  const first = { ...(await send(sending, target, headers, stop, addsUsage(sending, target))), span };
+  const first = { ...(await send(sending, target, headers, cancellation, addsUsage(sending, target))), span };
   if (!first.usageAdded || first.response.status !== 400 || !parsed.outgoing.resendable) return first;
   await first.response.body?.cancel().catch(() => undefined);
-  const second = await send(sending, target, headers, stop, false);
+  const second = await send(sending, target, headers, cancellation, false);
   // Only an answer that is better without it shows that the option was to blame, and not the rest of the request.
   if (second.response.ok) noteRefusal(call, optionKey(model, target));
   return { ...second, span };
@@ -131,10 +131,10 @@ async function send(
   { call, model, parsed, progress, onFirstSend }: AttemptInput,
   target: Target,
   headers: Readonly<Record<string, string>>,
-  stop: AttemptCancellation,
+  cancellation: AttemptCancellation,
   usageAdded: boolean,
 ): Promise<Omit<UpstreamAnswer, "span">> {
-  const body = parsed.outgoing.open(model.upstream_model, usageAdded, () => stop.abort());
+  const body = parsed.outgoing.open(model.upstream_model, usageAdded, () => cancellation.abort());
   const sentMs = call.ports.clock();
   if (progress.calledMs === null) onFirstSend();
   progress.sent(sentMs);
@@ -143,11 +143,11 @@ async function send(
     method: call.request.method,
     headers,
     body,
-    signal: stop.signal,
+    signal: cancellation.signal,
     trusted: target.isDefault,
   });
   progress.answered(response.status);
-  return { response, target, usageAdded, sentMs, stop };
+  return { response, target, usageAdded, sentMs, cancellation };
 }
 
 function timeoutMsOf(call: Call, model: ModelRecord): number {

@@ -62,7 +62,7 @@ export async function forward(
       state = step.state;
       progress.count(step.kind === "again" ? "retry" : "failover");
       // An answer may yet be the last one there was: its time stands still while others are asked.
-      kept?.stop.suspend();
+      kept?.cancellation.suspend();
       if (step.kind === "again") await pause(call, step.waitMs);
     }
   } catch (error) {
@@ -143,6 +143,6 @@ function conclude(
   if (ok) progress.count("success");
   if (isRetryable(status)) progress.count("exhausted");
   reportAnswered(call, model, status, { attempts: totals.made, endpoints: totals.endpoints.size });
-  kept.stop.resume();
+  kept.cancellation.resume();
   return kept;
 }
