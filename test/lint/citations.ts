@@ -1,6 +1,7 @@
 /**
- * Whether what code and documents point to is there: in code a page below `docs/` with its heading, in Markdown relative links
- * too. Pure; reading files is the test's. A citation of anything that is not in the repository helps nobody who has only the repository.
+ * Whether what code and documents point to is there: in code a page below `docs/` with its heading, in Markdown
+ * relative links too. Pure; reading files is the test's. A citation of anything else helps nobody who has only the
+ * repository.
  */
 import { posix } from "node:path";
 
