@@ -40,7 +40,7 @@ const INNOCENT = [
   "citations/cites.ts",
   "edge/thing.ts",
   "edge/adapters/open.ts",
-  "edge/objects/cell.ts",
+  "edge/objects/cell/cell.ts",
   "edge/pipeline/step.ts",
   "control/verb.ts",
   "control/cycle-b.ts",
