@@ -24,7 +24,7 @@ import {
   spellingFault,
 } from "../../domain/request/client-fields.ts";
 import { cutText } from "../../domain/text/printable.ts";
-import { isRewrittenName } from "../../domain/upstream/request-body.ts";
+import type { Transforms } from "../../domain/transform/transform.ts";
 import { type Call, MODEL_TEXT_MAX, type ParsedCall } from "../call/context.ts";
 import { fieldError } from "./field-error.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
@@ -119,15 +119,15 @@ async function readCall(call: Call): Promise<ReadCall | null> {
     throw new GatewayError("request_too_large");
   const document = readCut(cut, call.requestId);
   if (document === null) return null;
-  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(document.text(name)));
+  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(call.ports.transforms, document.text(name)));
   if (top === null) return null;
   const outgoing = new JsonOutgoing(pieces, sentPlaces(cut, top));
   call.cleanups.push(() => outgoing.release());
   return { document, names: top.members.map(({ name }) => document.text(name)), outgoing };
 }
 
-function isLookedAt(name: string): boolean {
-  return isJudgedName(name) || isRewrittenName(name);
+function isLookedAt(transforms: Transforms, name: string): boolean {
+  return isJudgedName(name) || name === "model" || transforms.edits(name);
 }
 
 function parsedCall({ document, outgoing }: ReadCall, modelName: string): ParsedCall {

@@ -15,6 +15,7 @@ import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
 import type { RouteClass } from "../../domain/routing/route-class.ts";
 import type { Trace } from "../../domain/trace/trace.ts";
 import type { TraceContext } from "../../domain/trace/trace-context.ts";
+import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
 import type { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
 import type { KnownTerms, Ports, UpstreamBody } from "../../ports.ts";
@@ -40,10 +41,10 @@ export interface PipelineConfig {
 /** Memory of an isolate that outlives a request. */
 export interface IsolateMemory {
   /**
-   * Until when an upstream is known to refuse `stream_options` (decisions §22.5), epoch ms, by its model's id and name and its
+   * Until when an upstream is known to refuse a transform, epoch ms, by the transform's name, its model's id and name and its
    * own address: another address, or another name, is another upstream.
    */
-  readonly usageOptionRefused: Map<string, number>;
+  readonly refusedTransforms: Map<string, number>;
   /** Whether an upstream's address may be called, by the address. */
   readonly addresses: Map<string, boolean>;
   /** Room for large request bodies. */
@@ -85,10 +86,10 @@ export interface OutgoingBody {
   /** The client's bytes in order, when the body is a JSON document; null for everything else and after `release`. */
   readonly clientBytes: readonly Uint8Array[] | null;
   /**
-   * The body of one attempt; `addUsage` asks for the usage event of a stream. `onFault` is told once there is a `fault`: the
+   * The body of one attempt, with these edits made to a JSON document; any other body stays as it is. `onFault` is told once there is a `fault`: the
    * call has to be ended then, for a stream that fails may look to the upstream like one that is over.
    */
-  open(upstreamModel: string, addUsage: boolean, onFault: () => void): UpstreamBody;
+  open(upstreamModel: string, edits: readonly MemberEdit[], onFault: () => void): UpstreamBody;
   /** Nothing is sent any more: lets go of what was kept for a further attempt. */
   release(): void;
 }

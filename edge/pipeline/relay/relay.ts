@@ -3,7 +3,9 @@
  * decides which relay carries the answer and what its end means; the relays move bytes.
  */
 import type { ModelRecord } from "../../../shared/records.ts";
+import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
 import { isCompleteStream } from "../../domain/sse/stream-end.ts";
+import type { TransformPlan } from "../../domain/transform/transform.ts";
 import { countOutcome } from "../../domain/upstream/attempt-outcomes.ts";
 import { clientHeaders } from "../../domain/upstream/headers.ts";
 import { type Billed, type BilledAnswer, clientStatus } from "../../domain/usage/billing.ts";
@@ -98,6 +100,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     finish(stop.clientGone ? "gone" : "complete");
     return new Response(taken, { status, headers });
   }
+  const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
     body,
     stop,
@@ -105,11 +108,11 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     timer: call.timer,
     stalledReaderMs: call.config.stalledReaderMs,
     events,
-    withholdUsage: forwarded.usageAdded && events,
+    transforms,
     onUpstream,
     onClient: (chunk) => capture?.push(chunk),
   };
-  const native = response.ok && events && !forwarded.usageAdded;
+  const native = response.ok && events && transforms.length === 0;
   const { readable, ended } = native ? relayNative(job) : relayPump(job, taken);
   call.waitUntil(
     ended.then(finish).catch(() => {
@@ -118,4 +121,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     }),
   );
   return new Response(readable, { status, headers });
+}
+
+function responseTransformsOf(applied: readonly TransformPlan[]): readonly ResponseTransform[] {
+  return applied.flatMap(({ response }) => (response === null ? [] : [response()]));
 }

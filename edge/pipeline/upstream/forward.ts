@@ -19,6 +19,7 @@ import { reportAnswered, reportUnanswered } from "../report/upstream-alerts.ts";
 import { type AttemptInput, type AttemptResult, attempt, cancelAnswer, type UpstreamAnswer } from "./attempt.ts";
 import { diagnoseUpstream } from "./diagnose-upstream.ts";
 import { upstreamRetryAfterMs } from "./retry-after.ts";
+import { planTransforms } from "./transform-plans.ts";
 
 /** What the attempts of a request have come to. */
 interface AttemptTotals {
@@ -38,7 +39,7 @@ export async function forward(
   onFirstSend: () => void,
 ): Promise<UpstreamAnswer> {
   const targets = targetsOf(call, model, parsed);
-  const sending: AttemptInput = { call, model, parsed, onFirstSend };
+  const sending: AttemptInput = { call, model, parsed, plans: planTransforms(call, model, parsed), onFirstSend };
   const tally: AttemptTotals = { made: 0, timedOut: 0, endpoints: new Set(), reason: "", address: "" };
   let kept: UpstreamAnswer | null = null;
   let state = RETRY_START;
