@@ -70,7 +70,7 @@ export function depsOf(bindings: Bindings, request: Request): Deps {
   return of(env.cells.length === 0 ? env.cell : cellFor(request.cf as RequestOrigin | undefined, env.cells, env.cell));
 }
 
-/** What cells have in common is one for the isolate; its alerts and tallies go to its own cell. */
+/** What cells have in common is one for the isolate; its alerts and events go to its own cell. */
 function compose(bindings: Bindings): Isolate | EnvError {
   try {
     const env = parseEnv(bindings);
@@ -89,16 +89,16 @@ function compose(bindings: Bindings): Isolate | EnvError {
     });
     const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
     const own = admissionOf(env.cell);
-    const tallies = new CellEventCounter(
+    const events = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
       clock,
       waitUntil,
     );
     const internalToken = internalTokenOf(env);
-    const refusals = new AuthFailureHandler({ clock, sleep: timerSleep, alerts, tallies, log: consoleLog });
+    const refusals = new AuthFailureHandler({ clock, sleep: timerSleep, alerts, events, log: consoleLog });
     const directory = new RedisDirectory(client, clock, waitUntil, alerts);
-    const cacheRoom = new MemoryBudget(CACHE_MEMORY_BYTES, () => hot.evictOldest());
-    const hot = new IsolateResponseCache(cacheRoom, clock, () => directory.epoch());
+    const cacheMemory = new MemoryBudget(CACHE_MEMORY_BYTES, () => hot.evictOldest());
+    const hot = new IsolateResponseCache(cacheMemory, clock, () => directory.epoch());
     const shared: Omit<Ports, "admission"> = {
       clock,
       sleep: timerSleep,
@@ -115,10 +115,10 @@ function compose(bindings: Bindings): Isolate | EnvError {
       tokens: new JoseVerifier(
         env.jwtIssuers.map((issuer, index) => ({
           issuer,
-          keys: new IssuerKeys({ index, issuer, load: loadKeySet, clock, keepAlive: waitUntil, alerts, tallies }),
+          keys: new IssuerKeys({ index, issuer, load: loadKeySet, clock, keepAlive: waitUntil, alerts, events }),
         })),
         clock,
-        tallies,
+        events,
       ),
       identities: new ControlIdentities({
         baseUrl: env.internalBaseUrl,
@@ -127,7 +127,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         alerts,
         log: consoleLog,
       }),
-      tallies,
+      events,
       traces:
         env.otelEndpoint === null
           ? noTraces
@@ -135,7 +135,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
               endpoint: env.otelEndpoint,
               fetch: async (url, init) => await fetch(url, init),
               keepAlive: waitUntil,
-              tallies,
+              events,
             }),
       spans: new LedgerSpans({
         ledger: (shard) => places.ledger(`${env.cell}:${shard}`),
@@ -148,9 +148,9 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const memory = {
       refusedTransforms: new Map(),
       addresses: new Map(),
-      bodyRoom: new RequestBodyMemory(clock),
-      answerRoom: new MemoryBudget(ANSWER_MEMORY_BYTES),
-      cacheRoom,
+      bodyMemory: new RequestBodyMemory(clock),
+      answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
+      cacheMemory,
       endpoints: new EndpointFailures(),
     };
     const budgets = new TenantBudgetClient(places);

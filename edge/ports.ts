@@ -265,7 +265,7 @@ export interface Ports {
   readonly tokens: TokenVerifier;
   readonly identities: IdentityProvisioner;
   readonly alerts: Alerts;
-  readonly tallies: EventCounter;
+  readonly events: EventCounter;
   readonly spans: Spans;
   readonly traces: Traces;
   readonly log: Log;

@@ -11,7 +11,7 @@ export interface AuthFailureHandlerOptions {
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly alerts: Alerts;
-  readonly tallies: EventCounter;
+  readonly events: EventCounter;
   readonly log: Log;
 }
 
@@ -26,9 +26,9 @@ export class AuthFailureHandler {
   /** Resolves when the request may be refused; at once for one without a credential, which guesses nothing. */
   async refuse(request: Request): Promise<void> {
     if (!request.headers.has("authorization")) return;
-    const { clock, sleep, alerts, tallies, log } = this.#options;
+    const { clock, sleep, alerts, events, log } = this.#options;
     const address = addressOf(request);
-    tallies.count({ metric: "gateway_auth_failures_total", labels: ["data"] });
+    events.count({ metric: "gateway_auth_failures_total", labels: ["data"] });
     const { line, alert } = this.#failures.note(address, clock());
     if (line !== null) log.event("auth_failed", { plane: "data", address, failures: line.failures });
     if (alert !== null) alerts.raise(issues.adminAuthFailures(alert.failures, alert.addresses));

@@ -29,7 +29,7 @@ export interface IssuerKeysOptions {
   /** Lets a read outlive the request that began it. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
-  readonly tallies: EventCounter;
+  readonly events: EventCounter;
 }
 
 /** Why a key set could not be read; its message is for operators, in words of the gateway's own. */
@@ -80,9 +80,9 @@ export class IssuerKeys {
   }
 
   async #load(): Promise<void> {
-    const { index, issuer, load, clock, alerts, tallies } = this.#options;
+    const { index, issuer, load, clock, alerts, events } = this.#options;
     const count = (result: "ok" | "error"): void =>
-      tallies.count({ metric: "gateway_jwks_refresh_total", labels: [String(index), result] });
+      events.count({ metric: "gateway_jwks_refresh_total", labels: [String(index), result] });
     this.#triedMs = clock();
     try {
       this.#set = createLocalJWKSet(await load(issuer.jwks_url));

@@ -17,7 +17,7 @@ export interface OtlpTracesOptions {
   readonly endpoint: string;
   readonly fetch: typeof fetch;
   readonly keepAlive: (work: Promise<unknown>) => void;
-  readonly tallies: EventCounter;
+  readonly events: EventCounter;
 }
 
 export class OtlpTraces implements Traces {
@@ -75,7 +75,7 @@ export class OtlpTraces implements Traces {
 
   #drop(spans: number, reason: "full" | "failed"): void {
     for (let n = 0; n < spans; n += 1)
-      this.#options.tallies.count({ metric: "gateway_otel_spans_dropped_total", labels: [reason] });
+      this.#options.events.count({ metric: "gateway_otel_spans_dropped_total", labels: [reason] });
   }
 }
 

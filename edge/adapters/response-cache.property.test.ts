@@ -185,7 +185,7 @@ class Stage {
     [world.keyInMemory, world.modelInMemory] = memory.copies[tenant] as Isolate["memory"]["copies"][number];
     world.key = this.#keys[tenant] as ResolvedKey;
     world.model = this.#model;
-    world.memory.cacheRoom = room;
+    world.memory.cacheMemory = room;
     world.stale = (items) => this.#newerOf(items);
     world.upstream = async () => {
       const upstreamModel = this.#model.upstream_model;

@@ -23,12 +23,12 @@ type Failure = "invalid" | "expired" | "unknown_kid" | "unavailable";
 export class JoseVerifier implements TokenVerifier {
   readonly #providers: readonly TokenProvider[];
   readonly #clock: Clock;
-  readonly #tallies: EventCounter;
+  readonly #events: EventCounter;
 
-  constructor(providers: readonly TokenProvider[], clock: Clock, tallies: EventCounter) {
+  constructor(providers: readonly TokenProvider[], clock: Clock, events: EventCounter) {
     this.#providers = providers;
     this.#clock = clock;
-    this.#tallies = tallies;
+    this.#events = events;
   }
 
   get enabled(): boolean {
@@ -92,7 +92,7 @@ export class JoseVerifier implements TokenVerifier {
   }
 
   #count(result: "ok" | Exclude<Failure, "unavailable">): void {
-    this.#tallies.count({ metric: "gateway_jwt_verify_total", labels: [result] });
+    this.#events.count({ metric: "gateway_jwt_verify_total", labels: [result] });
   }
 }
 

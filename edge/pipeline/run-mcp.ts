@@ -4,46 +4,49 @@
  * row but a refusal's.
  */
 import { statusClass } from "../domain/cell/request-counters.ts";
-import { type McpTarget, mcpTarget } from "../domain/mcp/mcp.ts";
+import type { McpTarget } from "../domain/mcp/mcp.ts";
 import type { Call } from "./call/context.ts";
-import { type PipelineInput, startCall } from "./call/start-call.ts";
+import { type CallAnswer, type Known, NOTHING_KNOWN, StageFailure, withKnown } from "./call/known.ts";
+import type { PipelineInput } from "./call/start-call.ts";
 import { accessMcpServer } from "./mcp/mcp-access.ts";
 import { callMcpServer } from "./mcp/mcp-call.ts";
 import { relayMcp } from "./mcp/mcp-relay.ts";
 import { checkMcpSession, noteMcpSession } from "./mcp/mcp-session.ts";
-import { answerCall } from "./reply/answer-call.ts";
+import { answer } from "./reply/answer-call.ts";
 import { readLevel } from "./reply/rate-limit.ts";
 import { reportEnd } from "./report/report-end.ts";
 import { withSpan } from "./report/spans.ts";
 import { usageRowOf } from "./report/usage-row.ts";
-import { runOther } from "./run.ts";
 
-/** Answers a call to `/mcp/...`. Never throws. */
-export async function runMcp(received: PipelineInput): Promise<Response> {
-  const call = startCall(received);
-  const target = mcpTarget(call.path);
-  if (target === null) return await runOther(received);
-  call.facts.mcpServer = "unknown";
-  const response = await answerCall(call, async () => await answer(call, target));
-  call.ports.tallies.count({
+/** What is known before the server of a call has been found. */
+const SERVER_UNKNOWN = { ...NOTHING_KNOWN, mcpServer: "unknown" };
+
+/** Answers a call to `/mcp/...`, whose path leads to `target`. Never throws. */
+export async function runMcp(received: PipelineInput, target: McpTarget): Promise<Response> {
+  const toServer = async (call: Call, known: Known): Promise<CallAnswer> => await steps(call, known, target);
+  const { response, known } = await answer(received, toServer, SERVER_UNKNOWN);
+  received.ports.events.count({
     metric: "gateway_mcp_requests_total",
-    labels: [call.facts.mcpServer, statusClass(response.status)],
+    labels: [known.mcpServer ?? "unknown", statusClass(response.status)],
   });
   return response;
 }
 
-async function answer(call: Call, target: McpTarget): Promise<Response> {
-  const server = await accessMcpServer(call, target.server, (name) => {
-    call.facts.mcpServer = name;
-  });
-  const session = await checkMcpSession(call, server);
+async function steps(call: Call, known: Known, target: McpTarget): Promise<CallAnswer> {
+  const access = await accessMcpServer(call, known, target.server);
+  const session = await withKnown(access, checkMcpSession(call, access));
   const calling = withSpan(call, "mcp_request", async (span) => {
-    span.set({ server: server.name });
-    return await callMcpServer(call, server, target);
+    span.set({ server: access.server.name });
+    return await callMcpServer(call, access, target);
   });
-  const [answered] = await Promise.all([calling, readLevel(call)]);
-  await noteMcpSession(call, server, session, answered.response);
-  const response = relayMcp(call, answered);
-  reportEnd(call, usageRowOf(call, { statusCode: response.status, admission: "fast" }));
-  return response;
+  const reading = readLevel(call, access);
+  const answered = await calling.catch(async (error: unknown) => {
+    const failure = StageFailure.of(error, access);
+    throw new StageFailure(failure.cause, { ...failure.known, level: await reading });
+  });
+  const served = { ...access, level: await reading, upstream: answered.upstream };
+  await noteMcpSession(call, access.server, session, answered.response);
+  const response = relayMcp(call, served, answered);
+  reportEnd(call, served, usageRowOf(call, served, { statusCode: response.status, admission: "fast" }));
+  return { response, known: served };
 }

@@ -1,41 +1,68 @@
 /**
- * The table of contents of a request: the nine steps of design §3, in order. The order is readable here and nowhere else.
+ * The table of contents of a request: the nine steps of design §3, in order. Each step takes what was known before it and
+ * returns that with what it has found out. The order is readable here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
-import type { ModelRecord } from "../../shared/records.ts";
 import { isPassedThrough } from "../domain/routing/path-rules.ts";
 import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { beforeAdmission } from "./access/authenticate-now.ts";
-import type { AdmissionSubject } from "./access/freshness.ts";
 import { checkPath, resolveModel } from "./access/resolve-model.ts";
-import { admit, type Slot } from "./admission/admit.ts";
+import { type AdmittedRequest, admit } from "./admission/admit.ts";
 import { prepare } from "./admission/prepare.ts";
 import { type RequestEnd, Settler } from "./admission/settle.ts";
-import { parseCall, parseOther } from "./body/parse-call.ts";
-import { cacheMissFor, lookupResponse } from "./cache/response-cache.ts";
-import { AlreadySettled, type Call, ClientGone, type ParsedCall, type Prepared } from "./call/context.ts";
-import { type PipelineInput, startCall } from "./call/start-call.ts";
+import { checkFields, parseCall, parseOther } from "./body/parse-call.ts";
+import { type CacheKey, cacheMissFor, lookupResponse } from "./cache/response-cache.ts";
+import { ClientGone } from "./call/client-gone.ts";
+import type { Call } from "./call/context.ts";
+import {
+  AlreadySettled,
+  type Authenticated,
+  type CallAnswer,
+  type Known,
+  type Parsed,
+  type Prepared,
+  type Resolved,
+  StageFailure,
+  type UpstreamState,
+} from "./call/known.ts";
+import type { PipelineInput } from "./call/start-call.ts";
 import { relay } from "./relay/relay.ts";
-import { answerCall } from "./reply/answer-call.ts";
+import { answer } from "./reply/answer-call.ts";
 import { keepOpenUntilBodyRead } from "./reply/unread-body-reply.ts";
 import { cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
 import { forward } from "./upstream/forward.ts";
+import { UpstreamProgress } from "./upstream/upstream-progress.ts";
 
-/** What a request asks for, and the model that answers it: as it is known, or read anew by the same rules. */
-interface Wanted {
-  readonly parsed: ParsedCall;
-  readonly model: ModelRecord;
-  readonly modelAnew: () => Promise<ModelRecord>;
+/** How one kind of path finds the model that is to answer. */
+interface ModelRoute {
+  /** What the body asks for, and its model. */
+  find(call: Call, caller: Authenticated): Promise<Resolved>;
+  /** The model, read anew by the same rules. */
+  resolve<K extends Parsed>(call: Call, request: K): Promise<K & Resolved>;
 }
+
+/** A documented path: its body has to name a model. */
+const DOCUMENTED: ModelRoute = {
+  find: async (call, caller) => await resolveModel(call, await parseCall(call, caller)),
+  resolve: resolveModel,
+};
+
+/** Any other path: what names no registered model is `unknown endpoint`. */
+const OTHER: ModelRoute = {
+  find: async (call, caller) => {
+    const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
+    const unchecked = passes ? await parseOther(call, caller) : null;
+    if (unchecked === null) throw new GatewayError("unknown_endpoint");
+    return checkFields(call, await resolveRegistered(call, unchecked.request), unchecked.names);
+  },
+  resolve: resolveRegistered,
+};
 
 /** Answers a request on a model-resolved route. Never throws. */
 export async function run(received: PipelineInput): Promise<Response> {
-  return await answer(received, async (call) => {
-    const parsed = await parseCall(call);
-    const modelAnew = async (): Promise<ModelRecord> => await resolveModel(call, parsed.modelName);
-    return { parsed, model: await modelAnew(), modelAnew };
-  });
+  const { response } = await answer(received, async (call, known) => await steps(call, known, DOCUMENTED));
+  return response;
 }
 
 /**
@@ -43,80 +70,65 @@ export async function run(received: PipelineInput): Promise<Response> {
  * a registered model (decisions §17.4, §43.1).
  */
 export async function runOther(received: PipelineInput): Promise<Response> {
-  return await answer(received, async (call) => {
-    const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
-    const read = passes ? await parseOther(call) : null;
-    if (read === null) throw new GatewayError("unknown_endpoint");
-    const { parsed } = read;
-    const modelAnew = async (): Promise<ModelRecord> =>
-      await resolveModel(call, parsed.modelName).catch((error: unknown) => {
-        const absent = error instanceof GatewayError && error.code === "model_not_found";
-        throw absent ? new GatewayError("unknown_endpoint") : error;
-      });
-    const model = await modelAnew();
-    read.check();
-    return { parsed, model, modelAnew };
-  });
+  const { response } = await answer(received, async (call, known) => await steps(call, known, OTHER));
+  return response;
 }
 
-async function answer(received: PipelineInput, find: (call: Call) => Promise<Wanted>): Promise<Response> {
-  const call = startCall(received);
-  return await answerCall(call, async () => await steps(call, find));
-}
-
-async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise<Response> {
-  const principal = await authenticate(call);
-  const { parsed, model, modelAnew } = await beforeAdmission(call, async () => {
+async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallAnswer> {
+  const caller = await authenticate(call, known);
+  const resolved = await beforeAdmission(call, caller, async () => {
     checkPath(call);
-    return await find(call);
+    return await route.find(call, caller);
   });
-  const prepared = prepare(call, principal, parsed);
+  const reload = async (request: Prepared): Promise<Prepared> =>
+    await route.resolve(call, await authenticate(call, request));
+  const cached = await lookupResponse(call, prepare(call, resolved), reload);
+  if (cached.kind === "hit") return cached.answer;
+  return await serve(call, await admit(call, cached.request, reload), cached.key);
+}
 
-  const reload = async (): Promise<AdmissionSubject> => ({
-    principal: await authenticate(call),
-    model: await modelAnew(),
-  });
-
-  let subject: AdmissionSubject = { principal, model };
-  let cached = await lookupResponse(call, subject, parsed);
-  if (cached.kind === "stale") {
-    call.ports.directory.forget(cached.items);
-    subject = await reload();
-    cached = await lookupResponse(call, subject, parsed);
-  }
-  if (cached.kind === "stale") throw new GatewayError("key_store_unavailable");
-  if (cached.kind === "hit") return cached.response;
-
-  const slot = await admit(call, subject, prepared, reload);
-  const settler = new Settler(call, slot);
+/** Steps 7 to 9: calls the upstream, relays its answer, and settles the slot, whatever becomes of them. */
+async function serve(call: Call, admitted: AdmittedRequest, key: CacheKey | null): Promise<CallAnswer> {
+  const request = { ...admitted, upstream: new UpstreamProgress() };
+  const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
   try {
-    forwarded = await forward(call, slot.model, parsed, () => settler.upstreamCalled());
+    forwarded = await forward(call, request, request.upstream, () => settler.upstreamCalled());
     const response = await relay(call, {
-      model: slot.model,
+      request,
       forwarded,
-      bill: (answered) => billed(slot.model, prepared, answered),
+      bill: (answered) => billed(request, answered),
       settler,
-      miss: cacheMissFor(cached, slot.model),
+      miss: cacheMissFor(key, request.model),
     });
-    return keepOpenUntilBodyRead(call, response, parsed.outgoing);
+    return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
   } catch (error) {
-    call.facts.failure = error;
-    settler.end(endOf(call, slot, prepared, error));
+    settler.end(endOf(request, error));
     if (forwarded !== null) cancelAnswer(forwarded);
-    throw new AlreadySettled(error);
+    throw new AlreadySettled(error, request);
   }
 }
 
-/** How a request ends that has a slot and no answer: whoever leaves or crashes while an upstream works owes its estimate. */
-function endOf(call: Call, slot: Slot, prepared: Prepared, error: unknown): RequestEnd {
-  if (error instanceof GatewayError) return { statusCode: error.status };
-  const { upstreamStatus, upstreamUnderWay } = call.facts;
-  const owed = upstreamUnderWay || (upstreamStatus >= 200 && upstreamStatus < 300);
-  const statusCode = error instanceof ClientGone ? 499 : 500;
-  return { statusCode, billed: owed ? billed(slot.model, prepared, null) : NOTHING_BILLED };
+/** How a request ends that has a slot and no answer: one whose client left, or that crashed, while an upstream worked owes its estimate. */
+function endOf(request: Prepared & { readonly upstream: UpstreamState }, failure: unknown): RequestEnd {
+  if (failure instanceof GatewayError) return { statusCode: failure.status, failure };
+  const { status, underWay } = request.upstream;
+  const owed = underWay || (status >= 200 && status < 300);
+  const statusCode = failure instanceof ClientGone ? 499 : 500;
+  return { statusCode, billed: owed ? billed(request, null) : NOTHING_BILLED, failure };
 }
 
-function billed(model: ModelRecord, prepared: Prepared, answered: BilledAnswer | null): Billed {
-  return bill(model, prepared.estimate, prepared.measure(), answered);
+function billed(request: Prepared, answered: BilledAnswer | null): Billed {
+  return bill(request.model, request.estimate, request.measure(), answered);
+}
+
+/** The model of a path that is passed through. Throws the failure of 404 `unknown_endpoint` when it is not registered. */
+async function resolveRegistered<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
+  try {
+    return await resolveModel(call, request);
+  } catch (error) {
+    const { cause, known } = StageFailure.of(error, request);
+    const absent = cause instanceof GatewayError && cause.code === "model_not_found";
+    throw absent ? new StageFailure(new GatewayError("unknown_endpoint"), known) : error;
+  }
 }

@@ -1,32 +1,38 @@
 /**
  * Who is asking, as the Cell knows it now. Admission refuses copies that are out of date; a request that is never admitted
- * asks for itself, so that after a revocation the very next request is told of it, whatever else is wrong (decisions
+ * asks for itself, so that after a revocation the very next request is refused for it, whatever else is wrong (decisions
  * §2.6, §17.3).
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { Call, Principal } from "../call/context.ts";
+import type { Call } from "../call/context.ts";
+import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
 import { authenticate } from "./authenticate.ts";
 import { principalRevs, readUntilCurrent } from "./freshness.ts";
 
-/** The principal, read anew when a newer one is known. Throws 401, 403, or 503. */
-export async function authenticateNow(call: Call): Promise<Principal> {
-  const again = async (): Promise<Principal> => await authenticate(call);
-  return await readUntilCurrent(call, await again(), (principal) => principalRevs(call, principal), again);
+/** What was known, with the principal, read anew when a newer one is known. Throws the failure of 401, 403, or 503. */
+export async function authenticateNow<K extends Known>(call: Call, known: K): Promise<K & Authenticated> {
+  const caller = await authenticate(call, known);
+  const revsOf = ({ principal }: Authenticated) => principalRevs(call, principal);
+  return await readUntilCurrent(call, caller, revsOf, async (read) => await authenticate(call, read));
 }
 
 /**
- * Runs steps that come after the credential and before admission. What they refuse is told only to a caller who is still
- * known; when that cannot be found out, their own refusal stands.
+ * Runs steps that come after the credential and before admission. The caller gets their refusal only when its own access
+ * still holds; when that cannot be found out, their refusal stands.
  */
-export async function beforeAdmission<T>(call: Call, steps: () => Promise<T>): Promise<T> {
+export async function beforeAdmission<T>(call: Call, caller: Authenticated, steps: () => Promise<T>): Promise<T> {
   try {
     return await steps();
-  } catch (refusal) {
-    if (!(refusal instanceof GatewayError) || refusal.status >= 500) throw refusal;
-    const newer = await authenticateNow(call).then(
-      () => null,
-      (error: unknown) => (error instanceof GatewayError && error.status < 500 ? error : null),
+  } catch (error) {
+    const failure = StageFailure.of(error, caller);
+    const { cause: refusal } = failure;
+    if (!(refusal instanceof GatewayError) || refusal.status >= 500) throw failure;
+    throw await authenticateNow(call, failure.known).then(
+      (known) => new StageFailure(refusal, known),
+      (newer: unknown) => {
+        const { cause, known } = StageFailure.of(newer, failure.known);
+        return new StageFailure(cause instanceof GatewayError && cause.status < 500 ? cause : refusal, known);
+      },
     );
-    throw newer ?? refusal;
   }
 }

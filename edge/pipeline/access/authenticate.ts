@@ -6,33 +6,44 @@ import { accessRefusal } from "../../../shared/access-window.ts";
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";
 import type { ResolvedKey } from "../../../shared/records.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
-import type { Call, Principal } from "../call/context.ts";
+import type { Call } from "../call/context.ts";
+import { type Authenticated, type Known, StageFailure } from "../call/known.ts";
 import { withSpan } from "../report/spans.ts";
 import { keyRevs, mustBeCurrent } from "./freshness.ts";
-import { findKey, keyHashOf } from "./identify.ts";
+import { findKey, identify } from "./identify.ts";
 
-/** The principal of a call. Throws 401, 403, or 503 `key_store_unavailable` or `identity_unavailable`. */
-export async function authenticate(call: Call): Promise<Principal> {
-  return await withSpan(call, "auth_resolve", async (span) => await resolve(call, span));
+/**
+ * What was known, with the principal of the call as it is now. Throws the failure of 401, 403, or 503
+ * `key_store_unavailable` or `identity_unavailable`.
+ */
+export async function authenticate<K extends Known>(call: Call, known: K): Promise<K & Authenticated> {
+  return await withSpan(call, "auth_resolve", async (span) => await resolve(call, known, span));
 }
 
-async function resolve(call: Call, span: OpenSpan): Promise<Principal> {
-  call.facts.principal = null;
-  const keyHash = await keyHashOf(call);
-  const found = await findKey(call, keyHash);
-  span.set({ source: found.source });
-  let key = found.record;
-  if (gate(call, key) !== null && found.source === "memory") {
-    const anew = await findKey(call, keyHash, { fresh: true });
-    key = anew.record;
-    span.set({ source: anew.source });
-    if (anew.source === "memory" && gate(call, key) !== null) await mustBeCurrent(call, keyRevs(call, key));
+async function resolve<K extends Known>(call: Call, before: K, span: OpenSpan): Promise<K & Authenticated> {
+  let known: Known = before.principal === null ? before : { ...before, principal: null };
+  try {
+    const caller = await identify(call, before.identity);
+    const { identity } = caller;
+    if (identity !== before.identity) known = { ...known, identity };
+    const found = await findKey(call, caller);
+    span.set({ source: found.source });
+    let key = found.record;
+    if (gate(call, key) !== null && found.source === "memory") {
+      const anew = await findKey(call, caller, { fresh: true });
+      key = anew.record;
+      span.set({ source: anew.source });
+      if (anew.source === "memory" && gate(call, key) !== null) await mustBeCurrent(call, keyRevs(call, key));
+    }
+    const { tenant } = key;
+    const refusal = gate(call, key);
+    if (tenant === null) throw new GatewayError(refusal ?? "tenant_not_found");
+    const principal = { key, tenant };
+    if (refusal !== null) throw new StageFailure(new GatewayError(refusal), { ...known, principal });
+    return { ...before, identity, principal };
+  } catch (error) {
+    throw StageFailure.of(error, known);
   }
-  const { tenant } = key;
-  if (tenant !== null) call.facts.principal = { key, tenant };
-  const refusal = gate(call, key);
-  if (refusal !== null || tenant === null) throw new GatewayError(refusal ?? "tenant_not_found");
-  return { key, tenant };
 }
 
 function gate(call: Call, key: ResolvedKey): ErrorCode | null {

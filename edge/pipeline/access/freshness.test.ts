@@ -1,6 +1,8 @@
 /** Whether what was read is as new as the Cell knows (decisions §32.4, §43.3). */
 import { describe, expect, it } from "vitest";
 import type { RevItem } from "../../../shared/internal.ts";
+import { NOTHING_KNOWN } from "../call/known.ts";
+import { refusalOf } from "../testing/records.ts";
 import { TestPipeline } from "../testing/world.ts";
 import { readUntilCurrent } from "./freshness.ts";
 
@@ -16,17 +18,14 @@ async function outcome(reads: readonly RevItem[][], known: readonly RevItem[][])
     return news.filter((item) => items.some(({ id, rev }) => id === item.id && rev < item.rev));
   };
   const left = [...reads];
-  const read = (): RevItem[] => left.shift() ?? [];
+  const read = () => ({ ...NOTHING_KNOWN, items: left.shift() ?? [] });
   const got = readUntilCurrent(
     world.call(),
     read(),
-    (items) => items,
+    ({ items }) => items,
     async () => read(),
   );
-  const found = await got.then(
-    (items) => items.map(({ id, rev }) => `${id} ${rev}`),
-    (error: { code?: string }) => error.code,
-  );
+  const found = await got.then(({ items }) => items.map(({ id, rev }) => `${id} ${rev}`), refusalOf);
   return { found, asked };
 }
 

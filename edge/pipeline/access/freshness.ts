@@ -1,18 +1,13 @@
 /**
  * Whether what a request rests on is current: its records are copies, and the Cell knows of every change that was confirmed
- * (design §5). A copy that the Cell knows a newer one of is read anew once; nobody is served, or refused, by one that is
+ * (design §5). A copy that the Cell knows a newer one of is read anew once; no request is served, or refused, by one that is
  * still older then (decisions §32.4, §43.3).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import type { ModelRecord, ResolvedKey } from "../../../shared/records.ts";
-import type { Call, Principal } from "../call/context.ts";
-
-/** What a request for a model is admitted with. */
-export interface AdmissionSubject {
-  readonly principal: Principal;
-  readonly model: ModelRecord;
-}
+import type { Call } from "../call/context.ts";
+import { type Known, type Principal, type Resolved, StageFailure } from "../call/known.ts";
 
 /** Revisions of what a caller is refused by. */
 export function keyRevs(call: Call, { key_hash, rev, tenant }: ResolvedKey): readonly RevItem[] {
@@ -31,8 +26,10 @@ export function modelRev({ model_name, rev }: ModelRecord): RevItem {
 }
 
 /** Revisions of everything that a request for a model rests on: of an admission, and of an answer from the response cache. */
-export function subjectRevs(call: Call, { principal, model }: AdmissionSubject): readonly RevItem[] {
-  const { energy } = call.facts;
+export function subjectRevs(
+  call: Call,
+  { principal, model, energy }: Pick<Resolved, "principal" | "model" | "energy">,
+): readonly RevItem[] {
   return [
     ...principalRevs(call, principal),
     modelRev(model),
@@ -45,35 +42,39 @@ export function epochRev(call: Call): RevItem {
   return { kind: "all", id: "*", rev: call.ports.directory.epoch() };
 }
 
-/** Times that records are looked at; a third look is for what the second brought along. */
+/** How often records are compared; a third time is for what the second brought along. */
 const LOOKS_MAX = 3;
 
 /**
  * `found`, or what `again` reads when the Cell knows newer records than those. What is read anew is as new as the Cell said;
  * only records that it was not asked about yet are shown to it again, so that a long list of records is not outdated
- * by whatever changes while it is looked at. Throws 503 `key_store_unavailable` when a record is still older than the Cell
- * said, 503 `scheduler_unavailable` when the Cell cannot be asked, and whatever `again` throws.
+ * by whatever changes while it is looked at. Throws the failure of 503 `key_store_unavailable` when a record is still older
+ * than the Cell said, of 503 `scheduler_unavailable` when the Cell cannot be asked, and whatever `again` throws.
  */
-export async function readUntilCurrent<T>(
+export async function readUntilCurrent<T extends Known>(
   call: Call,
   found: T,
   revsOf: (read: T) => readonly RevItem[],
-  again: () => Promise<T>,
+  again: (read: T) => Promise<T>,
 ): Promise<T> {
   const { admission, directory } = call.ports;
-  const known = new Map<string, number>();
+  const newest = new Map<string, number>();
   let read = found;
-  for (let look = 1; look <= LOOKS_MAX; look += 1) {
-    const items = revsOf(read);
-    if (items.some((item) => item.rev < (known.get(nameOf(item)) ?? 0))) break;
-    const unasked = items.filter((item) => !known.has(nameOf(item)));
-    const stale = unasked.length === 0 ? [] : await admission.staleAmong(unasked);
-    if (stale.length === 0) return read;
-    for (const item of [...unasked, ...stale]) known.set(nameOf(item), item.rev);
-    directory.forget(stale);
-    if (look < LOOKS_MAX) read = await again();
+  try {
+    for (let look = 1; look <= LOOKS_MAX; look += 1) {
+      const items = revsOf(read);
+      if (items.some((item) => item.rev < (newest.get(nameOf(item)) ?? 0))) break;
+      const unasked = items.filter((item) => !newest.has(nameOf(item)));
+      const stale = unasked.length === 0 ? [] : await admission.staleAmong(unasked);
+      if (stale.length === 0) return read;
+      for (const item of [...unasked, ...stale]) newest.set(nameOf(item), item.rev);
+      directory.forget(stale);
+      if (look < LOOKS_MAX) read = await again(read);
+    }
+  } catch (error) {
+    throw StageFailure.of(error, read);
   }
-  throw new GatewayError("key_store_unavailable");
+  throw new StageFailure(new GatewayError("key_store_unavailable"), read);
 }
 
 const nameOf = ({ kind, id }: RevItem): string => `${kind} ${id}`;

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Identity } from "../../domain/auth/identity.ts";
 import type { Call } from "../call/context.ts";
+import { NOTHING_KNOWN } from "../call/known.ts";
 import { usageRowOf } from "../report/usage-row.ts";
-import { keyOf } from "../testing/records.ts";
+import { keyOf, refusalOf } from "../testing/records.ts";
 import { TestPipeline } from "../testing/world.ts";
 import { authenticate } from "./authenticate.ts";
 
@@ -24,17 +25,15 @@ beforeEach(() => {
 });
 
 async function refusal(call: Call): Promise<unknown> {
-  return await authenticate(call).then(
-    () => null,
-    (error: { code?: string }) => error.code,
-  );
+  return await authenticate(call, NOTHING_KNOWN).then(() => null, refusalOf);
 }
 
 describe("an identity", () => {
   it("that has its key is served by it, and its device is in the row", async () => {
     const call = world.call(token);
-    expect((await authenticate(call)).key).toBe(world.key);
-    expect(usageRowOf(call, { statusCode: 200, admission: "fast" }).device_id).toBe("laptop-1");
+    const known = await authenticate(call, NOTHING_KNOWN);
+    expect(known.principal.key).toBe(world.key);
+    expect(usageRowOf(call, known, { statusCode: 200, admission: "fast" }).device_id).toBe("laptop-1");
     expect(world.provisioned).toEqual([]);
   });
 
@@ -44,7 +43,7 @@ describe("an identity", () => {
       world.key = keyOf({ key_name: "Ada" });
       return true;
     };
-    expect((await authenticate(world.call(token))).key.key_name).toBe("Ada");
+    expect((await authenticate(world.call(token), NOTHING_KNOWN)).principal.key.key_name).toBe("Ada");
     expect(world.provisioned).toEqual([identity]);
     world.key = null;
     world.provision = async () => false;
@@ -77,6 +76,6 @@ describe("an identity", () => {
       world.key = keyOf({ key_name: "new" });
       return true;
     };
-    expect((await authenticate(world.call(token))).key.key_name).toBe("new");
+    expect((await authenticate(world.call(token), NOTHING_KNOWN)).principal.key.key_name).toBe("new");
   });
 });

@@ -11,8 +11,16 @@ import { type Identity, looksLikeToken } from "../../domain/auth/identity.ts";
 import type { Found, LookupOptions } from "../../ports.ts";
 import type { Call } from "../call/context.ts";
 
-/** The hash that the caller's key is kept under. Throws 401, or 503 `identity_unavailable`. */
-export async function keyHashOf(call: Call): Promise<string> {
+/** What a credential stands for. */
+interface Identified {
+  /** The hash that the caller's key is kept under. */
+  readonly keyHash: string;
+  /** The subject of an identity token; null for a secret. */
+  readonly identity: Identity | null;
+}
+
+/** What the call's credential stands for; `verified` is its identity when that is known. Throws 401, or 503 `identity_unavailable`. */
+export async function identify(call: Call, verified: Identity | null): Promise<Identified> {
   const { tokens } = call.ports;
   const isToken = (text: string): boolean => tokens.enabled && looksLikeToken(text);
   const credential = readCredential(call.request.headers, isKeySecret, isToken);
@@ -22,22 +30,25 @@ export async function keyHashOf(call: Call): Promise<string> {
     case "malformed":
       throw new GatewayError("invalid_api_key");
     case "secret":
-      return hashKeySecret(credential.secret, call.config.apiKeyPepper);
+      return { keyHash: hashKeySecret(credential.secret, call.config.apiKeyPepper), identity: verified };
     case "token": {
-      call.facts.identity ??= await verified(call, credential.token);
-      return identityKeyHash(call.facts.identity.issuer, call.facts.identity.subject);
+      const identity = verified ?? (await verify(call, credential.token));
+      return { keyHash: identityKeyHash(identity.issuer, identity.subject), identity };
     }
     default:
       return credential satisfies never;
   }
 }
 
-/** The key of a hash; that of an identity is made when it is not there. Throws 401, or 503. */
-export async function findKey(call: Call, keyHash: string, options: LookupOptions = {}): Promise<Found<ResolvedKey>> {
+/** The key of a caller; that of an identity is made when it is not there. Throws 401, or 503. */
+export async function findKey(
+  call: Call,
+  { keyHash, identity }: Identified,
+  options: LookupOptions = {},
+): Promise<Found<ResolvedKey>> {
   const { directory, identities } = call.ports;
   const found = await directory.key(keyHash, options);
   if (found !== null) return found;
-  const { identity } = call.facts;
   if (identity === null) throw new GatewayError("invalid_api_key");
   if (!identity.jitProvision) throw new GatewayError("invalid_token");
   const made = (await identities.provision(identity)) ? await directory.key(keyHash, { fresh: true }) : null;
@@ -45,7 +56,7 @@ export async function findKey(call: Call, keyHash: string, options: LookupOption
   return made;
 }
 
-async function verified(call: Call, token: string): Promise<Identity> {
+async function verify(call: Call, token: string): Promise<Identity> {
   const verdict = await call.ports.tokens.verify(token);
   switch (verdict.kind) {
     case "identity":

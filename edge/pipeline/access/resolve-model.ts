@@ -3,11 +3,11 @@
  */
 import { isModelPermitted } from "../../../shared/access-window.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ModelRecord } from "../../../shared/records.ts";
 import { isSafePath } from "../../../shared/upstream-url.ts";
 import { isServedPath } from "../../domain/routing/path-rules.ts";
 import { cutText } from "../../domain/text/printable.ts";
 import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
+import { type Authenticated, type Known, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
 import { authenticateNow } from "./authenticate-now.ts";
 import { epochRev, modelRev, mustBeCurrent } from "./freshness.ts";
 
@@ -19,30 +19,37 @@ export function checkPath(call: Call): void {
 }
 
 /**
- * The enabled record of a model name, which the principal of the call may use. Throws 403, 404, or 503
- * `key_store_unavailable`, and whatever a principal that is read anew is refused with.
+ * What was known, with the enabled record of the model that the body names, which the principal may use. Throws the failure of
+ * 403, 404, or 503 `key_store_unavailable`, and whatever a principal that is read anew is refused with.
  */
-export async function resolveModel(call: Call, modelName: string): Promise<ModelRecord> {
-  call.facts.model = null;
-  // A name that nobody can register is not asked for: the store would be given another text for half a character.
-  const registrable = modelName.length <= MODEL_TEXT_MAX && modelName.isWellFormed();
-  const found = registrable ? await call.ports.directory.model(modelName) : null;
-  const absent = (): GatewayError => new GatewayError("model_not_found", { value: cutText(modelName, MODEL_TEXT_MAX) });
-  if (found === null) throw absent();
-  let model = found.record;
-  if (!model.enabled && found.source === "memory") {
-    const fresh = await call.ports.directory.model(modelName, { fresh: true });
-    if (fresh === null) throw absent();
-    model = fresh.record;
-    if (fresh.source === "memory" && !model.enabled) await mustBeCurrent(call, [modelRev(model), epochRev(call)]);
+export async function resolveModel<K extends Parsed>(call: Call, request: K): Promise<K & Resolved> {
+  const { modelName } = request.parsed;
+  let caller: Authenticated = request;
+  let known: Known = request.model === null ? request : { ...request, model: null };
+  try {
+    // A name that nobody can register is not asked for: the store would be given another text for half a character.
+    const registrable = modelName.length <= MODEL_TEXT_MAX && modelName.isWellFormed();
+    const found = registrable ? await call.ports.directory.model(modelName) : null;
+    const absent = (): GatewayError =>
+      new GatewayError("model_not_found", { value: cutText(modelName, MODEL_TEXT_MAX) });
+    if (found === null) throw absent();
+    let model = found.record;
+    if (!model.enabled && found.source === "memory") {
+      const fresh = await call.ports.directory.model(modelName, { fresh: true });
+      if (fresh === null) throw absent();
+      model = fresh.record;
+      if (fresh.source === "memory" && !model.enabled) await mustBeCurrent(call, [modelRev(model), epochRev(call)]);
+    }
+    if (!model.enabled || !isModelPermitted(caller.principal.tenant, model.model_name)) {
+      known = { ...known, model };
+      if (!model.enabled) throw new GatewayError("model_disabled");
+      caller = await authenticateNow(call, known);
+      known = caller;
+      if (!isModelPermitted(caller.principal.tenant, model.model_name)) throw new GatewayError("model_not_permitted");
+    }
+    const energy = model.energy_slots_per_node === 0 ? null : await call.ports.energy.terms();
+    return { ...request, principal: caller.principal, identity: caller.identity, model, energy };
+  } catch (error) {
+    throw StageFailure.of(error, known);
   }
-  call.facts.model = model;
-  if (!model.enabled) throw new GatewayError("model_disabled");
-  const { principal } = call.facts;
-  if (principal !== null && !isModelPermitted(principal.tenant, model.model_name)) {
-    const { tenant } = await authenticateNow(call);
-    if (!isModelPermitted(tenant, model.model_name)) throw new GatewayError("model_not_permitted");
-  }
-  call.facts.energy = model.energy_slots_per_node === 0 ? null : await call.ports.energy.terms();
-  return model;
 }

@@ -1,17 +1,18 @@
 /** The slot of a request that outlives its Cell (design §4): claimed again until a successor is up, then settled there. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
+import { NOTHING_KNOWN } from "../call/known.ts";
 import { startCall } from "../call/start-call.ts";
 import { run } from "../run.ts";
 import { TestPermit, TestPipeline } from "../testing/world.ts";
-import type { Slot } from "./admit.ts";
+import type { AdmittedRequest } from "./admit.ts";
 import { Settler } from "./settle.ts";
 
 const grant = { admission: "fast", queueWaitMs: 0, level: null } as const;
 
 /** `sessionLost`: of the session that holds it; null: its permit is its own. */
-function slotOf({ model, permit }: TestPipeline, sessionLost: Promise<void> | null): Slot {
-  return { model, permit, grant, ask: {}, atOnce: true, sessionLost } as unknown as Slot;
+function slotOf({ model, permit }: TestPipeline, sessionLost: Promise<void> | null): AdmittedRequest {
+  return { ...NOTHING_KNOWN, model, permit, grant, ask: {}, atOnce: true, sessionLost } as unknown as AdmittedRequest;
 }
 
 describe("a slot whose Cell was reset", () => {

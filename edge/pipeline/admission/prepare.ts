@@ -3,17 +3,18 @@
  */
 import { sessionIdOf } from "../../domain/request/session-id.ts";
 import { estimateTokens, measureOf } from "../../domain/request/token-estimate.ts";
-import type { Call, ParsedCall, Prepared, Principal } from "../call/context.ts";
+import type { Call } from "../call/context.ts";
+import type { Prepared, Resolved } from "../call/known.ts";
 
-/** Session id and estimate, from the client's own body. */
-export function prepare(call: Call, principal: Principal, parsed: ParsedCall): Prepared {
-  const { document } = parsed;
-  const source = { headers: call.request.headers, document, rule: call.route.estimate, tenantId: principal.tenant.id };
-  const prepared = {
+/** What was known, with session id and estimate, from the client's own body. */
+export function prepare(call: Call, request: Resolved): Prepared {
+  const { document } = request.parsed;
+  const tenantId = request.principal.tenant.id;
+  const source = { headers: call.request.headers, document, rule: call.route.estimate, tenantId };
+  return {
+    ...request,
     session: sessionIdOf(source, call.config.sessionIdDerivation),
     estimate: estimateTokens(call.route.estimate, document),
     measure: () => measureOf(call.route.billedBy, document),
   };
-  call.facts.prepared = prepared;
-  return prepared;
 }

@@ -3,12 +3,13 @@
  * first counts. The promise `done` is given to `waitUntil` before the response is returned. While the request runs, a
  * Cell that is reset is noticed and the slot adopted by its successor (design §3 law 2, §4).
  */
+import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { PermitHandle, Settlement } from "../../domain/admission/rpc.ts";
 import { type Billed, NOTHING_BILLED, totalTokens } from "../../domain/usage/billing.ts";
 import type { Call } from "../call/context.ts";
-import { reportEnd } from "../report/report-end.ts";
+import { type EndDetails, reportEnd } from "../report/report-end.ts";
 import { usageRowOf, withEnergy } from "../report/usage-row.ts";
-import type { Slot } from "./admit.ts";
+import type { AdmittedRequest } from "./admit.ts";
 
 /**
  * A slot is claimed again at once, and then for as long as a process with the objects may take to be there again: its cap
@@ -22,7 +23,7 @@ const WATCH_AFTER_MS = 200;
 const OWN_PERMIT_AFTER_MS = 1_000;
 
 /** How a request ended. */
-export interface RequestEnd {
+export interface RequestEnd extends EndDetails {
   /** What the client got; 499 when it left. */
   readonly statusCode: number;
   readonly billed?: Billed;
@@ -31,29 +32,30 @@ export interface RequestEnd {
 
 export class Settler {
   readonly #call: Call;
-  readonly #slot: Slot;
+  readonly #request: AdmittedRequest;
   readonly #finished = Promise.withResolvers<void>();
   #permit: PermitHandle;
   #ended = false;
   #watching = false;
   #callOffWatch: (() => void) | null = null;
-  /** An adoption under way: until it is over nobody knows which permit to settle. */
+  /** An adoption under way: until it is over it is open which permit is to be settled. */
   #adoption: Promise<void> = Promise.resolve();
 
-  constructor(call: Call, slot: Slot) {
+  /** Its row is made from `request` when the request ends. */
+  constructor(call: Call, request: AdmittedRequest) {
     this.#call = call;
-    this.#slot = slot;
-    this.#permit = slot.permit;
-    void slot.sessionLost?.then(() => this.#watch());
+    this.#request = request;
+    this.#permit = request.permit;
+    void request.sessionLost?.then(() => this.#watch());
     call.waitUntil(this.#finished.promise);
   }
 
-  /** Tells the Cell that from now on a lost permit is billed, where it does not know; not waited for. */
+  /** Reports to the Cell that from now on a lost permit is billed, where it does not know; not waited for. */
   upstreamCalled(): void {
     if (this.#ended) return;
-    const watchMs = this.#slot.sessionLost === null ? WATCH_AFTER_MS : OWN_PERMIT_AFTER_MS;
+    const watchMs = this.#request.sessionLost === null ? WATCH_AFTER_MS : OWN_PERMIT_AFTER_MS;
     this.#callOffWatch = this.#call.timer.after(watchMs, () => void this.#watch());
-    if (!this.#slot.atOnce) this.#permit.inUse().catch(() => undefined);
+    if (!this.#request.atOnce) this.#permit.inUse().catch(() => undefined);
   }
 
   /** Ends the request; every call but the first is ignored. */
@@ -67,15 +69,19 @@ export class Settler {
   abandon(): void {
     if (this.#ended) return;
     this.#over();
-    reportEnd(this.#call, usageRowOf(this.#call, { statusCode: 500, admission: this.#slot.grant.admission }));
-    void this.#letGo();
+    reportEnd(this.#call, this.#request, this.#row({ statusCode: 500 }));
+    void this.#giveUp();
   }
 
-  /** Of an adopted permit too: who lets go of the one before it only would be charged for both. */
-  async #letGo(): Promise<void> {
+  /** Of an adopted permit too: when only the one before it is given up, the request is charged for both. */
+  async #giveUp(): Promise<void> {
     await this.#adoption.catch(() => undefined);
     this.#permit[Symbol.dispose]();
     this.#finished.resolve();
+  }
+
+  #row(ending: RequestEnd): UsageRow {
+    return usageRowOf(this.#call, this.#request, { ...ending, admission: this.#request.grant.admission });
   }
 
   #over(): void {
@@ -85,15 +91,11 @@ export class Settler {
 
   async #deliver(ending: RequestEnd): Promise<void> {
     const billed = ending.billed ?? NOTHING_BILLED;
-    const row = await withEnergy(
-      this.#call,
-      this.#slot.model,
-      usageRowOf(this.#call, { ...ending, admission: this.#slot.grant.admission }),
-    );
-    const upstream = this.#call.facts.upstreamOutcomes;
+    const row = await withEnergy(this.#call, this.#request, this.#row(ending));
+    const upstream = this.#request.upstream.outcomes;
     await this.#adoption.catch(() => undefined);
     const settled = this.#handIn({ row, actualTokens: totalTokens(billed), upstream });
-    reportEnd(this.#call, row); // while the Cell works
+    reportEnd(this.#call, this.#request, row, ending); // while the Cell works
     await settled;
   }
 
@@ -101,7 +103,7 @@ export class Settler {
     try {
       await this.#permit.settle(settlement);
     } catch {
-      // The Cell may or may not have it; whoever comes next recognises the row by its request id.
+      // The Cell may or may not have it; the next receiver recognises the row by its request id.
       await this.#call.ports.admission.settleOrphan(settlement.row, settlement.upstream);
     } finally {
       this.#permit[Symbol.dispose]();
@@ -132,9 +134,9 @@ export class Settler {
   async #adopt(): Promise<void> {
     const { admission, sleep } = this.#call.ports;
     for (let attempt = 1; ; attempt += 1) {
-      const row = usageRowOf(this.#call, { statusCode: 499, admission: this.#slot.grant.admission });
+      const row = this.#row({ statusCode: 499 });
       try {
-        this.#permit = await admission.adopt({ ...this.#slot.ask, row });
+        this.#permit = await admission.adopt({ ...this.#request.ask, row });
         return;
       } catch (error) {
         if (this.#ended || attempt === ADOPT_ATTEMPTS) throw error;

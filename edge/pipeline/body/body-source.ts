@@ -3,7 +3,7 @@
  * cap is refused unread, an undeclared one as soon as it passes. Back-pressured: nothing is read ahead of its asker.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import { ClientGone } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import type { BodyDeadline } from "./body-deadline.ts";
 
 const CHUNK_BYTES = 64 * 1024;

@@ -1,7 +1,7 @@
 /** A form on its way: sent anew while it can be, let go of when it cannot, and never taken for whole when it is not. */
 import { describe, expect, it } from "vitest";
 import { FormScan } from "../../domain/form/form-scan.ts";
-import { ClientGone } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import { sourceOf } from "../testing/forms.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { FormReader } from "./form-reader.ts";
@@ -35,7 +35,7 @@ const END = "--b--\r\n";
 /** A form that has been read until its model was known. */
 async function outgoingOf(chunks: readonly (string | Error)[], onSent = (): void => undefined) {
   const intake = new FormReader(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
-  while (intake.modelBytes === null && (await intake.more()));
+  while (intake.modelBytes === null && (await intake.readMore()));
   return { intake, outgoing: new FormOutgoing(intake, onSent) };
 }
 
@@ -77,7 +77,7 @@ describe("a form", () => {
     const text = file(20_000);
     const [before, after] = first ? [part("model", "tiny"), text] : [text, part("model", "tiny")];
     const { outgoing, intake } = await outgoingOf(Array.from(before + after + END));
-    while (intake.source.readBytes < 19_000) await intake.more();
+    while (intake.source.readBytes < 19_000) await intake.readMore();
     expect(intake.segments.length).toBeLessThan(8);
     for (const model of ["a", "b"]) {
       const sent = first ? part("model", model) + text : text + part("model", model);

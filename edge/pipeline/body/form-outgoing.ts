@@ -5,7 +5,8 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
-import { ClientGone, type OutgoingBody } from "../call/context.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import { pulledStream } from "./body-stream.ts";
 import { type FormReader, MODEL_PLACEHOLDER } from "./form-reader.ts";
 
@@ -15,7 +16,7 @@ const KEPT_BYTES = 256 * 1024;
 export class FormOutgoing implements OutgoingBody {
   readonly form = true;
   readonly clientBytes = null;
-  readonly #intake: FormReader;
+  readonly #form: FormReader;
   readonly #onSent: () => void;
   #fault: GatewayError | ClientGone | null = null;
   #opened = 0;
@@ -25,9 +26,9 @@ export class FormOutgoing implements OutgoingBody {
   #nextSentBytes = 0;
   #kept = true;
 
-  /** `onSent` is told when the whole form has left. */
-  constructor(intake: FormReader, onSent: () => void) {
-    this.#intake = intake;
+  /** `onSent` is called when the whole form has left. */
+  constructor(form: FormReader, onSent: () => void) {
+    this.#form = form;
     this.#onSent = onSent;
   }
 
@@ -42,7 +43,7 @@ export class FormOutgoing implements OutgoingBody {
   open(upstreamModel: string, _edits: readonly MemberEdit[], onFault: () => void): UpstreamBody {
     if (!this.#kept) throw new Error("the form has been sent");
     const model = new TextEncoder().encode(upstreamModel);
-    const { source, modelBytes } = this.#intake;
+    const { source, modelBytes } = this.#form;
     const clientBytes = source.ended ? source.readBytes : source.declaredBytes;
     const size = clientBytes === null ? null : clientBytes - (modelBytes ?? 0) + model.byteLength;
     this.#opened += 1;
@@ -62,18 +63,18 @@ export class FormOutgoing implements OutgoingBody {
   }
 
   release(): void {
-    this.#letGo();
+    this.#dropKept();
   }
 
   /** Nothing of it is left to be read. */
   get ended(): boolean {
-    return this.#intake.source.ended;
+    return this.#form.source.ended;
   }
 
   /** Reads away what the client still sends, also from an upstream that takes it. Never rejects. */
   async discard(): Promise<void> {
     this.#opened += 1;
-    await this.#intake.source.discard();
+    await this.#form.source.discard();
   }
 
   get readRest(): (() => Promise<void>) | null {
@@ -85,7 +86,7 @@ export class FormOutgoing implements OutgoingBody {
     for (;;) {
       const bytes = this.#takeRead(model);
       this.#sentBytes += bytes.byteLength;
-      if (this.#sentBytes > KEPT_BYTES) this.#letGo();
+      if (this.#sentBytes > KEPT_BYTES) this.#dropKept();
       if (bytes.byteLength > 0) return bytes;
       if (!(await this.#readOn(onFault))) return null;
     }
@@ -93,7 +94,7 @@ export class FormOutgoing implements OutgoingBody {
 
   /** The next bytes of those that have been read; none when all of them have been taken. */
   #takeRead(model: Uint8Array): Uint8Array {
-    const { segments } = this.#intake;
+    const { segments } = this.#form;
     let bytes = new Uint8Array(0) as Uint8Array;
     for (; this.#next < segments.length && bytes.byteLength === 0; this.#next += 1, this.#nextSentBytes = 0) {
       const segment = segments[this.#next] ?? MODEL_PLACEHOLDER;
@@ -110,7 +111,7 @@ export class FormOutgoing implements OutgoingBody {
 
   async #readOn(onFault: () => void): Promise<boolean> {
     try {
-      return await this.#intake.more();
+      return await this.#form.readMore();
     } catch (error) {
       this.#fault = error instanceof GatewayError ? error : new ClientGone("the form broke off", { cause: error });
       onFault();
@@ -119,14 +120,14 @@ export class FormOutgoing implements OutgoingBody {
   }
 
   /** Forgets what has been sent. */
-  #letGo(): void {
+  #dropKept(): void {
     if (!this.#kept) return;
     this.#kept = false;
     this.#dropSent();
   }
 
   #dropSent(): void {
-    this.#intake.segments.splice(0, this.#next);
+    this.#form.segments.splice(0, this.#next);
     this.#next = 0;
   }
 }

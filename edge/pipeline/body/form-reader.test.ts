@@ -38,7 +38,7 @@ async function take(fields: readonly Field[], chunkBytes: number): Promise<unkno
   const source = sourceOf(requestOf(fields, chunkBytes), 1_000_000);
   const intake = new FormReader(source, new FormScan("b"), ["model", "n"]);
   try {
-    while (await intake.more());
+    while (await intake.readMore());
     return intake.fields;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

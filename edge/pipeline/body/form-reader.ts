@@ -13,7 +13,7 @@ import { fieldError } from "./field-error.ts";
 /** Stands where the value of `model` stood. */
 export const MODEL_PLACEHOLDER = Symbol("model");
 
-export type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
+type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
 
 /** What comes in smaller pieces is put together to segments up to this. */
 const SEGMENT_MAX_BYTES = 64 * 1024;
@@ -54,7 +54,7 @@ export class FormReader {
    * Reads on. False when the form is whole and nothing is left. Throws 400 `invalid_multipart` or `validation_failed`, 413
    * `request_too_large`, or ClientGone.
    */
-  async more(): Promise<boolean> {
+  async readMore(): Promise<boolean> {
     const chunk = await this.source.next();
     if (chunk === null) {
       if (!this.#scan.complete) throw new GatewayError("invalid_multipart");

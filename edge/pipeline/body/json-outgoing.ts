@@ -7,7 +7,7 @@ import { concat, type TopLevel } from "../../domain/json/top-level.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
 import { rewriteBody } from "../../domain/upstream/request-body.ts";
 import type { UpstreamBody } from "../../ports.ts";
-import type { OutgoingBody } from "../call/context.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
 import { streamOf } from "./body-stream.ts";
 
 /** A body above this is sent piece by piece. */

@@ -1,7 +1,8 @@
 /** What becomes of large JSON bodies: they are read without their long strings, and forwarded as the client sent them. */
 import { describe, expect, it, vi } from "vitest";
 import { usagePlan } from "../../domain/transform/usage-plan.test-helper.ts";
-import type { ParsedCall } from "../call/context.ts";
+import type { ParsedCall } from "../call/known.ts";
+import { callerOf, refusalOf } from "../testing/records.ts";
 import { SECRET, TestPipeline } from "../testing/world.ts";
 import { parseCall } from "./parse-call.ts";
 
@@ -11,7 +12,8 @@ async function parsed(body: string): Promise<ParsedCall> {
   const world = new TestPipeline();
   world.maxBodyBytes = 4096 * KIB;
   const headers = { authorization: `Bearer ${SECRET}`, "content-type": "application/json" };
-  return await parseCall(world.call({ method: "POST", body, headers }));
+  const request = await parseCall(world.call({ method: "POST", body, headers }), callerOf());
+  return request.parsed;
 }
 
 const large = `"messages":[{"role":"user","content":"${"x".repeat(300 * KIB)}"}]`;
@@ -20,10 +22,7 @@ describe("the name of a field in a large body", () => {
   it.each(["max_tokens", "n", "Model"])("is %s also when it goes on behind a NUL, however long", async (field) => {
     for (const length of [1, 65_500, 65_600, 200_000]) {
       const body = `{"model":"tiny",${large},"${field}\\u0000${"z".repeat(length)}":1}`;
-      const fault: unknown = await parsed(body).then(
-        () => "none",
-        (error) => error.code,
-      );
+      const fault: unknown = await parsed(body).then(() => "none", refusalOf);
       expect([length, fault]).toEqual([length, "validation_failed"]);
     }
   });

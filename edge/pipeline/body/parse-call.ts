@@ -23,9 +23,10 @@ import {
   repeatedFault,
   spellingFault,
 } from "../../domain/request/client-fields.ts";
-import { cutText } from "../../domain/text/printable.ts";
 import type { Transforms } from "../../domain/transform/transform.ts";
-import { type Call, MODEL_TEXT_MAX, type ParsedCall } from "../call/context.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
+import type { Call } from "../call/context.ts";
+import { type Authenticated, type Parsed, type ParsedCall, StageFailure } from "../call/known.ts";
 import { fieldError } from "./field-error.ts";
 import { FormOutgoing } from "./form-outgoing.ts";
 import { FormReader } from "./form-reader.ts";
@@ -46,52 +47,56 @@ interface ReadCall {
   readonly outgoing: JsonOutgoing;
 }
 
-/** Reads and parses the body of a route that insists on a model. Throws 400 or 413. */
-export async function parseCall(call: Call): Promise<ParsedCall> {
-  if (call.route.form && !isJson(call.request)) return await parseForm(call);
-  const read = await readCall(call);
+/** What the body of a route that insists on a model asks for. Throws 400 or 413. */
+export async function parseCall(call: Call, caller: Authenticated): Promise<Parsed> {
+  if (call.route.form && !isJson(call.request)) return await parseForm(call, caller);
+  const read = await readCall(call, caller);
   if (read === null) throw new GatewayError("invalid_json");
   checkSpelling(call, read.names);
-  const parsed = parsedCall(read, modelOf(call, read.document));
-  checkValues(call, read.document);
-  return parsed;
+  const parsed = parsedOf(caller, read, modelOf(read.document));
+  return checked(parsed, () => checkValues(call, read.document));
 }
 
-/**
- * The same for a path that insists on nothing: null unless its body is a JSON object that names a model. Its fields are for
- * `check`, once its model is known to be one: throws 400. Throws 413.
- */
-export async function parseOther(
-  call: Call,
-): Promise<{ readonly parsed: ParsedCall; readonly check: () => void } | null> {
+/** A body that names a model, and the names of its fields, which are still to be checked. */
+interface Unchecked {
+  readonly request: Parsed;
+  readonly names: readonly string[];
+}
+
+/** The same for a path that insists on nothing: null unless its body is a JSON object that names a model. Throws 413. */
+export async function parseOther(call: Call, caller: Authenticated): Promise<Unchecked | null> {
   const { request } = call;
   if (request.body === null || isMultipart(request)) return null;
-  const read = await readCall(call);
-  const modelName = read === null ? null : modelNameOf(call, read.document);
+  const read = await readCall(call, caller);
+  const modelName = read === null ? null : modelNameOf(read.document);
   if (read === null || modelName === null) return null;
-  return {
-    parsed: parsedCall(read, modelName),
-    check: () => {
-      checkSpelling(call, read.names);
-      checkValues(call, read.document);
-    },
-  };
+  return { request: parsedOf(caller, read, modelName), names: read.names };
+}
+
+/** `request`, whose model is known to be one, when its fields are right. Throws the failure of 400. */
+export function checkFields<K extends Parsed>(call: Call, request: K, names: readonly string[]): K {
+  return checked(request, () => {
+    checkSpelling(call, names);
+    checkValues(call, request.parsed.document);
+  });
 }
 
 /**
  * A GET whose body names a model; null for any other. It goes upstream as it is, so that two models in it would be judged
  * and read apart. Throws 400 or 413.
  */
-export async function parseProbe(call: Call): Promise<ParsedCall | null> {
+export async function parseProbe(call: Call, caller: Authenticated): Promise<Parsed | null> {
   if (call.request.body === null || isMultipart(call.request)) return null;
   const kept = call.request.clone();
   try {
-    const read = await readCall(call);
-    const modelName = read === null ? null : modelNameOf(call, read.document);
+    const read = await readCall(call, caller);
+    const modelName = read === null ? null : modelNameOf(read.document);
     if (read !== null && modelName !== null) {
-      checkSpelling(call, read.names);
-      if (read.names.filter((name) => name === "model").length > 1) throw fieldError(repeatedFault("model"));
-      return { ...parsedCall(read, modelName), outgoing: new PassthroughBody(kept) };
+      const probe = parsedOf(caller, read, modelName, new PassthroughBody(kept));
+      return checked(probe, () => {
+        checkSpelling(call, read.names);
+        if (read.names.filter((name) => name === "model").length > 1) throw fieldError(repeatedFault("model"));
+      });
     }
   } catch (error) {
     await kept.body?.cancel();
@@ -102,15 +107,16 @@ export async function parseProbe(call: Call): Promise<ParsedCall | null> {
 }
 
 /** A GET whose path names a model after `prefix`; what it has of a body means nothing, and stays unread. Throws 413. */
-export function parseDetail(call: Call, prefix: string): ParsedCall {
+export function parseDetail(call: Call, caller: Authenticated, prefix: string): Parsed {
   const document = wholeDocument({ model: decoded(call.path.slice(prefix.length)) });
   if (call.request.body !== null) openBody(call);
-  return { document, modelName: modelOf(call, document), stream: false, outgoing: NO_BODY };
+  const modelName = modelOf(document);
+  return { ...caller, modelText: modelName, parsed: { document, modelName, stream: false, outgoing: NO_BODY } };
 }
 
 /** Null: the body is no JSON object. Throws 413 also for one that would take much more memory than it has bytes. */
-async function readCall(call: Call): Promise<ReadCall | null> {
-  const received = await readPieces(call);
+async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | null> {
+  const received = await readPieces(call, caller);
   const cut = cutJson(received, call.requestId);
   if (cut === null) return null;
   // a document that lost nothing is the client's, in one
@@ -130,8 +136,24 @@ function isLookedAt(transforms: Transforms, name: string): boolean {
   return isJudgedName(name) || name === "model" || transforms.edits(name);
 }
 
-function parsedCall({ document, outgoing }: ReadCall, modelName: string): ParsedCall {
-  return { document, modelName, stream: document.root["stream"] === true, outgoing };
+function parsedOf(
+  caller: Authenticated,
+  { document, outgoing }: ReadCall,
+  modelName: string,
+  sent: OutgoingBody = outgoing,
+): Parsed {
+  const parsed: ParsedCall = { document, modelName, stream: document.root["stream"] === true, outgoing: sent };
+  return { ...caller, modelText: modelName, parsed };
+}
+
+/** `request` when its checks pass; their failure says what it asked for. */
+function checked<K extends Parsed>(request: K, checks: () => void): K {
+  try {
+    checks();
+    return request;
+  } catch (error) {
+    throw StageFailure.of(error, request);
+  }
 }
 
 function checkSpelling(call: Call, names: readonly string[]): void {
@@ -144,36 +166,36 @@ function checkValues(call: Call, { root }: JsonDocument): void {
   if (fault !== null) throw fieldError(fault);
 }
 
-async function parseForm(call: Call): Promise<ParsedCall> {
+async function parseForm(call: Call, caller: Authenticated): Promise<Parsed> {
   const boundary = boundaryOf(call.request.headers.get("content-type"));
   const source = openBody(call);
-  const room = new BodyMemoryUse(call, source);
-  const intake = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
-  const outgoing = new FormOutgoing(intake, () => room.release());
-  call.facts.unread = outgoing;
+  const memory = new BodyMemoryUse(call, caller, source);
+  const form = new FormReader(source, new FormScan(boundary ?? ""), decidingFields(call.route));
+  const outgoing = new FormOutgoing(form, () => memory.release());
+  call.body.readBy(outgoing);
   if (boundary === null) throw new GatewayError("invalid_multipart");
-  while (intake.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
-    if (!(await intake.more())) break;
-    await room.reserveRead();
+  while (form.modelBytes === null || source.readBytes < FORM_AHEAD_BYTES) {
+    if (!(await form.readMore())) break;
+    await memory.reserveRead();
   }
-  room.complete();
-  const document = wholeDocument(intake.fields);
-  return { document, modelName: modelOf(call, document), stream: intake.fields["stream"] === "true", outgoing };
+  memory.complete();
+  const document = wholeDocument(form.fields);
+  const modelName = modelOf(document);
+  const parsed = { document, modelName, stream: form.fields["stream"] === "true", outgoing };
+  return { ...caller, modelText: modelName, parsed };
 }
 
-function modelOf(call: Call, document: JsonDocument): string {
-  const name = modelNameOf(call, document);
+function modelOf(document: JsonDocument): string {
+  const name = modelNameOf(document);
   if (name === null) throw new GatewayError("model_required");
   return name;
 }
 
-/** The name in `model`, noted; null when there is none. */
-function modelNameOf(call: Call, document: JsonDocument): string | null {
+/** The name in `model`; null when there is none. */
+function modelNameOf(document: JsonDocument): string | null {
   const name = document.root["model"];
   if (typeof name !== "string" || name.trim() === "") return null;
-  const text = document.text(name);
-  call.facts.modelText = cutText(text, MODEL_TEXT_MAX);
-  return text;
+  return document.text(name);
 }
 
 function decoded(segment: string): string {

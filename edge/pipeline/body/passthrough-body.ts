@@ -2,7 +2,7 @@
  * The body of a GET on its way upstream. The runtime makes no GET with a body of its own and lets only an incoming one be
  * passed on, so that the body stays as it is and `model` keeps the client's name (decisions §17.4).
  */
-import type { OutgoingBody } from "../call/context.ts";
+import type { OutgoingBody } from "../call/client-body.ts";
 
 /** No body at all. */
 export const NO_BODY: OutgoingBody = {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { run } from "../run.ts";
 import { FORM_TYPE, formOf } from "../testing/forms.ts";
 import { IdentityTransform } from "../testing/identity-transform.ts";
-import { tenantOf } from "../testing/records.ts";
+import { callerOf, tenantOf } from "../testing/records.ts";
 import { SECRET, TestPipeline } from "../testing/world.ts";
 import { readBody, readPieces } from "./read-body.ts";
 
@@ -63,7 +63,7 @@ describe("a body", () => {
           world.maxBodyBytes = 2048 * KIB;
           const bytes = sizes.reduce((sum, size) => sum + size, 0);
           const sent = upload(declares ? bytes : null);
-          const reading = readBody(world.call(sent.init));
+          const reading = readBody(world.call(sent.init), callerOf());
           let at = 0;
           for (const size of sizes.filter((one) => one > 0)) {
             sent.send(Uint8Array.from({ length: size }, () => at++ % 251));
@@ -82,7 +82,7 @@ describe("a body", () => {
     const world = new TestPipeline();
     world.maxBodyBytes = 1024 * KIB;
     const sent = upload(null);
-    const reading = readPieces(world.call(sent.init));
+    const reading = readPieces(world.call(sent.init), callerOf());
     for (let at = 0; at < 30_000; at += 1) sent.send(Uint8Array.of(at % 251, at % 7, at % 3, 1, 2));
     sent.end();
     const pieces = await reading;
@@ -100,7 +100,7 @@ describe("the memory of a body that declares no length", () => {
       const world = new TestPipeline();
       world.maxBodyBytes = 4096 * KIB;
       const sent = upload(null);
-      const reading = readPieces(world.call(sent.init));
+      const reading = readPieces(world.call(sent.init), callerOf());
       for (let at = 0; at < bytes; at += 7000) sent.send(new Uint8Array(Math.min(7000, bytes - at)));
       sent.end();
       const pieces = await reading;
@@ -123,13 +123,13 @@ describe("what an upload holds", () => {
     const sent = upload(null);
     const answer = run(world.received(sent.init));
     sent.send(`{"model":"tiny","messages":[],"x":"${"x".repeat(200 * KIB)}`);
-    await vi.waitFor(() => expect(world.memory.bodyRoom.usedBytes).toBeGreaterThan(200 * KIB));
+    await vi.waitFor(() => expect(world.memory.bodyMemory.usedBytes).toBeGreaterThan(200 * KIB));
     ending(sent);
     const response = await answer;
     expect(response.status).toBe(status);
     await response.text();
     await world.settled();
-    expect(world.memory.bodyRoom.usedBytes).toBe(0);
+    expect(world.memory.bodyMemory.usedBytes).toBe(0);
   });
 
   it("is its tenant's: another one finds room", async () => {
@@ -138,7 +138,7 @@ describe("what an upload holds", () => {
     const large = upload(null);
     const running = run(world.received(large.init));
     large.send(new Uint8Array(36_000 * KIB));
-    await vi.waitFor(() => expect(world.memory.bodyRoom.usedBytes).toBeGreaterThan(32_000 * KIB));
+    await vi.waitFor(() => expect(world.memory.bodyMemory.usedBytes).toBeGreaterThan(32_000 * KIB));
     const other = Object.assign(new TestPipeline(), { memory: world.memory });
     other.maxBodyBytes = world.maxBodyBytes;
     other.key = { ...(world.key as NonNullable<TestPipeline["key"]>), tenant: tenantOf({ id: "other" }) };
@@ -187,7 +187,7 @@ describe("the time of a body", () => {
       error: { message: "request body timed out", type: "invalid_request_error", code: "request_timeout", param: null },
     });
     expect(world.recorded).toMatchObject([{ status_code: 408, admission: "rejected" }]);
-    expect([world.asks, world.memory.bodyRoom.usedBytes, vi.getTimerCount()]).toEqual([[], 0, 0]);
+    expect([world.asks, world.memory.bodyMemory.usedBytes, vi.getTimerCount()]).toEqual([[], 0, 0]);
   });
 
   it("ends after 300 s in all, however many bytes come", async () => {

@@ -1,8 +1,10 @@
 /**
- * Reads a request body within its cap, its time and the isolate's room, and knows what of it nobody has read.
+ * Reads a request body within its cap, its time and the isolate's memory for bodies.
  */
 import { joined } from "../../domain/json/top-level.ts";
-import { type Call, ClientGone } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import type { Authenticated } from "../call/known.ts";
 import { type BodyReservation, UNRESERVED_MAX_BYTES } from "../memory/request-body-memory.ts";
 import { BodyDeadline } from "./body-deadline.ts";
 import { BodySource } from "./body-source.ts";
@@ -13,13 +15,17 @@ const FIRST_BYTES = 64 * 1024;
 /** The body of a call, unread. Throws 413 `request_too_large`. */
 export function openBody(call: Call, maxBytes = call.config.maxBodyBytes): BodySource {
   const source = new BodySource(call.request, maxBytes, new BodyDeadline(call.timer, call.ports.clock));
-  call.facts.unread = source;
+  call.body.readBy(source);
   return source;
 }
 
 /** The whole body in one. Throws as {@link readPieces}. */
-export async function readBody(call: Call, maxBytes = call.config.maxBodyBytes): Promise<Uint8Array<ArrayBuffer>> {
-  return joined(await readPieces(call, maxBytes));
+export async function readBody(
+  call: Call,
+  caller: Authenticated,
+  maxBytes = call.config.maxBodyBytes,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return joined(await readPieces(call, caller, maxBytes));
 }
 
 /**
@@ -28,21 +34,22 @@ export async function readBody(call: Call, maxBytes = call.config.maxBodyBytes):
  */
 export async function readPieces(
   call: Call,
+  caller: Authenticated,
   maxBytes = call.config.maxBodyBytes,
 ): Promise<readonly Uint8Array<ArrayBuffer>[]> {
   const source = openBody(call, maxBytes);
-  const room = new BodyMemoryUse(call, source);
+  const memory = new BodyMemoryUse(call, caller, source);
   const { declaredBytes } = source;
   const pieces =
-    declaredBytes === null ? await readOpen(source, room) : await readDeclared(source, declaredBytes, room);
-  room.complete();
+    declaredBytes === null ? await readOpen(source, memory) : await readDeclared(source, declaredBytes, memory);
+  memory.complete();
   return pieces;
 }
 
 async function readDeclared(
   source: BodySource,
   bytes: number,
-  room: BodyMemoryUse,
+  memory: BodyMemoryUse,
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   while (!source.ended) {
@@ -50,7 +57,7 @@ async function readDeclared(
     let buffer = new ArrayBuffer(Math.min(Math.max(start, FIRST_BYTES), bytes - start));
     while (source.readBytes < start + buffer.byteLength) {
       buffer = await source.fill(buffer, source.readBytes - start);
-      await room.reserveRead();
+      await memory.reserveRead();
     }
     pieces.push(new Uint8Array(buffer));
   }
@@ -58,7 +65,7 @@ async function readDeclared(
 }
 
 /** It may come in millions of small chunks, of which each would take many times its bytes: they are put together as they come. */
-async function readOpen(source: BodySource, room: BodyMemoryUse): Promise<Uint8Array<ArrayBuffer>[]> {
+async function readOpen(source: BodySource, memory: BodyMemoryUse): Promise<Uint8Array<ArrayBuffer>[]> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let piece = new Uint8Array(FIRST_BYTES);
   let filled = 0;
@@ -72,47 +79,51 @@ async function readOpen(source: BodySource, room: BodyMemoryUse): Promise<Uint8A
       piece.set(chunk.subarray(fits));
       filled = chunk.byteLength - fits;
     }
-    await room.reserveRead();
+    await memory.reserveRead();
   }
   // what is kept would keep all that was laid out for it
   return [...pieces, new Uint8Array(piece.buffer.transfer(filled))];
 }
 
-/** What a call uses of the room for bodies, until it has been forwarded or lets go before. */
+/** The memory for bodies that a call uses, until it has been forwarded or has ended before. */
 export class BodyMemoryUse {
   readonly #call: Call;
+  readonly #caller: Authenticated;
   readonly #source: BodySource;
-  #hold: BodyReservation | null = null;
+  #reservation: BodyReservation | null = null;
   #countedBytes = 0;
 
-  constructor(call: Call, source: BodySource) {
+  /** The body's bytes count for the tenant of `caller`. */
+  constructor(call: Call, caller: Authenticated, source: BodySource) {
     this.#call = call;
+    this.#caller = caller;
     this.#source = source;
   }
 
-  /** Counts what was read since the last time, once there is room for it; a small body needs none. Throws ClientGone. */
+  /** Counts what was read since the last time, once there is memory for it; a small body needs none. Throws ClientGone. */
   async reserveRead(): Promise<void> {
     const bytes = this.#source.readBytes - this.#countedBytes;
-    if (this.#hold === null && bytes <= UNRESERVED_MAX_BYTES) return;
-    this.#hold ??= this.#open();
-    if (!(await this.#hold.take(bytes))) throw new ClientGone("the client left while its body waited for room");
+    if (this.#reservation === null && bytes <= UNRESERVED_MAX_BYTES) return;
+    this.#reservation ??= this.#open();
+    if (!(await this.#reservation.reserve(bytes)))
+      throw new ClientGone("the client left while its body waited for memory");
     this.#countedBytes += bytes;
   }
 
   /** Nothing more will be read. */
   complete(): void {
-    this.#hold?.complete();
+    this.#reservation?.complete();
   }
 
   release(): void {
-    this.#hold?.close();
+    this.#reservation?.release();
   }
 
   #open(): BodyReservation {
-    const { memory, request, facts, cleanups } = this.#call;
-    const tenant = facts.principal?.tenant.id ?? "";
-    const hold = memory.bodyRoom.open(tenant, this.#source.declaredBytes, request.signal);
-    cleanups.push(() => hold.close());
-    return hold;
+    const { memory, request, cleanups } = this.#call;
+    const tenantId = this.#caller.principal.tenant.id;
+    const reservation = memory.bodyMemory.open(tenantId, this.#source.declaredBytes, request.signal);
+    cleanups.push(() => reservation.release());
+    return reservation;
   }
 }

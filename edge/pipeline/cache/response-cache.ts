@@ -3,14 +3,16 @@
  * the request on a hit: no upstream, no permit, no charge. A hit rests on current records like an admission: one call shows
  * them to the Cell and hands in the row, before the answer is given (decisions §43.3). Nothing partial is ever stored.
  */
+import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
 import { concat } from "../../domain/json/top-level.ts";
 import type { CacheEntry } from "../../ports.ts";
-import { type AdmissionSubject, subjectRevs } from "../access/freshness.ts";
-import type { Call, ParsedCall } from "../call/context.ts";
+import { subjectRevs } from "../access/freshness.ts";
+import type { Call } from "../call/context.ts";
+import { type CallAnswer, type Prepared, StageFailure, withKnown } from "../call/known.ts";
 import { gatewayHeaders, isEventStream, STREAM_HEADERS } from "../reply/response-headers.ts";
 import { reportEnd } from "../report/report-end.ts";
 import { withSpan } from "../report/spans.ts";
@@ -20,49 +22,74 @@ import { usageRowOf } from "../report/usage-row.ts";
 export const CACHE_BODY_MAX_BYTES = 512 * 1024;
 
 /** Where an answer is to be stored, and for how long. */
-export interface CacheMiss {
-  readonly tenantId: string;
-  readonly digest: string;
-  readonly path: string;
+export interface CacheMiss extends CacheKey {
   readonly ttlSecs: number;
   /** What answers it: {@link originOf}. */
   readonly origin: string;
 }
 
-export type CacheVerdict =
-  | { readonly kind: "off" }
-  | { readonly kind: "miss"; readonly tenantId: string; readonly digest: string; readonly path: string }
-  | { readonly kind: "hit"; readonly response: Response; readonly row: UsageRow }
+/** What an answer is looked up by. */
+export interface CacheKey {
+  readonly tenantId: string;
+  readonly digest: string;
+  readonly path: string;
+}
+
+/** What the cache has for a request: its answer, or the request, on its way to an upstream. */
+type CacheVerdict =
+  | { readonly kind: "hit"; readonly answer: CallAnswer }
+  /** `key`: of the answer that is to be stored; null: the cache has no part in the request. */
+  | { readonly kind: "miss"; readonly request: Prepared; readonly key: CacheKey | null };
+
+/** What one look into the cache found. */
+type Found =
+  | (CacheVerdict & { readonly kind: "hit" } & { readonly row: UsageRow })
+  | (CacheVerdict & { readonly kind: "miss" })
   /** There is an answer, and it rests on records that the Cell knows newer ones of. */
   | { readonly kind: "stale"; readonly items: readonly RevItem[] };
 
-/** Looks the answer up. Throws 503 `scheduler_unavailable`. */
-export async function lookupResponse(call: Call, subject: AdmissionSubject, parsed: ParsedCall): Promise<CacheVerdict> {
-  const { principal, model } = subject;
+/**
+ * Looks the answer up. When it rests on stale records, `reload` reads them anew, and it is looked up once more. Throws the
+ * failure of 503 `scheduler_unavailable` or `key_store_unavailable`, and whatever `reload` throws.
+ */
+export async function lookupResponse(
+  call: Call,
+  request: Prepared,
+  reload: (request: Prepared) => Promise<Prepared>,
+): Promise<CacheVerdict> {
+  const found = await lookup(call, request);
+  if (found.kind !== "stale") return found;
+  call.ports.directory.forget(found.items);
+  const reloaded = await reload(request);
+  const again = await lookup(call, reloaded);
+  if (again.kind !== "stale") return again;
+  throw new StageFailure(new GatewayError("key_store_unavailable"), reloaded);
+}
+
+async function lookup(call: Call, request: Prepared): Promise<Found> {
+  const { principal, model, parsed } = request;
   const body = call.request.method === "POST" ? parsed.outgoing.clientBytes : null;
-  if (!model.cache_enabled || body === null || call.request.headers.has("x-gateway-boons")) return { kind: "off" };
-  const { path } = call;
-  const tenantId = principal.tenant.id;
-  const digest = await digestOf(model.model_name, body);
+  if (!model.cache_enabled || body === null || call.request.headers.has("x-gateway-boons"))
+    return { kind: "miss", request, key: null };
+  const key = { tenantId: principal.tenant.id, digest: await digestOf(model.model_name, body), path: call.path };
   const found = await withSpan(call, "cache_lookup", async (span) => {
-    const entry = await call.ports.responseCache.lookup(tenantId, digest);
-    const fits = entry?.path === path && entry.origin === originOf(model);
-    call.facts.cacheStatus = fits ? "hit" : "miss";
-    const verdict = fits ? await replay(call, subject, entry) : ({ kind: "miss", tenantId, digest, path } as const);
-    if (verdict.kind === "stale") call.facts.cacheStatus = "off";
+    const entry = await call.ports.responseCache.lookup(key.tenantId, key.digest);
+    const fits = entry?.path === key.path && entry.origin === originOf(model);
+    const verdict: Found = fits
+      ? await replay(call, { ...request, cacheStatus: "hit" }, entry)
+      : { kind: "miss", request: { ...request, cacheStatus: "miss" }, key };
     span.set({ result: verdict.kind });
     return verdict;
   });
   // Behind its span, which goes with the row.
-  if (found.kind === "hit") reportEnd(call, found.row);
+  if (found.kind === "hit") reportEnd(call, found.answer.known, found.row);
   return found;
 }
 
 /** Where the answer of this model is to be stored; null: nowhere. */
-export function cacheMissFor(verdict: CacheVerdict, model: ModelRecord): CacheMiss | null {
-  if (verdict.kind !== "miss" || !model.cache_enabled) return null;
-  const { tenantId, digest, path } = verdict;
-  return { tenantId, digest, path, ttlSecs: model.cache_ttl_secs, origin: originOf(model) };
+export function cacheMissFor(key: CacheKey | null, model: ModelRecord): CacheMiss | null {
+  if (key === null || !model.cache_enabled) return null;
+  return { ...key, ttlSecs: model.cache_ttl_secs, origin: originOf(model) };
 }
 
 /** Stores a complete answer; the caller has checked status and size. `release` is called once its body is not held for it any more. */
@@ -99,31 +126,28 @@ export function originOf({ id, upstream_model, api_base }: ModelRecord): string 
   return JSON.stringify([id, upstream_model, api_base]);
 }
 
-/** The stored answer, once the Cell has nothing against it. */
-async function replay(call: Call, subject: AdmissionSubject, entry: CacheEntry): Promise<CacheVerdict> {
-  const { key, tenant } = subject.principal;
+/** The stored answer, once the Cell has nothing against it. `request` says that it is a hit. */
+async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise<Found> {
+  const { key, tenant } = request.principal;
   const billed = { inputTokens: entry.input_tokens, outputTokens: entry.output_tokens, costUsd: 0 };
-  const row = usageRowOf(call, { statusCode: 200, admission: "fast", billed });
-  // Until the Cell's answer is here nobody knows whether it has the row.
-  const before = call.facts.queueEntryUnknown;
-  call.facts.queueEntryUnknown = true;
+  const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
   const shown = call.ports.admission.hit({
-    revs: subjectRevs(call, subject),
+    revs: subjectRevs(call, request),
     limits: tenant.tokens_per_minute === 0 ? null : limitsOf(key, tenant),
     row,
   });
   call.waitUntil(shown.catch(() => undefined));
-  const { newer, level, recorded } = await shown;
-  call.facts.queueEntryUnknown = before;
+  // Until the Cell has answered, it may have the row.
+  const { newer, level, recorded } = await withKnown({ ...request, queueEntryUnknown: true }, shown);
   if (newer.length > 0) return { kind: "stale", items: newer };
   call.waitUntil(recorded);
-  call.facts.level = level;
+  const known = { ...request, level };
   const headers = {
     "content-type": entry.content_type,
-    ...gatewayHeaders(call),
+    ...gatewayHeaders(call, known),
     ...(isEventStream(entry.content_type) ? STREAM_HEADERS : {}),
   };
-  return { kind: "hit", response: new Response(entry.body, { status: 200, headers }), row };
+  return { kind: "hit", answer: { response: new Response(entry.body, { status: 200, headers }), known }, row };
 }
 
 /** SHA-256 of model, a 0x00 byte, then the client body; hex. */

@@ -7,8 +7,10 @@ import { Trace } from "../../domain/trace/trace.ts";
 import { type TraceContext, traceContextOf } from "../../domain/trace/trace-context.ts";
 import type { Ports } from "../../ports.ts";
 import { SharedTimer } from "../timers/shared-timer.ts";
-import type { Call, IsolateMemory, PipelineConfig } from "./context.ts";
+import { ClientBody } from "./client-body.ts";
+import { type Call, type IsolateMemory, OnceLatch, type PipelineConfig } from "./context.ts";
 
+/** What the HTTP route hands to the pipeline. */
 export interface PipelineInput {
   readonly ports: Ports;
   readonly config: PipelineConfig;
@@ -19,7 +21,7 @@ export interface PipelineInput {
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** Starts the record of a request. */
+/** The envelope of a request that has just arrived. */
 export function startCall(received: PipelineInput): Call {
   const { path, search } = received.place;
   const arrivedMs = received.ports.clock();
@@ -27,6 +29,7 @@ export function startCall(received: PipelineInput): Call {
     ...received,
     path,
     search,
+    body: new ClientBody(received.request),
     route: routeClassOf(path),
     requestId: received.ports.random.uuid(),
     cleanups: [],
@@ -34,28 +37,7 @@ export function startCall(received: PipelineInput): Call {
     arrivedMs,
     trace: new Trace(arrivedMs),
     traceContext: received.ports.traces.enabled ? traceContext(received) : null,
-    facts: {
-      principal: null,
-      identity: null,
-      modelText: "",
-      model: null,
-      energy: null,
-      prepared: null,
-      cacheStatus: "off",
-      queueWaitMs: 0,
-      queueEntryUnknown: false,
-      upstreamCalledMs: null,
-      upstreamUnderWay: false,
-      upstreamStatus: 0,
-      endpoint: "",
-      level: undefined,
-      upstreamOutcomes: {},
-      unread: null,
-      mcpServer: null,
-      failure: null,
-      readerStalled: false,
-      reported: false,
-    },
+    endReport: new OnceLatch(),
   };
 }
 

@@ -9,7 +9,8 @@ import type { Found } from "../../ports.ts";
 import { authenticate } from "../access/authenticate.ts";
 import { principalRevs, readUntilCurrent } from "../access/freshness.ts";
 import { checkPath } from "../access/resolve-model.ts";
-import type { Call, Principal } from "../call/context.ts";
+import type { Call } from "../call/context.ts";
+import { type Authenticated, type Known, StageFailure, withKnown } from "../call/known.ts";
 
 /** Largest body of a call (specification "Limits"). */
 export const MCP_BODY_MAX_BYTES = 16 * 1024 * 1024;
@@ -17,33 +18,39 @@ export const MCP_BODY_MAX_BYTES = 16 * 1024 * 1024;
 /** Text of a server's name in an error, in characters. */
 const NAME_TEXT_MAX = 100;
 
-/** The enabled server; `onKnown` is told the name of one that is registered. Throws 400, 401, 403, 404, 413, or 503. */
-export async function accessMcpServer(
-  call: Call,
-  name: string,
-  onKnown: (name: string) => void,
-): Promise<McpServerRecord> {
-  const again = async (): Promise<Looked> => await lookUp(call, name);
-  let { found } = await readUntilCurrent(call, await again(), (looked) => revsOf(call, looked), again);
-  checkPath(call);
-  const declared = Number(call.request.headers.get("content-length") ?? Number.NaN);
-  if (declared > MCP_BODY_MAX_BYTES) throw new GatewayError("request_too_large");
-  if (found?.source === "memory" && !found.record.enabled)
-    found = await call.ports.directory.mcpServer(name, { fresh: true });
-  if (found === null) throw new GatewayError("mcp_server_not_found", { value: name.slice(0, NAME_TEXT_MAX) });
-  onKnown(found.record.name);
-  if (!found.record.enabled) throw new GatewayError("mcp_server_disabled");
-  return found.record;
+/** A caller, and the enabled server that it calls. */
+export interface McpAccess extends Authenticated {
+  readonly server: McpServerRecord;
 }
 
-interface Looked {
-  readonly principal: Principal;
+/** What was known, with caller and server. Throws the failure of 400, 401, 403, 404, 413, or 503. */
+export async function accessMcpServer(call: Call, known: Known, name: string): Promise<McpAccess> {
+  const again = async (before: Known): Promise<Looked> => await lookUp(call, before, name);
+  const looked = await readUntilCurrent(call, await again(known), (read) => revsOf(call, read), again);
+  return await withKnown(looked, enabledServer(call, looked, name));
+}
+
+interface Looked extends Authenticated {
   readonly found: Found<McpServerRecord> | null;
 }
 
-async function lookUp(call: Call, name: string): Promise<Looked> {
-  const principal = await authenticate(call);
-  return { principal, found: await call.ports.directory.mcpServer(name) };
+async function lookUp(call: Call, known: Known, name: string): Promise<Looked> {
+  const caller = await authenticate(call, known);
+  return { ...caller, found: await withKnown(caller, call.ports.directory.mcpServer(name)) };
+}
+
+async function enabledServer(call: Call, looked: Looked, name: string): Promise<McpAccess> {
+  checkPath(call);
+  const declared = Number(call.request.headers.get("content-length") ?? Number.NaN);
+  if (declared > MCP_BODY_MAX_BYTES) throw new GatewayError("request_too_large");
+  let { found } = looked;
+  if (found?.source === "memory" && !found.record.enabled)
+    found = await call.ports.directory.mcpServer(name, { fresh: true });
+  if (found === null) throw new GatewayError("mcp_server_not_found", { value: name.slice(0, NAME_TEXT_MAX) });
+  const server = found.record;
+  const access = { ...looked, mcpServer: server.name, server };
+  if (!server.enabled) throw new StageFailure(new GatewayError("mcp_server_disabled"), access);
+  return access;
 }
 
 function revsOf(call: Call, { principal, found }: Looked): readonly RevItem[] {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { McpServerRecord } from "../../../shared/records.ts";
-import { mcpServerOf } from "../testing/records.ts";
+import { NOTHING_KNOWN } from "../call/known.ts";
+import { callerOf, mcpServerOf, refusalOf } from "../testing/records.ts";
 import { TestPipeline } from "../testing/world.ts";
 import { accessMcpServer } from "./mcp-access.ts";
 import { callMcpServer, type McpAnswer } from "./mcp-call.ts";
@@ -17,14 +18,11 @@ afterEach(() => {
 });
 
 const start = (server: McpServerRecord, init: RequestInit = {}): Promise<McpAnswer> =>
-  callMcpServer(world.call(init, "/mcp/tools"), server, target);
+  callMcpServer(world.call(init, "/mcp/tools"), { ...callerOf(), server }, target);
 
 /** Code and message of a refusal. */
 async function refusal(work: Promise<unknown>): Promise<unknown> {
-  return await work.then(
-    () => null,
-    (error: { code?: string; name: string }) => error.code ?? error.name,
-  );
+  return await work.then(() => null, refusalOf);
 }
 
 /** An upstream that answers when it is told to stop. */
@@ -104,7 +102,7 @@ describe("a call to an MCP server", () => {
 
 describe("access to an MCP server", () => {
   const access = async (): Promise<string> =>
-    (await accessMcpServer(world.call({}, "/mcp/tools"), "tools", () => undefined)).name;
+    (await accessMcpServer(world.call({}, "/mcp/tools"), NOTHING_KNOWN, "tools")).server.name;
 
   it("compares the revisions of key, tenant and server with the Cell, and reads anew what is stale", async () => {
     world.mcpServer = mcpServerOf({ rev: 4 });

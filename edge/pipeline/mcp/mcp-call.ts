@@ -9,8 +9,10 @@ import { isUrlAllowed } from "../../../shared/ssrf.ts";
 import { type McpTarget, mcpRequestHeaders, mcpUrl } from "../../domain/mcp/mcp.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import { readBody } from "../body/read-body.ts";
-import { type Call, ClientGone } from "../call/context.ts";
-import { MCP_BODY_MAX_BYTES } from "./mcp-access.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { type Authenticated, NO_UPSTREAM, StageFailure, type UpstreamState } from "../call/known.ts";
+import { MCP_BODY_MAX_BYTES, type McpAccess } from "./mcp-access.ts";
 
 /** A server that has sent no headers by then is not waited for (decisions §29). */
 const HEADERS_WITHIN_MS = 30_000;
@@ -19,13 +21,15 @@ const HEADERS_WITHIN_MS = 30_000;
 export interface McpAnswer {
   readonly response: Response;
   readonly stop: AbortController;
+  readonly upstream: UpstreamState;
 }
 
-/** Calls the server. Throws 413, 502, or ClientGone. */
-export async function callMcpServer(call: Call, server: McpServerRecord, target: McpTarget): Promise<McpAnswer> {
+/** Calls the server. Throws 413, 502, or ClientGone; once the server has been called, as a failure that says when. */
+export async function callMcpServer(call: Call, access: McpAccess, target: McpTarget): Promise<McpAnswer> {
+  const { server } = access;
   if (!isUrlAllowed(server.upstream_url, call.config.ssrf)) throw failed(call, server, "address blocked");
   const authorization = await openAuthorization(call, server);
-  const body = await bodyOf(call);
+  const body = await bodyOf(call, access);
   const client = call.request.signal;
   const listening = isListening(call);
   const stop = new AbortController();
@@ -37,7 +41,7 @@ export async function callMcpServer(call: Call, server: McpServerRecord, target:
     deadline.passed = true;
     stop.abort(new DOMException("no headers in time", "TimeoutError"));
   }, HEADERS_WITHIN_MS);
-  call.facts.upstreamCalledMs = call.ports.clock();
+  const called: UpstreamState = { ...NO_UPSTREAM, calledMs: call.ports.clock() };
   try {
     const response = await call.ports.upstream.fetch({
       url: mcpUrl(server.upstream_url, target.rest, call.search),
@@ -47,12 +51,14 @@ export async function callMcpServer(call: Call, server: McpServerRecord, target:
       signal: stop.signal,
       trusted: false,
     });
-    call.facts.upstreamStatus = response.status;
     if (response.status >= 500) raise(call, "mcp_upstream_5xx_response", server, `answered ${response.status}`);
-    return { response, stop };
+    return { response, stop, upstream: { ...called, status: response.status } };
   } catch (error) {
-    if (listening && client.aborted) throw new ClientGone();
-    throw failed(call, server, deadline.passed ? "timed out before headers" : "connection failed", error);
+    const failure =
+      listening && client.aborted
+        ? new ClientGone()
+        : failed(call, server, deadline.passed ? "timed out before headers" : "connection failed", error);
+    throw new StageFailure(failure, { ...access, upstream: called });
   } finally {
     clearTimeout(timer);
     client.removeEventListener("abort", leave);
@@ -68,12 +74,12 @@ export function isListening(call: Call): boolean {
  * The client's body, unchanged. One of undeclared length is read before it is sent, so that it is known to be within the
  * cap. The runtime refuses to make a GET with a body, but passes the client's own on.
  */
-async function bodyOf(call: Call): Promise<UpstreamBody> {
+async function bodyOf(call: Call, caller: Authenticated): Promise<UpstreamBody> {
   const { request } = call;
   if (request.body === null) return null;
   const declared = request.headers.has("content-length");
   if (request.method === "GET" || request.method === "HEAD") return declared ? request : null;
-  return declared ? request.body : await readBody(call, MCP_BODY_MAX_BYTES);
+  return declared ? request.body : await readBody(call, caller, MCP_BODY_MAX_BYTES);
 }
 
 async function openAuthorization(call: Call, server: McpServerRecord): Promise<string | null> {

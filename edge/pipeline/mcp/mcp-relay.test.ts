@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { NO_UPSTREAM, NOTHING_KNOWN } from "../call/known.ts";
 import { TestPipeline } from "../testing/world.ts";
 import { relayMcp } from "./mcp-relay.ts";
 
@@ -25,7 +26,8 @@ function relayed(method: string, headers: Readonly<Record<string, string>>) {
   server.closed.catch(() => undefined);
   stop.signal.addEventListener("abort", () => void server.abort(stop.signal.reason).catch(() => undefined));
   const call = world.call({ method, body: null, signal: client.signal }, "/mcp/tools");
-  const response = relayMcp(call, { response: new Response(source.readable, { headers }), stop });
+  const answer = { response: new Response(source.readable, { headers }), stop, upstream: NO_UPSTREAM };
+  const response = relayMcp(call, NOTHING_KNOWN, answer);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const say = async (text: string): Promise<void> => await server.write(new TextEncoder().encode(text));
   const hear = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);

@@ -6,6 +6,7 @@
  */
 import { EventIdScan, mcpResponseHeaders } from "../../domain/mcp/mcp.ts";
 import type { Call } from "../call/context.ts";
+import type { Known } from "../call/known.ts";
 import { gatewayHeaders } from "../reply/response-headers.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 
@@ -13,12 +14,12 @@ import { isListening, type McpAnswer } from "./mcp-call.ts";
 const READ_ON_MS = 30_000;
 
 /** The response; its body ends with the server's. */
-export function relayMcp(call: Call, answer: McpAnswer): Response {
+export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response {
   const { response } = answer;
   const events = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
   const headers = {
     ...mcpResponseHeaders(response.headers),
-    ...gatewayHeaders(call),
+    ...gatewayHeaders(call, known),
     ...(events ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {}),
   };
   const { status } = response;

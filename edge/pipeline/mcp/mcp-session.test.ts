@@ -10,6 +10,7 @@ vi.stubGlobal("IdentityTransformStream", TransformStream);
 const OWN = tenantOf().id;
 const OTHER = "00000000-0000-4000-8000-00000000000b";
 
+const target = { server: "tools", rest: "" };
 let world: TestPipeline;
 beforeEach(() => {
   world = new TestPipeline();
@@ -21,7 +22,7 @@ async function call(method: string, sessionId: string | null, answer: ResponseIn
   world.upstream = async () => new Response("{}", answer);
   const headers = { authorization: `Bearer ${SECRET}`, ...(sessionId === null ? {} : { "mcp-session-id": sessionId }) };
   const init = { method, headers, body: method === "POST" ? "{}" : null };
-  const response = await runMcp(world.received(init, "/mcp/tools"));
+  const response = await runMcp(world.received(init, "/mcp/tools"), target);
   await response.text();
   await world.settled();
   return response.status;
@@ -63,7 +64,7 @@ describe("a session", () => {
     world.mcpSessions.known.set("s", OWN);
     world.upstream = async () => new Response(null, { status });
     const headers = { authorization: `Bearer ${SECRET}`, "mcp-session-id": "s" };
-    await runMcp(world.received({ method: "DELETE", headers, body: null }, "/mcp/tools"));
+    await runMcp(world.received({ method: "DELETE", headers, body: null }, "/mcp/tools"), target);
     expect([...world.mcpSessions.known]).toEqual(known);
   });
 

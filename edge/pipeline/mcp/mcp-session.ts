@@ -7,9 +7,10 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";
 import { sessionIdsOf } from "../../domain/mcp/mcp-session.ts";
 import type { Call } from "../call/context.ts";
+import type { McpAccess } from "./mcp-access.ts";
 
 /** The sessions that a call names, and whose call it is. */
-export interface McpSession {
+interface McpSession {
   readonly tenantId: string;
   readonly ids: readonly string[];
 }
@@ -18,8 +19,8 @@ export interface McpSession {
  * What the call names, when nothing of it is another tenant's; ids that nobody is known for pass. Throws 404
  * `mcp_session_not_found`, at which clients begin a session of their own.
  */
-export async function checkMcpSession(call: Call, server: McpServerRecord): Promise<McpSession> {
-  const tenantId = call.facts.principal?.tenant.id ?? "";
+export async function checkMcpSession(call: Call, { server, principal }: McpAccess): Promise<McpSession> {
+  const tenantId = principal.tenant.id;
   const ids = sessionIdsOf(call.request.headers);
   if (ids === null) throw new GatewayError("mcp_session_not_found");
   if (ids.length === 0) return { tenantId, ids };

@@ -22,18 +22,18 @@ describe("room for bodies", () => {
   it("is waited for, and handed on in turn as soon as somebody gives it back", async () => {
     const room = roomOf();
     const [first, second, third] = [0, 1, 2].map(() => room.open("a", 10, client()));
-    expect(await first?.take(10)).toBe(true);
+    expect(await first?.reserve(10)).toBe(true);
     first?.complete();
-    const turns = [second?.take(4), third?.take(2)] as [Promise<boolean>, Promise<boolean>];
+    const turns = [second?.reserve(4), third?.reserve(2)] as [Promise<boolean>, Promise<boolean>];
     expect([await nowOf(turns[0]), await nowOf(turns[1])]).toEqual(["waits", "waits"]);
-    first?.close();
-    first?.close();
+    first?.release();
+    first?.release();
     expect(await turns[0]).toBe(true);
     // the rest of the second one comes first
     expect(await nowOf(turns[1])).toBe("waits");
-    second?.close();
+    second?.release();
     expect(await turns[1]).toBe(true);
-    third?.close();
+    third?.release();
     expect([room.usedBytes, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
@@ -41,25 +41,25 @@ describe("room for bodies", () => {
     const room = roomOf();
     const [holding, leaving] = [new AbortController(), new AbortController()];
     const held = room.open("a", 10, holding.signal);
-    await held.take(10);
+    await held.reserve(10);
     held.complete();
-    const left = room.open("a", 10, leaving.signal).take(6);
-    const next = room.open("a", 10, client()).take(10);
+    const left = room.open("a", 10, leaving.signal).reserve(6);
+    const next = room.open("a", 10, client()).reserve(10);
     leaving.abort();
     expect(await left).toBe(false);
     expect(await nowOf(next)).toBe("waits");
     holding.abort();
     expect(await next).toBe(true);
     expect(room.usedBytes).toBe(10);
-    expect(await room.open("a", 1, AbortSignal.abort()).take(1)).toBe(false);
+    expect(await room.open("a", 1, AbortSignal.abort()).reserve(1)).toBe(false);
   });
 
   it("is looked at again while somebody waits: who is waited for may fall silent", async () => {
     const room = roomOf();
     const silent = room.open("a", 10, client());
-    await silent.take(2);
+    await silent.reserve(2);
     const next = room.open("a", 8, client());
-    const turn = next.take(8);
+    const turn = next.reserve(8);
     expect(await nowOf(turn)).toBe("waits");
     await vi.advanceTimersByTimeAsync(1000);
     expect(await nowOf(turn)).toBe(true);

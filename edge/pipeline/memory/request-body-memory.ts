@@ -1,7 +1,7 @@
 /**
- * Room for the request bodies that an isolate has to hold: JSON documents, and forms until they are sent. An isolate has 128
- * MB for everything, so that bodies which do not fit wait, the network holding them back; whose turn it is, is decided in
- * domain/body-memory-shares.ts. What a body has goes back when it is let go of, and at the latest when its client leaves.
+ * Memory for the request bodies that an isolate has to hold: JSON documents, and forms until they are sent. An isolate has 128
+ * MB for everything, so that bodies which do not fit wait, the network holding them back; edge/domain/request/body-memory-shares.ts
+ * decides whose turn it is. What a body has is given back when it is released, and at the latest when its client leaves.
  */
 import {
   type BodyMemoryBounds,
@@ -11,17 +11,17 @@ import {
 } from "../../domain/request/body-memory-shares.ts";
 import type { Clock } from "../../ports.ts";
 
-/** A body up to this needs no room. */
+/** A body up to this needs no reservation. */
 export const UNRESERVED_MAX_BYTES = 64 * 1024;
-const ROOM: BodyMemoryBounds = { totalBytes: 64 * 1024 * 1024, tenantBytes: 32 * 1024 * 1024 };
+const BOUNDS: BodyMemoryBounds = { totalBytes: 64 * 1024 * 1024, tenantBytes: 32 * 1024 * 1024 };
 
 export class RequestBodyMemory {
   readonly #shares: BodyMemoryShares;
   readonly #clock: Clock;
-  /** Tells a body that waited that it may go on. */
+  /** Lets a body that waited go on. */
   readonly #turns = new Map<HeldBody, () => void>();
 
-  constructor(clock: Clock, bounds = ROOM) {
+  constructor(clock: Clock, bounds = BOUNDS) {
     this.#shares = new BodyMemoryShares(bounds);
     this.#clock = clock;
   }
@@ -31,25 +31,25 @@ export class RequestBodyMemory {
     return this.#shares.usedBytes;
   }
 
-  /** Room for a body of a tenant, of so many bytes if it says so. It is closed by its opener, or its client's leaving. */
+  /** A reservation for a body of a tenant, of so many bytes if it says so. It ends by `release`, or when its client leaves. */
   open(tenant: string, expectedBytes: number | null, client: AbortSignal): BodyReservation {
     const body = this.#shares.open(tenant, expectedBytes, this.#clock());
-    const close = (): void => {
-      client.removeEventListener("abort", close);
+    const release = (): void => {
+      client.removeEventListener("abort", release);
       this.#shares.close(body);
-      this.#letOn();
+      this.#resumeNext();
     };
-    client.addEventListener("abort", close, { once: true });
+    client.addEventListener("abort", release, { once: true });
     return {
-      take: async (bytes) => {
+      reserve: async (bytes) => {
         if (client.aborted) return false;
         return this.#shares.take(body, bytes, this.#clock()) || (await this.#turn(body, client));
       },
       complete: () => {
         this.#shares.complete(body);
-        this.#letOn();
+        this.#resumeNext();
       },
-      close,
+      release,
     };
   }
 
@@ -59,13 +59,13 @@ export class RequestBodyMemory {
     const leave = (): void => turn.resolve(false);
     this.#turns.set(body, () => turn.resolve(true));
     client.addEventListener("abort", leave, { once: true });
-    // Whoever is waited for may fall silent, and nobody tells. A timer of its own also shows the runtime that it waits.
+    // The body that is waited for may stall without an event. A timer of its own also shows the runtime that this one waits.
     let timer = setTimeout(() => look(), PACE_MS);
     const look = (): void => {
       timer = setTimeout(() => look(), PACE_MS);
-      this.#letOn();
+      this.#resumeNext();
     };
-    this.#letOn();
+    this.#resumeNext();
     try {
       return await turn.promise;
     } finally {
@@ -75,7 +75,7 @@ export class RequestBodyMemory {
     }
   }
 
-  #letOn(): void {
+  #resumeNext(): void {
     for (let body = this.#next(); body !== null; body = this.#next()) this.#turns.get(body)?.();
   }
 
@@ -84,12 +84,12 @@ export class RequestBodyMemory {
   }
 }
 
-/** What one body has of the room. */
+/** The memory that one body has. */
 export interface BodyReservation {
-  /** Counts bytes that have come, once there is room for them. False: the client has left meanwhile. */
-  take(bytes: number): Promise<boolean>;
+  /** Counts bytes that have come, once there is memory for them. False: the client has left meanwhile. */
+  reserve(bytes: number): Promise<boolean>;
   /** Nothing more will come. */
   complete(): void;
   /** Gives everything back; calls after the first do nothing. */
-  close(): void;
+  release(): void;
 }

@@ -4,7 +4,7 @@
  */
 import { errorBody } from "../../../shared/errors.ts";
 import { errorEvent } from "../../domain/sse/events.ts";
-import { ClientGone } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import { StallWatch } from "../timers/stall-watch.ts";
 import type { RelayJob } from "./relay-job.ts";
 

@@ -4,7 +4,7 @@
  * (design §3 law 5 b).
  */
 import { SseFilter } from "../../domain/sse/sse-filter.ts";
-import { ClientGone } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import { BatchingBodyReader, type BodyReader, PlainBodyReader } from "./body-reader.ts";
 import { ClientWriter, writeStreamError } from "./client-writer.ts";
 import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";

@@ -40,7 +40,7 @@ describe("an answer that would be stored", () => {
       [new MemoryBudget(TEXT.length - 1), 0],
     ] as const) {
       const world = new TestPipeline();
-      world.memory.cacheRoom = room;
+      world.memory.cacheMemory = room;
       world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
       world.upstream = async () => inPieces(pieces, headers);
       expect(await answered(world)).toBe(TEXT);
@@ -76,7 +76,7 @@ describe("an answer that would be stored", () => {
       world.upstream = async () => response;
       await answered(world, { signal }).catch(() => undefined);
       await world.settled();
-      expect([world.memory.answerRoom.usedBytes, world.memory.cacheRoom.usedBytes]).toEqual([0, 0]);
+      expect([world.memory.answerMemory.usedBytes, world.memory.cacheMemory.usedBytes]).toEqual([0, 0]);
     }
     expect(world.stored).toEqual([]);
   });

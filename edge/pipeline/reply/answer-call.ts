@@ -1,69 +1,78 @@
 /**
- * The answer to a request that ended in an error: the one error body (decisions §1), its headers, and a row unless the
- * request's own settlement writes it or it met no route (decisions §23.4). Internals go to the log, never to the client.
+ * The one way from a request to its answer, for every kind of route: its steps run, and an error of theirs becomes the one
+ * error body (decisions §1), its headers, and a row unless the request's own settlement writes it or it met no route
+ * (decisions §23.4). Internals go to the log, never to the client.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import { AlreadySettled, type Call, ClientGone } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import { AlreadySettled, type CallAnswer, type Known, NOTHING_KNOWN, StageFailure } from "../call/known.ts";
+import { type PipelineInput, startCall } from "../call/start-call.ts";
 import { logEnd, reportEnd } from "../report/report-end.ts";
 import { usageRowOf } from "../report/usage-row.ts";
 import { readLevel } from "./rate-limit.ts";
 import { gatewayHeaders } from "./response-headers.ts";
 import { answerBeforeBodyRead } from "./unread-body-reply.ts";
 
-/** Undoes what is on the list, each of it once. */
-function cleanUp(call: Call): void {
-  for (let undo = call.cleanups.shift(); undo !== undefined; undo = call.cleanups.shift()) undo();
-}
+/** The steps of one kind of route; `known`: what is known of its requests before the first step. */
+type Steps = (call: Call, known: Known) => Promise<CallAnswer>;
 
 /**
- * The answer of a call's steps, or to their error. Never throws. A client that leaves does not end them: the runtime would cut
+ * The answer of a route's steps, or to their error. Never throws. A client that leaves does not end them: the runtime would cut
  * them off wherever they are, and what they hold would never be given back.
  */
-export async function answerCall(call: Call, steps: () => Promise<Response>): Promise<Response> {
-  const answering = answer(call, steps);
+export async function answer(input: PipelineInput, steps: Steps, known: Known = NOTHING_KNOWN): Promise<CallAnswer> {
+  const call = startCall(input);
+  const answering = answerCall(call, steps, known);
   call.waitUntil(answering);
   return await answering;
 }
 
-async function answer(call: Call, steps: () => Promise<Response>): Promise<Response> {
+async function answerCall(call: Call, steps: Steps, known: Known): Promise<CallAnswer> {
   try {
-    return await steps();
+    return await steps(call, known);
   } catch (error) {
-    return await refuse(call, error);
+    return await refuse(call, StageFailure.of(error, known));
   } finally {
     cleanUp(call);
   }
 }
 
-/** Answers an error, once the request has let go of everything. Never throws. */
-export async function refuse(call: Call, thrown: unknown): Promise<Response> {
-  const settled = thrown instanceof AlreadySettled;
-  const error = thrown instanceof AlreadySettled ? thrown.cause : thrown;
-  call.facts.failure ??= error;
+/** Undoes what is on the list, each of it once. */
+function cleanUp(call: Call): void {
+  for (let undo = call.cleanups.shift(); undo !== undefined; undo = call.cleanups.shift()) undo();
+}
+
+/** Answers a failure, once everything that the request holds has been given back. Never throws. */
+async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
+  const { cause, known } = failure;
+  const settled = failure instanceof AlreadySettled;
   cleanUp(call);
-  if (error instanceof ClientGone) {
-    if (!settled) reportEnd(call, usageRowOf(call, { statusCode: 499, admission: "queued" }));
-    return new Response(null, { status: 499 });
+  if (cause instanceof ClientGone) {
+    const ended = { statusCode: 499, admission: "queued" } as const;
+    if (!settled) reportEnd(call, known, usageRowOf(call, known, ended), { failure: cause });
+    return { response: new Response(null, { status: 499 }), known };
   }
-  const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
+  const error = cause instanceof GatewayError ? cause : new GatewayError("internal_error", { cause });
   if (!settled) {
-    const row = usageRowOf(call, { statusCode: known.status, admission: "rejected" });
-    if (known.code === "unknown_endpoint") logEnd(call, row);
-    else call.waitUntil(handIn(call, row));
+    const row = usageRowOf(call, known, { statusCode: error.status, admission: "rejected" });
+    if (error.code === "unknown_endpoint") logEnd(call, known, row, { failure: cause });
+    else call.waitUntil(handIn(call, known, row, cause));
   }
   // A Cell that is away is not asked once more for a header.
-  if (known.code !== "scheduler_unavailable") await readLevel(call);
-  const retry = known.status === 400 ? { "x-should-retry": "false" } : {};
-  return answerBeforeBodyRead(call, known.body, {
-    status: known.status,
-    headers: { ...gatewayHeaders(call), ...retry, ...known.headers },
+  const level = error.code === "scheduler_unavailable" ? known.level : await readLevel(call, known);
+  const retry = error.status === 400 ? { "x-should-retry": "false" } : {};
+  const response = answerBeforeBodyRead(call, error.body, {
+    status: error.status,
+    headers: { ...gatewayHeaders(call, { ...known, level }), ...retry, ...error.headers },
   });
+  return { response, known };
 }
 
 /** A place that the Cell may hold for the request ends with this row, whichever of the two arrives first. */
-async function handIn(call: Call, row: UsageRow): Promise<void> {
+async function handIn(call: Call, known: Known, row: UsageRow, failure: unknown): Promise<void> {
   const { admission } = call.ports;
-  reportEnd(call, row);
-  await (call.facts.queueEntryUnknown ? admission.settleOrphan(row) : admission.record(row));
+  reportEnd(call, known, row, { failure });
+  await (known.queueEntryUnknown ? admission.settleOrphan(row) : admission.record(row));
 }

@@ -1,18 +1,17 @@
 /**
- * What a client is told about its tenant's per-minute budget (decisions §17.5): the level after its own reserve, or as
+ * What an answer says about its tenant's per-minute budget (decisions §17.5): the level after its own reserve, or as
  * read where nothing was reserved. What cannot be read is left out; no answer waits for more than one look.
  */
 import type { Refusal } from "../../domain/admission/rpc.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
 import type { Call } from "../call/context.ts";
+import type { Known } from "../call/known.ts";
 
-/** Reads the level for a response of an authenticated caller that reserved nothing. Never throws. */
-export async function readLevel(call: Call): Promise<void> {
-  const { facts } = call;
-  if (facts.level !== undefined || facts.principal === null || facts.principal.tenant.tokens_per_minute === 0) return;
-  const { key, tenant } = facts.principal;
-  facts.level = await call.ports.admission.level(limitsOf(key, tenant));
+/** The level for a response: as it is known, or read for an authenticated caller that reserved nothing. Never throws. */
+export async function readLevel(call: Call, { level, principal }: Known): Promise<BucketLevel | null | undefined> {
+  if (level !== undefined || principal === null || principal.tenant.tokens_per_minute === 0) return level;
+  return await call.ports.admission.level(limitsOf(principal.key, principal.tenant));
 }
 
 /** `x-ratelimit-*`; none without a known level. */

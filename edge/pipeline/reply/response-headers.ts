@@ -2,6 +2,7 @@
  * The gateway's own response headers (decisions §17.5).
  */
 import type { Call } from "../call/context.ts";
+import type { Known } from "../call/known.ts";
 import { rateLimitHeaders } from "./rate-limit.ts";
 
 /** An answer of this content type is an event stream. */
@@ -13,16 +14,16 @@ export function isEventStream(contentType: string | null): boolean {
 export const STREAM_HEADERS = { "x-accel-buffering": "no", "cache-control": "no-cache" } as const;
 
 /** Headers of every answer to a call, own errors included. */
-export function gatewayHeaders(call: Call): Record<string, string> {
-  const { facts } = call;
-  const untilMs = facts.upstreamCalledMs ?? call.ports.clock();
-  const overheadMs = Math.max(0, Math.round(untilMs - call.arrivedMs - facts.queueWaitMs));
+export function gatewayHeaders(call: Call, known: Known): Record<string, string> {
+  const { upstream, level, cacheStatus } = known;
+  const untilMs = upstream.calledMs ?? call.ports.clock();
+  const overheadMs = Math.max(0, Math.round(untilMs - call.arrivedMs - known.queueWaitMs));
   return {
     "x-gateway-request-id": call.requestId,
     "x-request-id": call.requestId,
     "x-gateway-overhead-ms": String(overheadMs),
-    ...(facts.upstreamStatus === 0 ? {} : { "x-gateway-upstream-status": String(facts.upstreamStatus) }),
-    ...rateLimitHeaders(facts.level),
-    ...(facts.cacheStatus === "off" ? {} : { "x-gateway-cache": facts.cacheStatus }),
+    ...(upstream.status === 0 ? {} : { "x-gateway-upstream-status": String(upstream.status) }),
+    ...rateLimitHeaders(level),
+    ...(cacheStatus === "off" ? {} : { "x-gateway-cache": cacheStatus }),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * The end of a call as operators see it: one wide line of the log for each, whatever became of it, and its spans. Written
- * once, by whoever ends the call first, from what it learned on its way (style "one wide event per request"). Never holds a
+ * once, by the step that ends the call first, from what was known then (style "one wide event per request"). Never holds a
  * prompt, an answer, a credential, a path or a query; of the client's own texts only those that its row has, and the name of
  * a model that is not registered.
  */
@@ -8,26 +8,43 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { printable } from "../../domain/text/printable.ts";
 import type { LogFields } from "../../ports.ts";
-import { type Call, ClientGone, MODEL_TEXT_MAX } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
+import type { Known } from "../call/known.ts";
 import { isTraced, sendSpans } from "./spans.ts";
 
-/** Tells of a call that ends with this row. Every time but the first says nothing. */
-export function reportEnd(call: Call, row: UsageRow): void {
-  if (call.facts.reported) return;
-  sendSpans(call, row);
-  logEnd(call, row);
+/** What the log says of an end besides its row. */
+export interface EndDetails {
+  /** What the call failed with, as it was thrown; absent when it has not. */
+  readonly failure?: unknown;
+  /** The client took nothing of its answer, and was cut off. */
+  readonly readerStalled?: boolean;
+}
+
+/** Reports a call that ends with this row. Only the first report of a call counts. */
+export function reportEnd(call: Call, known: Known, row: UsageRow, details: EndDetails = {}): void {
+  if (!call.endReport.take()) return;
+  sendSpans(call, known, row);
+  log(call, known, row, details);
 }
 
 /** The same of a call that leaves no row and no spans (decisions §23.4). */
-export function logEnd(call: Call, row: UsageRow): void {
-  if (call.facts.reported) return;
-  call.facts.reported = true;
-  call.ports.log.event("request", fieldsOf(call, row), row.status_code >= 500 ? "error" : "info");
+export function logEnd(call: Call, known: Known, row: UsageRow, details: EndDetails = {}): void {
+  if (call.endReport.take()) log(call, known, row, details);
 }
 
-function fieldsOf(call: Call, row: UsageRow): LogFields {
-  const { facts, trace, traceContext } = call;
-  const { upstreamOutcomes: outcomes } = facts;
+function log(call: Call, known: Known, row: UsageRow, details: EndDetails): void {
+  call.ports.log.event("request", fieldsOf(call, known, row, details), row.status_code >= 500 ? "error" : "info");
+}
+
+function fieldsOf(
+  call: Call,
+  known: Known,
+  row: UsageRow,
+  { failure = null, readerStalled = false }: EndDetails,
+): LogFields {
+  const { trace, traceContext } = call;
+  const { outcomes, endpoint } = known.upstream;
   const spent = trace.durations(row.ts_ms);
   return {
     msg: `${call.request.method} ${row.request_type} ${row.status_code}`,
@@ -35,18 +52,18 @@ function fieldsOf(call: Call, row: UsageRow): LogFields {
     cell: row.cell,
     tenant_id: row.tenant_id,
     key_id: row.key_id,
-    model: row.model || printable(facts.modelText, MODEL_TEXT_MAX),
-    mcp_server: facts.mcpServer ?? undefined,
+    model: row.model || printable(known.modelText, MODEL_TEXT_MAX),
+    mcp_server: known.mcpServer ?? undefined,
     request_type: row.request_type,
     method: call.request.method,
     status: row.status_code,
-    error: errorOf(facts.failure, row.status_code),
-    reason: reasonOf(facts.failure),
+    error: errorOf(failure, row.status_code),
+    reason: reasonOf(failure),
     client_gone: row.status_code === 499,
-    reader_stalled: facts.readerStalled || undefined,
+    reader_stalled: readerStalled || undefined,
     admission: row.admission,
     cache: row.cache_status,
-    endpoint: facts.endpoint,
+    endpoint,
     upstream_status: row.upstream_status,
     attempts: trace.count("upstream"),
     retries: outcomes.retry ?? 0,
@@ -63,12 +80,12 @@ function fieldsOf(call: Call, row: UsageRow): LogFields {
     upstream_ms: (spent.upstream ?? 0) + (spent.mcp_request ?? 0),
     ttft_ms: row.ttft_ms,
     total_ms: row.total_ms,
-    traced: isTraced(call),
+    traced: isTraced(known),
     trace_id: traceContext?.traceId,
   };
 }
 
-/** The code that the client was told, or would have been; null when nothing failed on the gateway's side of the call. */
+/** The code that the client got, or would have got; null when nothing failed on the gateway's side of the call. */
 function errorOf(failure: unknown, status: number): string | null {
   if (failure instanceof GatewayError) return failure.code;
   if (failure instanceof ClientGone || status === 499) return "client_gone";

@@ -5,6 +5,7 @@
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { OpenSpan, SpanName } from "../../domain/trace/trace.ts";
 import type { Call } from "../call/context.ts";
+import type { Known } from "../call/known.ts";
 
 /** Runs a step within a span; what it throws marks the span as failed. */
 export async function withSpan<T>(call: Call, name: SpanName, step: (span: OpenSpan) => Promise<T>): Promise<T> {
@@ -20,31 +21,30 @@ export async function withSpan<T>(call: Call, name: SpanName, step: (span: OpenS
 }
 
 /** Sends a span that ended after its call had. */
-export function sendLateSpan(call: Call, span: OpenSpan): void {
-  if (isTraced(call)) call.ports.spans.send(call.requestId, [span.record("proxy_request", call.ports.clock())]);
+export function sendLateSpan(call: Call, known: Known, span: OpenSpan): void {
+  if (isTraced(known)) call.ports.spans.send(call.requestId, [span.record("proxy_request", call.ports.clock())]);
 }
 
 /** Sends the spans of a call that ends with this row. */
-export function sendSpans(call: Call, row: UsageRow): void {
+export function sendSpans(call: Call, known: Known, row: UsageRow): void {
   const context = call.traceContext?.sampled === true ? call.traceContext : null;
-  if (!isTraced(call) && context === null) return;
+  if (!isTraced(known) && context === null) return;
   const attributes = {
     path: call.path,
     model: row.model,
     status: row.status_code,
     admission: row.admission,
     cell: row.cell,
-    endpoint: call.facts.endpoint,
+    endpoint: known.upstream.endpoint,
     attempts: call.trace.count("upstream"),
     session_id: row.session_id,
   };
   const spans = call.trace.records({ statusCode: row.status_code, attributes }, row.ts_ms);
-  if (isTraced(call)) call.ports.spans.send(call.requestId, spans);
+  if (isTraced(known)) call.ports.spans.send(call.requestId, spans);
   if (context !== null) call.ports.traces.add({ context, method: call.request.method, row, spans });
 }
 
 /** Whether its spans are kept. */
-export function isTraced(call: Call): boolean {
-  const { principal } = call.facts;
+export function isTraced({ principal }: Known): boolean {
   return principal?.key.tracing_enabled === true || principal?.tenant.tracing_enabled === true;
 }

@@ -38,10 +38,10 @@ export function reportAnswered(call: Call, model: ModelRecord, status: number, e
     reportUnanswered(call, model, { ...effort, reason: `redirect ${status} not followed` });
 }
 
-/** A body ended early, after `bytes` of it. */
-export function reportBrokenStream(call: Call, model: ModelRecord, timedOut: boolean, bytes: number): void {
+/** A body ended early, after `bytes` of it. Returns what the request failed with. */
+export function reportBrokenStream(call: Call, model: ModelRecord, timedOut: boolean, bytes: number): GatewayError {
   const reason = timedOut ? "timed out" : "connection broke";
-  call.facts.failure = new GatewayError("upstream_stream_error");
   call.ports.alerts.raise(issues.upstreamStreamError(model.model_name, reason, bytes));
   call.ports.log.event("upstream_stream_error", { request_id: call.requestId, model: model.model_name, reason, bytes });
+  return new GatewayError("upstream_stream_error");
 }

@@ -1,23 +1,23 @@
 /**
  * The usage row of a call at any point of its way (decisions §23): what is known so far, and zero values for the rest.
  */
-import type { ModelRecord } from "../../../shared/records.ts";
 import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
 import { type Billed, NOTHING_BILLED, totalTokens } from "../../domain/usage/billing.ts";
 import { energyUsed } from "../../domain/usage/energy.ts";
 import type { Call } from "../call/context.ts";
+import type { Known, Resolved } from "../call/known.ts";
 
 /** The parts of a row that only the end of a request knows. */
-export interface UsageRowEnd {
+interface UsageRowEnd {
   readonly statusCode: number;
   readonly admission: UsageRow["admission"];
   readonly billed?: Billed;
   readonly ttftMs?: number;
 }
 
-/** The row of a call that ends now. */
-export function usageRowOf(call: Call, end: UsageRowEnd): UsageRow {
-  const { principal, prepared, model } = call.facts;
+/** The row of a call that ends now, of which so much is known. */
+export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow {
+  const { principal, session, estimate, model } = known;
   const billed = end.billed ?? NOTHING_BILLED;
   const nowMs = call.ports.clock();
   return {
@@ -27,20 +27,20 @@ export function usageRowOf(call: Call, end: UsageRowEnd): UsageRow {
     // Only names that are registered: rows are added up by it for ever, and a client can make up any number of names.
     model: model?.model_name ?? "",
     request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
-    session_id: prepared?.session.id ?? "",
-    session_id_source: prepared?.session.source ?? "none",
+    session_id: session?.id ?? "",
+    session_id_source: session?.source ?? "none",
     admission: end.admission,
-    cache_status: call.facts.cacheStatus,
+    cache_status: known.cacheStatus,
     cell: call.ports.admission.cell,
-    device_id: call.facts.identity?.deviceId ?? "",
+    device_id: known.identity?.deviceId ?? "",
     weight: principal?.tenant.weight ?? 0,
     status_code: end.statusCode,
-    upstream_status: call.facts.upstreamStatus,
+    upstream_status: known.upstream.status,
     input_tokens: billed.inputTokens,
     output_tokens: billed.outputTokens,
     total_tokens: totalTokens(billed),
-    estimated_tokens: prepared?.estimate.totalTokens ?? 0,
-    queue_wait_ms: call.facts.queueWaitMs,
+    estimated_tokens: estimate?.totalTokens ?? 0,
+    queue_wait_ms: known.queueWaitMs,
     ttft_ms: end.ttftMs ?? 0,
     total_ms: Math.max(0, nowMs - call.arrivedMs),
     cost_usd: billed.costUsd,
@@ -51,8 +51,11 @@ export function usageRowOf(call: Call, end: UsageRowEnd): UsageRow {
  * The row of a request that held a slot, with the energy of the time after its queue (decisions §30). The row is complete
  * before the reading is asked for: what that takes counts for nothing.
  */
-export async function withEnergy(call: Call, model: ModelRecord, row: UsageRow): Promise<UsageRow> {
-  const { energy } = call.facts;
+export async function withEnergy(
+  call: Call,
+  { model, energy }: Pick<Resolved, "model" | "energy">,
+  row: UsageRow,
+): Promise<UsageRow> {
   const terms = energy?.terms;
   if (terms == null || !terms.enabled) return row;
   const reading = await call.ports.energy.reading();

@@ -8,6 +8,7 @@ import type {
   ResolvedTenant,
   SettingsRecord,
 } from "../../../shared/records.ts";
+import { type Authenticated, NOTHING_KNOWN, StageFailure } from "../call/known.ts";
 
 const budget = { tokens: null, cost_usd: null, period: null, started_at_ms: null };
 
@@ -53,6 +54,17 @@ export function keyOf(changes: Partial<ResolvedKey> = {}): ResolvedKey {
     rev: 1,
     ...changes,
   };
+}
+
+/** What is known of a request whose caller is {@link keyOf}. */
+export function callerOf(): Authenticated {
+  return { ...NOTHING_KNOWN, principal: { key: keyOf(), tenant: tenantOf() } };
+}
+
+/** The code of the error that a step failed with, else its name. */
+export function refusalOf(thrown: unknown): string {
+  const error = (thrown instanceof StageFailure ? thrown.cause : thrown) as { code?: string; name: string };
+  return error.code ?? error.name;
 }
 
 /** An enabled chat model at a price of one dollar per token, in and out. */

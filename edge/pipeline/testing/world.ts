@@ -120,9 +120,9 @@ export class TestPipeline {
   memory = {
     refusedTransforms: new Map<string, number>(),
     addresses: new Map<string, boolean>(),
-    bodyRoom: new RequestBodyMemory(() => this.nowMs),
-    answerRoom: new MemoryBudget(ANSWER_MEMORY_BYTES),
-    cacheRoom: new MemoryBudget(CACHE_MEMORY_BYTES),
+    bodyMemory: new RequestBodyMemory(() => this.nowMs),
+    answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
+    cacheMemory: new MemoryBudget(CACHE_MEMORY_BYTES),
     endpoints: new EndpointFailures(),
   };
   /** Addresses that were looked at after a failure. */
@@ -151,7 +151,7 @@ export class TestPipeline {
   readonly spans: SpanRecord[] = [];
   tracesEnabled = false;
   readonly finished: FinishedCall[] = [];
-  readonly tallies: MetricEvent[] = [];
+  readonly events: MetricEvent[] = [];
   readonly pending: Promise<unknown>[] = [];
 
   /** A call as step 1 leaves it. */
@@ -241,7 +241,7 @@ export class TestPipeline {
       traces: { enabled: this.tracesEnabled, add: (finished) => void this.finished.push(finished) },
       spans: { send: (_requestId, spans) => void this.spans.push(...spans) },
       alerts: { raise: (issue) => void this.alerts.push(issue) },
-      tallies: { count: (tally) => void this.tallies.push(tally) },
+      events: { count: (event) => void this.events.push(event) },
       log: { event: (name, fields, level = "warn") => void this.logged.push({ name, level, ...fields }) },
     };
   }

@@ -2,7 +2,7 @@
  * The end of one upstream attempt: its client gone, its deadline passed, or its reader cut off, as one signal (design §3 law 4).
  * The deadline covers everything from sending to the last byte of the answer.
  */
-import { ClientGone } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 
 export class AttemptCancellation {

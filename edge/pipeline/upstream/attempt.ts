@@ -12,9 +12,12 @@ import { childSpanId, traceparentOf } from "../../domain/trace/trace-context.ts"
 import type { TransformPlan } from "../../domain/transform/transform.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import { asForm, asJson, upstreamHeaders } from "../../domain/upstream/headers.ts";
-import { type Call, ClientGone, type ParsedCall } from "../call/context.ts";
+import { ClientGone } from "../call/client-gone.ts";
+import type { Call } from "../call/context.ts";
+import type { ParsedCall } from "../call/known.ts";
 import { AttemptCancellation } from "./attempt-cancellation.ts";
 import { acceptedPlans, editsOf, noteRefusal } from "./transform-plans.ts";
+import type { UpstreamProgress } from "./upstream-progress.ts";
 
 /** Verdicts on addresses that are remembered. */
 const ADDRESSES_MAX = 1000;
@@ -45,13 +48,14 @@ export interface AttemptInput {
   readonly parsed: ParsedCall;
   /** What transforms do to the request, whichever upstream it goes to. */
   readonly plans: readonly TransformPlan[];
-  /** Told once, before the first byte leaves. */
+  readonly progress: UpstreamProgress;
+  /** Called once, before the first byte leaves. */
   readonly onFirstSend: () => void;
 }
 
 /** Makes one attempt. Throws ClientGone, or GatewayError for what the client did wrong. */
 export async function attempt(sending: AttemptInput, target: Target): Promise<AttemptResult> {
-  const { call, model, parsed } = sending;
+  const { call, model, parsed, progress } = sending;
   if (!target.isDefault && !mayBeCalled(call, target.apiBase)) return { kind: "unusable", reason: "address blocked" };
   const credential = await openCredential(call, model, target);
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
@@ -59,10 +63,10 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   const stop = new AttemptCancellation(call.request.signal, timeoutMsOf(call, model), call.timer);
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
-  call.facts.endpoint = target.name;
+  progress.begin(target.name);
   try {
-    const answer = await ask(sending, target, credential, stop, span);
-    call.facts.upstreamUnderWay = false;
+    const answer = await sendOnce(sending, target, credential, stop, span);
+    progress.end();
     span.set({ status: answer.response.status });
     if (!answer.response.ok) span.fail();
     span.end(call.ports.clock());
@@ -74,7 +78,7 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
     if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
     if (stop.clientGone) throw new ClientGone();
     if (error instanceof GatewayError) throw error;
-    call.facts.upstreamUnderWay = false;
+    progress.end();
     return stop.timedOut
       ? { kind: "timed-out", reason: "timed out" }
       : { kind: "unreachable", reason: "connection failed" };
@@ -91,14 +95,14 @@ function mayBeCalled({ memory, config }: Call, apiBase: string): boolean {
   return allowed;
 }
 
-/** Lets go of an answer that nobody will read; its connection would stay open otherwise. Nobody waits for that. */
+/** Cancels an answer that will not be read; its connection would stay open otherwise. Not waited for. */
 export function cancelAnswer({ response, stop }: UpstreamAnswer): void {
   response.body?.cancel().catch(() => undefined);
   stop.abort();
 }
 
 /** The answer, from sending on. */
-async function ask(
+async function sendOnce(
   sending: AttemptInput,
   target: Target,
   credential: string | null,
@@ -124,7 +128,7 @@ async function ask(
 }
 
 async function send(
-  { call, model, parsed, onFirstSend }: AttemptInput,
+  { call, model, parsed, progress, onFirstSend }: AttemptInput,
   target: Target,
   headers: Readonly<Record<string, string>>,
   stop: AttemptCancellation,
@@ -132,9 +136,8 @@ async function send(
 ): Promise<Omit<UpstreamAnswer, "span">> {
   const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => stop.abort());
   const sentMs = call.ports.clock();
-  if (call.facts.upstreamCalledMs === null) onFirstSend();
-  call.facts.upstreamCalledMs ??= sentMs;
-  call.facts.upstreamUnderWay = true;
+  if (progress.calledMs === null) onFirstSend();
+  progress.sent(sentMs);
   const response = await call.ports.upstream.fetch({
     url: upstreamUrl(target.apiBase, call.path, call.search),
     method: call.request.method,
@@ -143,7 +146,7 @@ async function send(
     signal: stop.signal,
     trusted: target.isDefault,
   });
-  call.facts.upstreamStatus = response.status;
+  progress.answered(response.status);
   return { response, target, applied, sentMs, stop };
 }
 

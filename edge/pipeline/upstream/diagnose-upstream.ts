@@ -6,16 +6,17 @@ import type { ModelRecord } from "../../../shared/records.ts";
 import { OpenSpan } from "../../domain/trace/trace.ts";
 import { clientStatus } from "../../domain/usage/billing.ts";
 import type { Call } from "../call/context.ts";
+import type { Known, Resolved } from "../call/known.ts";
 import { sendLateSpan } from "../report/spans.ts";
 
 /** Looks when the client gets a 502 or 504; `upstreamStatus` null: nothing answered. */
-export function diagnoseUpstream(call: Call, model: ModelRecord, apiBase: string, upstreamStatus: number | null): void {
-  if (!model.debug_diagnostics) return;
+export function diagnoseUpstream(call: Call, request: Resolved, apiBase: string, upstreamStatus: number | null): void {
+  if (!request.model.debug_diagnostics) return;
   if (upstreamStatus !== null && clientStatus(upstreamStatus) !== 502) return;
-  call.waitUntil(look(call, model, apiBase));
+  call.waitUntil(look(call, request, request.model, apiBase));
 }
 
-async function look(call: Call, model: ModelRecord, apiBase: string): Promise<void> {
+async function look(call: Call, known: Known, model: ModelRecord, apiBase: string): Promise<void> {
   const span = new OpenSpan("upstream_diagnostics", call.ports.clock());
   const { dnsOk, addresses, portOpen, elapsedMs, error } = await call.ports.diagnostics.check(apiBase);
   call.ports.log.event("upstream_diagnostics", {
@@ -31,5 +32,5 @@ async function look(call: Call, model: ModelRecord, apiBase: string): Promise<vo
   span.set({ dns_ok: dnsOk, addresses, port_open: portOpen, elapsed_ms: elapsedMs, error });
   if (!dnsOk || !portOpen) span.fail();
   span.end(call.ports.clock());
-  sendLateSpan(call, span);
+  sendLateSpan(call, known, span);
 }

@@ -5,7 +5,8 @@
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { MemberEdit, TransformPlan } from "../../domain/transform/transform.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
-import type { Call, ParsedCall } from "../call/context.ts";
+import type { Call } from "../call/context.ts";
+import type { Resolved } from "../call/known.ts";
 
 /** How long an upstream that refuses a transform is remembered. */
 const REFUSED_MS = 10 * 60 * 1000;
@@ -21,7 +22,7 @@ interface PlannedRequest {
 }
 
 /** What is planned for a request. Only a JSON document is transformed: every other body goes upstream as it came. */
-export function planTransforms(call: Call, model: ModelRecord, parsed: ParsedCall): readonly TransformPlan[] {
+export function planTransforms(call: Call, { model, parsed }: Resolved): readonly TransformPlan[] {
   if (parsed.outgoing.clientBytes === null) return [];
   const { document, stream } = parsed;
   return call.ports.transforms.plan({ route: call.route, model, stream, document });

@@ -1,0 +1,152 @@
+/**
+ * What is known of a request, step by step. Each step takes what was known before it and returns that with what it has
+ * found out; a value is never changed after it was made. A step that fails throws a {@link StageFailure}, which carries what
+ * was known by then, so that the row and the headers of a refusal are made from a value as well.
+ */
+import type { Measure } from "../../../shared/cost.ts";
+import type { ModelRecord, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
+import type { CacheStatus } from "../../../shared/usage-row.ts";
+import type { Identity } from "../../domain/auth/identity.ts";
+import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import type { JsonDocument } from "../../domain/json/document.ts";
+import type { SessionId } from "../../domain/request/session-id.ts";
+import type { TokenEstimate } from "../../domain/request/token-estimate.ts";
+import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
+import type { KnownTerms } from "../../ports.ts";
+import type { OutgoingBody } from "./client-body.ts";
+
+/** Who asks: a key that may be used, and its tenant. */
+export interface Principal {
+  readonly key: ResolvedKey;
+  readonly tenant: ResolvedTenant;
+}
+
+/** The upstream calls of a request as others see them; they change while attempts are under way. */
+export interface UpstreamState {
+  /** When the first attempt was sent, epoch ms; null: none was. */
+  readonly calledMs: number | null;
+  /** An attempt has been sent and has not ended: a client that leaves now is billed (decisions §23.4). */
+  readonly underWay: boolean;
+  /** Of the last answer; 0 without one. */
+  readonly status: number;
+  /** Name of the endpoint that was called last; "" without one. */
+  readonly endpoint: string;
+  /** How attempts ended so far. */
+  readonly outcomes: Readonly<UpstreamOutcomes>;
+}
+
+/** No upstream has been called. */
+export const NO_UPSTREAM: UpstreamState = {
+  calledMs: null,
+  underWay: false,
+  status: 0,
+  endpoint: "",
+  outcomes: {},
+};
+
+/** What may be known of a request at any point of its way; what was not reached has its value of {@link NOTHING_KNOWN}. */
+export interface Known {
+  readonly principal: Principal | null;
+  /** The holder of the caller's identity token; null without one. */
+  readonly identity: Identity | null;
+  /** The client's text of `model`; for the log, never for a row. */
+  readonly modelText: string;
+  readonly model: ModelRecord | null;
+  readonly session: SessionId | null;
+  readonly estimate: TokenEstimate | null;
+  readonly cacheStatus: CacheStatus;
+  readonly queueWaitMs: number;
+  /** The Cell may hold a place, or a row, for the request that it could not confirm. */
+  readonly queueEntryUnknown: boolean;
+  /** The tenant's bucket, once it was looked at; null: without a cap, or not known. */
+  readonly level: BucketLevel | null | undefined;
+  readonly upstream: UpstreamState;
+  /** Name of the MCP server that was called, `unknown` when none is registered; null for everything else. */
+  readonly mcpServer: string | null;
+}
+
+/** What is known of a request that has just arrived. */
+export const NOTHING_KNOWN: Known = {
+  principal: null,
+  identity: null,
+  modelText: "",
+  model: null,
+  session: null,
+  estimate: null,
+  cacheStatus: "off",
+  queueWaitMs: 0,
+  queueEntryUnknown: false,
+  level: undefined,
+  upstream: NO_UPSTREAM,
+  mcpServer: null,
+};
+
+/** After step 2: the caller. */
+export interface Authenticated extends Known {
+  readonly principal: Principal;
+}
+
+/** A body that has been read as far as its model. */
+export interface ParsedCall {
+  /** The JSON document, or the fields of a form; those of a form grow while its file streams. */
+  readonly document: JsonDocument;
+  readonly modelName: string;
+  readonly stream: boolean;
+  readonly outgoing: OutgoingBody;
+}
+
+/** In step 3: the caller, and what it sent. */
+export interface Parsed extends Authenticated {
+  readonly parsed: ParsedCall;
+}
+
+/** After step 3: the model that is to answer. */
+export interface Resolved extends Parsed {
+  readonly model: ModelRecord;
+  /** What its energy costs; null when the model takes no part in energy accounting. */
+  readonly energy: KnownTerms | null;
+}
+
+/** After step 4: everything that a decision needs. */
+export interface Prepared extends Resolved {
+  readonly session: SessionId;
+  readonly estimate: TokenEstimate;
+  /** What the route is billed by; of a form whose file is still under way it may yet change. */
+  readonly measure: () => Measure;
+}
+
+/** A response, and what was known when it was made. */
+export interface CallAnswer {
+  readonly response: Response;
+  readonly known: Known;
+}
+
+/** The failure of a step: its cause, and what was known of the request by then. */
+export class StageFailure extends Error {
+  override readonly name: string = "StageFailure";
+  readonly known: Known;
+
+  constructor(cause: unknown, known: Known) {
+    super("a step failed", { cause });
+    this.known = known;
+  }
+
+  /** `thrown` itself when it says what was known, else the failure of a step that was given `known`. */
+  static of(thrown: unknown, known: Known): StageFailure {
+    return thrown instanceof StageFailure ? thrown : new StageFailure(thrown, known);
+  }
+}
+
+/** The failure of a request whose row has been handed in already; its cause is the client's answer. */
+export class AlreadySettled extends StageFailure {
+  override readonly name = "AlreadySettled";
+}
+
+/** What `work` resolves to. What it rejects with is thrown as a {@link StageFailure} that carries `known`. */
+export async function withKnown<T>(known: Known, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw StageFailure.of(error, known);
+  }
+}

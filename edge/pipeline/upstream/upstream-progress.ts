@@ -1,0 +1,55 @@
+/**
+ * How far the upstream calls of one request have come. Only forward and relay write it, while attempts are under way; all
+ * others see it as {@link UpstreamState}.
+ */
+import { countOutcome, type UpstreamOutcome, type UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
+import type { UpstreamState } from "../call/known.ts";
+
+export class UpstreamProgress implements UpstreamState {
+  readonly outcomes: UpstreamOutcomes = {};
+  #calledMs: number | null = null;
+  #underWay = false;
+  #status = 0;
+  #endpoint = "";
+
+  get calledMs(): number | null {
+    return this.#calledMs;
+  }
+
+  get underWay(): boolean {
+    return this.#underWay;
+  }
+
+  get status(): number {
+    return this.#status;
+  }
+
+  get endpoint(): string {
+    return this.#endpoint;
+  }
+
+  /** An attempt at this endpoint begins; nothing of it has been sent. */
+  begin(endpoint: string): void {
+    this.#endpoint = endpoint;
+  }
+
+  /** The attempt is sent. */
+  sent(nowMs: number): void {
+    this.#calledMs ??= nowMs;
+    this.#underWay = true;
+  }
+
+  /** The headers of an answer are here. */
+  answered(status: number): void {
+    this.#status = status;
+  }
+
+  /** The attempt has ended by its upstream's doing, with an answer or without one. */
+  end(): void {
+    this.#underWay = false;
+  }
+
+  count(outcome: UpstreamOutcome): void {
+    countOutcome(this.outcomes, outcome);
+  }
+}
