@@ -75,6 +75,8 @@ export interface Call {
   /** Of its URL, with its question mark; "" without a query. */
   readonly search: string;
   readonly requestId: string;
+  /** The request that this one is a sub-call of; null: a client sent it. */
+  readonly parentId: string | null;
   readonly route: RouteClass;
   readonly arrivedMs: number;
   /** Gives back what steps acquired until the request is forwarded; called then, or before its refusal is answered. */

@@ -104,7 +104,7 @@ export class TestPipeline {
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
   transforms = TRANSFORMS;
-  adopt: () => Promise<PermitHandle> = async () => new TestPermit();
+  adopt: (ask: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
   passthroughPaths: ReadonlySet<string> | null = null;
@@ -282,7 +282,7 @@ export class TestPipeline {
           }
         );
       },
-      adopt: async () => await this.adopt(),
+      adopt: async (ask) => await this.adopt(ask),
       record: async (row) => {
         this.recorded.push(row);
       },

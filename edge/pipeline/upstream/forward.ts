@@ -4,7 +4,6 @@
  * byte. Invariant: of all answers at most one is kept, and every other one is cancelled.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ModelRecord } from "../../../shared/records.ts";
 import { orderTargets, type Target } from "../../domain/upstream/endpoint-order.ts";
 import {
   type AttemptEnd,
@@ -59,7 +58,7 @@ export async function forward(
         if (kept !== null) cancelAnswer(kept);
         kept = attempted.answer;
       }
-      const step = nextStep(rulesOf(model, parsed, targets.length), state, endOf(call, attempted));
+      const step = nextStep(rulesOf(sending, targets.length), state, endOf(call, attempted));
       if (step.kind === "final" || step.kind === "exhausted") break;
       state = step.state;
       progress.count(step.kind === "again" ? "retry" : "failover");
@@ -88,9 +87,15 @@ function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly T
   return parsed.outgoing.form ? targets.slice(0, 1) : targets;
 }
 
-function rulesOf(model: ModelRecord, parsed: ParsedCall, targets: number): RetryRules {
+/** A sub-call is attempted once: its request can do without it (decisions §26.1). */
+function rulesOf({ call, model, parsed }: AttemptInput, targets: number): RetryRules {
   const { form, resendable } = parsed.outgoing;
-  return { targets, maxRetries: form ? 0 : model.max_retries, backoffMs: model.retry_backoff_ms, resendable };
+  return {
+    targets,
+    maxRetries: form ? 0 : model.max_retries,
+    backoffMs: model.retry_backoff_ms,
+    resendable: resendable && call.parentId === null,
+  };
 }
 
 /** Counts an attempt, and notes in the isolate's memory how its endpoint did. */

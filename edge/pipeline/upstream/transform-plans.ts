@@ -21,9 +21,12 @@ interface PlannedRequest {
   readonly plans: readonly TransformPlan[];
 }
 
-/** What is planned for a request. Only a JSON document is transformed: every other body goes upstream as it came. */
+/**
+ * What is planned for a request of a client. Only a JSON document is transformed: every other body goes upstream as it came. A
+ * sub-call is what a transform made it.
+ */
 export function planTransforms(call: Call, { model, parsed }: Resolved): readonly TransformPlan[] {
-  if (parsed.outgoing.clientBytes === null) return [];
+  if (parsed.outgoing.clientBytes === null || call.parentId !== null) return [];
   const { document, stream } = parsed;
   return call.ports.transforms.plan({ route: call.route, model, stream, document });
 }
