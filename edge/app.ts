@@ -9,10 +9,8 @@ import { type Deps, depsOf } from "./deps.ts";
 import { requestTargetOf } from "./domain/routing/request-target.ts";
 import { MODEL_ROUTES } from "./domain/routing/route-class.ts";
 import type { Bindings } from "./env.ts";
+import { mcp, modelDetail, modelRoute, models, otherRoute } from "./routes/data-plane.ts";
 import { internal } from "./routes/internal.ts";
-import { mcp } from "./routes/mcp.ts";
-import { modelDetail, models } from "./routes/models.ts";
-import { modelRoute, otherRoute } from "./routes/openai.ts";
 
 interface Types {
   Bindings: Bindings;
@@ -53,7 +51,7 @@ app.notFound(async (c) => {
 });
 app.onError((error, c) => crashed(error, c.req.method));
 
-/** The answer to what no call could answer: configuration that cannot be read, a URL that is none. */
+/** The answer to what no call could answer: configuration that cannot be read, a URL that cannot be parsed. */
 function crashed(error: unknown, method: string): Response {
   const known = error instanceof GatewayError ? error : new GatewayError("internal_error", { cause: error });
   const headers = requestIds();

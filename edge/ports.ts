@@ -65,12 +65,13 @@ export interface LookupOptions {
 }
 
 /**
- * The Cell's answer to an ask. What `sessionLost` answers resolves when the isolate's session with the Cell is lost by which
- * the request holds its slot: it is to `adopt` a permit of its own then, or when it has run for long. Null: it has one.
+ * The Cell's answer to an admission request. What `sessionLost` returns resolves when the isolate's session with the Cell, by
+ * which the request holds its slot, is lost: the request has to `adopt` a permit of its own then, or when it has run for long.
+ * Null: it has one.
  */
 export type AdmissionOutcome = Admitted<PermitHandle> & {
   readonly sessionLost?: () => Promise<void> | null;
-  /** The request may have had a place, and a row, before: it is to ask on as one that has waited. */
+  /** The request may have had a place, and a row, before: its next admission request says that it has waited. */
   readonly placeLost?: boolean;
 };
 
@@ -80,20 +81,20 @@ export interface CacheHitVerdict {
   readonly newer: readonly RevItem[];
   /** The bucket of its tenant; null without a cap, or not known. */
   readonly level: BucketLevel | null;
-  /** Resolves when its row is durable, or somebody else sees to it. Never rejects. */
+  /** Resolves when its row is durable, or has been handed to the Ledger. Never rejects. */
   readonly recorded: Promise<void>;
 }
 
 /** The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached (decisions §20.6). */
 export interface Admission {
   readonly cell: string;
-  admit(ask: AdmissionRequest): Promise<AdmissionOutcome>;
+  admit(request: AdmissionRequest): Promise<AdmissionOutcome>;
   /** A permit of its own for a slot that is in use: its session or its Cell was lost, or it has run for long. */
-  adopt(ask: AdmissionRequest): Promise<PermitHandle>;
+  adopt(request: AdmissionRequest): Promise<PermitHandle>;
   /** The row of a request without permit. Falls back to the Ledger when the Cell is beyond reach; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** One call for an answer that needs no slot: compares what it rests on, and takes its row unless that is outdated. */
-  hit(hit: CacheHit): Promise<CacheHitVerdict>;
+  confirmHit(hit: CacheHit): Promise<CacheHitVerdict>;
   /** The row of a request whose permit failed to settle. Retries on a fresh stub, then hands it to the Ledger. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
@@ -158,20 +159,20 @@ export interface CacheEntry {
   readonly path: string;
   readonly status: 200;
   readonly content_type: string;
-  /** Shared with whoever else is given this answer: nobody changes it. */
+  /** Shared with every request that is given this answer: it is never changed. */
   readonly body: Uint8Array<ArrayBuffer>;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly stored_at_ms: number;
-  /** What answered: an entry of another origin is no answer (pipeline/response-cache.ts). */
+  /** What answered: an entry of another origin is no answer (pipeline/cache/response-cache.ts). */
   readonly origin: string;
 }
 
-/** Whose the sessions of MCP servers are, by the server's name (decisions §43.5). Never throws: a failed store knows nobody. */
+/** Which tenants the sessions of MCP servers belong to, by the server's name (decisions §43.5). Never throws: a failed store knows none. */
 export interface McpSessions {
   /** The ids of the tenants that any of these sessions is known to be of. */
   owners(server: string, ids: readonly string[]): Promise<readonly string[]>;
-  /** They are this tenant's from now on, whoever's they were: their server has given them to it. */
+  /** They are this tenant's from now on, whichever tenant's they were: their server has given them to it. */
   remember(server: string, ids: readonly string[], tenantId: string): Promise<void>;
   /** They are in use: whose they are is kept for a day from now. */
   renew(server: string, ids: readonly string[]): Promise<void>;
@@ -210,7 +211,7 @@ export interface SecretOpener {
 
 /** Counts what leaves no usage row. Never waited for, never throws. */
 export interface EventCounter {
-  count(tally: MetricEvent): void;
+  count(event: MetricEvent): void;
 }
 
 /** A call that has ended, as the trace export takes it. */
@@ -243,7 +244,7 @@ export interface Log {
   event(name: string, fields: LogFields, level?: "info" | "warn" | "error"): void;
 }
 
-/** Operational alerts (decisions §35). Never throws and never delays; what repeats is counted and told as a number. */
+/** Operational alerts (decisions §35). Never throws and never delays; what repeats is counted and reported as a number. */
 export interface Alerts {
   raise(issue: Issue): void;
 }

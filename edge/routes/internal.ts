@@ -1,12 +1,12 @@
 /**
- * The routes between the planes (shared/internal.ts). Without the token they do not exist: 404 `unknown endpoint`.
+ * The routes between the planes (shared/internal.ts, shared/internal-budgets.ts). Without the token they do not exist: 404 `unknown endpoint`.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { alertPullSchema, CELL_HEADER, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
+import { budgetSubjectSchema, rebuildBodySchema } from "../../shared/internal-budgets.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
 import type { Deps } from "../deps.ts";
 import { liveView } from "../domain/fairshare/snapshot-view.ts";
-import { answerBudgetRebuild, answerBudgetUsage } from "./internal-budgets.ts";
 
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
@@ -64,6 +64,20 @@ async function route(deps: Deps, request: Request): Promise<Response> {
     default:
       throw new GatewayError("unknown_endpoint");
   }
+}
+
+/** What a tenant or key has used. */
+async function answerBudgetUsage(deps: Deps, request: Request): Promise<Response> {
+  const body = budgetSubjectSchema.safeParse(await request.json().catch(() => null));
+  if (!body.success) throw new GatewayError("validation_failed", { param: "tenant" });
+  return Response.json(await deps.budgets.usage(body.data));
+}
+
+/** Holds counters against the ledger. */
+async function answerBudgetRebuild(deps: Deps, request: Request): Promise<Response> {
+  const body = rebuildBodySchema.safeParse(await request.json().catch(() => null));
+  if (!body.success) throw new GatewayError("validation_failed", { param: "subjects" });
+  return Response.json({ rebuilt: await deps.budgets.rebuild(body.data.subjects) });
 }
 
 /** Compares digests, so that the time taken says nothing of the token. */

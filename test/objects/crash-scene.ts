@@ -223,7 +223,7 @@ export class CrashScene {
       admit: async (ask) => await this.#admit(real, ask),
       adopt: async (ask) => await real.adopt(ask),
       record: async (row) => await real.record(row),
-      hit: async (hit) => await real.hit(hit),
+      confirmHit: async (hit) => await real.confirmHit(hit),
       settleOrphan: async (row) => await real.settleOrphan(row),
       staleAmong: async (items) => await real.staleAmong(items),
       level: async () => null,

@@ -103,9 +103,11 @@ describe("requests of one isolate", () => {
     if (first === undefined) throw new Error("nothing was granted");
     const [hit, stale, refused] = [rowFor("hit"), rowFor("stale"), rowFor("refused", { status_code: 400 })];
     const { revs } = first.ask;
-    expect(await isolate.admission.hit({ revs, limits: first.ask.limits, row: hit })).toMatchObject({ newer: [] });
+    expect(await isolate.admission.confirmHit({ revs, limits: first.ask.limits, row: hit })).toMatchObject({
+      newer: [],
+    });
     await isolate.stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
-    expect((await isolate.admission.hit({ revs, limits: null, row: stale })).newer).toHaveLength(1);
+    expect((await isolate.admission.confirmHit({ revs, limits: null, row: stale })).newer).toHaveLength(1);
     await isolate.admission.record(refused);
     await isolate.end(first);
     expect(await isolate.rowIds()).toEqual([first.ask.requestId, "hit", "refused"].toSorted());

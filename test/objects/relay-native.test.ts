@@ -57,7 +57,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS)
   const stop = new AttemptCancellation(client.signal, LONG_MS, new SharedTimer(Date.now));
   const job: RelayJob = {
     body: source(stop.signal),
-    stop,
+    cancellation: stop,
     clock,
     timer: new SharedTimer(Date.now),
     stalledReaderMs,
@@ -81,7 +81,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS)
   return {
     text: async () => await new Response(readable).text(),
     leave,
-    ended: ended.finally(() => job.stop.release()),
+    ended: ended.finally(() => stop.release()),
     cutOff: () => stop.readerStalled,
     stopped: new Promise((resolve) => stop.signal.addEventListener("abort", () => resolve())),
     saw,

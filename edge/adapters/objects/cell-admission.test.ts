@@ -86,7 +86,7 @@ describe("the Cell from afar", () => {
 
   it("takes the row of a hit in the call that compares, and says later that it is durable", async () => {
     const { admission, calls, ledgers } = admissionOf();
-    const { newer, recorded } = await admission.hit(hit);
+    const { newer, recorded } = await admission.confirmHit(hit);
     await recorded;
     expect([newer, calls, ledgers]).toEqual([[], ["hit", "durable", "disposed"], []]);
   });
@@ -94,14 +94,14 @@ describe("the Cell from afar", () => {
   it("takes no row of a hit that is outdated", async () => {
     const { admission, calls, outdated } = admissionOf();
     outdated.push({ kind: "model", id: "tiny", rev: 2 });
-    const { newer, recorded } = await admission.hit(hit);
+    const { newer, recorded } = await admission.confirmHit(hit);
     await recorded;
     expect([newer, calls]).toEqual([outdated, ["hit"]]);
   });
 
   it("is shown a hit again as one that it may have heard of", async () => {
     const { admission, calls } = admissionOf({ retryable: true });
-    await (await admission.hit(hit)).recorded;
+    await (await admission.confirmHit(hit)).recorded;
     expect(calls).toEqual(["hit", "hit again", "durable", "disposed"]);
   });
 
@@ -110,7 +110,7 @@ describe("the Cell from afar", () => {
     ["the Ledger, when there is none", [{}, {}], ["hit", "durable", "settleOrphan", "disposed"], ["fra"]],
   ])("that is reset before the row of a hit is durable: the row goes to %s", async (_, failures, called, kept) => {
     const { admission, calls, ledgers } = admissionOf(null, ...failures);
-    await (await admission.hit(hit)).recorded;
+    await (await admission.confirmHit(hit)).recorded;
     expect([calls, ledgers]).toEqual([called, kept]);
   });
 

@@ -84,7 +84,7 @@ export class CellAdmission implements Admission {
   }
 
   /** `shown`: an earlier call for it may have arrived. */
-  async hit(hit: CacheHit, shown = false): Promise<CacheHitVerdict> {
+  async confirmHit(hit: CacheHit, shown = false): Promise<CacheHitVerdict> {
     const again = async (cell: CellApi) => await cell.hit(hit, true);
     const answer = await this.#call(async (cell) => await cell.hit(hit, shown), again);
     if (answer.verdict === "stale") return { newer: answer.items, level: null, recorded: Promise.resolve() };

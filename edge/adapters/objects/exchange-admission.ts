@@ -86,13 +86,13 @@ export class ExchangeAdmission implements Admission {
     else await this.#direct.record(row, upstream);
   }
 
-  async hit(hit: CacheHit): Promise<CacheHitVerdict> {
+  async confirmHit(hit: CacheHit): Promise<CacheHitVerdict> {
     const carrier = this.#carrier();
-    if (carrier === null) return await this.#direct.hit(hit);
+    if (carrier === null) return await this.#direct.confirmHit(hit);
     const answer = carrier.queue.hit(hit);
     carrier.wake();
     const verdict = await this.#heard(carrier, answer);
-    if (verdict === null) return await this.#direct.hit(hit, true);
+    if (verdict === null) return await this.#direct.confirmHit(hit, true);
     const recorded = Promise.resolve();
     return verdict.verdict === "stale"
       ? { newer: verdict.items, level: null, recorded }

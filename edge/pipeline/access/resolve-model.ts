@@ -29,7 +29,7 @@ export async function resolveModel<K extends Parsed>(call: Call, request: K): Pr
   let caller: Authenticated = request;
   let known: Known = request.model === null ? request : { ...request, model: null };
   try {
-    // A name that nobody can register is not asked for: the store would be given another text for half a character.
+    // A name that cannot be registered is not asked for: the store would be given another text for half a character.
     const registrable = modelName.length <= MODEL_TEXT_MAX && modelName.isWellFormed();
     const found = registrable ? await call.ports.directory.model(modelName) : null;
     const absent = (): GatewayError =>

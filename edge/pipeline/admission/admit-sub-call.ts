@@ -8,15 +8,15 @@ import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
 import type { Call } from "../call/context.ts";
 import { type Prepared, StageFailure } from "../call/known.ts";
 import { usageRowOf } from "../report/usage-row.ts";
-import { type AdmittedRequest, admissionRequestOf } from "./admit.ts";
+import { type AdmittedRequest, admissionMessage } from "./admit.ts";
 
 /** The sub-call with its permit. Throws the failure of 503 `scheduler_unavailable`. */
 export async function admitSubCall(call: Call, request: Prepared): Promise<AdmittedRequest> {
   const row = usageRowOf(call, request, { statusCode: 499, admission: "boon" });
-  const ask = { ...admissionRequestOf(call, request), need: NO_AMOUNTS, row };
+  const message = { ...admissionMessage(call, request), need: NO_AMOUNTS, row };
   try {
-    const permit = await call.ports.admission.adopt(ask);
-    return { ...request, ask, permit, admission: "boon", atOnce: true, sessionLost: null };
+    const permit = await call.ports.admission.adopt(message);
+    return { ...request, message, permit, admission: "boon", atOnce: true, sessionLost: null };
   } catch (error) {
     // Its Cell may count it all the same.
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });

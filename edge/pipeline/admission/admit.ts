@@ -27,8 +27,8 @@ const REQUEUES_MAX = 10;
 
 /** After step 6: a request with a slot, which has to be settled exactly once. */
 export interface AdmittedRequest extends Prepared {
-  /** What it was admitted with. */
-  readonly ask: AdmissionRequest;
+  /** What the Cell admitted it with. */
+  readonly message: AdmissionRequest;
   readonly permit: PermitHandle;
   /** How, as its row says; `boon`: as a sub-call, without waiting. */
   readonly admission: Grant["admission"] | "boon";
@@ -51,7 +51,7 @@ export async function admit(
     span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
     const admitted = await seekSlot(call, request, reload);
     const { admission, queueWaitMs } = admitted;
-    span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.ask.group.name });
+    span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.message.group.name });
     return admitted;
   });
 }
@@ -74,16 +74,16 @@ async function seekSlot(
   const waiting: Waiting = { sinceMs: null, permit: null };
   let current = request;
   for (let resets = 0; resets < REQUEUES_MAX; ) {
-    let ask = admissionRequestOf(call, current, waiting);
-    let answer = await askCell(call, current, ask);
+    let message = admissionMessage(call, current, waiting);
+    let answer = await askCell(call, current, message);
     if (answer.verdict === "stale") {
       if (answer.placeLost === true) {
         waiting.sinceMs ??= call.ports.clock();
         current = { ...current, queueEntryUnknown: true };
       }
       current = await judgedAgain(call, answer.items, current, waiting, reload);
-      ask = admissionRequestOf(call, current, waiting);
-      answer = await askCell(call, current, ask);
+      message = admissionMessage(call, current, waiting);
+      answer = await askCell(call, current, message);
     }
     if (answer.verdict === "stale")
       throw refusedInPlace(
@@ -98,7 +98,7 @@ async function seekSlot(
     const { permit } = answer;
     if (answer.verdict !== "waiting") {
       const sessionLost = answer.sessionLost?.() ?? null;
-      return admittedBy(call, current, { ask, permit, atOnce: true, sessionLost }, answer);
+      return admittedBy(call, current, { message, permit, atOnce: true, sessionLost }, answer);
     }
     waiting.sinceMs ??= call.ports.clock();
     const decision = await waitForDecision(call, current, permit, waiting);
@@ -116,7 +116,7 @@ async function seekSlot(
     } else {
       current = { ...current, queueWaitMs: waitedMs(call, waiting) ?? 0 };
       const sessionLost = answer.sessionLost?.() ?? null;
-      return admittedBy(call, current, { ask, permit, atOnce: false, sessionLost }, decision);
+      return admittedBy(call, current, { message, permit, atOnce: false, sessionLost }, decision);
     }
   }
   waiting.permit?.[Symbol.dispose]();
@@ -163,13 +163,13 @@ function waitedMs(call: Call, { sinceMs }: Waiting): number | null {
 function admittedBy(
   call: Call,
   request: Prepared,
-  held: Pick<AdmittedRequest, "ask" | "permit" | "atOnce" | "sessionLost">,
+  held: Pick<AdmittedRequest, "message" | "permit" | "atOnce" | "sessionLost">,
   decision: Decision,
 ): AdmittedRequest {
   if (decision.verdict === "refused") {
     const { refusal } = decision;
     const error = new GatewayError(refusal.code, {
-      headers: refusalHeaders(refusal, held.ask.costTokens, request.principal.tenant.tokens_per_minute),
+      headers: refusalHeaders(refusal, held.message.costTokens, request.principal.tenant.tokens_per_minute),
     });
     const known: Known = { ...request, level: refusal.level };
     settleWithoutSlot(call, known, held.permit, { statusCode: error.status, failure: error });
@@ -184,9 +184,9 @@ function admittedBy(
  * Asks the Cell. Until it has answered it may hold a place for the request. The answer is waited for, also when the client
  * leaves: a grant in it counts as used at once, and only the receiver of the answer can correct that.
  */
-async function askCell(call: Call, request: Prepared, ask: AdmissionRequest): Promise<AdmissionOutcome> {
+async function askCell(call: Call, request: Prepared, message: AdmissionRequest): Promise<AdmissionOutcome> {
   try {
-    return await call.ports.admission.admit(ask);
+    return await call.ports.admission.admit(message);
   } catch (error) {
     throw new StageFailure(error, { ...request, queueEntryUnknown: true });
   }
@@ -246,8 +246,8 @@ function settleWithoutSlot(call: Call, known: Known, permit: PermitHandle, end: 
   call.waitUntil(deliver());
 }
 
-/** What the Cell decides about. */
-export function admissionRequestOf(call: Call, request: Prepared, waiting: Waiting = NOT_WAITING): AdmissionRequest {
+/** What the Cell decides about; `waiting`: what the request has of a place in the queue, most often nothing. */
+export function admissionMessage(call: Call, request: Prepared, waiting: Waiting = NOT_WAITING): AdmissionRequest {
   const { principal, model, estimate } = request;
   const { key, tenant } = principal;
   const measure = request.measure();

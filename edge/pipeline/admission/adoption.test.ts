@@ -12,7 +12,15 @@ const grant = { admission: "fast", queueWaitMs: 0, level: null } as const;
 
 /** `sessionLost`: of the session that holds it; null: its permit is its own. */
 function slotOf({ model, permit }: TestPipeline, sessionLost: Promise<void> | null): AdmittedRequest {
-  return { ...NOTHING_KNOWN, model, permit, grant, ask: {}, atOnce: true, sessionLost } as unknown as AdmittedRequest;
+  return {
+    ...NOTHING_KNOWN,
+    model,
+    permit,
+    grant,
+    message: {},
+    atOnce: true,
+    sessionLost,
+  } as unknown as AdmittedRequest;
 }
 
 describe("a slot whose Cell was reset", () => {

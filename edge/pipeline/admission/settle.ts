@@ -136,7 +136,7 @@ export class Settler {
     for (let attempt = 1; ; attempt += 1) {
       const row = this.#row({ statusCode: 499 });
       try {
-        this.#permit = await admission.adopt({ ...this.#request.ask, row });
+        this.#permit = await admission.adopt({ ...this.#request.message, row });
         return;
       } catch (error) {
         if (this.#ended || attempt === ADOPT_ATTEMPTS) throw error;

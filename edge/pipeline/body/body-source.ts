@@ -77,7 +77,7 @@ export class BodySource {
         if (done) this.#end();
       }
     } catch {
-      // The client has gone; nobody is left to be refused.
+      // The client has gone, and needs no refusal.
       this.#end();
     }
   }

@@ -1,6 +1,6 @@
 /**
  * A request body as a stream that is pulled: nothing is made before the connection takes it, and its length is declared
- * ahead, so that the upstream is told a content-length.
+ * ahead, so that the upstream gets a content-length.
  */
 
 /** Most bytes that are handed over at once. */

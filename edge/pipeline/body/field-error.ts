@@ -1,5 +1,5 @@
 /**
- * What a client is told of a field that is wrong (decisions §43.1): 400 `validation_failed`, naming the field and the fix.
+ * The error for a field that is wrong (decisions §43.1): 400 `validation_failed`, naming the field and the fix.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FieldFault } from "../../domain/request/client-fields.ts";

@@ -20,7 +20,7 @@ const SEGMENT_MAX_BYTES = 64 * 1024;
 
 /** Of a longer field only the start is noted; all of it is forwarded. */
 const FIELD_MAX_BYTES = 64 * 1024;
-/** What somebody reads of a form. */
+/** The fields that are read of a form. */
 const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user"]);
 
 export class FormReader {

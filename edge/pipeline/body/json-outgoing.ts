@@ -36,7 +36,7 @@ export class JsonOutgoing implements OutgoingBody {
 
   open(upstreamModel: string, edits: readonly MemberEdit[]): UpstreamBody {
     const pieces = this.#pieces;
-    if (pieces === null) throw new Error("the body has been let go of");
+    if (pieces === null) throw new Error("the body has been released");
     const sent = rewriteBody(new BytePieces(pieces), this.#top, upstreamModel, edits);
     const size = sent.reduce((sum, piece) => sum + piece.byteLength, 0);
     if (size > ONE_BUFFER_MAX_BYTES) return streamOf(sent, size);

@@ -36,7 +36,7 @@ import { BodyMemoryUse, openBody, readPieces } from "./read-body.ts";
 
 /** What a parsed body may take besides its text. */
 const JSON_MAX_BYTES = 64 * 1024 * 1024;
-/** A form is read this far though its model is known: small ones then tell all of their fields before they are admitted. */
+/** A form is read this far though its model is known: all fields of a small one are then known before it is admitted. */
 const FORM_AHEAD_BYTES = 256 * 1024;
 
 /** A JSON body that has been read, its fields not looked at. */

@@ -15,7 +15,7 @@ export const NO_BODY: OutgoingBody = {
   release: () => undefined,
 };
 
-/** The body of an incoming request that nobody has read. */
+/** The body of an incoming request that is unread. */
 export class PassthroughBody implements OutgoingBody {
   readonly form = false;
   readonly fault = null;

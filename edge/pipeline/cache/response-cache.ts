@@ -131,7 +131,7 @@ async function replay(call: Call, request: Prepared, entry: CacheEntry): Promise
   const { key, tenant } = request.principal;
   const billed = { inputTokens: entry.input_tokens, outputTokens: entry.output_tokens, costUsd: 0 };
   const row = usageRowOf(call, request, { statusCode: 200, admission: "fast", billed });
-  const shown = call.ports.admission.hit({
+  const shown = call.ports.admission.confirmHit({
     revs: subjectRevs(call, request),
     limits: tenant.tokens_per_minute === 0 ? null : limitsOf(key, tenant),
     row,

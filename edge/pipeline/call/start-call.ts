@@ -1,5 +1,5 @@
 /**
- * Step 1: a request becomes a call with an id and a class. No body is read and nobody is known yet.
+ * Step 1: a request becomes a call with an id and a class. No body is read and no caller is known yet.
  */
 import type { RequestTarget } from "../../domain/routing/request-target.ts";
 import { routeClassOf } from "../../domain/routing/route-class.ts";

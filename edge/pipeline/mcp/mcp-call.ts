@@ -65,7 +65,7 @@ export async function callMcpServer(call: Call, access: McpAccess, target: McpTa
   }
 }
 
-/** The client asked for nothing but to be told: there is no request of its own that its leaving could cancel. */
+/** The client only listens for messages of the server: there is no request of its own that its leaving could cancel. */
 export function isListening(call: Call): boolean {
   return call.request.method === "GET" || call.request.method === "HEAD";
 }

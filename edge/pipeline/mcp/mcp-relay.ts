@@ -1,6 +1,6 @@
 /**
  * The answer of an MCP server on its way to the client, as it comes. A client that leaves does not end it: it is read on,
- * for a server may take a lost connection for a cancel (design §3 law 6). Two kinds of answers are let go of at once,
+ * for a server may take a lost connection for a cancel (design §3 law 6). Two kinds of answers are cancelled at once,
  * because their client means to come back and finds its stream in use otherwise: what was only listened to (GET), and
  * event streams with ids, which their server can go on with (`Last-Event-ID`).
  */
@@ -10,7 +10,7 @@ import type { Known } from "../call/known.ts";
 import { gatewayHeaders } from "../reply/response-headers.ts";
 import { isListening, type McpAnswer } from "./mcp-call.ts";
 
-/** How long an answer is read on for nobody: about what the platform allows. */
+/** How long an answer without a client is read on: about what the platform allows. */
 const READ_ON_MS = 30_000;
 
 /** The response; its body ends with the server's. */
@@ -26,8 +26,10 @@ export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response 
   if (response.body === null) return new Response(null, { status, headers });
   const { readable, writable } = new IdentityTransformStream();
   const ids = events ? new EventIdScan() : null;
-  const letGo = (): boolean => isListening(call) || ids?.found === true;
-  call.waitUntil(pump(response.body, writable, answer.stop, new Leaving(call.request.signal, answer.stop, letGo), ids));
+  const endsAtOnce = (): boolean => isListening(call) || ids?.found === true;
+  call.waitUntil(
+    pump(response.body, writable, answer.stop, new Leaving(call.request.signal, answer.stop, endsAtOnce), ids),
+  );
   return new Response(readable, { status, headers });
 }
 
@@ -35,15 +37,15 @@ export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response 
 class Leaving {
   readonly #client: AbortSignal;
   readonly #stop: AbortController;
-  readonly #letGo: () => boolean;
+  readonly #endsAtOnce: () => boolean;
   readonly #left = Promise.withResolvers<void>();
   readonly #onAbort = (): void => this.leave();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(client: AbortSignal, stop: AbortController, letGo: () => boolean) {
+  constructor(client: AbortSignal, stop: AbortController, endsAtOnce: () => boolean) {
     this.#client = client;
     this.#stop = stop;
-    this.#letGo = letGo;
+    this.#endsAtOnce = endsAtOnce;
     if (client.aborted) this.leave();
     else client.addEventListener("abort", this.#onAbort, { once: true });
   }
@@ -52,10 +54,10 @@ class Leaving {
     return this.#timer !== null;
   }
 
-  /** Nobody reads any more, as the platform or a failed write has told. */
+  /** The client does not read any more, as the platform or a failed write has shown. */
   leave(): void {
     if (this.left) return;
-    this.#timer = setTimeout(() => this.#stop.abort(), this.#letGo() ? 0 : READ_ON_MS);
+    this.#timer = setTimeout(() => this.#stop.abort(), this.#endsAtOnce() ? 0 : READ_ON_MS);
     this.#left.resolve();
   }
 

@@ -16,7 +16,7 @@ interface McpSession {
 }
 
 /**
- * What the call names, when nothing of it is another tenant's; ids that nobody is known for pass. Throws 404
+ * What the call names, when none of it is another tenant's; ids without a known tenant pass. Throws 404
  * `mcp_session_not_found`, at which clients begin a session of their own.
  */
 export async function checkMcpSession(call: Call, { server, principal }: McpAccess): Promise<McpSession> {
@@ -33,7 +33,7 @@ export async function checkMcpSession(call: Call, { server, principal }: McpAcce
 
 /**
  * What the server's answer says of sessions: an id that it gives is the tenant's from then on, before the tenant gets to see
- * it; what it ended (a DELETE that it answered with a 2xx) is nobody's any more. Never throws.
+ * it; what it ended (a DELETE that it answered with a 2xx) belongs to no tenant any more. Never throws.
  */
 export async function noteMcpSession(
   call: Call,

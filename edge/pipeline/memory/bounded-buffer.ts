@@ -1,25 +1,25 @@
 /**
- * Keeps a copy of a body up to a bound, and within the isolate's room for answers; beyond either nothing is kept, for a cut
+ * Keeps a copy of a body up to a bound, and within the isolate's memory for answers; beyond either nothing is kept, for a cut
  * copy is worse than none.
  */
 import type { MemoryReservation } from "./memory-budget.ts";
 
 export class BoundedBuffer {
   readonly #maxBytes: number;
-  readonly #hold: MemoryReservation;
+  readonly #reservation: MemoryReservation;
   #chunks: Uint8Array<ArrayBuffer>[] | null = [];
   #bytes = 0;
 
-  /** What is kept is counted by `hold`, which {@link close} closes. */
-  constructor(maxBytes: number, hold: MemoryReservation) {
+  /** What is kept is counted by `reservation`, which {@link close} closes. */
+  constructor(maxBytes: number, reservation: MemoryReservation) {
     this.#maxBytes = maxBytes;
-    this.#hold = hold;
+    this.#reservation = reservation;
   }
 
   push(chunk: Uint8Array): void {
     if (this.#chunks === null) return;
     this.#bytes += chunk.byteLength;
-    if (this.#bytes > this.#maxBytes || !this.#hold.grow(chunk.byteLength)) this.close();
+    if (this.#bytes > this.#maxBytes || !this.#reservation.grow(chunk.byteLength)) this.close();
     else this.#chunks.push(new Uint8Array(chunk));
   }
 
@@ -45,6 +45,6 @@ export class BoundedBuffer {
   /** Lets go of what is kept. */
   close(): void {
     this.#chunks = null;
-    this.#hold.close();
+    this.#reservation.close();
   }
 }

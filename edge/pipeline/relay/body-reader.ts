@@ -31,7 +31,7 @@ export interface BodyReader {
   readonly ended: boolean;
   /** What is there, or comes next; null at the end. Good until the next call. Rejects when the body breaks off. */
   next(): Promise<Uint8Array<ArrayBuffer> | null>;
-  /** Reads no more: the upstream is told. Never rejects. */
+  /** Reads no more, and cancels the upstream body. Never rejects. */
   cancel(): Promise<void>;
 }
 
@@ -128,7 +128,7 @@ export class BatchingBodyReader implements BodyReader {
     await Promise.all([this.#plain.cancel(), this.#store?.cancel()]);
   }
 
-  /** What a read tells of the stream's pace: one that was waited for is fast when it gave more than one piece. */
+  /** What a read shows of the stream's pace: one that was waited for is fast when it gave more than one piece. */
   #note(bytes: number, ms: number, gathered: boolean): void {
     this.#reads += 1;
     if (this.#store === null) this.#pieceBytes = bytes;

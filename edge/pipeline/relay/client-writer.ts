@@ -1,5 +1,5 @@
 /**
- * The client's end of a relay: what is written, how it is closed, and how a break is told in-band (decisions §22.6). A write
+ * The client's end of a relay: what is written, how it is closed, and how a break is reported in-band (decisions §22.6). A write
  * never outlives its client, nor a client that takes nothing (decisions §43.2).
  */
 import { errorBody } from "../../../shared/errors.ts";
@@ -8,21 +8,21 @@ import { ClientGone } from "../call/client-gone.ts";
 import { StallWatch } from "../timers/stall-watch.ts";
 import type { RelayJob } from "./relay-job.ts";
 
-/** How long a client may take to be told that its stream broke, however long it may take for the stream itself. */
-const TELL_WITHIN_MS = 60_000;
+/** How long a client may take for the event that reports a break, however long it may take for the stream itself. */
+const REPORT_WITHIN_MS = 60_000;
 
-/** Ends a broken event stream with its in-band error, after `before`. False when the client cannot be told. */
-export async function writeStreamError(job: RelayJob, outlet: ClientWriter, before = ""): Promise<boolean> {
+/** Ends a broken event stream with its in-band error, after `before`. False when the client does not get it. */
+export async function writeStreamError(job: RelayJob, client: ClientWriter, before = ""): Promise<boolean> {
   if (!job.events) return false;
-  outlet.limitWriteTime(TELL_WITHIN_MS);
+  client.limitWriteTime(REPORT_WITHIN_MS);
   try {
-    await outlet.write(errorEvent(errorBody("upstream_stream_error"), before));
-    await outlet.close();
+    await client.write(errorEvent(errorBody("upstream_stream_error"), before));
+    await client.close();
     return true;
   } catch {
     return false;
   } finally {
-    job.stop.abort();
+    job.cancellation.abort();
   }
 }
 
@@ -40,17 +40,17 @@ export class ClientWriter {
     this.#job = job;
     this.#writer = writer;
     this.#watch = new StallWatch(job.timer, job.clock, job.stalledReaderMs, () => {
-      job.stop.cutOffReader();
+      job.cancellation.cutOffReader();
       this.#onGone();
     });
     writer.closed.catch(() => undefined);
-    job.stop.signal.addEventListener("abort", this.#onGone, { once: true });
+    job.cancellation.signal.addEventListener("abort", this.#onGone, { once: true });
   }
 
   /** From now on the client may take no longer than this for anything, ms; the attempt may have been ended before. */
   limitWriteTime(withinMs: number): void {
     this.#watch.tighten(withinMs);
-    this.#job.stop.client.addEventListener("abort", this.#onGone, { once: true });
+    this.#job.cancellation.client.addEventListener("abort", this.#onGone, { once: true });
   }
 
   /** Resolves once the client's connection has taken the bytes. Throws ClientGone. */
@@ -58,7 +58,7 @@ export class ClientWriter {
     await this.#settledOrGone(this.#writer.write(bytes));
   }
 
-  /** Writes bytes that only {@link close} follows: it tells when they have failed. */
+  /** Writes bytes that only {@link close} follows: it rejects when they have failed. */
   writeLast(bytes: Uint8Array): void {
     this.#writer.write(bytes).catch(() => undefined);
   }
@@ -76,18 +76,18 @@ export class ClientWriter {
   /** Nothing more is written. */
   release(): void {
     this.#watch.end();
-    this.#job.stop.signal.removeEventListener("abort", this.#onGone);
-    this.#job.stop.client.removeEventListener("abort", this.#onGone);
+    this.#job.cancellation.signal.removeEventListener("abort", this.#onGone);
+    this.#job.cancellation.client.removeEventListener("abort", this.#onGone);
   }
 
   async #settledOrGone(work: Promise<void>): Promise<void> {
-    const { stop } = this.#job;
+    const { cancellation } = this.#job;
     this.#watch.begin();
     try {
       await new Promise<void>((resolve, reject) => {
         this.#giveUp = reject;
         work.then(resolve, () => reject(new ClientGone()));
-        if (stop.clientGone) reject(new ClientGone());
+        if (cancellation.clientGone) reject(new ClientGone());
       });
     } finally {
       this.#watch.done();

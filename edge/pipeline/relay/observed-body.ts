@@ -1,8 +1,8 @@
 /**
- * What the gateway sees of a body that is piped natively: copies that are looked at now and then. They also tell whether the
+ * What the gateway sees of a body that is piped natively: copies that are read now and then. They also show whether the
  * client takes anything, which the pipe does not.
  *
- * A copy holds what the pipe has taken and nobody has read; a read of an empty one takes from the upstream itself. So that no
+ * A copy holds what the pipe has taken and was not read yet; a read of an empty one takes from the upstream itself. So that no
  * look does, a single byte is read of one copy first: then the other holds that byte, and whatever the pipe has taken since
  * the last look. A byte alone is the look's own: the pipe has taken nothing. Invariant: both copies are read equally far.
  */

@@ -1,5 +1,5 @@
 /**
- * What keeps a body coming while nobody reads it: its copy is pumped natively into a store that is never looked at, so that
+ * What keeps a body coming while it is not read: its copy is pumped natively into a store that is never looked at, so that
  * a read of the other copy then gives all that is there. Takes no more than it has been asked to, and holds nothing back.
  */
 

@@ -11,13 +11,13 @@ export type BodyEnd = "complete" | "broken" | "gone";
 /** What a relay works on. */
 export interface RelayJob {
   readonly body: ReadableStream<Uint8Array>;
-  readonly stop: AttemptCancellation;
+  readonly cancellation: AttemptCancellation;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly timer: SharedTimer;
   /** A client that takes nothing for so long, while something is there for it, is cut off, ms; 0: never. */
   readonly stalledReaderMs: number;
-  /** The client reads server-sent events: a break can be told in-band. */
+  /** The client reads server-sent events: a break can be reported in-band. */
   readonly events: boolean;
   /** What changes the events on their way; none of any other answer. */
   readonly transforms: readonly ResponseTransform[];

@@ -1,8 +1,7 @@
 /**
  * The relay of a stream that is the client's as it is (design §3 law 5 a). Its bytes never pass through JavaScript on their
- * way: they are piped natively from the first one on, and a copy is looked at now and then for what they owe. The pipe's
- * rejection tells that the client is gone, the looks that it takes nothing; then the upstream call is ended, and what had
- * come of it is read.
+ * way: they are piped natively from the first one on, and a copy is read now and then for what they owe. The pipe rejects when
+ * the client is gone; the copy shows when it takes nothing. Then the upstream call is ended, and what had come of it is read.
  */
 
 import type { SharedTimer } from "../timers/shared-timer.ts";
@@ -34,7 +33,7 @@ async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promis
   const copy = new ObservedBody(job.body);
   // The writable stays open at both ends of the pipe, so that an in-band error can still be written. A pipe that waits for
   // its client hears nothing of its upstream: the signal ends it.
-  const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: job.stop.signal };
+  const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: job.cancellation.signal };
   const piped = copy.body.pipeTo(writable, options).then(
     () => true,
     () => false,
@@ -43,26 +42,26 @@ async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promis
   const whole = await piped;
   if (!whole) await copy.cancelObservation();
   await looking;
-  const outlet = new ClientWriter(job, writable.getWriter());
+  const client = new ClientWriter(job, writable.getWriter());
   try {
-    return await conclude(job, copy, outlet, whole);
+    return await conclude(job, copy, client, whole);
   } finally {
-    outlet.release();
+    client.release();
   }
 }
 
 /** Reads what no look has found, and ends the client's body. */
-async function conclude(job: RelayJob, copy: ObservedBody, outlet: ClientWriter, piped: boolean): Promise<BodyEnd> {
-  if (piped && (await copy.rest((bytes) => tell(job, bytes)))) {
-    // All of it has been taken: who leaves now, before the end could be told, has lost nothing.
-    await outlet.close().catch(() => undefined);
-    return job.stop.clientGone ? "gone" : "complete";
+async function conclude(job: RelayJob, copy: ObservedBody, client: ClientWriter, piped: boolean): Promise<BodyEnd> {
+  if (piped && (await copy.rest((bytes) => observe(job, bytes)))) {
+    // All of it has been taken: a client that leaves now, before it has seen the end, has lost nothing.
+    await client.close().catch(() => undefined);
+    return job.cancellation.clientGone ? "gone" : "complete";
   }
-  job.stop.abort();
-  if (!piped) await copy.rest((bytes) => tell(job, bytes), LEFT_MAX_BYTES);
+  job.cancellation.abort();
+  if (!piped) await copy.rest((bytes) => observe(job, bytes), LEFT_MAX_BYTES);
   // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
-  if (!job.stop.clientGone && (await writeStreamError(job, outlet, "\n\n"))) return "broken";
-  await outlet.abort();
+  if (!job.cancellation.clientGone && (await writeStreamError(job, client, "\n\n"))) return "broken";
+  await client.abort();
   return "gone";
 }
 
@@ -79,17 +78,17 @@ async function lookNowAndThen(job: RelayJob, copy: ObservedBody, piped: Promise<
       const { foundBytes, left, ended } = await lookAtAll(job, copy);
       if (ended) {
         // What is left is on its way to the client, and no look can tell whether that takes it.
-        if (stalledReaderMs !== 0 && (await pausing.pause(stalledReaderMs))) job.stop.cutOffReader();
+        if (stalledReaderMs !== 0 && (await pausing.pause(stalledReaderMs))) job.cancellation.cutOffReader();
         return;
       }
       everyMs = Math.min(everyMsFor(foundBytes, everyMs), everyMaxMs);
       if (!left) stalledSinceMs = null;
       else stalledSinceMs ??= job.clock();
       if (stalledReaderMs === 0 || stalledSinceMs === null) continue;
-      if (job.clock() - stalledSinceMs >= stalledReaderMs) return job.stop.cutOffReader();
+      if (job.clock() - stalledSinceMs >= stalledReaderMs) return job.cancellation.cutOffReader();
     }
   } catch {
-    // It broke off; the pipe tells.
+    // It broke off; the pipe rejects as well.
   }
 }
 
@@ -103,9 +102,9 @@ async function lookAtAll(
   for (let untaken = 0; untaken < THERE_BYTES; ) {
     const found = await copy.observe();
     if (found === null) return { foundBytes, left: false, ended: true };
-    tell(job, found.bytes);
+    observe(job, found.bytes);
     foundBytes += found.bytes.byteLength;
-    // A piece of one byte looks like one that nobody takes. Of what is left by its client, more is there at once.
+    // A piece of one byte looks like one that is not taken. Of what its client leaves, more is there at once.
     untaken = found.taken ? 0 : untaken + 1;
     if (untaken === 0 && !found.full) return { foundBytes, left: false, ended: false };
     if (untaken > 0 && job.clock() - askedMs >= THERE_MS) return { foundBytes, left: false, ended: false };
@@ -144,7 +143,7 @@ function everyMsFor(bytes: number, everyMs: number): number {
   return Math.min(Math.max((everyMs * LOOK_BYTES) / Math.max(bytes, 1), LOOK_EVERY_MIN_MS), LOOK_EVERY_MAX_MS);
 }
 
-function tell(job: RelayJob, bytes: Uint8Array): void {
+function observe(job: RelayJob, bytes: Uint8Array): void {
   if (bytes.byteLength === 0) return;
   job.onUpstream(bytes);
   job.onClient(bytes);

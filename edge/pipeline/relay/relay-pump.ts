@@ -12,42 +12,42 @@ import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
 /** Starts pumping; `begun` is the body when it has been read from before. */
 export function relayPump(job: RelayJob, begun: BodyReader | null = null): RelayedBody {
   const { readable, writable } = new IdentityTransformStream();
-  const outlet = new ClientWriter(job, writable.getWriter());
-  const intake =
+  const client = new ClientWriter(job, writable.getWriter());
+  const reader =
     begun ?? (job.transforms.length > 0 ? new BatchingBodyReader(job.body, job.clock) : new PlainBodyReader(job.body));
   // Whole events only: after half an event the in-band error of a break could not be read.
-  const sieve = job.events ? new SseFilter(job.transforms) : null;
-  return { readable, ended: pump(job, intake, outlet, sieve).finally(() => outlet.release()) };
+  const filter = job.events ? new SseFilter(job.transforms) : null;
+  return { readable, ended: pump(job, reader, client, filter).finally(() => client.release()) };
 }
 
 /** Moves the body to the client. Never rejects. */
 async function pump(
   job: RelayJob,
-  intake: BodyReader,
-  outlet: ClientWriter,
-  sieve: SseFilter | null,
+  reader: BodyReader,
+  client: ClientWriter,
+  filter: SseFilter | null,
 ): Promise<BodyEnd> {
   const write = async (bytes: Uint8Array): Promise<void> => {
     if (bytes.byteLength === 0) return;
     job.onClient(bytes);
     // Before the last piece there is nothing more to read, so that only the close is waited for.
-    if (intake.ended) outlet.writeLast(bytes);
-    else await outlet.write(bytes);
+    if (reader.ended) client.writeLast(bytes);
+    else await client.write(bytes);
   };
   try {
-    for (let bytes = await intake.next(); bytes !== null; bytes = await intake.next()) {
+    for (let bytes = await reader.next(); bytes !== null; bytes = await reader.next()) {
       job.onUpstream(bytes);
-      await write(sieve === null ? bytes : sieve.push(bytes));
+      await write(filter === null ? bytes : filter.push(bytes));
     }
-    if (sieve !== null) await write(sieve.finish());
-    await outlet.close();
+    if (filter !== null) await write(filter.finish());
+    await client.close();
     return "complete";
   } catch (error) {
-    const gone = error instanceof ClientGone || job.stop.clientGone;
-    if (!gone && (await writeStreamError(job, outlet))) return "broken";
-    job.stop.abort();
-    await intake.cancel();
-    await outlet.abort();
+    const gone = error instanceof ClientGone || job.cancellation.clientGone;
+    if (!gone && (await writeStreamError(job, client))) return "broken";
+    job.cancellation.abort();
+    await reader.cancel();
+    await client.abort();
     return gone ? "gone" : "broken";
   }
 }

@@ -37,7 +37,7 @@ interface RelayInput {
 /** The response of a request whose upstream has answered. Its end settles the request. */
 export async function relay(call: Call, relayed: RelayInput): Promise<Response> {
   const { request, forwarded, settler, miss } = relayed;
-  const { response, stop, sentMs } = forwarded;
+  const { response, cancellation, sentMs } = forwarded;
   const { headers: upstreamHeaders } = response;
   const status = clientStatus(response.status);
   const contentType = upstreamHeaders.get("content-type");
@@ -55,8 +55,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
   let firstByteMs: number | null = null;
 
   const finish = (end: BodyEnd): void => {
-    stop.release();
-    const { readerStalled } = stop;
+    cancellation.release();
+    const { readerStalled } = cancellation;
     const ttftMs = firstByteMs === null ? 0 : Math.max(0, firstByteMs - sentMs);
     const statusCode = end === "gone" ? 499 : status;
     forwarded.span.set({ ttft_ms: ttftMs });
@@ -66,8 +66,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     let failure: GatewayError | null = null;
     if (end === "broken") {
       call.memory.endpoints.failed(forwarded.target.key, call.ports.clock());
-      if (stop.timedOut) request.upstream.count("timeout");
-      failure = reportBrokenStream(call, request.model, stop.timedOut, scan.bytes);
+      if (cancellation.timedOut) request.upstream.count("timeout");
+      failure = reportBrokenStream(call, request.model, cancellation.timedOut, scan.bytes);
     }
     if (!response.ok) {
       capture?.close();
@@ -93,19 +93,21 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     scan.push(chunk);
   };
   const size = events ? null : smallAnswerBytes(upstreamHeaders);
-  const hold = size === null ? null : call.memory.answerMemory.open();
+  const reservation = size === null ? null : call.memory.answerMemory.open();
   const taken =
-    size === null || hold?.grow(size) !== true ? null : await readSmallAnswer(body, size).finally(() => hold.close());
+    size === null || reservation?.grow(size) !== true
+      ? null
+      : await readSmallAnswer(body, size).finally(() => reservation.close());
   if (taken instanceof Uint8Array) {
     onUpstream(taken);
     capture?.push(taken);
-    finish(stop.clientGone ? "gone" : "complete");
+    finish(cancellation.clientGone ? "gone" : "complete");
     return new Response(taken, { status, headers });
   }
   const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
     body,
-    stop,
+    cancellation,
     clock: call.ports.clock,
     timer: call.timer,
     stalledReaderMs: call.config.stalledReaderMs,

@@ -15,10 +15,10 @@ function body(pieces: readonly string[], breaks = false): ReadableStream<Uint8Ar
   });
 }
 
-async function rest(intake: BodyReader): Promise<string> {
+async function rest(reader: BodyReader): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  for (let next = await intake.next(); next !== null; next = await intake.next()) text += decoder.decode(next);
+  for (let next = await reader.next(); next !== null; next = await reader.next()) text += decoder.decode(next);
   return text;
 }
 

@@ -18,10 +18,10 @@ export async function readSmallAnswer(
   body: ReadableStream<Uint8Array>,
   size: number,
 ): Promise<Uint8Array<ArrayBuffer> | BodyReader> {
-  const intake = new PlainBodyReader(body, size);
+  const reader = new PlainBodyReader(body, size);
   // a body that has broken off breaks off for the pump as well
-  const first = await intake.next().catch(() => null);
-  return first?.byteLength === size ? first : new PrependedReader(first, intake);
+  const first = await reader.next().catch(() => null);
+  return first?.byteLength === size ? first : new PrependedReader(first, reader);
 }
 
 class PrependedReader implements BodyReader {

@@ -28,7 +28,7 @@ export function reportUnanswered(call: Call, model: ModelRecord, effort: Effort 
   });
 }
 
-/** The answer that the client gets: a 5xx, or a redirect that is not followed, is told. */
+/** The answer that the client gets: a 5xx, or a redirect that is not followed, is reported. */
 export function reportAnswered(call: Call, model: ModelRecord, status: number, effort: Effort): void {
   if (status >= 500) {
     call.ports.alerts.raise(issues.upstream5xxResponse(model.model_name, status));

@@ -286,7 +286,7 @@ export class TestPipeline {
       record: async (row) => {
         this.recorded.push(row);
       },
-      hit: async (hit) => {
+      confirmHit: async (hit) => {
         this.hits.push(hit);
         const { row } = hit;
         const newer = this.stale(hit.revs);

@@ -21,7 +21,7 @@ export class StallWatch {
   #suspect = 0;
   #callOff: (() => void) | null = null;
 
-  /** `onStall` is told when something has been under way for `limitMs`; 0: never. */
+  /** `onStall` is called when something has been under way for `limitMs`; 0: never. */
   constructor(waits: SharedTimer, clock: Clock, limitMs: number, onStall: () => void) {
     this.#waits = waits;
     this.#clock = clock;

@@ -32,7 +32,7 @@ export class AttemptCancellation {
     return this.#timedOut;
   }
 
-  /** The client left, as the platform has told, or was cut off. */
+  /** The client left, as the platform has reported, or was cut off. */
   get clientGone(): boolean {
     return this.#readerStalled || this.#client.aborted;
   }

@@ -31,7 +31,7 @@ export interface UpstreamAnswer {
   readonly applied: readonly TransformPlan[];
   /** When the answered attempt was sent, epoch ms. */
   readonly sentMs: number;
-  readonly stop: AttemptCancellation;
+  readonly cancellation: AttemptCancellation;
   /** Of this attempt; it ends anew with the answer's last byte. */
   readonly span: OpenSpan;
 }
@@ -60,12 +60,12 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   const credential = await openCredential(call, model, target);
   if (credential === undefined) return { kind: "unusable", reason: "credential unreadable" };
   if (call.request.signal.aborted) throw new ClientGone();
-  const stop = new AttemptCancellation(call.request.signal, timeoutMsOf(call, model), call.timer);
+  const cancellation = new AttemptCancellation(call.request.signal, timeoutMsOf(call, model), call.timer);
   const span = call.trace.begin("upstream", call.ports.clock());
   span.set({ endpoint: target.name, attempt: call.trace.count("upstream"), status: 0, ttft_ms: 0 });
   progress.begin(target.name);
   try {
-    const answer = await sendOnce(sending, target, credential, stop, span);
+    const answer = await sendOnce(sending, target, credential, cancellation, span);
     progress.end();
     span.set({ status: answer.response.status });
     if (!answer.response.ok) span.fail();
@@ -74,12 +74,12 @@ export async function attempt(sending: AttemptInput, target: Target): Promise<At
   } catch (error) {
     span.fail();
     span.end(call.ports.clock());
-    stop.release();
+    cancellation.release();
     if (parsed.outgoing.fault !== null) throw parsed.outgoing.fault;
-    if (stop.clientGone) throw new ClientGone();
+    if (cancellation.clientGone) throw new ClientGone();
     if (error instanceof GatewayError) throw error;
     progress.end();
-    return stop.timedOut
+    return cancellation.timedOut
       ? { kind: "timed-out", reason: "timed out" }
       : { kind: "unreachable", reason: "connection failed" };
   }
@@ -96,9 +96,9 @@ function mayBeCalled({ memory, config }: Call, apiBase: string): boolean {
 }
 
 /** Cancels an answer that will not be read; its connection would stay open otherwise. Not waited for. */
-export function cancelAnswer({ response, stop }: UpstreamAnswer): void {
+export function cancelAnswer({ response, cancellation }: UpstreamAnswer): void {
   response.body?.cancel().catch(() => undefined);
-  stop.abort();
+  cancellation.abort();
 }
 
 /** The answer, from sending on. */
@@ -106,7 +106,7 @@ async function sendOnce(
   sending: AttemptInput,
   target: Target,
   credential: string | null,
-  stop: AttemptCancellation,
+  cancellation: AttemptCancellation,
   span: OpenSpan,
 ): Promise<UpstreamAnswer> {
   const { call, parsed } = sending;
@@ -116,12 +116,12 @@ async function sendOnce(
   const context = call.traceContext;
   if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
   const plans = acceptedPlans(sending, target);
-  const first = { ...(await send(sending, target, headers, stop, plans)), span };
+  const first = { ...(await send(sending, target, headers, cancellation, plans)), span };
   const optional = plans.filter((plan) => plan.optional);
   if (first.response.status !== 400 || optional.length === 0 || !parsed.outgoing.resendable) return first;
   await first.response.body?.cancel().catch(() => undefined);
   const required = plans.filter((plan) => !plan.optional);
-  const second = await send(sending, target, headers, stop, required);
+  const second = await send(sending, target, headers, cancellation, required);
   // Only an answer that is better without them shows that they were to blame, and not the rest of the request.
   if (second.response.ok) noteRefusal(sending, target, optional);
   return { ...second, span };
@@ -131,10 +131,10 @@ async function send(
   { call, model, parsed, progress, onFirstSend }: AttemptInput,
   target: Target,
   headers: Readonly<Record<string, string>>,
-  stop: AttemptCancellation,
+  cancellation: AttemptCancellation,
   applied: readonly TransformPlan[],
 ): Promise<Omit<UpstreamAnswer, "span">> {
-  const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => stop.abort());
+  const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => cancellation.abort());
   const sentMs = call.ports.clock();
   if (progress.calledMs === null) onFirstSend();
   progress.sent(sentMs);
@@ -143,11 +143,11 @@ async function send(
     method: call.request.method,
     headers,
     body,
-    signal: stop.signal,
+    signal: cancellation.signal,
     trusted: target.isDefault,
   });
   progress.answered(response.status);
-  return { response, target, applied, sentMs, stop };
+  return { response, target, applied, sentMs, cancellation };
 }
 
 function timeoutMsOf(call: Call, model: ModelRecord): number {

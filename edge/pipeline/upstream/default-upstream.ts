@@ -1,5 +1,5 @@
 /**
- * The record of no model: GATEWAY_UPSTREAM_BASE_URL without credential, asked once. Detail probes of names that nobody
+ * The record of no model: GATEWAY_UPSTREAM_BASE_URL without credential, asked once. Detail probes of names that are not
  * registered go there (decisions §17.4).
  */
 import type { ModelRecord } from "../../../shared/records.ts";

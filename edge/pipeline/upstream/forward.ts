@@ -14,7 +14,7 @@ import {
 } from "../../domain/upstream/retry-plan.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
-import type { ParsedCall, Resolved } from "../call/known.ts";
+import type { Resolved } from "../call/known.ts";
 import { reportAnswered, reportUnanswered } from "../report/upstream-alerts.ts";
 import { type AttemptInput, type AttemptResult, attempt, cancelAnswer, type UpstreamAnswer } from "./attempt.ts";
 import { diagnoseUpstream } from "./diagnose-upstream.ts";
@@ -63,7 +63,7 @@ export async function forward(
       state = step.state;
       progress.count(step.kind === "again" ? "retry" : "failover");
       // An answer may yet be the last one there was: its time stands still while others are asked.
-      kept?.stop.suspend();
+      kept?.cancellation.suspend();
       if (step.kind === "again") await pause(call, step.waitMs);
     }
   } catch (error) {
@@ -150,6 +150,6 @@ function conclude(
   if (ok) progress.count("success");
   if (isRetryable(status)) progress.count("exhausted");
   reportAnswered(call, model, status, { attempts: totals.made, endpoints: totals.endpoints.size });
-  kept.stop.resume();
+  kept.cancellation.resume();
   return kept;
 }

@@ -1,5 +1,6 @@
 /**
- * How long an upstream asks to be left alone: `retry-after-ms`, else `retry-after` in seconds or as a date (RFC 9110).
+ * How long an upstream asks to be left alone: `retry-after-ms`, else `retry-after` in seconds or as a date (RFC 9110). A file
+ * of its own for its table of cases.
  */
 
 /** The wait in ms, at least 0; null when nothing readable is said. */

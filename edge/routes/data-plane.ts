@@ -1,15 +1,17 @@
 /**
- * The routes that a model answers: HTTP in, pipeline, HTTP out.
+ * The routes of the data plane: HTTP in, pipeline, HTTP out.
  */
-
 import { GatewayError } from "../../shared/errors.ts";
 import type { Deps } from "../deps.ts";
+import { mcpTarget } from "../domain/mcp/mcp.ts";
 import { type RequestTarget, requestTargetOf } from "../domain/routing/request-target.ts";
 import type { PipelineInput } from "../pipeline/call/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
+import { runMcp } from "../pipeline/run-mcp.ts";
+import { describeModel, listModels } from "../pipeline/run-models.ts";
 
 /** What the pipeline starts from; `place` is the request's, where it has been read already. Throws 400 `invalid_path`. */
-export function pipelineInputOf(
+function pipelineInputOf(
   deps: Deps,
   request: Request,
   context: ExecutionContext,
@@ -49,4 +51,21 @@ export async function modelRoute(
 /** Any other path: served when its body names a registered model. */
 export async function otherRoute(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
   return await runOther(pipelineInputOf(deps, request, context));
+}
+
+/** `GET /v1/models` */
+export async function models(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await listModels(pipelineInputOf(deps, request, context));
+}
+
+/** `GET /v1/models/{id}` */
+export async function modelDetail(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  return await describeModel(pipelineInputOf(deps, request, context));
+}
+
+/** Any method on `/mcp/{server}` and below; a path that names no server is like any other. */
+export async function mcp(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
+  const input = pipelineInputOf(deps, request, context);
+  const target = mcpTarget(input.place.path);
+  return target === null ? await runOther(input) : await runMcp(input, target);
 }
