@@ -31,9 +31,9 @@ describe("a refusal", () => {
     async (_, held, code, item) => {
       const world = Object.assign(new TestPipeline(), held, { storeIsDown: true });
       expect(await answer(world)).toMatchObject({ status: 403, code });
-      const told = Object.assign(new TestPipeline(), held, { storeIsDown: true, stale: () => [item] });
-      expect(await answer(told)).toMatchObject({ status: 503, code: "key_store_unavailable" });
-      expect(told.forgotten).toContain(`${item.kind} ${item.id}`);
+      const stale = Object.assign(new TestPipeline(), held, { storeIsDown: true, stale: () => [item] });
+      expect(await answer(stale)).toMatchObject({ status: 503, code: "key_store_unavailable" });
+      expect(stale.forgotten).toContain(`${item.kind} ${item.id}`);
     },
   );
 
@@ -154,11 +154,11 @@ describe("a refusal by the budgets", () => {
     world.answers = [refused(world.permit, "token_budget_exceeded", 1_201)];
     const response = await run(world.received());
     await world.settled();
-    const told = ["retry-after", "retry-after-ms", "x-should-retry", ...RATE_LIMIT].map((name) => [
+    const headers = ["retry-after", "retry-after-ms", "x-should-retry", ...RATE_LIMIT].map((name) => [
       name,
       response.headers.get(name),
     ]);
-    expect([response.status, Object.fromEntries(told)]).toEqual([
+    expect([response.status, Object.fromEntries(headers)]).toEqual([
       429,
       {
         "retry-after": "2",

@@ -188,7 +188,7 @@ describe("a request that is judged again at its turn", () => {
 });
 
 describe("a queue that is full", () => {
-  it("is told as such, when to come again, and leaves a row by its permit", async () => {
+  it("says so, and when to come again, and leaves a row by its permit", async () => {
     const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 1 }) });
     const refusal = { code: "queue_full", retryAfterMs: 1000, level: null } as const;

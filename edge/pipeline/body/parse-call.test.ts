@@ -46,7 +46,7 @@ function collectGarbage(): void {
   process.getBuiltinModule("node:vm").runInNewContext("gc")();
 }
 
-/** Whether what goes upstream is this, told by its length and where it first differs. */
+/** Whether what goes upstream is this, described by its length and where it first differs. */
 async function differs({ outgoing }: ParsedCall, addUsage: boolean, expected: string): Promise<unknown> {
   const body = outgoing.open("up", addUsage ? usagePlan().edits : [], () => undefined);
   const sent = await new Response(body as ReadableStream<Uint8Array>).text();
@@ -71,7 +71,7 @@ describe("a large body on its way", () => {
     expect(await differs(call, true, body('"up"').replace(/\}$/, usage))).toBeNull();
   });
 
-  it("keeps what long texts its stream options hold when they are told to give the usage", async () => {
+  it("keeps what long texts its stream options hold when the usage option is added to them", async () => {
     const body = (options: string): string => `{${large},"stream_options":${options},"model":"up"}`;
     const long = "o".repeat(70_000);
     const call = await parsed(body(`{"x":"${long}","include_usage":false}`));

@@ -25,7 +25,7 @@ async function refusal(work: Promise<unknown>): Promise<unknown> {
   return await work.then(() => null, refusalOf);
 }
 
-/** An upstream that answers when it is told to stop. */
+/** An upstream that answers when it is aborted. */
 function neverAnswering(): void {
   world.upstream = async ({ signal }) =>
     await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));

@@ -169,7 +169,7 @@ describe("a reader that takes nothing", () => {
     expect(world.permit.settlement).toBeNull();
   });
 
-  it("is told for a minute that its stream broke, even then", async () => {
+  it("has a minute to take the report of the break, even then", async () => {
     const world = new TestPipeline();
     world.stalledReaderMs = 0;
     world.upstreamTimeoutMs = 10 * 60_000;

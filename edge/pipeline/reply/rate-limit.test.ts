@@ -22,11 +22,11 @@ describe("the headers of a tenant's tokens per minute", () => {
         expect(headers["x-ratelimit-reset-tokens"]).toMatch(/^\d{1,3}(\.\d{1,3})?s$/);
         const waitMs = bucketRetryAfterMs(bucket, need);
         const refusal = { code: "token_budget_exceeded", retryAfterMs: waitMs, level: null } as const;
-        const told = refusalHeaders(refusal, need, cap);
-        expect(told["retry-after-ms"]).toMatch(WHOLE);
-        expect(Number(told["retry-after-ms"])).toBeGreaterThanOrEqual(1);
-        expect(told["retry-after"]).toBe(String(Math.ceil(waitMs / 1_000)));
-        expect(told["x-should-retry"]).toBe(need > cap ? "false" : undefined);
+        const refused = refusalHeaders(refusal, need, cap);
+        expect(refused["retry-after-ms"]).toMatch(WHOLE);
+        expect(Number(refused["retry-after-ms"])).toBeGreaterThanOrEqual(1);
+        expect(refused["retry-after"]).toBe(String(Math.ceil(waitMs / 1_000)));
+        expect(refused["x-should-retry"]).toBe(need > cap ? "false" : undefined);
       }),
     );
   });

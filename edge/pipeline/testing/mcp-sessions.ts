@@ -4,7 +4,7 @@ import type { McpSessions } from "../../ports.ts";
 export class TestMcpSessions implements McpSessions {
   /** Tenants by the sessions that are known. */
   readonly known = new Map<string, string>();
-  /** Sessions whose use was told of. */
+  /** Sessions whose use was reported. */
   readonly renewed: string[] = [];
 
   async owners(_server: string, ids: readonly string[]): Promise<readonly string[]> {

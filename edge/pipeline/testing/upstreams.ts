@@ -50,7 +50,7 @@ export function bodyOf(next: () => Uint8Array<ArrayBuffer> | null, cancel = (): 
     { highWaterMark: 0 },
   );
 }
-/** Answers nothing until it is told to stop. */
+/** Answers nothing until it is aborted. */
 export const hangs = async ({ signal }: UpstreamCall): Promise<Response> =>
   await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 

@@ -82,7 +82,7 @@ describe("the last answer there was", () => {
   });
 });
 
-describe("what operators are told", () => {
+describe("what operators hear of", () => {
   it.each([
     [500, "upstream_5xx_response", "tiny: upstream answered 500"],
     [501, "upstream_5xx_response", "tiny: upstream answered 501"],
@@ -126,7 +126,7 @@ describe("no answer", () => {
     expect(await answered(world)).toMatchObject({ status: code, upstream: outcomes, row: { upstream_status: 0 } });
   });
 
-  it("is told to operators, with the reason of the last attempt", async () => {
+  it("is reported to operators, with the reason of the last attempt", async () => {
     const world = worldOf({ a: [refuses], b: [hangs] }, { request_timeout_secs: 0.02 });
     await answered(world);
     expect(world.alerts).toMatchObject([
