@@ -23,7 +23,7 @@ import {
 } from "./call/known.ts";
 import type { PipelineInput } from "./call/start-call.ts";
 import { answer } from "./reply/answer-call.ts";
-import { serve } from "./serve.ts";
+import { serveAdmitted } from "./serve-admitted.ts";
 
 /** How one kind of path finds the model that is to answer. */
 interface ModelRoute {
@@ -75,7 +75,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     await route.resolve(call, await authenticate(call, request));
   const cached = await lookupResponse(call, prepare(call, resolved), reload);
   if (cached.kind === "hit") return cached.answer;
-  return await serve(call, await admit(call, cached.request, reload), cached.key);
+  return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key);
 }
 
 /** The model of a path that is passed through. Throws the failure of 404 `unknown_endpoint` when it is not registered. */

@@ -1,8 +1,8 @@
 /**
- * A call that the gateway makes on its own behalf while it serves a request of a client (decisions §26.1): it has a request id,
- * a permit and a row of its own, is charged to the same key and tenant, and ends with its request. It is served as every
- * request is (serve.ts), but for how it is admitted and that its answer is collected here. Its failure has been settled and is
- * the caller's to deal with; it says nothing of the request that it was made for.
+ * A call that the gateway makes on its own behalf while it serves a client's request: it has a request id, a permit and a row
+ * of its own, is charged to the same key and tenant, and ends with its request (docs/rules/settlement-and-rows.md#sub-calls).
+ * It is served as every request is (serve-admitted.ts), but for how it is admitted, and that its answer is collected here. A
+ * failure of it has been settled when it is thrown, and is no failure of the request that it was made for.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
@@ -21,16 +21,16 @@ import { startCall } from "./call/start-call.ts";
 import { BoundedBuffer } from "./memory/bounded-buffer.ts";
 import { handInRefusal } from "./reply/answer-call.ts";
 import { usageRowOf } from "./report/usage-row.ts";
-import { serve } from "./serve.ts";
+import { serveAdmitted } from "./serve-admitted.ts";
 
 /** Every sub-call is a chat completion. */
 const PATH = "/v1/chat/completions";
 
-/** Largest answer that is collected (decisions §22.2). */
+/** Largest answer that is collected (docs/rules/streams.md#buffered-answers). */
 const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
 
 /** What is asked of a model. */
-export interface SubCall {
+interface SubCall {
   /** What its row says. */
   readonly requestType: RequestType;
   /** Registered, enabled, and one that the tenant may be served by: the caller has seen to that. */
@@ -56,7 +56,7 @@ export async function subCall(parent: Call, request: Prepared, asked: SubCall): 
   const call = childOf(parent, asked);
   try {
     const prepared = await preparedOf(call, request, asked);
-    const { response } = await serve(call, await admitSubCall(call, prepared), null);
+    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
     return await collect(call, response);
   } catch (error) {
     if (!(error instanceof StageFailure)) throw error;

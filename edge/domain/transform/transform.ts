@@ -32,7 +32,7 @@ export interface TransformPlan {
   readonly edits: readonly MemberEdit[];
   /**
    * The request is better off without it than refused: an upstream that answers 400 is asked again without every such plan,
-   *and when that helps, the upstream is not sent them for a while (decisions §22.5).
+   * and when that helps, the upstream is not sent them for a while (docs/rules/streams.md#usage-event).
    */
   readonly optional: boolean;
   /** Makes what belongs to it on the way back; null: nothing. Called once for the answer that the client gets, if it is a stream. */

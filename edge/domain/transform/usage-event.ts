@@ -1,6 +1,6 @@
 /**
  * The usage event of a stream, asked for on the behalf of a client that did not ask for it, and kept from that client: the
- * tokens of a stream are known by it alone (decisions §22.5).
+ * tokens of a stream are known by it alone (docs/rules/streams.md#usage-event).
  */
 import type { JsonObject } from "../json/document.ts";
 import { isUsageEvent } from "../sse/events.ts";

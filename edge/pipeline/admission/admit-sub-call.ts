@@ -1,8 +1,8 @@
 /**
- * The permit of a sub-call (decisions §23.4, §26.1). The request that it belongs to has passed the gates and holds its slot
- * meanwhile; a sub-call that waited for a slot or for tokens of its own could wait for its own request for ever. The Cell
- * therefore counts it as one that runs already: it never waits, its budgets never refuse it, nothing is reserved for it, and
- * what it used is charged at its end, also as debt.
+ * The permit of a sub-call (docs/rules/settlement-and-rows.md#sub-calls). The request that it belongs to has passed the gates
+ * and holds its slot meanwhile; a sub-call that waited for a slot or for tokens could wait for its own request for ever. The
+ * Cell therefore counts it as one that runs already: it never waits, its budgets never refuse it, nothing is reserved for it,
+ * and what it used is charged at its end, also as debt.
  */
 import { NO_AMOUNTS } from "../../domain/budget/amounts.ts";
 import type { Call } from "../call/context.ts";

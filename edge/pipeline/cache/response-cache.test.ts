@@ -116,8 +116,8 @@ describe("a stored answer", () => {
   it("is not given without the Cell's word, which may have the row already", async () => {
     const world = worldWith();
     const received = world.received();
-    const hit = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
-    const admission = { ...received.ports.admission, hit };
+    const confirmHit = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
+    const admission = { ...received.ports.admission, confirmHit };
     const response = await run({ ...received, ports: { ...received.ports, admission } });
     await world.settled();
     expect([response.status, world.recorded]).toEqual([503, []]);

@@ -87,7 +87,7 @@ function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly T
   return parsed.outgoing.form ? targets.slice(0, 1) : targets;
 }
 
-/** A sub-call is attempted once: its request can do without it (decisions §26.1). */
+/** A sub-call is attempted once: its request can do without it (docs/rules/settlement-and-rows.md#sub-calls). */
 function rulesOf({ call, model, parsed }: AttemptInput, targets: number): RetryRules {
   const { form, resendable } = parsed.outgoing;
   return {

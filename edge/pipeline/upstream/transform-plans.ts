@@ -1,6 +1,6 @@
 /**
  * What transforms do to a request at one upstream: everything that was planned, but what this upstream is known to refuse
- * (decisions §22.5).
+ * (docs/rules/streams.md#usage-event).
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { MemberEdit, TransformPlan } from "../../domain/transform/transform.ts";

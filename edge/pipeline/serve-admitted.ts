@@ -21,7 +21,7 @@ import { UpstreamProgress } from "./upstream/upstream-progress.ts";
  * The answer of the request's upstream. Its end settles the request; a failure has settled it: throws AlreadySettled. `key`:
  * where a complete answer is to be stored; null: nowhere.
  */
-export async function serve(call: Call, admitted: AdmittedRequest, key: CacheKey | null): Promise<CallAnswer> {
+export async function serveAdmitted(call: Call, admitted: AdmittedRequest, key: CacheKey | null): Promise<CallAnswer> {
   const request = { ...admitted, upstream: new UpstreamProgress() };
   const settler = new Settler(call, request);
   let forwarded: UpstreamAnswer | null = null;
