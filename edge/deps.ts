@@ -36,6 +36,7 @@ import type { IsolateMemory } from "./pipeline/call/context.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
 import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
 import type { Log, Ports } from "./ports.ts";
+import { TRANSFORMS } from "./transforms.ts";
 
 /** Everything a request of this isolate works with. */
 export interface Deps {
@@ -108,6 +109,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
       responseCache: new RedisResponseCache({ client, hot, clock, keepAlive: waitUntil, alerts }),
       mcpSessions: new RedisMcpSessions(client),
+      transforms: TRANSFORMS,
       secrets: new SealedSecrets(env.encryptionKey),
       alerts,
       tokens: new JoseVerifier(
@@ -144,7 +146,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
       log: requestLog(env.logGatherMs),
     };
     const memory = {
-      usageOptionRefused: new Map(),
+      refusedTransforms: new Map(),
       addresses: new Map(),
       bodyMemory: new RequestBodyMemory(clock),
       answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),

@@ -14,6 +14,7 @@ import type { BucketLevel } from "./domain/budget/token-bucket.ts";
 import type { MetricEvent } from "./domain/cell/event-counters.ts";
 import type { SpanRecord } from "./domain/trace/trace.ts";
 import type { TraceContext } from "./domain/trace/trace-context.ts";
+import type { Transforms } from "./domain/transform/transform.ts";
 import type { UpstreamOutcomes } from "./domain/upstream/attempt-outcomes.ts";
 import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
 
@@ -249,6 +250,8 @@ export interface Alerts {
 }
 
 export interface Ports {
+  /** What changes requests on their way upstream, and their answers. */
+  readonly transforms: Transforms;
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly random: Random;

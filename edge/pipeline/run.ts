@@ -4,19 +4,15 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { isPassedThrough } from "../domain/routing/path-rules.ts";
-import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { beforeAdmission } from "./access/authenticate-now.ts";
 import { checkPath, resolveModel } from "./access/resolve-model.ts";
-import { type AdmittedRequest, admit } from "./admission/admit.ts";
+import { admit } from "./admission/admit.ts";
 import { prepare } from "./admission/prepare.ts";
-import { type RequestEnd, Settler } from "./admission/settle.ts";
 import { checkFields, parseCall, parseOther } from "./body/parse-call.ts";
-import { type CacheKey, cacheMissFor, lookupResponse } from "./cache/response-cache.ts";
-import { ClientGone } from "./call/client-gone.ts";
+import { lookupResponse } from "./cache/response-cache.ts";
 import type { Call } from "./call/context.ts";
 import {
-  AlreadySettled,
   type Authenticated,
   type CallAnswer,
   type Known,
@@ -24,15 +20,10 @@ import {
   type Prepared,
   type Resolved,
   StageFailure,
-  type UpstreamState,
 } from "./call/known.ts";
 import type { PipelineInput } from "./call/start-call.ts";
-import { relay } from "./relay/relay.ts";
 import { answer } from "./reply/answer-call.ts";
-import { keepOpenUntilBodyRead } from "./reply/unread-body-reply.ts";
-import { cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
-import { forward } from "./upstream/forward.ts";
-import { UpstreamProgress } from "./upstream/upstream-progress.ts";
+import { serveAdmitted } from "./serve-admitted.ts";
 
 /** How one kind of path finds the model that is to answer. */
 interface ModelRoute {
@@ -84,42 +75,7 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
     await route.resolve(call, await authenticate(call, request));
   const cached = await lookupResponse(call, prepare(call, resolved), reload);
   if (cached.kind === "hit") return cached.answer;
-  return await serve(call, await admit(call, cached.request, reload), cached.key);
-}
-
-/** Steps 7 to 9: calls the upstream, relays its answer, and settles the slot, whatever becomes of them. */
-async function serve(call: Call, admitted: AdmittedRequest, key: CacheKey | null): Promise<CallAnswer> {
-  const request = { ...admitted, upstream: new UpstreamProgress() };
-  const settler = new Settler(call, request);
-  let forwarded: UpstreamAnswer | null = null;
-  try {
-    forwarded = await forward(call, request, request.upstream, () => settler.upstreamCalled());
-    const response = await relay(call, {
-      request,
-      forwarded,
-      bill: (answered) => billed(request, answered),
-      settler,
-      miss: cacheMissFor(key, request.model),
-    });
-    return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
-  } catch (error) {
-    settler.end(endOf(request, error));
-    if (forwarded !== null) cancelAnswer(forwarded);
-    throw new AlreadySettled(error, request);
-  }
-}
-
-/** How a request ends that has a slot and no answer: one whose client left, or that crashed, while an upstream worked owes its estimate. */
-function endOf(request: Prepared & { readonly upstream: UpstreamState }, failure: unknown): RequestEnd {
-  if (failure instanceof GatewayError) return { statusCode: failure.status, failure };
-  const { status, underWay } = request.upstream;
-  const owed = underWay || (status >= 200 && status < 300);
-  const statusCode = failure instanceof ClientGone ? 499 : 500;
-  return { statusCode, billed: owed ? billed(request, null) : NOTHING_BILLED, failure };
-}
-
-function billed(request: Prepared, answered: BilledAnswer | null): Billed {
-  return bill(request.model, request.estimate, request.measure(), answered);
+  return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key);
 }
 
 /** The model of a path that is passed through. Throws the failure of 404 `unknown_endpoint` when it is not registered. */

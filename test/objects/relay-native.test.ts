@@ -62,7 +62,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS)
     timer: new SharedTimer(Date.now),
     stalledReaderMs,
     events: true,
-    withholdUsage: false,
+    transforms: [],
     onUpstream: (chunk) => {
       seen.upstream += upstream.decode(chunk, { stream: true });
       for (const told of watching.splice(0)) told();

@@ -15,14 +15,14 @@ export interface SlotTaken {
 
 /**
  * A settled row with what only the Cell knows; `slot` null: it left after `sinceMs` without one, which is its queue wait. A
- * refusal stays `rejected`.
+ * refusal stays `rejected`, a sub-call `boon`.
  */
 export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell: string, sinceMs: number): UsageRow {
   const { row } = settlement;
   return {
     ...row,
     cell,
-    admission: row.admission === "rejected" ? "rejected" : (slot?.admission ?? "queued"),
+    admission: row.admission === "rejected" || row.admission === "boon" ? row.admission : (slot?.admission ?? "queued"),
     queue_wait_ms: slot?.queueWaitMs ?? Math.max(0, Math.round(sinceMs)),
   };
 }
@@ -43,7 +43,7 @@ export function orphanedSettlement(
   const row: UsageRow = {
     ...ask.row,
     ts_ms: nowMs,
-    admission: "queued",
+    admission: ask.row.admission === "boon" ? "boon" : "queued",
     status_code: 499,
     input_tokens: inputTokens,
     output_tokens: outputTokens,

@@ -50,6 +50,17 @@ describe("a cell's budget of one cell decides as if every request asked the auth
     expect(verdicts[3]).toEqual({ kind: "refused", code: "tenant_budget_exhausted", retryAfterMs: null, level: null });
   });
 
+  it("charges a request that runs already and reserved nothing what it used, as debt", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { tokensPerMinute: 600 };
+    expect(ask(world, caps, 500).verdict?.kind).toBe("ok");
+    const cell = world.cell(0);
+    cell.budget.adopt("sub-call", limitsWith(caps), NO_AMOUNTS, world.clockOf(cell));
+    cell.budget.settle("sub-call", { tokens: 250, nanoUsd: 0 }, world.clockOf(cell));
+    world.calm(10_000);
+    expect(ask(world, caps, 10).verdict).toMatchObject({ kind: "refused", retryAfterMs: 6_000 });
+  });
+
   it("gives back what a request did not use", () => {
     const world = new BudgetSimulation(1);
     const first = ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100);

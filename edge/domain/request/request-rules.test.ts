@@ -7,8 +7,9 @@ import { fnv1a64 } from "../bytes/fnv1a.ts";
 import { wholeDocument } from "../json/document.ts";
 import { concat, scanTopLevel, type TopLevel } from "../json/top-level.ts";
 import type { EstimateRule } from "../routing/route-class.ts";
+import { usagePlan } from "../transform/usage-plan.test-helper.ts";
 import { asForm, asJson, clientHeaders, upstreamHeaders } from "../upstream/headers.ts";
-import { isRewrittenName, rewriteBody } from "../upstream/request-body.ts";
+import { rewriteBody } from "../upstream/request-body.ts";
 import { sessionIdOf } from "./session-id.ts";
 
 const secret = `sk_${"a".repeat(48)}`;
@@ -169,10 +170,10 @@ describe("where a request goes", () => {
 
 describe("the body that goes upstream", () => {
   const rewrite = (text: string, addUsage: boolean): string =>
-    new TextDecoder().decode(concat(rewriteBody(...scanned(text), 'up"stream', addUsage)));
+    new TextDecoder().decode(concat(rewriteBody(...scanned(text), 'up"stream', addUsage ? usagePlan().edits : [])));
   const scanned = (text: string): [BytePieces, TopLevel] => {
     const bytes = new TextEncoder().encode(text);
-    const top = scanTopLevel(bytes, isRewrittenName);
+    const top = scanTopLevel(bytes);
     if (top === null) throw new Error("the test's body is an object");
     return [new BytePieces([bytes]), top];
   };

@@ -1,15 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { usagePlan } from "../transform/usage-plan.test-helper.ts";
 import { SseFilter } from "./sse-filter.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+const withholding = () => [usagePlan().response?.()].filter((transform) => transform !== undefined);
 
 /** What passes of a text that arrives in pieces cut at the given places, and what is left at its end. */
 function sift(text: string, cuts: readonly number[], withholdUsage: boolean): { passed: string[]; rest: string } {
   const bytes = encoder.encode(text);
   const places = [...new Set(cuts.map((cut) => cut % (bytes.byteLength + 1)))].sort((a, b) => a - b);
-  const sieve = new SseFilter(withholdUsage);
+  const sieve = new SseFilter(withholdUsage ? withholding() : []);
   const passed: string[] = [];
   let from = 0;
   for (const to of [...places, bytes.byteLength]) {
@@ -67,7 +69,7 @@ describe("sifting a stream", () => {
   });
 
   it("lets an event without end through, bounded", () => {
-    const sieve = new SseFilter(true);
+    const sieve = new SseFilter(withholding());
     let passed = 0;
     for (let count = 0; count < 40; count += 1) passed += sieve.push(new Uint8Array(65_536).fill(97)).byteLength;
     expect(passed).toBeGreaterThan(0);

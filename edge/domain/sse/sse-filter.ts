@@ -1,18 +1,18 @@
 /**
- * Lets whole server-sent events through, without changing a byte, and on request without the one that only reports usage
- * (decisions §22.5). Bytes may be split anywhere. What is not whole yet is held back; an event that never ends is let
- * through, so that memory stays bounded. Every byte is looked at once; only an event that may be the one is decoded.
+ * Lets whole server-sent events through, without changing a byte but where a transform says so. Bytes may be split anywhere.
+ * What is not whole yet is held back; an event that never ends is let through as it comes, so that memory stays bounded.
+ * Every byte is looked at once; only an event that concerns a transform is looked at by it.
  */
 import { CLOSE_BRACKET, CR, LF, OPEN_BRACKET, SPACE, TAB } from "../bytes/ascii.ts";
 import { concat, type Span } from "../json/top-level.ts";
-import { isUsageEvent } from "./events.ts";
+import type { EventShape, ResponseTransform } from "./response-transform.ts";
 
 /** Above this an unfinished event is passed on as it comes. */
 const EVENT_MAX_BYTES = 1024 * 1024;
 const NOTHING = new Uint8Array(0);
 
 export class SseFilter {
-  readonly #withholdUsage: boolean;
+  readonly #transforms: readonly ResponseTransform[];
   #held: Uint8Array[] = [];
   #heldBytes = 0;
   /** The line that the next byte belongs to is empty so far. */
@@ -23,28 +23,29 @@ export class SseFilter {
   #emptyList = false;
   #lastByte = 0;
 
-  constructor(withholdUsage: boolean) {
-    this.#withholdUsage = withholdUsage;
+  /** `transforms` change the events, in this order. */
+  constructor(transforms: readonly ResponseTransform[]) {
+    this.#transforms = transforms;
   }
 
   /** What may be passed on with this chunk: every event that is whole by now, each with its blank line. */
   push(chunk: Uint8Array): Uint8Array {
-    const { end, suspects } = this.#scan(chunk);
+    const { end, concerned } = this.#scan(chunk);
     const whole = end === 0 ? NOTHING : this.#take(chunk.subarray(0, end));
     this.#hold(chunk.subarray(end));
-    const passed = suspects.length === 0 ? whole : withoutUsage(whole, suspects);
+    const passed = concerned.length === 0 ? whole : this.#changed(whole, concerned);
     return this.#heldBytes > EVENT_MAX_BYTES ? concat([passed, this.#take(NOTHING)]) : passed;
   }
 
   /** What is left when the stream ends: an event without its blank line, or nothing. */
   finish(): Uint8Array {
     const rest = this.#take(NOTHING);
-    return this.#withholdUsage && isUsageEvent(rest) ? NOTHING : rest;
+    return rest.byteLength === 0 ? rest : this.#transform(rest);
   }
 
-  /** Where the last whole event ends in the chunk; places of those that may report usage, counted from what is held. */
-  #scan(chunk: Uint8Array): { readonly end: number; readonly suspects: readonly Span[] } {
-    const suspects: Span[] = [];
+  /** Where the last whole event ends in the chunk; places of those that concern a transform, counted from what is held. */
+  #scan(chunk: Uint8Array): { readonly end: number; readonly concerned: readonly Span[] } {
+    const concerned: Span[] = [];
     let end = 0;
     for (let at = 0; at < chunk.byteLength; at += 1) {
       const byte = chunk[at] ?? 0;
@@ -73,17 +74,19 @@ export class SseFilter {
       }
       const start = end === 0 ? 0 : end + this.#heldBytes;
       end = at + 1;
-      if (this.#isSuspect()) suspects.push({ start, end: end + this.#heldBytes });
+      if (this.#concerns()) concerned.push({ start, end: end + this.#heldBytes });
       this.#lines = 0;
       this.#emptyList = false;
       this.#lastByte = 0;
     }
-    return { end, suspects };
+    return { end, concerned };
   }
 
-  /** The usage event has no choices: an empty list, in one line if not spread over several. */
-  #isSuspect(): boolean {
-    return this.#withholdUsage && (this.#emptyList || this.#lines > 1);
+  /** Whether the event that has just ended concerns any transform. */
+  #concerns(): boolean {
+    if (this.#transforms.length === 0) return false;
+    const shape: EventShape = { lines: this.#lines, emptyList: this.#emptyList };
+    return this.#transforms.some((transform) => transform.concerns(shape));
   }
 
   #hold(bytes: Uint8Array): void {
@@ -100,17 +103,30 @@ export class SseFilter {
     this.#heldBytes = 0;
     return taken;
   }
-}
 
-function withoutUsage(events: Uint8Array, suspects: readonly Span[]): Uint8Array {
-  const kept: Uint8Array[] = [];
-  let from = 0;
-  for (const { start, end } of suspects) {
-    if (!isUsageEvent(events.subarray(start, end))) continue;
-    kept.push(events.subarray(from, start));
-    from = end;
+  /** Whole events with those replaced that concern a transform. */
+  #changed(events: Uint8Array, concerned: readonly Span[]): Uint8Array {
+    const kept: Uint8Array[] = [];
+    let from = 0;
+    for (const { start, end } of concerned) {
+      const event = events.subarray(start, end);
+      const instead = this.#transform(event);
+      if (instead === event) continue;
+      kept.push(events.subarray(from, start), instead);
+      from = end;
+    }
+    if (from === 0) return events;
+    kept.push(events.subarray(from));
+    return concat(kept);
   }
-  if (from === 0) return events;
-  kept.push(events.subarray(from));
-  return concat(kept);
+
+  /** One event by every transform; nothing is left to the others of an event that one withholds. */
+  #transform(event: Uint8Array): Uint8Array {
+    let passed = event;
+    for (const transform of this.#transforms) {
+      if (passed.byteLength === 0) break;
+      passed = transform.event(passed);
+    }
+    return passed;
+  }
 }

@@ -1,49 +1,51 @@
 /**
- * The body that goes upstream: the client's bytes with `model` replaced, and on streams without it the usage option added
+ * The body that goes upstream: the client's bytes with `model` replaced, and the members that transforms give a new value
  * (decisions §17.4, §22.5). Everything else stays byte for byte what the client sent.
  */
 import { type BytePieces, type Edit, splice } from "../bytes/byte-pieces.ts";
-import type { JsonObject } from "../json/document.ts";
 import type { TopLevel } from "../json/top-level.ts";
+import type { MemberEdit } from "../transform/transform.ts";
 
 const decoder = new TextDecoder();
 
-/** True when a streaming request already asks for its usage event. */
-export function asksForUsage(root: JsonObject): boolean {
-  const options = root["stream_options"];
-  return isObject(options) && options["include_usage"] === true;
-}
-
-/** What a rewritten body replaces; `top` of {@link rewriteBody} has to hold every member of these names. */
-export function isRewrittenName(name: string): boolean {
-  return name === "model" || name === "stream_options";
-}
-
 /**
- * Replaces `model`, every one of them, and adds `stream_options.include_usage` when `addUsage`. The pieces, in order. `top`
- * is of `document`, which is JSON.
+ * Replaces `model`, every one of them, and makes the edits; members that are not there are added at the end. The pieces, in
+ * order. `document` is JSON that has a member, and `top`, of it, holds every member that is replaced.
  */
 export function rewriteBody(
   document: BytePieces,
   top: TopLevel,
   upstreamModel: string,
-  addUsage: boolean,
+  memberEdits: readonly MemberEdit[],
 ): readonly Uint8Array[] {
-  const edits: Edit[] = top.members
-    .filter((member) => member.name === "model")
-    .map((member) => ({ span: member.value, text: JSON.stringify(upstreamModel) }));
-  if (addUsage) {
-    const places = top.members.filter((member) => member.name === "stream_options");
-    const last = places.at(-1)?.value;
-    // read from here, for in a document that was parsed long strings may be cut
-    const given: unknown = last === undefined ? null : JSON.parse(decoder.decode(document.slice(last.start, last.end)));
-    const text = JSON.stringify({ ...(isObject(given) ? given : {}), include_usage: true });
-    if (places.length > 0) edits.push(...places.map((member) => ({ span: member.value, text })));
-    else edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: `,"stream_options":${text}` });
+  const edits: Edit[] = [];
+  replace(edits, top, "model", JSON.stringify(upstreamModel));
+  for (const [name, text] of newMembers(document, top, memberEdits)) {
+    if (replace(edits, top, name, text)) continue;
+    edits.push({ span: { start: top.closeAt, end: top.closeAt }, text: `,${JSON.stringify(name)}:${text}` });
   }
   return splice(document, edits);
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Every one of that name; false when there is none. */
+function replace(edits: Edit[], { members }: TopLevel, name: string, text: string): boolean {
+  const before = edits.length;
+  for (const member of members) if (member.name === name) edits.push({ span: member.value, text });
+  return edits.length > before;
+}
+
+/** The new texts by name, each from the client's value and every edit of it in order. */
+function newMembers(
+  document: BytePieces,
+  { members }: TopLevel,
+  edits: readonly MemberEdit[],
+): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const { name, value } of edits) {
+    const place = members.findLast((member) => member.name === name)?.value;
+    // read from here, for in a document that was parsed long strings may be cut
+    const text = texts.get(name) ?? (place && decoder.decode(document.slice(place.start, place.end)));
+    texts.set(name, JSON.stringify(value(text === undefined ? undefined : JSON.parse(text))));
+  }
+  return texts;
 }

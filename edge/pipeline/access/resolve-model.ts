@@ -3,9 +3,11 @@
  */
 import { isModelPermitted } from "../../../shared/access-window.ts";
 import { GatewayError } from "../../../shared/errors.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
 import { isSafePath } from "../../../shared/upstream-url.ts";
 import { isServedPath } from "../../domain/routing/path-rules.ts";
 import { cutText } from "../../domain/text/printable.ts";
+import type { KnownTerms } from "../../ports.ts";
 import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
 import { type Authenticated, type Known, type Parsed, type Resolved, StageFailure } from "../call/known.ts";
 import { authenticateNow } from "./authenticate-now.ts";
@@ -47,9 +49,14 @@ export async function resolveModel<K extends Parsed>(call: Call, request: K): Pr
       known = caller;
       if (!isModelPermitted(caller.principal.tenant, model.model_name)) throw new GatewayError("model_not_permitted");
     }
-    const energy = model.energy_slots_per_node === 0 ? null : await call.ports.energy.terms();
+    const energy = await energyTermsOf(call, model);
     return { ...request, principal: caller.principal, identity: caller.identity, model, energy };
   } catch (error) {
     throw StageFailure.of(error, known);
   }
+}
+
+/** What the energy of a model costs; null when it takes no part in energy accounting. */
+export async function energyTermsOf(call: Call, model: ModelRecord): Promise<KnownTerms | null> {
+  return model.energy_slots_per_node === 0 ? null : await call.ports.energy.terms();
 }

@@ -30,7 +30,8 @@ export interface AdmittedRequest extends Prepared {
   /** What the Cell admitted it with. */
   readonly message: AdmissionRequest;
   readonly permit: PermitHandle;
-  readonly grant: Grant;
+  /** How, as its row says; `boon`: as a sub-call, without waiting. */
+  readonly admission: Grant["admission"] | "boon";
   /** The grant came with the Cell's answer to the admission request; the Cell takes it to be in use. */
   readonly atOnce: boolean;
   /** Resolves when the isolate's session is lost, by which the slot is held; null: the permit is the request's own. */
@@ -49,7 +50,7 @@ export async function admit(
   return await withSpan(call, "admission", async (span) => {
     span.set({ class: "rejected", queue_wait_ms: 0, group: request.principal.tenant.fairshare_group });
     const admitted = await seekSlot(call, request, reload);
-    const { admission, queueWaitMs } = admitted.grant;
+    const { admission, queueWaitMs } = admitted;
     span.set({ class: admission, queue_wait_ms: queueWaitMs, group: admitted.message.group.name });
     return admitted;
   });
@@ -63,6 +64,8 @@ interface Waiting {
   permit: PermitHandle | null;
 }
 
+const NOT_WAITING: Waiting = { sinceMs: null, permit: null };
+
 async function seekSlot(
   call: Call,
   request: Prepared,
@@ -71,7 +74,7 @@ async function seekSlot(
   const waiting: Waiting = { sinceMs: null, permit: null };
   let current = request;
   for (let resets = 0; resets < REQUEUES_MAX; ) {
-    let message = messageOf(call, current, waiting);
+    let message = admissionMessage(call, current, waiting);
     let answer = await askCell(call, current, message);
     if (answer.verdict === "stale") {
       if (answer.placeLost === true) {
@@ -79,7 +82,7 @@ async function seekSlot(
         current = { ...current, queueEntryUnknown: true };
       }
       current = await judgedAgain(call, answer.items, current, waiting, reload);
-      message = messageOf(call, current, waiting);
+      message = admissionMessage(call, current, waiting);
       answer = await askCell(call, current, message);
     }
     if (answer.verdict === "stale")
@@ -173,7 +176,8 @@ function admittedBy(
     throw new AlreadySettled(error, known);
   }
   const { grant } = decision;
-  return { ...request, queueWaitMs: grant.queueWaitMs, level: grant.level, ...held, grant };
+  const { admission, queueWaitMs, level } = grant;
+  return { ...request, ...held, admission, queueWaitMs, level };
 }
 
 /**
@@ -242,7 +246,8 @@ function settleWithoutSlot(call: Call, known: Known, permit: PermitHandle, end: 
   call.waitUntil(deliver());
 }
 
-function messageOf(call: Call, request: Prepared, waiting: Waiting): AdmissionRequest {
+/** What the Cell decides about; `waiting`: what the request has of a place in the queue, most often nothing. */
+export function admissionMessage(call: Call, request: Prepared, waiting: Waiting = NOT_WAITING): AdmissionRequest {
   const { principal, model, estimate } = request;
   const { key, tenant } = principal;
   const measure = request.measure();

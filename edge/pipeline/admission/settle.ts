@@ -81,7 +81,7 @@ export class Settler {
   }
 
   #row(ending: RequestEnd): UsageRow {
-    return usageRowOf(this.#call, this.#request, { ...ending, admission: this.#request.grant.admission });
+    return usageRowOf(this.#call, this.#request, { ...ending, admission: this.#request.admission });
   }
 
   #over(): void {

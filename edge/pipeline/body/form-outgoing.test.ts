@@ -51,7 +51,7 @@ describe("a form", () => {
   it("is the client's but for its model, again and again while it is small", async () => {
     const { outgoing, intake } = await outgoingOf([part("model", "tiny"), part("n", "2"), file(100), END]);
     for (const model of ["a", "a longer name"]) {
-      expect(await textOf(outgoing.open(model, false, never))).toBe(
+      expect(await textOf(outgoing.open(model, [], never))).toBe(
         part("model", model) + part("n", "2") + file(100) + END,
       );
       expect(outgoing.resendable).toBe(true);
@@ -61,13 +61,13 @@ describe("a form", () => {
 
   it("can be sent anew after an attempt that took little of it, with every byte", async () => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), file(100_000), file(100), END]);
-    const first = outgoing.open("a", false, never) as ReadableStream<Uint8Array>;
+    const first = outgoing.open("a", [], never) as ReadableStream<Uint8Array>;
     const reader = first.getReader();
     await reader.read();
     await reader.read();
     await reader.cancel();
     expect(outgoing.resendable).toBe(true);
-    expect(await textOf(outgoing.open("b", false, never))).toBe(part("model", "b") + file(100_000) + file(100) + END);
+    expect(await textOf(outgoing.open("b", [], never))).toBe(part("model", "b") + file(100_000) + file(100) + END);
   });
 
   it.each([
@@ -81,7 +81,7 @@ describe("a form", () => {
     expect(intake.segments.length).toBeLessThan(8);
     for (const model of ["a", "b"]) {
       const sent = first ? part("model", model) + text : text + part("model", model);
-      expect((await textOf(outgoing.open(model, false, never))) === sent + END).toBe(true);
+      expect((await textOf(outgoing.open(model, [], never))) === sent + END).toBe(true);
     }
     expect(intake.segments.length).toBeLessThan(8);
   });
@@ -90,12 +90,12 @@ describe("a form", () => {
     const chunks = [part("model", "tiny"), ...Array.from({ length: 400 }, () => "y".repeat(1000))];
     chunks[1] = file(0).slice(0, -2) + chunks[1];
     const { outgoing, intake } = await outgoingOf([...chunks, `\r\n${END}`]);
-    const first = (outgoing.open("a", false, never) as ReadableStream<Uint8Array>).getReader();
+    const first = (outgoing.open("a", [], never) as ReadableStream<Uint8Array>).getReader();
     for (let reads = 0; reads < 50; reads += 1) await first.read();
     await first.cancel();
     expect(outgoing.resendable).toBe(true);
     const whole = `${part("model", "b") + chunks.slice(1).join("")}\r\n${END}`;
-    const second = (outgoing.open("b", false, never) as ReadableStream<Uint8Array>).getReader();
+    const second = (outgoing.open("b", [], never) as ReadableStream<Uint8Array>).getReader();
     let got = "";
     for (let next = await second.read(); !next.done; next = await second.read()) {
       got += new TextDecoder().decode(next.value);
@@ -110,9 +110,9 @@ describe("a form", () => {
     const { outgoing, intake } = await outgoingOf(chunks, () => {
       sent += 1;
     });
-    expect(await textOf(outgoing.open("a", false, never))).toBe(file(1_000_000) + part("model", "a") + END);
+    expect(await textOf(outgoing.open("a", [], never))).toBe(file(1_000_000) + part("model", "a") + END);
     expect([outgoing.resendable, intake.segments.length, sent]).toEqual([false, 0, 1]);
-    expect(() => outgoing.open("a", false, never)).toThrow("has been sent");
+    expect(() => outgoing.open("a", [], never)).toThrow("has been sent");
   });
 
   it.each([
@@ -123,7 +123,7 @@ describe("a form", () => {
   ])("with %s ends the call that took it", async (_, rest, code) => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), ...rest]);
     let faults = 0;
-    const body = outgoing.open("a", false, () => {
+    const body = outgoing.open("a", [], () => {
       faults += 1;
     });
     await expect(textOf(body)).rejects.toThrow();
@@ -132,7 +132,7 @@ describe("a form", () => {
 
   it("of a client that leaves is no form that is broken", async () => {
     const { outgoing } = await outgoingOf([part("model", "tiny"), file(10), new Error("reset")]);
-    await expect(textOf(outgoing.open("a", false, () => undefined))).rejects.toThrow();
+    await expect(textOf(outgoing.open("a", [], () => undefined))).rejects.toThrow();
     expect(outgoing.fault).toBeInstanceOf(ClientGone);
   });
 

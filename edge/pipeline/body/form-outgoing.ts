@@ -3,6 +3,7 @@
  * law 7). While no more has left than is kept, it can be sent anew on a fresh connection; then what was sent is let go.
  */
 import { GatewayError } from "../../../shared/errors.ts";
+import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import { ClientGone } from "../call/client-gone.ts";
@@ -39,7 +40,7 @@ export class FormOutgoing implements OutgoingBody {
     return this.#fault;
   }
 
-  open(upstreamModel: string, _addUsage: boolean, onFault: () => void): UpstreamBody {
+  open(upstreamModel: string, _edits: readonly MemberEdit[], onFault: () => void): UpstreamBody {
     if (!this.#kept) throw new Error("the form has been sent");
     const model = new TextEncoder().encode(upstreamModel);
     const { source, modelBytes } = this.#form;

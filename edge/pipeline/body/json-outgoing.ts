@@ -4,6 +4,7 @@
  */
 import { BytePieces } from "../../domain/bytes/byte-pieces.ts";
 import { concat, type TopLevel } from "../../domain/json/top-level.ts";
+import type { MemberEdit } from "../../domain/transform/transform.ts";
 import { rewriteBody } from "../../domain/upstream/request-body.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
@@ -19,7 +20,7 @@ export class JsonOutgoing implements OutgoingBody {
   readonly #top: TopLevel;
   #pieces: readonly Uint8Array<ArrayBuffer>[] | null;
 
-  /** `pieces` are what the client sent; `top`, of them, holds the members that are rewritten (request-body.ts). */
+  /** `pieces` are what the client sent; `top`, of them, holds the members that are replaced (request-body.ts). */
   constructor(pieces: readonly Uint8Array<ArrayBuffer>[], top: TopLevel) {
     this.#pieces = pieces;
     this.#top = top;
@@ -33,10 +34,10 @@ export class JsonOutgoing implements OutgoingBody {
     return this.#pieces;
   }
 
-  open(upstreamModel: string, addUsage: boolean): UpstreamBody {
+  open(upstreamModel: string, edits: readonly MemberEdit[]): UpstreamBody {
     const pieces = this.#pieces;
     if (pieces === null) throw new Error("the body has been released");
-    const sent = rewriteBody(new BytePieces(pieces), this.#top, upstreamModel, addUsage);
+    const sent = rewriteBody(new BytePieces(pieces), this.#top, upstreamModel, edits);
     const size = sent.reduce((sum, piece) => sum + piece.byteLength, 0);
     if (size > ONE_BUFFER_MAX_BYTES) return streamOf(sent, size);
     const [whole] = pieces;

@@ -1,5 +1,6 @@
 /** What becomes of large JSON bodies: they are read without their long strings, and forwarded as the client sent them. */
 import { describe, expect, it, vi } from "vitest";
+import { usagePlan } from "../../domain/transform/usage-plan.test-helper.ts";
 import type { ParsedCall } from "../call/known.ts";
 import { callerOf, refusalOf } from "../testing/records.ts";
 import { SECRET, TestPipeline } from "../testing/world.ts";
@@ -47,7 +48,7 @@ function collectGarbage(): void {
 
 /** Whether what goes upstream is this, described by its length and where it first differs. */
 async function differs({ outgoing }: ParsedCall, addUsage: boolean, expected: string): Promise<unknown> {
-  const body = outgoing.open("up", addUsage, () => undefined);
+  const body = outgoing.open("up", addUsage ? usagePlan().edits : [], () => undefined);
   const sent = await new Response(body as ReadableStream<Uint8Array>).text();
   if (sent === expected) return null;
   return [sent.length, expected.length, Array.from(sent).findIndex((letter, at) => letter !== expected[at])];

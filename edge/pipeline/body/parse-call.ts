@@ -23,7 +23,7 @@ import {
   repeatedFault,
   spellingFault,
 } from "../../domain/request/client-fields.ts";
-import { isRewrittenName } from "../../domain/upstream/request-body.ts";
+import type { Transforms } from "../../domain/transform/transform.ts";
 import type { OutgoingBody } from "../call/client-body.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Parsed, type ParsedCall, StageFailure } from "../call/known.ts";
@@ -125,15 +125,15 @@ async function readCall(call: Call, caller: Authenticated): Promise<ReadCall | n
     throw new GatewayError("request_too_large");
   const document = readCut(cut, call.requestId);
   if (document === null) return null;
-  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(document.text(name)));
+  const top = scanTopLevel(cut.bytes, (name) => isLookedAt(call.ports.transforms, document.text(name)));
   if (top === null) return null;
   const outgoing = new JsonOutgoing(pieces, sentPlaces(cut, top));
   call.cleanups.push(() => outgoing.release());
   return { document, names: top.members.map(({ name }) => document.text(name)), outgoing };
 }
 
-function isLookedAt(name: string): boolean {
-  return isJudgedName(name) || isRewrittenName(name);
+function isLookedAt(transforms: Transforms, name: string): boolean {
+  return isJudgedName(name) || name === "model" || transforms.edits(name);
 }
 
 function parsedOf(

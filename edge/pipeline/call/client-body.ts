@@ -2,6 +2,7 @@
  * The body of a request: what of it is still unread, and how it goes upstream.
  */
 import type { GatewayError } from "../../../shared/errors.ts";
+import type { MemberEdit } from "../../domain/transform/transform.ts";
 import type { UpstreamBody } from "../../ports.ts";
 import type { ClientGone } from "./client-gone.ts";
 
@@ -29,10 +30,10 @@ export interface OutgoingBody {
   /** The client's bytes in order, when the body is a JSON document; null for everything else and after `release`. */
   readonly clientBytes: readonly Uint8Array[] | null;
   /**
-   * The body of one attempt; `addUsage` asks for the usage event of a stream. `onFault` is called once there is a `fault`: the
+   * The body of one attempt; `edits` are made to a JSON document, no other body changes. `onFault` is called once there is a `fault`: the
    * call has to be ended then, for a stream that fails may look to the upstream like one that is over.
    */
-  open(upstreamModel: string, addUsage: boolean, onFault: () => void): UpstreamBody;
+  open(upstreamModel: string, edits: readonly MemberEdit[], onFault: () => void): UpstreamBody;
   /** Nothing is sent any more: frees what was kept for a further attempt. */
   release(): void;
 }

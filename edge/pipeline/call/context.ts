@@ -31,10 +31,10 @@ export interface PipelineConfig {
 /** Memory of an isolate that outlives a request. */
 export interface IsolateMemory {
   /**
-   * Until when an upstream is known to refuse `stream_options` (decisions §22.5), epoch ms, by its model's id and name and its
+   * Until when an upstream is known to refuse a transform, epoch ms, by the transform's name, its model's id and name and its
    * own address: another address, or another name, is another upstream.
    */
-  readonly usageOptionRefused: Map<string, number>;
+  readonly refusedTransforms: Map<string, number>;
   /** Whether an upstream's address may be called, by the address. */
   readonly addresses: Map<string, boolean>;
   /** Memory for large request bodies. */
@@ -75,6 +75,8 @@ export interface Call {
   /** Of its URL, with its question mark; "" without a query. */
   readonly search: string;
   readonly requestId: string;
+  /** The request that this one is a sub-call of; null: a client sent it. */
+  readonly parentId: string | null;
   readonly route: RouteClass;
   readonly arrivedMs: number;
   /** Gives back what steps acquired until the request is forwarded; called then, or before its refusal is answered. */

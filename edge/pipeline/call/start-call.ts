@@ -32,6 +32,7 @@ export function startCall(received: PipelineInput): Call {
     body: new ClientBody(received.request),
     route: routeClassOf(path),
     requestId: received.ports.random.uuid(),
+    parentId: null,
     cleanups: [],
     timer: new SharedTimer(received.ports.clock),
     arrivedMs,

@@ -23,6 +23,11 @@ export class BoundedBuffer {
     else this.#chunks.push(new Uint8Array(chunk));
   }
 
+  /** False once more has come than may be kept. */
+  get isWhole(): boolean {
+    return this.#chunks !== null;
+  }
+
   /** The whole body, or null when it was not kept. It counts as held until {@link close}. */
   take(): Uint8Array<ArrayBuffer> | null {
     if (this.#chunks === null) return null;

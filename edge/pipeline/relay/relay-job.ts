@@ -1,6 +1,7 @@
 /**
  * What a relay is given and what it answers: the vocabulary between the step and its two ways of moving bytes.
  */
+import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
 import type { AttemptCancellation } from "../upstream/attempt-cancellation.ts";
 
@@ -18,9 +19,9 @@ export interface RelayJob {
   readonly stalledReaderMs: number;
   /** The client reads server-sent events: a break can be reported in-band. */
   readonly events: boolean;
-  /** The usage event is the gateway's own and is kept from the client. */
-  readonly withholdUsage: boolean;
-  /** Sees every byte of the upstream, before anything is withheld. */
+  /** What changes the events on their way; none of any other answer. */
+  readonly transforms: readonly ResponseTransform[];
+  /** Sees every byte of the upstream, before anything is changed. */
   readonly onUpstream: (chunk: Uint8Array) => void;
   /** Sees every byte that the client gets. */
   readonly onClient: (chunk: Uint8Array) => void;

@@ -1,5 +1,5 @@
 /**
- * Bytes that pass through JavaScript on their way: bodies that are scanned whole, or from which the usage event is withheld.
+ * Bytes that pass through JavaScript on their way: bodies that are scanned whole, or streams that a transform changes.
  * Back-pressured: nothing is read before the client has taken what came before. It always closes or aborts its writer
  * (design §3 law 5 b).
  */
@@ -14,9 +14,9 @@ export function relayPump(job: RelayJob, begun: BodyReader | null = null): Relay
   const { readable, writable } = new IdentityTransformStream();
   const client = new ClientWriter(job, writable.getWriter());
   const reader =
-    begun ?? (job.withholdUsage ? new BatchingBodyReader(job.body, job.clock) : new PlainBodyReader(job.body));
+    begun ?? (job.transforms.length > 0 ? new BatchingBodyReader(job.body, job.clock) : new PlainBodyReader(job.body));
   // Whole events only: after half an event the in-band error of a break could not be read.
-  const filter = job.events ? new SseFilter(job.withholdUsage) : null;
+  const filter = job.events ? new SseFilter(job.transforms) : null;
   return { readable, ended: pump(job, reader, client, filter).finally(() => client.release()) };
 }
 

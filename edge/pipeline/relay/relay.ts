@@ -3,7 +3,9 @@
  * decides which relay carries the answer and what its end means; the relays move bytes.
  */
 import type { GatewayError } from "../../../shared/errors.ts";
+import type { ResponseTransform } from "../../domain/sse/response-transform.ts";
 import { isCompleteStream } from "../../domain/sse/stream-end.ts";
+import type { TransformPlan } from "../../domain/transform/transform.ts";
 import { clientHeaders } from "../../domain/upstream/headers.ts";
 import { type Billed, type BilledAnswer, clientStatus } from "../../domain/usage/billing.ts";
 import { UsageScan } from "../../domain/usage/usage-scan.ts";
@@ -102,6 +104,7 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     finish(cancellation.clientGone ? "gone" : "complete");
     return new Response(taken, { status, headers });
   }
+  const transforms = events ? responseTransformsOf(forwarded.applied) : [];
   const job: RelayJob = {
     body,
     cancellation,
@@ -109,11 +112,11 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     timer: call.timer,
     stalledReaderMs: call.config.stalledReaderMs,
     events,
-    withholdUsage: forwarded.usageAdded && events,
+    transforms,
     onUpstream,
     onClient: (chunk) => capture?.push(chunk),
   };
-  const native = response.ok && events && !forwarded.usageAdded;
+  const native = response.ok && events && transforms.length === 0;
   const { readable, ended } = native ? relayNative(job) : relayPump(job, taken);
   call.waitUntil(
     ended.then(finish).catch(() => {
@@ -122,4 +125,8 @@ export async function relay(call: Call, relayed: RelayInput): Promise<Response> 
     }),
   );
   return new Response(readable, { status, headers });
+}
+
+function responseTransformsOf(applied: readonly TransformPlan[]): readonly ResponseTransform[] {
+  return applied.flatMap(({ response }) => (response === null ? [] : [response()]));
 }

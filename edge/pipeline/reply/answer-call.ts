@@ -58,7 +58,7 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   if (!settled) {
     const row = usageRowOf(call, known, { statusCode: error.status, admission: "rejected" });
     if (error.code === "unknown_endpoint") logEnd(call, known, row, { failure: cause });
-    else call.waitUntil(handIn(call, known, row, cause));
+    else call.waitUntil(handInRefusal(call, known, row, cause));
   }
   // A Cell that is away is not asked once more for a header.
   const level = error.code === "scheduler_unavailable" ? known.level : await readLevel(call, known);
@@ -70,8 +70,8 @@ async function refuse(call: Call, failure: StageFailure): Promise<CallAnswer> {
   return { response, known };
 }
 
-/** A place that the Cell may hold for the request ends with this row, whichever of the two arrives first. */
-async function handIn(call: Call, known: Known, row: UsageRow, failure: unknown): Promise<void> {
+/** Hands in the row of a request that was refused. A place that the Cell may hold for the request ends with this row, whichever of the two arrives first. */
+export async function handInRefusal(call: Call, known: Known, row: UsageRow, failure: unknown): Promise<void> {
   const { admission } = call.ports;
   reportEnd(call, known, row, { failure });
   await (known.queueEntryUnknown ? admission.settleOrphan(row) : admission.record(row));

@@ -49,6 +49,7 @@ function fieldsOf(
   return {
     msg: `${call.request.method} ${row.request_type} ${row.status_code}`,
     request_id: row.request_id,
+    parent_request_id: call.parentId ?? undefined,
     cell: row.cell,
     tenant_id: row.tenant_id,
     key_id: row.key_id,

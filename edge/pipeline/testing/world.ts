@@ -34,6 +34,7 @@ import type {
   TokenVerdict,
   UpstreamCall,
 } from "../../ports.ts";
+import { TRANSFORMS } from "../../transforms.ts";
 import type { Call } from "../call/context.ts";
 import { type PipelineInput, startCall } from "../call/start-call.ts";
 import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
@@ -102,7 +103,8 @@ export class TestPipeline {
   level: BucketLevel | null = null;
   energyTerms: () => KnownTerms | null = () => null;
   powerReading: PowerReading | null = null;
-  adopt: () => Promise<PermitHandle> = async () => new TestPermit();
+  transforms = TRANSFORMS;
+  adopt: (ask: AdmissionRequest) => Promise<PermitHandle> = async () => new TestPermit();
 
   upstreamBaseUrl = "http://upstream.test";
   passthroughPaths: ReadonlySet<string> | null = null;
@@ -116,7 +118,7 @@ export class TestPipeline {
 
   readonly permit = new TestPermit();
   memory = {
-    usageOptionRefused: new Map<string, number>(),
+    refusedTransforms: new Map<string, number>(),
     addresses: new Map<string, boolean>(),
     bodyMemory: new RequestBodyMemory(() => this.nowMs),
     answerMemory: new MemoryBudget(ANSWER_MEMORY_BYTES),
@@ -224,6 +226,7 @@ export class TestPipeline {
         },
       },
       mcpSessions: this.mcpSessions,
+      transforms: this.transforms,
       secrets: { open: async (stored) => await this.open(stored) },
       tokens: {
         enabled: this.tokensEnabled,
@@ -279,7 +282,7 @@ export class TestPipeline {
           }
         );
       },
-      adopt: async () => await this.adopt(),
+      adopt: async (ask) => await this.adopt(ask),
       record: async (row) => {
         this.recorded.push(row);
       },

@@ -1,7 +1,7 @@
 /**
  * One attempt at one upstream: credential, body, deadline, answer up to its headers. It never decides whether another one
- * follows; that is the retry plan's. An upstream that refuses the usage option is asked again at once without it, within
- * the same attempt (decisions §22.5).
+ * follows; that is the retry plan's. An upstream that refuses what an optional transform did is asked again at once without
+ * it, within the same attempt (decisions §22.5).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
@@ -9,20 +9,15 @@ import { isUrlAllowed } from "../../../shared/ssrf.ts";
 import { upstreamUrl } from "../../../shared/upstream-url.ts";
 import type { OpenSpan } from "../../domain/trace/trace.ts";
 import { childSpanId, traceparentOf } from "../../domain/trace/trace-context.ts";
+import type { TransformPlan } from "../../domain/transform/transform.ts";
 import type { Target } from "../../domain/upstream/endpoint-order.ts";
 import { asForm, asJson, upstreamHeaders } from "../../domain/upstream/headers.ts";
-import { asksForUsage } from "../../domain/upstream/request-body.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { ParsedCall } from "../call/known.ts";
 import { AttemptCancellation } from "./attempt-cancellation.ts";
+import { acceptedPlans, editsOf, noteRefusal } from "./transform-plans.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
-
-/** How long an upstream that refuses the usage option is remembered (decisions §22.5). */
-const OPTION_REFUSED_MS = 10 * 60 * 1000;
-
-/** Upstreams that are remembered; forgetting one that refuses the option costs a call. */
-const OPTION_REFUSERS_MAX = 1000;
 
 /** Verdicts on addresses that are remembered. */
 const ADDRESSES_MAX = 1000;
@@ -32,8 +27,8 @@ export interface UpstreamAnswer {
   readonly response: Response;
   /** Who answered. */
   readonly target: Target;
-  /** The usage event was asked for on the client's behalf and is to be withheld. */
-  readonly usageAdded: boolean;
+  /** What was done to the request, and is to be done to its answer. */
+  readonly applied: readonly TransformPlan[];
   /** When the answered attempt was sent, epoch ms. */
   readonly sentMs: number;
   readonly cancellation: AttemptCancellation;
@@ -51,6 +46,8 @@ export interface AttemptInput {
   readonly call: Call;
   readonly model: ModelRecord;
   readonly parsed: ParsedCall;
+  /** What transforms do to the request, whichever upstream it goes to. */
+  readonly plans: readonly TransformPlan[];
   readonly progress: UpstreamProgress;
   /** Called once, before the first byte leaves. */
   readonly onFirstSend: () => void;
@@ -112,18 +109,21 @@ async function sendOnce(
   cancellation: AttemptCancellation,
   span: OpenSpan,
 ): Promise<UpstreamAnswer> {
-  const { call, model, parsed } = sending;
+  const { call, parsed } = sending;
   const headers = upstreamHeaders(call.request.headers, credential);
   if (parsed.outgoing.form) asForm(headers);
   else if (parsed.outgoing.clientBytes !== null) asJson(headers);
   const context = call.traceContext;
   if (context !== null) headers["traceparent"] = traceparentOf(context, childSpanId(context, span.position));
-  const first = { ...(await send(sending, target, headers, cancellation, addsUsage(sending, target))), span };
-  if (!first.usageAdded || first.response.status !== 400 || !parsed.outgoing.resendable) return first;
+  const plans = acceptedPlans(sending, target);
+  const first = { ...(await send(sending, target, headers, cancellation, plans)), span };
+  const optional = plans.filter((plan) => plan.optional);
+  if (first.response.status !== 400 || optional.length === 0 || !parsed.outgoing.resendable) return first;
   await first.response.body?.cancel().catch(() => undefined);
-  const second = await send(sending, target, headers, cancellation, false);
-  // Only an answer that is better without it shows that the option was to blame, and not the rest of the request.
-  if (second.response.ok) noteRefusal(call, optionKey(model, target));
+  const required = plans.filter((plan) => !plan.optional);
+  const second = await send(sending, target, headers, cancellation, required);
+  // Only an answer that is better without them shows that they were to blame, and not the rest of the request.
+  if (second.response.ok) noteRefusal(sending, target, optional);
   return { ...second, span };
 }
 
@@ -132,9 +132,9 @@ async function send(
   target: Target,
   headers: Readonly<Record<string, string>>,
   cancellation: AttemptCancellation,
-  usageAdded: boolean,
+  applied: readonly TransformPlan[],
 ): Promise<Omit<UpstreamAnswer, "span">> {
-  const body = parsed.outgoing.open(model.upstream_model, usageAdded, () => cancellation.abort());
+  const body = parsed.outgoing.open(model.upstream_model, editsOf(applied), () => cancellation.abort());
   const sentMs = call.ports.clock();
   if (progress.calledMs === null) onFirstSend();
   progress.sent(sentMs);
@@ -147,30 +147,11 @@ async function send(
     trusted: target.isDefault,
   });
   progress.answered(response.status);
-  return { response, target, usageAdded, sentMs, cancellation };
+  return { response, target, applied, sentMs, cancellation };
 }
 
 function timeoutMsOf(call: Call, model: ModelRecord): number {
   return model.request_timeout_secs === null ? call.config.upstreamTimeoutMs : model.request_timeout_secs * 1000;
-}
-
-function noteRefusal({ memory, ports }: Call, upstream: string): void {
-  const { usageOptionRefused } = memory;
-  if (usageOptionRefused.size >= OPTION_REFUSERS_MAX) usageOptionRefused.clear();
-  usageOptionRefused.set(upstream, ports.clock() + OPTION_REFUSED_MS);
-}
-
-function optionKey({ id, upstream_model }: ModelRecord, { apiBase }: Target): string {
-  return JSON.stringify([id, upstream_model, apiBase]);
-}
-
-/** The client reads a stream and has not asked for its usage event, so that the gateway does (decisions §22.5). */
-function addsUsage({ call, model, parsed }: AttemptInput, target: Target): boolean {
-  if (!call.route.usageOption || !parsed.stream || asksForUsage(parsed.document.root)) return false;
-  const { usageOptionRefused } = call.memory;
-  if (usageOptionRefused.size === 0) return true;
-  const untilMs = usageOptionRefused.get(optionKey(model, target));
-  return untilMs === undefined || untilMs <= call.ports.clock();
 }
 
 /** Null: none is set. Undefined: it cannot be read. */

@@ -4,7 +4,6 @@
  * byte. Invariant: of all answers at most one is kept, and every other one is cancelled.
  */
 import { GatewayError } from "../../../shared/errors.ts";
-import type { ModelRecord } from "../../../shared/records.ts";
 import { orderTargets, type Target } from "../../domain/upstream/endpoint-order.ts";
 import {
   type AttemptEnd,
@@ -15,11 +14,12 @@ import {
 } from "../../domain/upstream/retry-plan.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
-import type { ParsedCall, Resolved } from "../call/known.ts";
+import type { Resolved } from "../call/known.ts";
 import { reportAnswered, reportUnanswered } from "../report/upstream-alerts.ts";
 import { type AttemptInput, type AttemptResult, attempt, cancelAnswer, type UpstreamAnswer } from "./attempt.ts";
 import { diagnoseUpstream } from "./diagnose-upstream.ts";
 import { upstreamRetryAfterMs } from "./retry-after.ts";
+import { planTransforms } from "./transform-plans.ts";
 import type { UpstreamProgress } from "./upstream-progress.ts";
 
 /** What the attempts of a request have come to. */
@@ -44,7 +44,8 @@ export async function forward(
 ): Promise<UpstreamAnswer> {
   const { model, parsed } = request;
   const targets = targetsOf(call, request);
-  const sending: AttemptInput = { call, model, parsed, progress, onFirstSend };
+  const plans = planTransforms(call, request);
+  const sending: AttemptInput = { call, model, parsed, plans, progress, onFirstSend };
   const totals: AttemptTotals = { made: 0, timedOut: 0, endpoints: new Set(), reason: "", address: "" };
   let kept: UpstreamAnswer | null = null;
   let state = RETRY_START;
@@ -57,7 +58,7 @@ export async function forward(
         if (kept !== null) cancelAnswer(kept);
         kept = attempted.answer;
       }
-      const step = nextStep(rulesOf(model, parsed, targets.length), state, endOf(call, attempted));
+      const step = nextStep(rulesOf(sending, targets.length), state, endOf(call, attempted));
       if (step.kind === "final" || step.kind === "exhausted") break;
       state = step.state;
       progress.count(step.kind === "again" ? "retry" : "failover");
@@ -86,9 +87,15 @@ function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly T
   return parsed.outgoing.form ? targets.slice(0, 1) : targets;
 }
 
-function rulesOf(model: ModelRecord, parsed: ParsedCall, targets: number): RetryRules {
+/** A sub-call is attempted once: its request can do without it (docs/rules/settlement-and-rows.md#sub-calls). */
+function rulesOf({ call, model, parsed }: AttemptInput, targets: number): RetryRules {
   const { form, resendable } = parsed.outgoing;
-  return { targets, maxRetries: form ? 0 : model.max_retries, backoffMs: model.retry_backoff_ms, resendable };
+  return {
+    targets,
+    maxRetries: form ? 0 : model.max_retries,
+    backoffMs: model.retry_backoff_ms,
+    resendable: resendable && call.parentId === null,
+  };
 }
 
 /** Counts an attempt, and notes in the isolate's memory how its endpoint did. */

@@ -1,0 +1,56 @@
+/**
+ * Steps 7 to 9 of a request that has been admitted, a client's or one of the gateway's own (sub-call.ts): its upstream is
+ * called, the answer is carried to the reader of the response, and the permit is settled with the request's own row, exactly
+ * once and whatever becomes of them.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
+import type { AdmittedRequest } from "./admission/admit.ts";
+import { type RequestEnd, Settler } from "./admission/settle.ts";
+import { type CacheKey, cacheMissFor } from "./cache/response-cache.ts";
+import { ClientGone } from "./call/client-gone.ts";
+import type { Call } from "./call/context.ts";
+import { AlreadySettled, type CallAnswer, type Prepared, type UpstreamState } from "./call/known.ts";
+import { relay } from "./relay/relay.ts";
+import { keepOpenUntilBodyRead } from "./reply/unread-body-reply.ts";
+import { cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
+import { forward } from "./upstream/forward.ts";
+import { UpstreamProgress } from "./upstream/upstream-progress.ts";
+
+/**
+ * The answer of the request's upstream. Its end settles the request; a failure has settled it: throws AlreadySettled. `key`:
+ * where a complete answer is to be stored; null: nowhere.
+ */
+export async function serveAdmitted(call: Call, admitted: AdmittedRequest, key: CacheKey | null): Promise<CallAnswer> {
+  const request = { ...admitted, upstream: new UpstreamProgress() };
+  const settler = new Settler(call, request);
+  let forwarded: UpstreamAnswer | null = null;
+  try {
+    forwarded = await forward(call, request, request.upstream, () => settler.upstreamCalled());
+    const response = await relay(call, {
+      request,
+      forwarded,
+      bill: (answered) => billed(request, answered),
+      settler,
+      miss: cacheMissFor(key, request.model),
+    });
+    return { response: keepOpenUntilBodyRead(call, response, request.parsed.outgoing), known: request };
+  } catch (error) {
+    settler.end(endOf(request, error));
+    if (forwarded !== null) cancelAnswer(forwarded);
+    throw new AlreadySettled(error, request);
+  }
+}
+
+/** How a request ends that has a slot and no answer: one whose client left, or that crashed, while an upstream worked owes its estimate. */
+function endOf(request: Prepared & { readonly upstream: UpstreamState }, failure: unknown): RequestEnd {
+  if (failure instanceof GatewayError) return { statusCode: failure.status, failure };
+  const { status, underWay } = request.upstream;
+  const owed = underWay || (status >= 200 && status < 300);
+  const statusCode = failure instanceof ClientGone ? 499 : 500;
+  return { statusCode, billed: owed ? billed(request, null) : NOTHING_BILLED, failure };
+}
+
+function billed(request: Prepared, answered: BilledAnswer | null): Billed {
+  return bill(request.model, request.estimate, request.measure(), answered);
+}

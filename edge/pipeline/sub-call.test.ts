@@ -1,0 +1,213 @@
+/** What becomes of a call that the gateway makes while it serves a request: whatever happens, it leaves one row. */
+import { describe, expect, it, vi } from "vitest";
+import { GatewayError } from "../../shared/errors.ts";
+import type { UsageRow } from "../../shared/usage-row.ts";
+import type { AdmissionRequest } from "../domain/admission/rpc.ts";
+import { authenticate } from "./access/authenticate.ts";
+import { resolveModel } from "./access/resolve-model.ts";
+import { prepare } from "./admission/prepare.ts";
+import { parseCall } from "./body/parse-call.ts";
+import { ClientGone } from "./call/client-gone.ts";
+import { NOTHING_KNOWN } from "./call/known.ts";
+import { startCall } from "./call/start-call.ts";
+import { type SubCallAnswer, subCall } from "./sub-call.ts";
+import { IdentityTransform } from "./testing/identity-transform.ts";
+import { modelOf } from "./testing/records.ts";
+import { type Answer, bodyOf, endpoint, hangs, refuses, status } from "./testing/upstreams.ts";
+import { TestPermit, TestPipeline } from "./testing/world.ts";
+
+vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+
+const HELPER = modelOf({
+  model_name: "helper",
+  upstream_model: "helper-upstream",
+  endpoints: [endpoint("one"), endpoint("two")],
+  max_retries: 3,
+});
+const ANSWER = { choices: [{ message: { content: "hi" } }], usage: { prompt_tokens: 5, completion_tokens: 7 } };
+const BLANKS = new Uint8Array(10).fill(32);
+
+/** A request of a client, and what the Cell was asked and given for its sub-call. */
+class SubCallWorld extends TestPipeline {
+  readonly client = new AbortController();
+  readonly subPermit = new TestPermit();
+  readonly adopted: AdmissionRequest[] = [];
+  #ids = 0;
+
+  constructor() {
+    super();
+    this.adopt = async (ask) => {
+      this.adopted.push(ask);
+      return this.subPermit;
+    };
+  }
+
+  /** Makes a sub-call of a request that has been admitted; what it throws is answered. */
+  async make(upstream: Answer): Promise<SubCallAnswer | unknown> {
+    this.upstream = upstream;
+    const received = this.received({ signal: this.client.signal });
+    const uuid = () => `00000000-0000-4000-8000-00000000000${++this.#ids}`;
+    const call = startCall({ ...received, ports: { ...received.ports, random: { ...received.ports.random, uuid } } });
+    const caller = await authenticate(call, NOTHING_KNOWN);
+    const request = prepare(call, await resolveModel(call, await parseCall(call, caller)));
+    const body = { messages: [{ role: "user", content: "describe" }], max_tokens: 20 };
+    const asked = { requestType: "tool_loop", model: HELPER, body, timeoutMs: 1_500 } as const;
+    const made = await subCall(call, request, asked).catch((error: unknown) => error);
+    await this.settled();
+    return made;
+  }
+
+  /** Every row there is, by whichever way it went. */
+  get rows(): readonly UsageRow[] {
+    const settled = this.subPermit.settlement;
+    return [...(settled === null ? [] : [settled.row]), ...this.recorded, ...this.orphans];
+  }
+}
+
+describe("a sub-call", () => {
+  it("is answered, and has a row of its own that is charged to its caller", async () => {
+    const world = new SubCallWorld();
+    const made = await world.make(async () => Response.json(ANSWER));
+    expect(made).toEqual({ kind: "answered", status: 200, value: ANSWER });
+    const [sent] = world.upstreamCalls;
+    expect(sent?.url).toBe("http://one.test/v1/chat/completions");
+    expect(await new Response(sent?.body as Uint8Array<ArrayBuffer>).json()).toEqual({
+      model: "helper-upstream",
+      messages: [{ role: "user", content: "describe" }],
+      max_tokens: 20,
+    });
+    expect(world.rows).toEqual([
+      expect.objectContaining({
+        request_id: "00000000-0000-4000-8000-000000000002",
+        request_type: "tool_loop",
+        admission: "boon",
+        model: "helper",
+        tenant_id: world.key?.tenant?.id,
+        key_id: world.key?.key_id,
+        session_id_source: "derived",
+        cache_status: "off",
+        status_code: 200,
+        upstream_status: 200,
+        input_tokens: 5,
+        output_tokens: 7,
+        cost_usd: 12,
+        queue_wait_ms: 0,
+      }),
+    ]);
+    expect(world.subPermit.settlement?.actualTokens).toBe(12);
+    expect(world.subPermit.disposed).toBe(true);
+    expect(world.logged).toMatchObject([
+      { name: "request", request_type: "tool_loop", parent_request_id: "00000000-0000-4000-8000-000000000001" },
+    ]);
+  });
+
+  it("waits for nothing and reserves nothing: its request holds what it waited for", async () => {
+    const world = new SubCallWorld();
+    await world.make(async () => Response.json(ANSWER));
+    expect(world.asks).toEqual([]);
+    expect(world.adopted).toMatchObject([
+      {
+        requestId: "00000000-0000-4000-8000-000000000002",
+        model: { name: "helper" },
+        need: { bucketTokens: 0, termTokens: 0, nanoUsd: 0 },
+        row: { admission: "boon", request_type: "tool_loop", status_code: 499 },
+      },
+    ]);
+  });
+
+  it("is sent as it is made, once, to one endpoint", async () => {
+    const world = new SubCallWorld();
+    const made = await world.make(refuses);
+    expect(made).toMatchObject({ code: "upstream_failed" });
+    expect(world.upstreamCalls.map(({ url }) => new URL(url).hostname)).toEqual(["one.test"]);
+    expect(world.rows).toMatchObject([{ status_code: 502, admission: "boon", total_tokens: 0, cost_usd: 0 }]);
+  });
+
+  it("hands on an upstream's error, and costs nothing then", async () => {
+    const world = new SubCallWorld();
+    expect(await world.make(status(429))).toEqual({ kind: "answered", status: 429, value: undefined });
+    expect(world.upstreamCalls.length).toBe(1);
+    expect(world.rows).toMatchObject([{ status_code: 429, upstream_status: 429, total_tokens: 0, cost_usd: 0 }]);
+  });
+
+  it("has a time of its own", async () => {
+    const world = new SubCallWorld();
+    const startedMs = Date.now();
+    expect(await world.make(hangs)).toMatchObject({ code: "upstream_timeout" });
+    expect(Date.now() - startedMs).toBeLessThan(10_000);
+    expect(world.rows).toMatchObject([{ status_code: 504, total_tokens: 0 }]);
+  });
+
+  it("fails when its Cell is away, and its row may meet one that the Cell has made of it", async () => {
+    const world = new SubCallWorld();
+    world.adopt = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
+    expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ code: "scheduler_unavailable" });
+    expect(world.upstreamCalls).toEqual([]);
+    expect([world.orphans.length, world.rows.length]).toEqual([1, 1]);
+    expect(world.rows).toMatchObject([
+      { status_code: 503, admission: "rejected", request_type: "tool_loop", cost_usd: 0 },
+    ]);
+  });
+
+  it("has its row once when its permit is beyond reach", async () => {
+    const world = new SubCallWorld();
+    world.subPermit.settleFails = true;
+    expect(await world.make(async () => Response.json(ANSWER))).toMatchObject({ kind: "answered" });
+    expect([world.orphans.length, world.rows.length]).toEqual([1, 1]);
+    expect(world.rows).toMatchObject([{ status_code: 200, cost_usd: 12 }]);
+  });
+
+  it("ends when the client of its request leaves before the answer, and owes its estimate", async () => {
+    const world = new SubCallWorld();
+    const made = await world.make(async (call) => {
+      const hanging = hangs(call);
+      world.client.abort();
+      return await hanging;
+    });
+    expect(made).toBeInstanceOf(ClientGone);
+    expect(world.upstreamCalls[0]?.signal.aborted).toBe(true);
+    const [row, ...more] = world.rows;
+    expect(more).toEqual([]);
+    expect(row).toMatchObject({ status_code: 499, admission: "boon", output_tokens: 20 });
+    expect(row?.cost_usd).toBe(row?.total_tokens);
+  });
+
+  it("ends when the client of its request leaves within the answer", async () => {
+    const world = new SubCallWorld();
+    let cancelled = false;
+    const made = await world.make(async () => {
+      let pieces = 0;
+      const next = () => {
+        pieces += 1;
+        if (pieces === 2) world.client.abort();
+        return BLANKS.slice();
+      };
+      return new Response(bodyOf(next, () => (cancelled = true)));
+    });
+    expect(made).toBeInstanceOf(ClientGone);
+    expect(cancelled).toBe(true);
+    expect(world.rows).toMatchObject([{ status_code: 499, admission: "boon" }]);
+  });
+
+  it("fails when its answer breaks off", async () => {
+    const world = new SubCallWorld();
+    let pieces = 0;
+    const next = () => {
+      pieces += 1;
+      if (pieces === 3) throw new Error("broken");
+      return BLANKS.slice();
+    };
+    expect(await world.make(async () => new Response(bodyOf(next)))).toMatchObject({ code: "upstream_failed" });
+    expect(world.rows).toMatchObject([{ status_code: 200, admission: "boon", output_tokens: 20 }]);
+  });
+
+  it("collects no answer without end", async () => {
+    const world = new SubCallWorld();
+    let cancelled = false;
+    const next = () => new Uint8Array(64 * 1024);
+    const endless = async () => new Response(bodyOf(next, () => (cancelled = true)));
+    expect(await world.make(endless)).toEqual({ kind: "too-large" });
+    expect(cancelled).toBe(true);
+    expect(world.rows).toMatchObject([{ status_code: 499, admission: "boon" }]);
+  });
+});

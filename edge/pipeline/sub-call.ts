@@ -1,0 +1,133 @@
+/**
+ * A call that the gateway makes on its own behalf while it serves a client's request: it has a request id, a permit and a row
+ * of its own, is charged to the same key and tenant, and ends with its request (docs/rules/settlement-and-rows.md#sub-calls).
+ * It is served as every request is (serve-admitted.ts), but for how it is admitted, and that its answer is collected here. A
+ * failure of it has been settled when it is thrown, and is no failure of the request that it was made for.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import type { ModelRecord } from "../../shared/records.ts";
+import type { RequestType } from "../../shared/usage-row.ts";
+import { type JsonObject, wholeDocument } from "../domain/json/document.ts";
+import { scanTopLevel } from "../domain/json/top-level.ts";
+import { traceparentOf } from "../domain/trace/trace-context.ts";
+import { energyTermsOf } from "./access/resolve-model.ts";
+import { admitSubCall } from "./admission/admit-sub-call.ts";
+import { prepare } from "./admission/prepare.ts";
+import { JsonOutgoing } from "./body/json-outgoing.ts";
+import { ClientGone } from "./call/client-gone.ts";
+import type { Call } from "./call/context.ts";
+import { AlreadySettled, NO_UPSTREAM, type ParsedCall, type Prepared, StageFailure } from "./call/known.ts";
+import { startCall } from "./call/start-call.ts";
+import { BoundedBuffer } from "./memory/bounded-buffer.ts";
+import { handInRefusal } from "./reply/answer-call.ts";
+import { usageRowOf } from "./report/usage-row.ts";
+import { serveAdmitted } from "./serve-admitted.ts";
+
+/** Every sub-call is a chat completion. */
+const PATH = "/v1/chat/completions";
+
+/** Largest answer that is collected (docs/rules/streams.md#buffered-answers). */
+const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
+
+/** What is asked of a model. */
+interface SubCall {
+  /** What its row says. */
+  readonly requestType: RequestType;
+  /** Registered, enabled, and one that the tenant may be served by: the caller has seen to that. */
+  readonly model: ModelRecord;
+  /** A chat completion that is not streamed; it need not name its model. */
+  readonly body: JsonObject;
+  /** How long it may take from sending to its last byte. */
+  readonly timeoutMs: number;
+}
+
+/** What the model said. */
+export type SubCallAnswer =
+  /** With a status of its own, which may be an error; undefined: it is no JSON. */
+  | { readonly kind: "answered"; readonly status: number; readonly value: unknown }
+  /** There was more of it than is collected, or than there is memory for. */
+  | { readonly kind: "too-large" };
+
+/**
+ * Makes a sub-call of a request that has been admitted. Its row is on its way when this returns or throws: GatewayError
+ * `scheduler_unavailable`, `upstream_failed` or `upstream_timeout`, and ClientGone when the client of the request left.
+ */
+export async function subCall(parent: Call, request: Prepared, asked: SubCall): Promise<SubCallAnswer> {
+  const call = childOf(parent, asked);
+  try {
+    const prepared = await preparedOf(call, request, asked);
+    const { response } = await serveAdmitted(call, await admitSubCall(call, prepared), null);
+    return await collect(call, response);
+  } catch (error) {
+    if (!(error instanceof StageFailure)) throw error;
+    const { cause, known } = error;
+    if (!(error instanceof AlreadySettled)) {
+      const statusCode = cause instanceof GatewayError ? cause.status : 500;
+      const row = usageRowOf(call, known, { statusCode, admission: "rejected" });
+      call.waitUntil(handInRefusal(call, known, row, cause));
+    }
+    throw cause;
+  }
+}
+
+/** A call of its own, whose client leaves when the parent's does. */
+function childOf(parent: Call, { requestType }: SubCall): Call {
+  const { ports, config, memory, waitUntil, traceContext, requestId } = parent;
+  const headers = traceContext === null ? {} : { traceparent: traceparentOf(traceContext, traceContext.spanId) };
+  const url = new URL(PATH, parent.request.url);
+  const request = new Request(url, { method: "POST", headers, signal: parent.request.signal });
+  const call = startCall({ ports, config, memory, waitUntil, request, place: { path: PATH, search: "" } });
+  return { ...call, route: { ...call.route, requestType }, parentId: requestId };
+}
+
+/** The same caller and session, with a body and a model of its own. */
+async function preparedOf(call: Call, parent: Prepared, { model, body, timeoutMs }: SubCall): Promise<Prepared> {
+  const parsed = parsedOf({ model: model.model_name, ...body }, model.model_name);
+  const own = { ...model, request_timeout_secs: timeoutMs / 1000 };
+  const energy = await energyTermsOf(call, model);
+  const { principal, identity, session } = parent;
+  const { modelName: modelText } = parsed;
+  const resolved = { ...parent, principal, identity, parsed, modelText, model: own, energy };
+  const fresh = { cacheStatus: "off", queueWaitMs: 0, queueEntryUnknown: false, upstream: NO_UPSTREAM } as const;
+  return { ...prepare(call, { ...resolved, ...fresh }), session };
+}
+
+function parsedOf(body: JsonObject, modelName: string): ParsedCall {
+  const bytes = new Uint8Array(new TextEncoder().encode(JSON.stringify(body)));
+  const top = scanTopLevel(bytes, (name) => name === "model");
+  if (top === null) throw new Error("a body that was just written is an object");
+  return { document: wholeDocument(body), modelName, stream: false, outgoing: new JsonOutgoing([bytes], top) };
+}
+
+/** Reads the answer to its end, which settles the call. */
+async function collect(call: Call, { status, body }: Response): Promise<SubCallAnswer> {
+  const buffer = new BoundedBuffer(ANSWER_MAX_BYTES, call.memory.answerMemory.open());
+  try {
+    if (body !== null) await readInto(buffer, body);
+    const bytes = buffer.take();
+    return bytes === null ? { kind: "too-large" } : { kind: "answered", status, value: parseJson(bytes) };
+  } catch (error) {
+    throw call.request.signal.aborted ? new ClientGone() : new GatewayError("upstream_failed", { cause: error });
+  } finally {
+    buffer.close();
+  }
+}
+
+/** Stops where the buffer is full: the call then ends as one whose client left. */
+async function readInto(buffer: BoundedBuffer, body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    buffer.push(value);
+    if (!buffer.isWhole) return await reader.cancel();
+  }
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,8 @@
+/**
+ * The registry of transforms: every change of a request on its way upstream, with what it does to the answer, in the order in
+ * which they apply. A new one is a file of its own and one line here.
+ */
+import { Transforms } from "./domain/transform/transform.ts";
+import { usageEvent } from "./domain/transform/usage-event.ts";
+
+export const TRANSFORMS = new Transforms([usageEvent]);
