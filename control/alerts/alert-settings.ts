@@ -1,11 +1,13 @@
 /**
- * Where alerts go, as admins read and change it: what a change omits keeps its value, secrets too; secrets are shown as
+ * Where alerts go, as admins read, change and test it: what a change omits keeps its value, secrets too; secrets are shown as
  * booleans (decisions §9.4).
  */
+import { GatewayError } from "../../shared/errors.ts";
 import { mailOrigin } from "../../shared/origin.ts";
 import {
   type Alerts,
   type AlertsBody,
+  type AlertsTest,
   type AlertsValue,
   alertsBodySchema,
 } from "../../shared/schema/settings/alerts.ts";
@@ -16,6 +18,14 @@ import { sealNewSecret } from "../kernel/seal-secret.ts";
 import { checkInfrastructureHost, checkUpstreamAddress } from "../kernel/upstream-address.ts";
 import { alertsSetting } from "../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../settings/setting.ts";
+import type { AlertMessage } from "./channels.ts";
+import { alertChannels } from "./configured-channels.ts";
+
+const TEST: AlertMessage = {
+  issueKey: "test_alert",
+  title: "Test alert",
+  detail: "This is a test alert from the gateway.",
+};
 
 /** Its verbs. A change throws 400, also `address_blocked`. */
 export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
@@ -36,6 +46,13 @@ export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
   warnings: (body, before, after) => passwordWarnings(body, before.email, after.email),
   show: (_ctx, { value }) => shown(value),
 });
+
+/** Sends a test alert on every configured channel, whatever the cooldown says: how each channel did. Throws 400 `no_alert_channel`. */
+export async function sendTestAlert(ctx: VerbContext): Promise<AlertsTest> {
+  const { channels } = await alertChannels(ctx);
+  if (channels.length === 0) throw new GatewayError("no_alert_channel");
+  return { results: await Promise.all(channels.map(async (send) => await send(TEST))) };
+}
 
 type Email = AlertsValue["email"];
 

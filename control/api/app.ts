@@ -4,7 +4,6 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
-import { auditRoutes } from "./audit.ts";
 import { autotuneRoutes } from "./autotune.ts";
 import { backupRoutes } from "./backup.ts";
 import { budgetRoutes } from "./budgets.ts";
@@ -17,8 +16,8 @@ import { mcpServerRoutes } from "./mcp-servers.ts";
 import { modelEndpointRoutes } from "./model-endpoints.ts";
 import { modelHealthRoutes } from "./model-health.ts";
 import { modelRoutes } from "./models.ts";
+import { operationRoutes } from "./operations.ts";
 import { publicRoutes } from "./public.ts";
-import { resyncRoutes } from "./resync.ts";
 import { infrastructureSettingsRoutes, settingsRoutes } from "./settings.ts";
 import { tenantRoutes } from "./tenants.ts";
 import type { Api, ApiDeps, ApiTypes } from "./types.ts";
@@ -42,8 +41,7 @@ export function createApp(deps: ApiDeps): Api {
   usageRoutes(app, deps);
   loadRoutes(app, deps);
   budgetRoutes(app, deps);
-  resyncRoutes(app, deps);
-  auditRoutes(app);
+  operationRoutes(app, deps);
   settingsRoutes(app, deps);
   infrastructureSettingsRoutes(app, deps);
   backupRoutes(app, deps);

@@ -32,7 +32,7 @@ type ValueOf<Answer extends z.ZodType> =
 type RowOf<Value> = Value extends readonly (infer Row)[] ? Row : never;
 
 /** What a handler of this kind returns. */
-export type Result<K extends Kind, Answer extends z.ZodType> = {
+export type HandlerResult<K extends Kind, Answer extends z.ZodType> = {
   read: ValueOf<Answer>;
   page: Page<RowOf<ValueOf<Answer>>>;
   write: Written<ValueOf<Answer>>;
@@ -140,10 +140,10 @@ const IDEMPOTENCY_HEADER = {
 export function endpoint<
   const K extends Kind,
   const Path extends string,
-  R extends Result<K, Answer>,
+  R extends HandlerResult<K, Answer>,
   Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
   Answer extends z.ZodType = z.ZodNull,
->(app: Api, route: Endpoint<K, Path, Query, Answer, R> & NoOtherField<R, Result<K, Answer>>): void {
+>(app: Api, route: Endpoint<K, Path, Query, Answer, R> & NoOtherField<R, HandlerResult<K, Answer>>): void {
   const checked = route as unknown as AnyEndpoint;
   const query = checked.kind === "page" ? pageQuerySchema.extend(checked.query?.shape ?? {}) : checked.query;
   const declared: AnyEndpoint = query === undefined ? checked : { ...checked, query };

@@ -9,9 +9,8 @@ import {
   setCapacitySchema,
 } from "../../shared/schema/load.ts";
 import { cellQuerySchema } from "../cells/cell-directory.ts";
-import { getCapacity } from "../services/load/get-capacity.ts";
+import { getCapacity, setCapacity } from "../services/load/capacity.ts";
 import { getFairshareHistory, getFairshareLive, historyQuerySchema } from "../services/load/get-fairshare.ts";
-import { setCapacity } from "../services/load/set-capacity.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 

@@ -11,9 +11,8 @@ import {
 } from "../../shared/schema/model.ts";
 import { createModel } from "../services/models/create-model.ts";
 import { deleteModel } from "../services/models/delete-model.ts";
-import { getModel } from "../services/models/get-model.ts";
-import { listModels } from "../services/models/list-models.ts";
 import { modelChanges } from "../services/models/model-changes.ts";
+import { getModel, listModels } from "../services/models/read-models.ts";
 import { updateModel } from "../services/models/update-model.ts";
 import { validateModel } from "../services/models/validate-model.ts";
 import { endpoint } from "./endpoint.ts";

@@ -15,8 +15,7 @@ import {
   jobschedTestSchema,
 } from "../../shared/schema/settings/jobsched.ts";
 import { usageRetentionSchema } from "../../shared/schema/settings/usage-retention.ts";
-import { alertSettings } from "../alerts/alert-settings.ts";
-import { sendTestAlert } from "../alerts/send-test-alert.ts";
+import { alertSettings, sendTestAlert } from "../alerts/alert-settings.ts";
 import { energySettings } from "../energy/energy-settings.ts";
 import { testEnergy } from "../energy/try-power-query.ts";
 import { jobschedSettings, resolveJobsched } from "../jobsched/jobsched-settings.ts";
@@ -29,7 +28,7 @@ import {
   retentionSettings,
 } from "../services/settings/plain-settings.ts";
 import type { SettingVerbs } from "../settings/setting.ts";
-import { endpoint, type NoOtherField, type Result } from "./endpoint.ts";
+import { endpoint, type HandlerResult, type NoOtherField } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 const tag = "Settings";
@@ -44,9 +43,9 @@ interface SettingRoutes<Answer extends z.ZodType, Shown extends object> {
 }
 
 /** Reads with GET, changes with PUT. Does not compile when the verbs return something else than the answer. */
-function settingRoutes<Answer extends z.ZodType, Shown extends Result<"read", Answer> & object>(
+function settingRoutes<Answer extends z.ZodType, Shown extends HandlerResult<"read", Answer> & object>(
   app: Api,
-  setting: SettingRoutes<Answer, Shown> & NoOtherField<Shown, Result<"read", Answer>>,
+  setting: SettingRoutes<Answer, Shown> & NoOtherField<Shown, HandlerResult<"read", Answer>>,
 ): void {
   const { name, verbs, read, change }: SettingRoutes<Answer, Shown> = setting;
   const answer: z.ZodType = setting.answer;

@@ -38,10 +38,8 @@ import { getStats, statsSchema } from "../services/stats/get-stats.ts";
 import { compactUsage } from "../services/usage/compact-usage.ts";
 import { getKeySummary } from "../services/usage/get-key-summary.ts";
 import { getOverview } from "../services/usage/get-overview.ts";
-import { listBreakdown } from "../services/usage/list-breakdown.ts";
 import { listCosts } from "../services/usage/list-costs.ts";
-import { listLogs } from "../services/usage/list-logs.ts";
-import { listSpans } from "../services/usage/list-spans.ts";
+import { listBreakdown, listLogs } from "../services/usage/named-reads.ts";
 import {
   getCacheUsage,
   listDaily,
@@ -50,10 +48,11 @@ import {
   listModelSeries,
   listModelUsage,
   listSeries,
+  listSpans,
   listTenantSeries,
   listTotals,
 } from "../services/usage/usage-reads.ts";
-import { endpoint, type NoOtherField, type Result } from "./endpoint.ts";
+import { endpoint, type HandlerResult, type NoOtherField } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 interface Read<Answer extends z.ZodType, R> {
@@ -65,8 +64,8 @@ interface Read<Answer extends z.ZodType, R> {
 }
 
 /** One line of the table; does not compile when the verb returns something else than the answer. */
-function read<Answer extends z.ZodType, R extends Result<"read", Answer>>(
-  line: Read<Answer, R> & NoOtherField<R, Result<"read", Answer>>,
+function read<Answer extends z.ZodType, R extends HandlerResult<"read", Answer>>(
+  line: Read<Answer, R> & NoOtherField<R, HandlerResult<"read", Answer>>,
 ): Read<z.ZodType, unknown> {
   return line;
 }

@@ -1,12 +1,16 @@
 /**
- * The resync route.
+ * Routes of what keeps a gateway in order: the resync, and the log of what admins have changed.
  */
+
+import { z } from "zod";
+import { auditEntrySchema, auditFilterSchema } from "../../shared/schema/audit.ts";
 import { resyncedSchema } from "../../shared/schema/resync.ts";
 import { resync } from "../publish/resync-verb.ts";
+import { listAudit } from "../services/audit/list-audit.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
-export function resyncRoutes(app: Api, deps: ApiDeps): void {
+export function operationRoutes(app: Api, deps: ApiDeps): void {
   const directory = { cells: deps.cells, own: deps.cell };
   endpoint(app, {
     kind: "write",
@@ -18,5 +22,15 @@ export function resyncRoutes(app: Api, deps: ApiDeps): void {
     tag: "Operations",
     answer: resyncedSchema,
     handler: async ({ ctx }) => await resync(ctx, deps.resync, directory),
+  });
+  endpoint(app, {
+    kind: "page",
+    method: "get",
+    path: "/api/v1/audit",
+    summary: "List what admins have changed, newest first",
+    tag: "Audit",
+    query: auditFilterSchema,
+    answer: z.array(auditEntrySchema),
+    handler: async ({ ctx, query }) => await listAudit(ctx, query),
   });
 }
