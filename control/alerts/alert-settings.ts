@@ -27,7 +27,7 @@ const TEST: AlertMessage = {
   detail: "This is a test alert from the gateway.",
 };
 
-/** Its verbs. A change throws 400, also `address_blocked`. */
+/** How admins read and change where alerts go. A change throws 400, also `address_blocked`. */
 export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
   setting: alertsSetting,
   body: alertsBodySchema,
@@ -47,7 +47,10 @@ export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
   show: (_ctx, { value }) => shown(value),
 });
 
-/** Sends a test alert on every configured channel, whatever the cooldown says: how each channel did. Throws 400 `no_alert_channel`. */
+/**
+ * Sends a test alert on every configured channel, whatever the cooldown says. Returns how each channel did. Throws 400
+ * `no_alert_channel`.
+ */
 export async function sendTestAlert(ctx: VerbContext): Promise<AlertsTest> {
   const { channels } = await alertChannels(ctx);
   if (channels.length === 0) throw new GatewayError("no_alert_channel");

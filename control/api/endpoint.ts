@@ -25,7 +25,7 @@ interface JsonFile {
   readonly pieces: readonly string[];
 }
 
-/** What a schema describes; a list may be one that cannot be changed. */
+/** What a schema describes; a list may be read-only. */
 type ValueOf<Answer extends z.ZodType> =
   z.output<Answer> extends readonly (infer Row)[] ? readonly Row[] : z.output<Answer>;
 
@@ -49,7 +49,10 @@ type RecordOf<R> = R extends { readonly record: infer T }
       ? Row
       : R;
 
-/** Refuses a record with a field that the answer's schema does not name: it would be sent. A schema of no known shape names all. */
+/**
+ * Refuses a record with a field that the answer's schema does not name: it would be sent. A schema of no known shape names
+ * every field.
+ */
 export type NoOtherField<R, Wanted> =
   unknown extends RecordOf<Wanted>
     ? unknown
@@ -92,7 +95,7 @@ interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObjec
   readonly handler: (call: Call<Path, Query>) => Promise<R>;
 }
 
-/** Any of them, once it has been checked. */
+/** A route of any kind, once the compiler has checked it. */
 type AnyEndpoint = Omit<Endpoint<Kind, string, z.ZodObject, z.ZodType, unknown>, "handler"> & {
   readonly handler: (call: Call<string, z.ZodObject>) => Promise<unknown>;
 };

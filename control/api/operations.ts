@@ -10,6 +10,7 @@ import { listAudit } from "../services/audit/list-audit.ts";
 import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
+/** Resync and audit log. */
 export function operationRoutes(app: Api, deps: ApiDeps): void {
   const directory = { cells: deps.cells, own: deps.cell };
   endpoint(app, {

@@ -12,7 +12,7 @@ import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
 import { energySetting } from "../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../settings/setting.ts";
 
-/** Its verbs; the last reading is in the store. A change throws 400, also `address_blocked`. */
+/** How admins read and change the energy settings; the last reading is in the store. A change throws 400, also `address_blocked`. */
 export const energySettings = (store: HotStore): SettingVerbs<Energy> =>
   settingVerbs({
     setting: energySetting,

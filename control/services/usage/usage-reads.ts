@@ -23,7 +23,10 @@ import { readKeyUsage, readTotals } from "../../analytics/usage-totals.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { parse, parseId } from "../../kernel/parse.ts";
 
-/** GET /usage/logs/{request_id}/spans: the trace of one request in order of its start; none when it was not traced. Throws 404, 503. */
+/**
+ * GET /usage/logs/{request_id}/spans: the trace of one request in order of its start; empty when it was not traced. Throws
+ * 404 for what is no UUID, 503.
+ */
 export async function listSpans(analytics: AnalyticsStore, requestId: string): Promise<readonly Span[]> {
   return await readSpans(analytics, parseId(requestId));
 }
