@@ -52,7 +52,7 @@ describe("the reference", () => {
   });
 });
 
-/** The README says which loads are further off, and why. */
+/** Which loads are further off, and why: docs/benchmarks.md#fairness. */
 const WITHIN_5_PERCENT = {
   weighted: [
     "500 against 50",
