@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
-it("the generated client is what the routes say now", async () => {
+it("the generated client agrees with the routes", async () => {
   const check = promisify(execFile)(process.execPath, [join(import.meta.dirname, "client.ts"), "--check"]);
   await expect(check.then(() => "current")).resolves.toBe("current");
 });

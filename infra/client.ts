@@ -1,6 +1,6 @@
 /**
  * `npm run client`: the types of the Management API's client, generated from the API document (control/client). With
- * `--check` it writes nothing and fails when the file is not what the routes say now.
+ * `--check` it writes nothing and fails when the file does not agree with the routes.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -16,19 +16,19 @@ const HEAD = `/**
  */
 `;
 
-/** The generator needs the compiler's old interface, which the one in use here no longer has. */
+/** The generator needs the compiler's old programming interface, which the version in use here no longer has. */
 const OLD_COMPILER = `data:text/javascript,${encodeURIComponent(
   `import common from ${JSON.stringify(import.meta.resolve("@ts-morph/common"))}; export default common.ts;`,
 )}`;
 
 type Source = Parameters<typeof import("openapi-typescript")["default"]>[0];
 
-/** Types say nothing of examples, and as comments they would be most of the file. */
+/** Examples do not appear in types; as comments they would be most of the file. */
 function withoutExamples(name: string, value: unknown): unknown {
   return name === "example" || name === "examples" ? undefined : value;
 }
 
-/** The text of the file as the routes say it now. */
+/** The text of the file, generated from today's routes. */
 async function generate(): Promise<string> {
   const hooks = registerHooks({
     resolve: (specifier, context, next) =>
@@ -36,7 +36,7 @@ async function generate(): Promise<string> {
   });
   try {
     const { default: openapiTypescript, astToString } = await import("openapi-typescript");
-    // no route is called: the document needs no store
+    // No route is called, so the document needs no store.
     const app = createApp({ adminToken: "" } as unknown as ApiDeps);
     const document = JSON.parse(JSON.stringify(buildDocument(app, "")), withoutExamples) as Source;
     return HEAD + astToString(await openapiTypescript(document, { alphabetize: true, defaultNonNullable: false }));

@@ -25,14 +25,14 @@ it("lies in the folder, names its holder, and is gone afterwards", () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("is taken over from whom is gone, from a process that has the pid now, and from rubbish", () => {
+it("is taken over from a process that has ended, from another process that now has its pid, and from invalid content", () => {
   for (const content of ["", "rubbish", "999999999 1", `${process.pid} another-start`, `${process.pid}`]) {
     writeFileSync(join(folder, ".install-lock"), content);
     lockInstall(folder, never)();
   }
 });
 
-it("follows no link that somebody has laid where it writes", () => {
+it("follows no link that another user has put at the place of the lock", () => {
   const victim = join(folder, "victim");
   writeFileSync(victim, "untouched");
   symlinkSync(victim, join(folder, `.install-lock.${process.pid}`));
@@ -41,7 +41,7 @@ it("follows no link that somebody has laid where it writes", () => {
   expect(readFileSync(victim, "utf8")).toBe("untouched");
 });
 
-it("is held by one of many at a time, also when they find one that nobody holds", async () => {
+it("is held by one of many processes at a time, also when they find a lock without a living holder", async () => {
   writeFileSync(join(folder, ".install-lock"), "999999999 1");
   const script = `
     import { mkdirSync, rmdirSync } from "node:fs";
@@ -61,7 +61,7 @@ it("is held by one of many at a time, also when they find one that nobody holds"
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it("waits for its holder, says for whom, and goes on when that one is killed", async () => {
+it("waits for its holder, names the holder, and goes on when the holder is killed", async () => {
   const script = `
     import { lockInstall } from ${JSON.stringify(new URL("install-lock.mjs", import.meta.url).href)};
     lockInstall(process.argv[1], (holder) => console.log("waits for " + holder));

@@ -1,4 +1,4 @@
-/** No package without a known content: in the lock of this project, and in what the tool makes of another. */
+/** No package without a known content: in the lock of this project, and in what the tool makes of another lock. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const entries = (lock: Lock): (readonly [string, LockedPackage])[] =>
   Object.entries(lock.packages ?? {}).filter(([path, entry]) => path !== "" && !entry.link);
 
 describe("package-lock.json", () => {
-  it("knows the content of every package, by a digest that cannot be forged, or installs it nowhere", () => {
+  it("has for every package a digest that cannot be forged, or installs the package nowhere", () => {
     const unknown = entries(ours).filter(
       ([, entry]) => !/^sha(512|384|256)-/.test(entry.integrity ?? "") && !isRefused(entry) && entry.inBundle !== true,
     );
@@ -40,7 +40,7 @@ describe("the integrity of a lock", () => {
     },
   };
 
-  it("is what the registry says, also of a package that was refused before; what it does not know is refused", () => {
+  it("is the one that the registry has, also for a package that was refused before; unknown packages are refused", () => {
     const asked: string[] = [];
     const {
       lock: verified,
@@ -71,12 +71,12 @@ describe("the integrity of a lock", () => {
     expect(verifyLock(verified, () => undefined).lock).toEqual(verified);
   });
 
-  it("is never left open for a package that is needed", () => {
+  it("is never missing for a package that is needed", () => {
     const needed: Lock = { packages: { "node_modules/needed": { version: "1.0.0" } } };
     expect(() => verifyLock(needed, () => undefined)).toThrow("node_modules/needed@1.0.0 has no integrity");
   });
 
-  it("keeps npm from asking for a refused package: it is not even looked for", async () => {
+  it("keeps npm from requesting a refused package", async () => {
     const asked: string[] = [];
     const registry = createServer((request, response) => {
       asked.push(request.url ?? "");

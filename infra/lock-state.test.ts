@@ -5,12 +5,12 @@ const linux = { os: "linux", cpu: "x64", libc: "glibc" };
 const one = { "node_modules/a": { version: "1.0.0", integrity: "sha512-x" } };
 
 describe("staleReasons", () => {
-  it("asks for an install when there was none", () => {
+  it("requires an install when there was none", () => {
     expect(staleReasons({ packages: one }, undefined, linux)).toEqual(["nothing is installed yet"]);
     expect(staleReasons({ packages: one }, {}, linux)).toHaveLength(1);
   });
 
-  it("is content with what the lock says, and with more", () => {
+  it("accepts the packages of the lock, and further ones", () => {
     const extra = { ...one, "node_modules/b": { version: "9.0.0" } };
     expect(staleReasons({ packages: { "": { version: "0.1.0" }, ...one } }, { packages: extra }, linux)).toEqual([]);
   });
@@ -24,7 +24,7 @@ describe("staleReasons", () => {
     ]);
   });
 
-  it("tells platform packages of this machine from those of another", () => {
+  it("distinguishes platform packages of this machine from those of another", () => {
     const platform = (os: string, cpu: string, more = {}) => ({
       version: "1.0.0",
       optional: true,

@@ -1,6 +1,6 @@
 /**
- * Type-checks every room with its own tsconfig (`npm run types`): each room sees only the globals of the place where it
- * runs. Prints the compiler's findings; exit code 1 when any room fails.
+ * Type-checks every room with its own tsconfig (`npm run types`): each room sees only the globals of the platform on which
+ * it runs. Prints the compiler's findings; exit code 1 when any room fails.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * The dashboard and the alert rules say what Grafana and Prometheus can read, and name only what the gateway shows; what it
- * shows, they use. What is shown is held to the same table by a scrape (test/faults/two-cells.test.ts).
+ * The dashboard and the alert rules: Grafana and Prometheus can read them, they name only metrics that the gateway has, and
+ * they use every metric of it. A scrape checks the gateway's metrics against the same table
+ * (test/faults/two-cells.test.ts).
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -21,14 +22,14 @@ const rules = ruleFileSchema.parse(parse(text("alerts.yml"))).groups.flatMap((gr
 const dashboard = dashboardSchema.parse(JSON.parse(text("dashboard.json")));
 const panels = dashboard.panels.filter((panel) => panel.type !== "row");
 
-/** Grafana puts these in before it asks. */
-const asked = (expression: string): string =>
+/** Replaces the variables that Grafana replaces before it sends an expression. */
+const withVariables = (expression: string): string =>
   expression.replaceAll("$__rate_interval", "5m").replaceAll("$cell", "local|other");
 
 const expressions = [
   ...rules.map(({ alert, expr }) => ({ where: `alert ${alert}`, expr })),
   ...panels.flatMap(({ title, targets }) =>
-    targets.map(({ expr }) => ({ where: `panel ${title}`, expr: asked(expr) })),
+    targets.map(({ expr }) => ({ where: `panel ${title}`, expr: withVariables(expr) })),
   ),
 ];
 const named = expressions.map(({ where, expr }) => ({ where, expr, ...readPromql(expr) }));
@@ -38,7 +39,7 @@ collectDefaultMetrics({ register: registry });
 const ofProcess = new Set(registry.getMetricsAsArray().map(({ name }) => name));
 registry.clear();
 
-/** The metric of a series: a histogram's has suffixes. */
+/** The metric of a series; the series of a histogram have suffixes. */
 function metricOf(series: string): SpecifiedMetric | undefined {
   return SPECIFIED_METRICS.find(({ name, type }) =>
     type === "histogram" ? ["_bucket", "_sum", "_count"].some((suffix) => series === name + suffix) : series === name,
@@ -60,8 +61,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   job: ["gateway"],
 };
 
-describe("what the dashboard and the alerts name", () => {
-  it("exists: metrics, and labels of theirs", () => {
+describe("a metric that the dashboard and the alerts name", () => {
+  it("exists, and so do its labels", () => {
     const faults = named.flatMap(({ where, selected, grouped }) => [
       ...selected
         .filter(({ metric }) => metric !== "up" && metricOf(metric) === undefined && !ofProcess.has(metric))
@@ -92,7 +93,7 @@ describe("what the dashboard and the alerts name", () => {
     expect(faults).toEqual([]);
   });
 
-  it("is every metric that the gateway shows", () => {
+  it("is each metric that the gateway shows", () => {
     const used = new Set(named.flatMap(({ selected }) => selected.map(({ metric }) => metricOf(metric)?.name)));
     expect(SPECIFIED_METRICS.map(({ name }) => name).filter((name) => !used.has(name))).toEqual([]);
   });
@@ -105,7 +106,7 @@ describe("what the dashboard and the alerts name", () => {
     expect(twice.map(({ where }) => where)).toEqual([]);
   });
 
-  it("is asked of counters by their rate, and of gauges by their value", () => {
+  it("is read by its rate when it is a counter, and by its value when it is a gauge", () => {
     const faults = named.flatMap(({ where, expr, selected }) =>
       selected
         .filter(({ metric }) => ["counter", "histogram"].includes(metricOf(metric)?.type ?? "gauge"))
@@ -117,7 +118,7 @@ describe("what the dashboard and the alerts name", () => {
 });
 
 describe("the alert rules", () => {
-  it("have names of their own, and say what to do when somebody has to come at once", () => {
+  it("have unique names, and say what to do when an operator must act at once", () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     const silent = rules.filter(
       ({ labels, annotations }) => labels.severity === "critical" && !annotations.description,
@@ -125,7 +126,7 @@ describe("the alert rules", () => {
     expect(silent).toEqual([]);
   });
 
-  it("put into their texts only labels that are left in the result", () => {
+  it("use in their texts only labels that the result still has", () => {
     const faults = rules.flatMap(({ alert, expr, annotations }) =>
       [...JSON.stringify(annotations).matchAll(/\$labels\.(\w+)/g)]
         .map(([, label = ""]) => label)
@@ -135,7 +136,7 @@ describe("the alert rules", () => {
     expect(faults).toEqual([]);
   });
 
-  it("are loaded by the scrape configuration that comes with them, under the job they name", () => {
+  it("are loaded by the scrape configuration beside them, under the job that they name", () => {
     const { scrape_configs: jobs, rule_files: files } = scrapeFileSchema.parse(parse(text("prometheus.yml")));
     expect([jobs.map(({ job_name: name }) => name), files]).toEqual([["gateway"], ["alerts.yml"]]);
   });
@@ -154,7 +155,7 @@ describe("the alert rules", () => {
 });
 
 describe("the dashboard", () => {
-  it("has panels that do not overlap, with ids and titles of their own", () => {
+  it("has panels that do not overlap, with unique ids and titles", () => {
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }: Panel) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
     );
@@ -171,7 +172,7 @@ describe("the dashboard", () => {
   });
 });
 
-describe("an expression that is none", () => {
+describe("an invalid expression", () => {
   it.each(["sum by (cell (x)", "rate(x[5m)", "x{a=b}", "histogram_quantile(0.9, )) "])(
     "is refused: %s",
     (expression) => {

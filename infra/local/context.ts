@@ -1,4 +1,4 @@
-/** What every part of the stack is started with. */
+/** The values that every part of the stack is started with. */
 
 import type { StackConfig } from "./env.ts";
 import type { Guard } from "./process/child.ts";
@@ -11,17 +11,20 @@ export interface StackContext {
   readonly adminToken: string;
   readonly internalToken: string;
   readonly guard: Guard;
-  /** Of the data folder: it names every child, so that nobody else starts on it while one is alive. */
+  /**
+   * The lock of the data folder: it names every child process, so that no other stack starts on the folder while a child is
+   * alive.
+   */
   readonly lock: FolderLock;
-  /** How every part is checked; undefined: each by its own policy. */
+  /** How every part is checked; undefined: each part by its own policy. */
   readonly liveness: LivenessPolicy | undefined;
-  /** A line of output of a part. */
+  /** Called with each line of output of a part. */
   readonly log: (part: string, line: string) => void;
-  /** The stack comes down: this part cannot be kept running. */
+  /** Called when a part cannot be kept running: the stack then stops. */
   readonly onGiveUp: (part: string, reason: string) => void;
 }
 
-/** Where a store answers and with what credentials. */
+/** The address of a store, and its credentials. */
 export interface Endpoint {
   readonly url: string;
   readonly token: string;

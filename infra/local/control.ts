@@ -1,6 +1,6 @@
 /**
- * The control service as a supervised child: `node control/main.ts` with everything in its environment. After a restart it
- * listens where it listened before.
+ * The control service as a supervised child: `node control/main.ts` with its whole configuration in the environment. After
+ * a restart it listens on the same address as before.
  */
 import { join } from "node:path";
 import { parseEnv } from "../../control/env.ts";
@@ -20,7 +20,7 @@ export interface RunningControl {
   readonly metricsUrl: string;
 }
 
-/** What it is connected to. */
+/** The parts that the control service is connected to. */
 export interface ControlNeighbours {
   readonly redis: Endpoint;
   readonly clickhouse: RunningClickhouse;
@@ -38,7 +38,7 @@ function clientUrl(value: unknown): string {
   return url.origin;
 }
 
-/** Refuses what the control service would refuse, before anything is started. Throws StackEnvError. */
+/** Refuses a configuration that the control service would refuse, before any part is started. Throws StackEnvError. */
 export function checkControl(config: StackConfig): void {
   const { GATEWAY_REDIS_URL: _redis, GATEWAY_CLICKHOUSE_URL: _clickhouse, ...variables } = config.variables;
   try {
@@ -52,7 +52,7 @@ export function checkControl(config: StackConfig): void {
   }
 }
 
-/** Starts the control service. Rejects with its last line when it cannot run. */
+/** Starts the control service. Rejects with its last line of output when it cannot run. */
 export async function startControl(context: StackContext, neighbours: ControlNeighbours): Promise<RunningControl> {
   const { config, guard, lock, log } = context;
   const { redis, clickhouse, edgeUrl } = neighbours;

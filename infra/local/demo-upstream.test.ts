@@ -17,7 +17,7 @@ it("lists its model", async () => {
   expect((await client.models.list()).data.map((model) => model.id)).toEqual(["demo"]);
 });
 
-it("answers whole and as a stream alike, with usage when asked", async () => {
+it("gives the same answer whole and as a stream, with usage when requested", async () => {
   const whole = await client.chat.completions.create({ model: "demo", messages });
   expect(whole.choices[0]?.message.content).toContain('You said: "one two three"');
   expect(whole.usage?.prompt_tokens).toBe(3);

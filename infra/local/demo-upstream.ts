@@ -1,6 +1,6 @@
 /**
- * A small OpenAI-compatible server to try the gateway with: it answers every chat with a short text, word by word when a
- * stream is asked for, and counts a word as a token. Loopback only; it knows no keys and keeps nothing.
+ * A small OpenAI-compatible server to try the gateway with: it answers every chat with a short text, word by word when the
+ * client asks for a stream, and counts one word as one token. Loopback only; it checks no keys and keeps nothing.
  */
 import { randomUUID } from "node:crypto";
 import http from "node:http";
@@ -9,10 +9,10 @@ import { z } from "zod";
 import { readBody, TooLarge } from "./http/http-body.ts";
 import { type Listening, listen } from "./http/listen.ts";
 
-/** Where and how fast it answers. Port 0 takes a free one. */
+/** The server's address and speed. Port 0 takes a free port. */
 export interface DemoUpstreamOptions {
   readonly port?: number;
-  /** Pause between words. */
+  /** The pause between words. */
   readonly wordMs?: number;
 }
 

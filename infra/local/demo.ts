@@ -1,7 +1,7 @@
 /**
- * The demo seed: on the first start with a database it creates a tenant, a key and a model over the Management API, and
- * keeps key and ids in the data folder. Later it only tells the model when the demo upstream has moved. What an operator
- * deleted stays deleted.
+ * The demo seed: on the first start with a database it creates a tenant, a key and a model through the Management API, and
+ * keeps key and ids in the data folder. Later it only updates the model when the demo upstream has another address. It does
+ * not create again what an operator has deleted.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -14,11 +14,11 @@ export interface DemoOptions {
   readonly adminToken: string;
   readonly dataDir: string;
   readonly databaseUrl: string;
-  /** API base of the demo upstream now. */
+  /** The current API base of the demo upstream. */
   readonly apiBase: string;
 }
 
-/** The demo key and model. `made` tells whether they are new. */
+/** The demo key and model. `made`: whether they are new. */
 export interface Demo {
   readonly apiKey: string;
   readonly model: string;
@@ -29,7 +29,7 @@ const MODEL = "demo";
 const state = z.object({ database: z.string(), model_id: z.string(), api_base: z.string() });
 type State = z.infer<typeof state>;
 
-/** File names in the data folder. */
+/** The names of the files in the data folder. */
 export const DEMO_KEY_FILE = "demo-key";
 const STATE_FILE = "demo.json";
 
@@ -47,13 +47,16 @@ function readState(path: string): State | undefined {
   return parsed?.success ? parsed.data : undefined;
 }
 
-/** The port the demo upstream had, so that it can have it again; 0 when there was none. */
+/** The last port of the demo upstream, to be used again; 0 when there was none. */
 export function lastDemoPort(dataDir: string): number {
   const last = readState(join(dataDir, STATE_FILE));
   return last === undefined ? 0 : Number(new URL(last.api_base).port);
 }
 
-/** Seeds, or finds what was seeded; null when the operator deleted it. Rejects when the Management API refuses. */
+/**
+ * Creates the demo records, or finds those of an earlier start; null when the operator has deleted them. Rejects when the
+ * Management API refuses.
+ */
 export async function seedDemo(options: DemoOptions): Promise<Demo | null> {
   const { dataDir, apiBase } = options;
   const database = createHash("sha256").update(options.databaseUrl).digest("hex").slice(0, 16);

@@ -45,7 +45,7 @@ describe("readStackEnv", () => {
     expect(config.variables).not.toHaveProperty("GATEWAY_ADMIN_TOKEN");
   });
 
-  it("listens beyond this machine for the admin plane only with a token that was chosen, or when told to", () => {
+  it("listens beyond this machine for the admin plane only with a token that was chosen, or when configured so", () => {
     expect(read({ GATEWAY_ADMIN_TOKEN: "chosen-by-somebody" })).toMatchObject({
       admin: { host: "0.0.0.0", port: 9180 },
       metrics: { host: "0.0.0.0", port: 9091 },
@@ -67,7 +67,7 @@ describe("readStackEnv", () => {
     expect(read({ GATEWAY_CLICKHOUSE_URL: "https://h:8443" }).clickhouseUrl).toBe("https://h:8443");
   });
 
-  it("runs the Worker in one process unless told otherwise; auto leaves a core to the objects", () => {
+  it("runs the Worker in one process by default; auto leaves a core to the objects", () => {
     const auto = Math.max(1, availableParallelism() - 1);
     for (const [text, workers] of [
       [undefined, 1],

@@ -1,7 +1,7 @@
 /**
- * The launcher's configuration: which parts are embedded, where they listen, where their data lies. Validated whole before
- * anything starts; an error names the variable and what it must be, never its value. Variables of the Worker are validated
- * by the Worker's own rules, those of the control service by the control service.
+ * The launcher's configuration: which parts are embedded, where they listen, where their data is. All of it is validated
+ * before any part starts; an error names the variable and what it must be, never its value. The Worker's own rules validate
+ * the variables of the Worker, the control service's own rules those of the control service.
  */
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
@@ -13,7 +13,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Where the key-value store is. */
+/** Which key-value store is used. */
 export type RedisChoice =
   | { readonly kind: "embedded" }
   | { readonly kind: "redis"; readonly url: string }
@@ -24,23 +24,25 @@ export interface StackConfig {
   readonly proxy: ListenAddress;
   readonly admin: ListenAddress;
   readonly metrics: ListenAddress;
-  /** Undefined: generated and kept in the data folder. */
+  /** Undefined: the stack generates a token and keeps it in the data folder. */
   readonly adminToken: string | undefined;
   readonly internalToken: string | undefined;
-  /** Absolute. */
+  /** An absolute path. */
   readonly dataDir: string;
-  /** Absolute folder of the Durable Objects' storage. */
+  /** The absolute path of the folder with the storage of the Durable Objects. */
   readonly objectsDir: string;
   readonly databaseUrl: string;
   readonly redis: RedisChoice;
-  /** Undefined: embedded. */
+  /** Undefined: the embedded analytics store is used. */
   readonly clickhouseUrl: string | undefined;
   readonly clickhouseUser: string;
   readonly clickhousePassword: string;
   readonly demo: boolean;
-  /** Worker processes before the one with the objects; 1: one process is all (decisions §43.10). */
+  /**
+   * The number of Worker processes before the one with the objects; 1: a single process does everything (decisions §43.10).
+   */
   readonly workers: number;
-  /** Every GATEWAY_ variable that is set, for the parts. */
+  /** Every GATEWAY_ variable that is set; passed to the parts. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -80,7 +82,7 @@ const flag = (fallback: boolean) =>
 
 const WORKERS_MAX = 256;
 
-/** `auto`: a core is left to the objects. */
+/** `auto` leaves one core to the objects. */
 const workers = z
   .string()
   .optional()
@@ -137,13 +139,13 @@ const schema = z.object({
   GATEWAY_WORKERS: workers,
 });
 
-/** Variables that are set and not empty. */
+/** The variables that are set and not empty. */
 function present(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found = Object.entries(env).filter(([name, value]) => name.startsWith("GATEWAY_") && value?.trim());
   return Object.fromEntries(found) as Record<string, string>;
 }
 
-/** Reads the launcher's variables. Throws StackEnvError that names every malformed one. */
+/** Reads the launcher's variables. Throws StackEnvError, which names every malformed variable. */
 export function readStackEnv(env: Readonly<Record<string, string | undefined>>, cwd: string): StackConfig {
   const variables = present(env);
   const parsed = schema.safeParse(variables);
@@ -152,7 +154,7 @@ export function readStackEnv(env: Readonly<Record<string, string | undefined>>, 
   }
   const value = parsed.data;
   const dataDir = resolve(cwd, value.GATEWAY_DATA_DIR);
-  // a token that nobody has chosen is for whoever can read this machine's files (decisions §43.5)
+  // A generated token is known to everyone who can read this machine's files (decisions §43.5).
   const host = value.GATEWAY_ADMIN_TOKEN === undefined ? "127.0.0.1" : "0.0.0.0";
   return {
     proxy: value.GATEWAY_PROXY_LISTEN,

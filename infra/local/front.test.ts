@@ -8,7 +8,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** An inner server under the test's control, and a front before it. */
+/** An inner server that the test controls, and a front before it. */
 async function setUp() {
   const sockets: net.Socket[] = [];
   const server = net.createServer({ allowHalfOpen: true }, (socket) => {
@@ -79,7 +79,7 @@ for (const [how, leave] of [
   });
 }
 
-it("gives the client the whole answer when the inner side ends after it", async () => {
+it("gives the client the whole answer when the inner server ends after it", async () => {
   const { connect } = await setUp();
   const { client, inner } = await connect();
   const answer = collect(client);
@@ -120,7 +120,7 @@ it("holds back a fast sender until a slow reader reads", async () => {
   let drained = false;
   inner.once("drain", () => (drained = true));
   client.pause();
-  await expect.poll(() => inner.writableLength).toBe(size); // the system's buffers are full, and nothing more leaves
+  await expect.poll(() => inner.writableLength).toBe(size); // The buffers of the operating system are full, and nothing more is sent.
   expect(drained).toBe(false);
   const answer = collect(client);
   client.resume();
@@ -148,7 +148,7 @@ it("takes no new connection while it drains, and keeps the open ones", async () 
   await expect.poll(() => answer.text).toBe("last words");
 });
 
-it("spreads connections over the processes behind it: the next goes where the fewest are open, and equals take turns", async () => {
+it("spreads connections over the processes behind it: the next goes where the fewest are open, and equal ones take turns", async () => {
   const accepted = [0, 1, 2].map((): net.Socket[] => []);
   const targets = await Promise.all(
     accepted.map(async (sockets) => {
@@ -176,7 +176,7 @@ it("spreads connections over the processes behind it: the next goes where the fe
   };
   for (let at = 0; at < 6; at += 1) await connect();
   expect(counts()).toEqual([2, 2, 2]);
-  // closed when the front has let go of them
+  // The connections are closed when the front has released them.
   for (const socket of accepted[1] ?? []) socket.end();
   await expect.poll(counts).toEqual([2, 0, 2]);
   await connect();

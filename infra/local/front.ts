@@ -1,8 +1,9 @@
 /**
  * The TCP front before workerd. workerd alone does not notice a client that closes politely before the first byte of its
- * answer; here a client's end becomes a reset of the inner connection, which workerd sees at once. A client that is done
- * with an answered connection loses nothing by that. Bytes are piped, never looked at; one inner connection per client. Of
- * several processes behind it the one with the fewest open connections gets the next; one that hangs keeps those it has.
+ * answer. The front turns a client's end into a reset of the inner connection, which workerd notices at once. A client that
+ * already has its answer loses nothing by that. Bytes are piped and never inspected; each client has one inner connection.
+ * When there are several processes behind the front, the one with the fewest open connections gets the next; a process that
+ * hangs keeps the connections it has.
  */
 import net from "node:net";
 import { type Listening, listen } from "./http/listen.ts";
@@ -11,26 +12,27 @@ const LINGER_MS = 5_000;
 
 /** A running front. */
 export interface FrontProxy extends Listening {
-  /** Takes no more connections and lets the open ones come to their end. */
+  /** Takes no more connections; the open ones continue to their end. */
   drain(): void;
 }
 
-/** Carries one client connection to `inner` until either side is done. */
+/** Connects one client to `inner` until one of the two ends. */
 function carry(client: net.Socket, inner: net.Socket): void {
   for (const event of ["end", "error", "close"]) client.on(event, () => inner.resetAndDestroy());
   client.pipe(inner, { end: false });
-  inner.pipe(client); // ends the client's side when the runtime ends its own
+  inner.pipe(client); // This ends the client's side when the runtime ends its own side.
   inner.on("error", () => client.resetAndDestroy());
   inner.on("close", () => {
     if (!client.writableEnded) client.end();
-    // what the client is still sending is read away for a moment: closing on unread bytes would cut off its answer
+    // Data that the client still sends is read and discarded for a moment: closing a socket with unread bytes would cut off
+    // its answer.
     client.unpipe(inner);
     client.resume();
     client.setTimeout(LINGER_MS, () => client.destroy());
   });
 }
 
-/** Where a front connects to. */
+/** An address that a front connects to. */
 export interface InnerAddress {
   readonly host: string;
   readonly port: number;
@@ -42,17 +44,17 @@ export function innerOf(url: string): InnerAddress {
   return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
-/** Starts the front. `targets` are where the part behind it listens now; none while it restarts. */
+/** Starts the front. `targets` returns the current addresses of the part behind it; none while it restarts. */
 export async function startFrontProxy(
   host: string,
   port: number,
   targets: () => readonly InnerAddress[],
 ): Promise<FrontProxy> {
   const clients = new Set<net.Socket>();
-  /** Inner connections, by the target's port. */
+  /** The number of inner connections, by the target's port. */
   const open = new Map<number, number>();
   let turn = 0;
-  /** Equals take turns. */
+  /** Equal targets take turns. */
   const next = (): InnerAddress | undefined => {
     const all = targets();
     const first = turn % Math.max(1, all.length);

@@ -10,7 +10,7 @@ const bindings = (env: Record<string, string>) =>
     "http://127.0.0.1:3",
   );
 
-it("hands the Worker its own variables and where the stores are", () => {
+it("gives the Worker its own variables and the addresses of the stores", () => {
   expect(
     bindings({
       GATEWAY_CELL: "a",
@@ -45,7 +45,7 @@ it("stops the start for a variable that the Worker would refuse, by its name", a
   }
 });
 
-it("names no jurisdiction to the runtime of one machine, and leaves a list that cannot be read to the check", () => {
+it("passes no jurisdiction to the runtime of one machine, and leaves an unreadable list for the check", () => {
   const plan = { cell: "local", url: "https://gateway.example", continents: ["EU"] };
   const GATEWAY_CELLS = JSON.stringify([{ ...plan, jurisdiction: "eu" }]);
   expect(JSON.parse(bindings({ GATEWAY_CELLS })["GATEWAY_CELLS"] ?? "")).toEqual([{ ...plan, colos: [] }]);

@@ -1,7 +1,7 @@
 /**
- * The Worker of the stack: its variables, and the supervised runtime that executes it - plain workerd, in one process or in
- * several (decisions §43.10), or `wrangler dev` while somebody works on it. A process's port changes with each start; the
- * front asks for it.
+ * The Worker of the stack: its variables, and the supervised runtime that executes it: plain workerd, in one process or in
+ * several (decisions §43.10), or `wrangler dev` during development of the Worker. The port of a process changes with each
+ * start; the front reads the current one.
  */
 import { join } from "node:path";
 import { envCells } from "../../shared/cells.ts";
@@ -14,7 +14,7 @@ import type { ProcessRole } from "./workerd/config.ts";
 import { prepareWorkerd, type RunningWorkerd, type StartWorkerd, type WorkerdOptions } from "./workerd/start.ts";
 import { prepareWrangler } from "./wrangler.ts";
 
-/** Variables that are handed to the Worker as they are. */
+/** Variables that the Worker gets unchanged. */
 const PASSED_ON = [
   "GATEWAY_CELL",
   "GATEWAY_CELLS",
@@ -43,24 +43,26 @@ const PASSED_ON = [
 /** Which runtime executes the Worker. */
 export type RuntimeKind = "workerd" | "wrangler";
 
-/** The runtime and the loopback ports it listens on now. */
+/** The runtime and the loopback ports on which it listens now. */
 export interface Runtime {
-  /** The process with the objects, `workerd`, and the Worker processes before it, if there are any, `worker-1` and on. */
+  /**
+   * The process with the objects, `workerd`, and the Worker processes before it, if there are any: `worker-1` and so on.
+   */
   readonly parts: readonly PartHandle[];
-  /** Of the processes that serve the stack's own cell, or one of its further cells. */
+  /** The URLs of the processes that serve the stack's own cell, or one of its further cells. */
   readonly ports: (cell?: string) => readonly number[];
-  /** Of the process with the objects, which answers the internal routes. */
+  /** The URL of the process with the objects, which answers the internal routes. */
   readonly objectsPort: () => number | undefined;
-  /** Of the process with the objects. */
+  /** The inspector port of the process with the objects. */
   inspectorPort(): number | null;
-  /** Ends the Worker processes first: what they hold goes to the objects. Each step has `graceMs`. */
+  /** Ends the Worker processes first, so that the objects settle what they held. Each step has `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 /** One process of the runtime. */
 interface RuntimeProcess {
   readonly part: Supervised;
-  /** Null while it is being restarted. */
+  /** The current process; null while it is being restarted. */
   readonly now: () => RunningWorkerd | null;
 }
 
@@ -91,16 +93,17 @@ export function workerBindings(
   };
 }
 
-/** A list of cells without jurisdictions: there are none on one machine, and its runtime refuses to name one. */
+/** The list of cells without jurisdictions: one machine has none, and its runtime refuses names of jurisdictions. */
 function placeless(cells: string): string {
   const parsed = envCells.safeParse(cells);
   if (!parsed.success || parsed.data === undefined) return cells;
   return JSON.stringify(parsed.data.map(({ jurisdiction: _none, ...cell }) => cell));
 }
 
-/** Checks bindings by the Worker's own rules. Throws StackEnvError that names the variable. */
+/** Checks bindings by the Worker's own rules. Throws StackEnvError, which names the variable. */
 export async function checkBindings(bindings: Readonly<Record<string, string>>): Promise<void> {
-  // loaded by name: the Worker's sources see the globals of its runtime, which this room's compiler does not know
+  // Loaded by a computed name: the Worker's sources use the globals of its runtime, which this room's compiler does not
+  // know.
   const source = new URL("../../edge/env.ts", import.meta.url).href;
   const { parseEnv } = (await import(source)) as { parseEnv: (bindings: Readonly<Record<string, string>>) => unknown };
   try {
@@ -110,7 +113,7 @@ export async function checkBindings(bindings: Readonly<Record<string, string>>):
   }
 }
 
-/** Starts the Worker. Rejects when it cannot be bundled or started, everything stopped again. */
+/** Starts the Worker. Rejects when it cannot be bundled or started; then everything is stopped again. */
 export async function startRuntime(
   context: StackContext,
   kind: RuntimeKind,
@@ -128,7 +131,7 @@ export async function startRuntime(
     guard,
     log: (line) => log("workerd", line),
   });
-  // somebody who works on the Worker stops it at a breakpoint
+  // A developer may stop the Worker at a breakpoint.
   const isWatched = kind === "workerd" && how.inspect !== true;
   const startProcess = async (name: string, role: ProcessRole): Promise<RuntimeProcess> => {
     let now: RunningWorkerd | null = null;

@@ -1,9 +1,9 @@
-/** Secrets that the stack makes itself and keeps in its data folder, readable by its owner only. */
+/** Secrets that the stack generates and keeps in its data folder, readable by its owner only. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The admin token of a data folder: made on the first start, the same ever after. `made` tells whether it is new. */
+/** The admin token of a data folder: generated on the first start, then always the same. `made`: whether it is new. */
 export function storedAdminToken(dataDir: string): { readonly token: string; readonly made: boolean } {
   const path = join(dataDir, "admin-token");
   try {

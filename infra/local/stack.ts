@@ -1,7 +1,7 @@
 /**
- * The whole gateway on one machine: stores, control service, Worker runtime and the front before it, started in an order
- * that lets each find what it needs, and stopped in the reverse one within ten seconds. Every part that dies or
- * hangs is started again; when that does not help, the stack comes down and says why.
+ * The whole gateway on one machine: stores, control service, Worker runtime and the front before it. They are started in an
+ * order in which each finds what it needs, and stopped in reverse order within ten seconds. Every part that ends or hangs
+ * is started again; when that does not help, the stack stops and reports why.
  */
 import net from "node:net";
 import { deriveInternalToken } from "../../shared/internal-token.ts";
@@ -22,24 +22,24 @@ import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from ".
 import { storedAdminToken } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 
-/** What a stack is started with. */
+/** The options of a stack. */
 export interface StackOptions {
   /** The GATEWAY_ variables; listen addresses may have port 0. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Lines of the parts, each with the name of its part in front. */
+  /** Called with each line of the parts, with the name of the part before it. */
   readonly log?: (line: string) => void;
   readonly runtime?: RuntimeKind;
-  /** Names of cells besides GATEWAY_CELL, each with a Worker and an address of its own; not with `wrangler`. */
+  /** Names of cells besides GATEWAY_CELL; each has a Worker and an address of its own. Not with `wrangler`. */
   readonly moreCells?: readonly string[];
-  /** The Worker's entry, from the root of the project, when it is not the product's own; not with `wrangler`. */
+  /** The Worker's entry, from the root of the project, when it is not the product's own. Not with `wrangler`. */
   readonly workerEntry?: string;
-  /** Whether the Worker's runtime can be looked into while it runs; it is slower then. Not with `wrangler`. */
+  /** Whether the Worker's runtime can be inspected while it runs, which makes it slower. Not with `wrangler`. */
   readonly inspect?: boolean;
-  /** How it is noticed that a part hangs, when not by its own policy (liveness.ts). */
+  /** How a hanging part is noticed, when not by its own policy (liveness.ts). */
   readonly liveness?: LivenessPolicy;
 }
 
-/** Why a stack came down by itself. */
+/** Why a stack stopped by itself. */
 export interface StackFailure {
   readonly part: string;
   readonly reason: string;
@@ -50,14 +50,14 @@ export interface Stack {
   readonly proxyUrl: string;
   /** The Worker's own sockets, one for each process that runs now, past the front. For measurements: see front.ts. */
   readonly runtimeUrls: () => readonly string[];
-  /** Where V8's inspector of the process with the objects answers; null when nobody asked for it. */
+  /** The address of V8's inspector of the process with the objects; null when the inspector is not switched on. */
   readonly inspectorUrl: () => string | null;
-  /** Where each cell answers, by name. */
+  /** The address of each cell, by name. */
   readonly cellUrls: ReadonlyMap<string, string>;
   readonly adminUrl: string;
   readonly metricsUrl: string;
   readonly adminToken: string;
-  /** The admin token was made by this start. */
+  /** Whether this start generated the admin token. */
   readonly adminTokenMade: boolean;
   readonly internalToken: string;
   readonly dataDir: string;
@@ -65,21 +65,26 @@ export interface Stack {
   readonly parts: ReadonlyMap<string, PartHandle>;
   /** Drains and stops everything; at most ten seconds. Calling it again changes nothing. */
   stop(): Promise<void>;
-  /** Resolves when everything is stopped: with null after `stop`, else with the part that could not be kept running. */
+  /**
+   * Resolves when everything is stopped: with null after `stop`, otherwise with the part that could not be kept running.
+   */
   readonly closed: Promise<StackFailure | null>;
 }
 
-/** Together at most ten seconds: requests finish, cut ones are settled, the runtime stops, then the analytics store. */
+/**
+ * Together at most ten seconds: requests finish, requests that were cut off are settled, the runtime stops, then the
+ * analytics store.
+ */
 const FINISH_MS = 3_500;
 const SETTLE_MS = 1_500;
 const CONTROL_DRAIN_MS = 6_000;
 const STOP_MS = 2_000;
-/** Of each process of the runtime; there are two steps at the most. */
+/** The time for each process of the runtime; there are two steps at the most. */
 const RUNTIME_STOP_MS = 1_000;
 
 const inProcess = (name: string): PartHandle => ({ name, pid: null, ready: async () => undefined });
 
-/** Undo steps of what was started, run in reverse. */
+/** The undo steps of what was started; they run in reverse order. */
 class Undo {
   readonly #steps: (() => Promise<void> | void)[] = [];
 
@@ -92,7 +97,7 @@ class Undo {
   }
 }
 
-/** Says which variable asks for an address that cannot be had. */
+/** Names the variable in the error of an address that cannot be used. */
 async function named<T>(variable: string, { host, port }: ListenAddress, start: () => Promise<T>): Promise<T> {
   try {
     return await start();
@@ -193,16 +198,17 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const clickhouse = await startClickhouse(context);
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
-  // the Worker starts before the control service has an address: it is given one that leads there
+  // The Worker starts before the control service has an address, so it gets one that leads there.
   let controlAddress: InnerAddress | undefined;
   const toControl = await startFrontProxy("127.0.0.1", 0, () => (controlAddress === undefined ? [] : [controlAddress]));
   undo.add(() => toControl.close());
-  // and the control service what leads to the objects, whatever becomes of a Worker process
+  // The control service gets an address that leads to the objects, whatever happens to a Worker process.
   let objectsPort = (): number | undefined => undefined;
   const toObjects = await startFrontProxy("127.0.0.1", 0, () => loopback([objectsPort() ?? []].flat()));
   undo.add(() => toObjects.close());
   const bindings = workerBindings(context, redis, clickhouse, toControl.url);
-  // the runtime first: the control service tells the cells of its start, and waits for none that is not there yet
+  // The runtime starts first: the control service reports its start to the cells, and does not wait for a cell that is not
+  // there yet.
   const [ran] = await Promise.allSettled([
     startRuntime(context, options.runtime ?? "workerd", bindings, objectsLock, {
       moreCells: options.moreCells ?? [],
@@ -224,7 +230,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const stopControl = async (): Promise<void> => {
     if (controlled.status === "fulfilled") await controlled.value.part.stop(CONTROL_DRAIN_MS);
   };
-  // both drain at the same time, before the stores go
+  // Both drain at the same time, before the stores stop.
   undo.add(async () => void (await Promise.all([stopRuntime(), stopControl()])));
   if (controlled.status === "rejected") throw controlled.reason;
   if (ran.status === "rejected") throw ran.reason;
@@ -262,7 +268,9 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   };
 }
 
-/** Starts a stack and resolves when every part is ready. Rejects with a one-line message, everything stopped again. */
+/**
+ * Starts a stack and resolves when every part is ready. Rejects with a one-line message; then everything is stopped again.
+ */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const undo = new Undo();
   const { promise: closed, resolve: close } = Promise.withResolvers<StackFailure | null>();

@@ -1,6 +1,6 @@
 /**
  * The key-value and analytics stores of the stack: embedded ones, or the real ones that the configuration names. The
- * embedded key-value store lives in this process; the embedded analytics engine in a supervised child that keeps its port.
+ * embedded key-value store runs in this process; the embedded analytics engine in a supervised child that keeps its port.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -14,12 +14,12 @@ import { startRedisBridge } from "./redis/bridge.ts";
 import { memoryBackend } from "./redis/memory-backend.ts";
 import { realBackend } from "./redis/real-backend.ts";
 
-/** A store's endpoint and the way to let it go. */
+/** A store's endpoint, and a function that closes it. */
 export interface RunningRedis extends Endpoint {
   close(): Promise<void>;
 }
 
-/** The analytics store as its clients see it. `part` is null for a real one. */
+/** The analytics store from the side of its clients. `part` is null for a real one. */
 export interface RunningClickhouse {
   readonly url: string;
   readonly user: string;
@@ -29,7 +29,7 @@ export interface RunningClickhouse {
 
 const secret = () => randomBytes(24).toString("base64url");
 
-/** Starts the key-value store, or names the one that is configured. */
+/** Starts the key-value store, or returns the configured one. */
 export async function startRedis({ config }: StackContext): Promise<RunningRedis> {
   if (config.redis.kind === "rest") {
     return { url: config.redis.url, token: config.redis.token, close: async () => undefined };
@@ -47,7 +47,7 @@ export async function startRedis({ config }: StackContext): Promise<RunningRedis
   };
 }
 
-/** Starts the analytics engine, or names the one that is configured. Rejects with its last words. */
+/** Starts the analytics engine, or returns the configured one. Rejects with the engine's last line of output. */
 export async function startClickhouse(context: StackContext): Promise<RunningClickhouse> {
   const { config, guard, lock, log } = context;
   if (config.clickhouseUrl !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * `wrangler dev` in workerd's place, for work on the Worker: it rebuilds on each change. Slower, and it hides disconnects;
- * only the development command uses it. It starts helpers of its own, so the guard watches the whole process group. The
- * Worker's variables reach it by its environment: a command line is read by every user of the machine.
+ * `wrangler dev` instead of workerd, for development of the Worker: it rebuilds on each change. It is slower, and it hides
+ * disconnects; only the development command uses it. It starts processes of its own, so the guard watches the whole process
+ * group. The Worker gets its variables through the environment, because every user of the machine can read a command line.
  */
 import { join } from "node:path";
 import { makePrivate } from "../../control/db/private-folder.ts";
@@ -11,7 +11,7 @@ import type { StartWorkerd, WorkerdOptions } from "./workerd/start.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 
-/** What it may need of the launcher's environment; all of its own becomes variables of the Worker too. */
+/** What it may need of the launcher's environment; all of its environment becomes variables of the Worker too. */
 const KEPT =
   /^(PATH|HOME|USER|TMPDIR|TERM|TZ|LANG|LC_.*|CI|NO_COLOR|FORCE_COLOR|XDG_.*|SSL_CERT_FILE|NODE_EXTRA_CA_CERTS|.*_proxy|.*_PROXY|WRANGLER_.*|CLOUDFLARE_.*)$/;
 
@@ -26,7 +26,7 @@ function environmentOf(bindings: Readonly<Record<string, string>>): Record<strin
   };
 }
 
-/** The answer starts `wrangler dev` each time it is called and resolves when it serves. */
+/** The returned function starts `wrangler dev` each time it is called and resolves when it serves. */
 export async function prepareWrangler(options: WorkerdOptions): Promise<StartWorkerd> {
   makePrivate(options.objectsFolder);
   return async (_role, unwanted) => {
@@ -48,7 +48,7 @@ export async function prepareWrangler(options: WorkerdOptions): Promise<StartWor
           "--show-interactive-dev-session=false",
           "--persist-to",
           options.objectsFolder,
-          // no file of variables stands in for the environment
+          // No file of variables replaces the environment.
           "--env-file",
           "/dev/null",
         ],

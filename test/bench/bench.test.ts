@@ -68,14 +68,14 @@ test("the bench measures a bare Worker beside its upstream, and its report has e
   }
 });
 
-test("a name that is not there ends it with the names that are", async () => {
+test("an unknown name ends the bench with a list of the known names", async () => {
   const { code, output } = await bench("--only", "c5");
   expect(code).toBe(2);
   expect(output).toContain("there is no c5");
   expect(output).toContain("stream-withheld");
 });
 
-test("a file that cannot be written is told before the run", async () => {
+test("a file that cannot be written is reported before the run", async () => {
   const { code, output } = await bench("--json", join(import.meta.dirname, "no-such-folder", "report.json"));
   expect(code).toBe(2);
   expect(output).toContain("--json: ENOENT");

@@ -1,37 +1,40 @@
-/** What the samples of one load come to, target by target, beside the upstream alone and the bare Worker. Pure. */
+/**
+ * The figures of one load, from its samples: target by target, compared with the upstream alone and with the bare Worker.
+ * Pure.
+ */
 import { latencies, type Percentiles } from "./histogram.ts";
 import type { TargetName } from "./loads.ts";
 import type { Sample } from "./measure.ts";
 import { type ByRound, ratioOf, type Spread, spreadOf } from "./spread.ts";
 
-/** Of one target under one load. */
+/** The figures of one target under one load. */
 export interface Figures {
   readonly target: TargetName;
   readonly rounds: number;
   readonly sent: number;
   readonly failures: Readonly<Record<string, number>>;
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rps: Spread | null;
-  /** Throughput by that of the bare Worker in the same round. */
+  /** Throughput / that of the bare Worker in the same round. */
   readonly overFloor: Spread | null;
   readonly overPeer: Spread | null;
-  /** The same by the gateway in one process, through its front. */
+  /** Throughput / that of the gateway in one process, through its front. */
   readonly overFront: Spread | null;
   readonly latencyMs: Percentiles;
   readonly correctedMs: Percentiles;
-  /** Percentiles less those of the upstream alone. */
+  /** Percentiles minus those of the upstream alone. */
   readonly addedMs: Percentiles | null;
-  /** The added p50 by rounds. */
+  /** The added p50, round by round. */
   readonly addedP50Ms: Spread | null;
   readonly firstMs: Percentiles | null;
   readonly addedFirstMs: Percentiles | null;
   readonly gapMs: Percentiles | null;
   readonly longestGapMs: number | null;
   readonly cpuMsPerRequest: Spread | null;
-  /** Of the processes beside it: control service and stores. */
+  /** CPU time of the other processes: control service and stores. */
   readonly besideCpuMsPerRequest: Spread | null;
   readonly peakMb: number | null;
-  /** Of the first turn alone: later ones find what it left behind. */
+  /** The peak in the first turn only: later turns find memory that it left behind. */
   readonly firstPeakMb: number | null;
 }
 
@@ -64,14 +67,14 @@ function medians(samples: readonly Sample[]): ByRound {
   return new Map(samples.map(({ round, result }) => [round, latencies([result.latencyMs]).seen.p50]));
 }
 
-/** By how much the first lies above the second, round by round. */
+/** Values of the first minus values of the second, round by round. */
 function above(over: ByRound, under: ByRound): Spread | null {
   return spreadOf(
     [...over].flatMap(([round, value]) => value - (under.get(round) ?? Number.NaN)).filter(Number.isFinite),
   );
 }
 
-/** The figures of one target; `samples` are all of the load. */
+/** The figures of one target; `samples` are all samples of the load. */
 export function figuresOf(samples: readonly Sample[], target: TargetName): Figures {
   const own = measured(samples, target);
   const direct = measured(samples, "direct");

@@ -1,7 +1,7 @@
 /**
- * The least that a gateway on this runtime costs: a Worker that hands every request to one upstream and its answer back,
- * natively, and does nothing else. A second one asks an object first, which does nothing either: the least that a gateway
- * costs whose limits are one place's to say.
+ * The least cost of a gateway on this runtime: a Worker that natively forwards every request to one upstream and returns
+ * its answer, and does nothing else. A second Worker first calls an object, which does nothing either: the least cost of a
+ * gateway that decides its limits in one place.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -43,7 +43,7 @@ export default {
   },
 } as const;
 
-/** Starts one of the two before `upstream`, an origin. */
+/** Starts one of the two Workers before `upstream`, an origin. */
 export async function startFloor(
   kind: keyof typeof KINDS,
   folder: string,

@@ -1,6 +1,4 @@
-/**
- * What the gateway is meant to reach, beside what a run says it does. Goals of the bench: nothing fails by them. Pure.
- */
+/** The goals of the gateway, compared with the results of a run. A missed goal does not fail the bench. Pure. */
 import type { PerRequest } from "./counting/cost.ts";
 import type { Figures } from "./figures.ts";
 import type { TargetName } from "./loads.ts";
@@ -8,19 +6,19 @@ import { difference, type Measured, summaryOf } from "./summary.ts";
 
 export interface Goal {
   readonly what: string;
-  /** What was measured; null when it was not. */
+  /** The measured value; null when it was not measured. */
   readonly value: number | null;
   readonly atLeast?: number;
   readonly atMost?: number;
 }
 
-/** Whether it is reached; null when it was not measured. */
+/** Whether the goal is reached; null when it was not measured. */
 export function isReached({ value, atLeast, atMost }: Goal): boolean | null {
   if (value === null || Number.isNaN(value)) return null;
   return value >= (atLeast ?? Number.NEGATIVE_INFINITY) && value <= (atMost ?? Number.POSITIVE_INFINITY);
 }
 
-/** The goals; `counted` are the operations of a request among many at once, null when they were not counted. */
+/** The goals. `counted`: the operations of a request among many at once; null when they were not counted. */
 export function goalsOf(all: readonly Measured[], counted: PerRequest | null): readonly Goal[] {
   const of = (load: string, target: TargetName = "governed"): Figures | undefined =>
     all.find((measured) => measured.load.name === load)?.figures.find((figures) => figures.target === target);

@@ -1,7 +1,7 @@
 /**
- * The gateway under the bench, with everything on: a tenant with a weight, a cap on requests at once, tokens per minute and
- * budgets in tokens and money, a key with a budget of its own, priced models, rows to the ledger. The limits are so far away
- * that they refuse nothing; they are checked and accounted for with every request.
+ * The gateway under the bench, with all features on: a tenant with a weight, a cap on concurrent requests, tokens per
+ * minute and budgets in tokens and money, a key with a budget of its own, priced models, rows to the ledger. The limits are
+ * so high that they refuse nothing; every request is checked against them and charged to them.
  */
 import { join } from "node:path";
 import { type Stack, type StackOptions, startStack } from "../../infra/local/stack.ts";
@@ -13,12 +13,12 @@ import { waitFor } from "../harness/wait-for.ts";
 import { LOADS } from "./loads.ts";
 import { modelOf } from "./targets.ts";
 
-/** More than any load has at once. */
+/** More than any load has requests at once. */
 const SLOTS = 4096;
 const FAR_TOKENS = 1e15;
 const FAR_USD = 1e12;
 const MINTED_AT_ONCE = 8;
-/** The ledger is asked again as long as rows come. */
+/** While new rows arrive, the ledger is read again after this pause. */
 const ROWS_PAUSE_MS = 6_000;
 
 export interface Governed {
@@ -26,11 +26,11 @@ export interface Governed {
   readonly gateway: Gateway;
   /** The key of the one tenant. */
   readonly secret: string;
-  /** Keys of so many more tenants, made once. */
+  /** Keys of `count` more tenants, made once. */
   mintMany(count: number): Promise<readonly string[]>;
-  /** Sets the slots of the cell; null: as many as every other load has. */
+  /** Sets the number of slots of the cell; null: the number that all other loads have. */
   setSlots(slots: number | null): Promise<void>;
-  /** Waits until the ledger holds so many requests; answers how many it holds in the end. */
+  /** Waits until the ledger has this many requests; returns how many it has in the end. */
   rows(expected: number): Promise<number>;
 }
 
@@ -43,7 +43,10 @@ async function mint(gateway: Gateway, name: string): Promise<string> {
   return (await gateway.must<CreatedKey>("POST", `${one}/keys`, { name, ...budget })).secret;
 }
 
-/** Starts the stack in `folder` and registers a model for every load, each at its behaviour of the upstream at `origin`. */
+/**
+ * Starts the stack in `folder` and registers a model for every load; each model leads to its behaviour of the upstream at
+ * `origin`.
+ */
 export async function startGoverned(
   folder: string,
   origin: string,

@@ -1,17 +1,17 @@
 /**
- * A process of the bench's own that is asked over a channel and answers: the load generator and the upstream run apart from
- * each other and from the bench, so that none takes the other's time. It ends when the bench does, however that ends.
+ * A child process of the bench that gets messages over a channel and answers them. The load generator and the upstream run
+ * in separate processes, so that neither takes the other's time. A child ends when the bench ends, for whatever reason.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import type { Guard } from "../../infra/local/process/child.ts";
 
-export interface HelperProcess<Ask, Answer, Ready> {
+export interface HelperProcess<Input, Answer, Ready> {
   readonly pid: number;
-  /** What it said when it was ready. */
+  /** What the process reported when it was ready. */
   readonly ready: Ready;
-  /** Asks; rejects when the process answers with an error or ends. */
-  ask(message: Ask): Promise<Answer>;
+  /** Sends a message; resolves with its answer, rejects when the process answers with an error or ends. */
+  ask(message: Input): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -23,11 +23,11 @@ interface Message<Answer, Ready> {
 }
 
 /** Starts `script` (a path) and resolves when it is ready. Rejects when it ends before. */
-export async function startHelper<Ask, Answer, Ready>(
+export async function startHelper<Input, Answer, Ready>(
   script: string,
   args: readonly string[],
   guard: Guard,
-): Promise<HelperProcess<Ask, Answer, Ready>> {
+): Promise<HelperProcess<Input, Answer, Ready>> {
   const child = fork(script, args, { serialization: "advanced", stdio: ["ignore", "ignore", "inherit", "ipc"] });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${script} cannot be started`);
@@ -41,7 +41,7 @@ export async function startHelper<Ask, Answer, Ready>(
     for (const { reject } of waiting.values()) reject(gone);
     waiting.clear();
   });
-  child.on("error", () => undefined); // its end says the same
+  child.on("error", () => undefined); // The end of the process reports the same.
   child.on("message", (message) => {
     const { id, answer, error, ready: said } = message as Message<Answer, Ready>;
     if (said !== undefined) ready.resolve(said);
@@ -55,12 +55,12 @@ export async function startHelper<Ask, Answer, Ready>(
   return {
     pid,
     ready: await ready.promise,
-    ask: async (ask) => {
+    ask: async (input) => {
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${script} has ended`);
       lastId += 1;
       const answer = Promise.withResolvers<Answer>();
       waiting.set(lastId, answer);
-      child.send({ id: lastId, ask });
+      child.send({ id: lastId, ask: input });
       return await answer.promise;
     },
     close: async () => {

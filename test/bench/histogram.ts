@@ -1,12 +1,12 @@
 /**
- * Percentiles of latencies twice: as they were seen, and corrected for the requests that a waiting client did not send
- * meanwhile (coordinated omission): each latency above the client's usual cycle stands for those as well. Pure.
+ * Percentiles of latencies, twice: as measured, and corrected for the requests that a waiting client did not send meanwhile
+ * (coordinated omission): each latency above the client's usual cycle stands for those requests as well. Pure.
  */
 import { build, type Histogram } from "hdr-histogram-js";
 
 const LONGEST_US = 600_000_000;
 
-/** Milliseconds; NaN of nothing. */
+/** In milliseconds; NaN when there are none. */
 export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
@@ -23,7 +23,7 @@ function percentilesOf(histogram: Histogram): Percentiles {
 const empty = (): Histogram =>
   build({ bitBucketSize: 32, highestTrackableValue: LONGEST_US, numberOfSignificantValueDigits: 3 });
 
-/** Of latencies in milliseconds; the usual cycle of a client is the mean latency. */
+/** Percentiles of latencies in milliseconds; the usual cycle of a client is the mean latency. */
 export function latencies(lists: readonly Float64Array[]): { seen: Percentiles; corrected: Percentiles } {
   const seen = empty();
   for (const list of lists)

@@ -1,42 +1,42 @@
 /**
- * The loads of the bench: what is asked, how often at once, of whom. One line each; the code that runs them knows none by
- * name.
+ * The loads of the bench: which requests are sent, how many at once, to which targets. One line each; the code that runs
+ * the loads does not depend on their names.
  */
 import type { SliceReading } from "./slice.ts";
 
 /**
- * Whom a load is run against: the upstream itself, a bare Worker, one that asks an object first, the gateway past and through
- * its TCP front, a gateway with {@link WORKERS} Worker processes through its own, a peer.
+ * The targets of a load: the upstream itself, a bare Worker, a Worker that calls an object first, the gateway past and
+ * through its TCP front, a gateway with {@link WORKERS} Worker processes through its own front, a peer.
  */
 export const TARGETS = ["direct", "floor", "one-call", "governed", "front", "workers", "peer"] as const;
 export type TargetName = (typeof TARGETS)[number];
 
-/** Worker processes of the gateway with several. */
+/** The number of Worker processes of the `workers` target. */
 export const WORKERS = 3;
 
-/** Those that a quick run is for. */
+/** The targets of a quick run. */
 export const QUICK_TARGETS: readonly TargetName[] = TARGETS.filter((name) => name !== "one-call");
 
 export interface Load {
   readonly name: string;
   readonly title: string;
-  /** What the upstream does: see upstream.ts. */
+  /** The behaviour of the upstream: see upstream.ts. */
   readonly behaviour: "plain" | "paced" | "long" | "unpaced" | "slow";
   readonly reading: SliceReading;
   readonly concurrency: number;
   readonly bodyBytes: number;
-  /** Of streams: whether the client asks for the usage event; the gateway withholds it otherwise. */
+  /** For streams: whether the client asks for the usage event; otherwise the gateway withholds it. */
   readonly asksUsage: boolean;
-  /** Each client sends one request, instead of one after another for a while. */
+  /** Each client sends a single request, instead of one after another for a time. */
   readonly once: boolean;
-  /** Of a model with a response cache: the share of requests that nobody has sent before; null: a model without. */
+  /** The share of requests with a new text, for a model with a response cache; null: a model without one. */
   readonly freshShare: number | null;
   readonly tenants: "one" | "many";
-  /** Of the gateway's cell; null: more than there are requests. */
+  /** The slots of the gateway's cell; null: more than there are requests. */
   readonly slots: number | null;
   /** Needed for the summary: it runs first, and in more rounds when time is short. */
   readonly core: boolean;
-  /** How long one turn takes that has no time of its own, ms; an estimate, to plan with. */
+  /** How long one turn takes that has no fixed length, ms; an estimate for the plan. */
   readonly onceMs: number;
   readonly targets: readonly TargetName[];
 }
@@ -56,10 +56,10 @@ const BASE: Omit<Load, "name" | "title"> = {
   targets: ["direct", "floor", "one-call", "governed", "peer"],
 };
 
-/** Of the load that waits: behind so many that are served. */
+/** The slots of the load whose requests wait: this many are served before them. */
 const QUEUE_SLOTS = 64;
 
-/** Of the load in which every other request waits, for moments. */
+/** The slots of the load in which every other request waits, for a short time. */
 const SATURATED_SLOTS = 16;
 
 const SAME_RUNTIME: readonly TargetName[] = ["direct", "floor", "governed"];
@@ -92,12 +92,13 @@ const queue = (name: string, waiters: number): Load =>
 
 const unpaced = { behaviour: "unpaced", reading: "stream", concurrency: 16 } as const;
 const paced = { behaviour: "paced", reading: "timed-stream", once: true } as const;
-/** So long that next to nothing of their cost is that of a request. */
+/** The streams are so long that next to nothing of their cost is that of a request. */
 const long = { ...paced, behaviour: "long", asksUsage: true, targets: ["floor", "governed"] } as const;
 
-/** All of them, in the order in which they run unless they are named. */
+/** All loads, in the order in which they run unless the command line names them. */
 export const LOADS: readonly Load[] = [
-  // first, and in this order: what a waiting request holds cannot be seen in memory that an earlier load left behind
+  // These are first, and in this order: the memory of a waiting request cannot be measured in memory that an earlier load
+  // left behind.
   queue("queue-1000", 1000),
   queue("queue", 2000),
   whole(1, true),

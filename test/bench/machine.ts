@@ -1,4 +1,4 @@
-/** What a run was taken on, for whoever reads its figures later. */
+/** The machine and the software of a run, for later readers of its figures. */
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, loadavg, release, totalmem } from "node:os";
 import { PEER } from "./peer.ts";
@@ -14,11 +14,14 @@ export interface Machine {
   readonly node: string;
   readonly workerd: string;
   readonly peer: string;
-  /** Processes that wanted the CPU before the run began, mean of a minute: others' work spoils figures. */
+  /**
+   * Processes that wanted the CPU before the run began, mean of a minute: the work of other processes makes figures
+   * useless.
+   */
   readonly loadBefore: number;
 }
 
-/** Reads it; before anything is started. */
+/** Reads it; must be called before anything is started. */
 export function readMachine(): Machine {
   return {
     at: new Date().toISOString(),

@@ -1,6 +1,6 @@
 /**
- * Runs loads in rounds: in each round every target has its turn, and each round begins with another one, so that whatever
- * slows the machine for a while meets them all. A round that would end after the run's time is not begun.
+ * Runs loads in rounds: in each round every target has its turn, and each round begins with another target, so that a
+ * machine that is slow for a while slows all of them. A round that would end after the run's time is not begun.
  */
 import type { Load, TargetName } from "./loads.ts";
 import type { Generator } from "./places.ts";
@@ -16,13 +16,13 @@ export interface Sample {
   readonly result: SliceResult;
   /** CPU time of the target's process in this turn; null where it is not known. */
   readonly cpuMs: number | null;
-  /** The same of the processes beside it. */
+  /** CPU time of the other processes that work for the target. */
   readonly besideCpuMs: number | null;
-  /** The most of its resident memory within the turn. */
+  /** The peak of its resident memory within the turn. */
   readonly peakMb: number | null;
 }
 
-/** CPU time that processes have used so far, together; null when that of one is not known. */
+/** The CPU time that all these processes have used so far; null when that of one is not known. */
 function cpuMsOfAll(pids: readonly number[]): number | null {
   const each = pids.map(cpuMsOf).filter((ms) => ms !== null);
   return each.length === pids.length ? each.reduce((sum, ms) => sum + ms, 0) : null;
@@ -49,7 +49,7 @@ async function turn(generator: Generator, load: Load, target: Target, round: num
   };
 }
 
-/** Runs one load; round -1 is the one that warms up, which counts for nothing but rows and failures. */
+/** Runs one load. Round -1 warms up; it counts only for rows and failures. */
 export async function runLoad(
   generator: Generator,
   load: Load,
@@ -57,7 +57,7 @@ export async function runLoad(
   plan: { readonly rounds: number; readonly sliceMs: number; readonly warmMs: number; readonly untilMs: number },
 ): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
-  // streams of a second or more warm nothing that an earlier load has not
+  // A load with streams of a second or more needs no warm-up besides that of an earlier load.
   if (load.reading !== "timed-stream")
     for (const target of targets) samples.push(await turn(generator, load, target, -1, plan.warmMs));
   for (let round = 0; round < plan.rounds; round += 1) {

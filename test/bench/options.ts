@@ -1,4 +1,4 @@
-/** The bench's command line. A name that is not there ends it with the names that are. */
+/** The bench's command line. An unknown name ends the bench with a list of the known names. */
 import { closeSync, openSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { LOADS, type Load, QUICK_TARGETS, TARGETS, type TargetName } from "./loads.ts";
@@ -7,13 +7,13 @@ import type { Pace } from "./plan.ts";
 export interface Options {
   readonly loads: readonly Load[];
   readonly targets: ReadonlySet<TargetName>;
-  /** Whether operations are counted as well. */
+  /** Whether billed operations are counted as well. */
   readonly counts: boolean;
   readonly tenants: number;
   readonly json: string | undefined;
   readonly mode: "quick" | "full";
   readonly pace: Pace;
-  /** Of the whole run with its start and its end. */
+  /** The time for the whole run, with its start and its end. */
   readonly withinMs: number;
 }
 
@@ -30,7 +30,7 @@ const FULL = {
   targets: TARGETS,
 };
 
-/** In the place of a load: what a request costs in operations that are billed. */
+/** A name beside those of the loads: it counts the billed operations of a request. */
 const OPERATIONS = "operations";
 
 function usage(complaint: string): never {
@@ -51,7 +51,7 @@ function chosen<T>(list: readonly string[] | undefined, all: readonly T[], nameO
   });
 }
 
-/** A path that can be written to, said before the run and not after it. */
+/** Checks that a path can be written to, so that an error is reported before the run and not after it. */
 function writable(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   try {
@@ -62,7 +62,7 @@ function writable(path: string | undefined): string | undefined {
   }
 }
 
-/** Reads the arguments; ends the process when they cannot be read. */
+/** Reads the arguments; ends the process when they are invalid. */
 export function readOptions(args: readonly string[]): Options {
   const parsed = (() => {
     try {

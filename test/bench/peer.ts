@@ -1,6 +1,7 @@
 /**
- * The peer: another gateway from npm that forwards and governs nothing. The bench fetches it itself, once, into a cache
- * inside node_modules; it is no dependency of the product. Without it - no registry, no time - a run goes on and says so.
+ * The peer: another gateway from npm, which forwards and enforces no limits. The bench installs it once, into a cache
+ * inside node_modules; it is no dependency of the product. Without it (no registry, no time) a run goes on and reports that
+ * it is missing.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -15,7 +16,7 @@ const FETCHED_WITHIN_MS = 30_000;
 const READY_WITHIN_MS = 15_000;
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache/gateway-bench");
 
-/** What a reader is told of it. */
+/** Its name and version in reports. */
 export const PEER = `${PACKAGE} ${VERSION}`;
 
 export interface Peer {
@@ -31,7 +32,7 @@ function npm(): readonly [command: string, ...args: string[]] {
   return path?.endsWith(".js") ? [process.execPath, path] : ["npm"];
 }
 
-/** The peer's script, fetched when it is not there yet. Throws when it cannot be had in time. */
+/** The peer's script, installed when it is missing. Throws when it cannot be installed in time. */
 async function fetched(guard: Guard): Promise<string> {
   const folder = join(CACHE, `peer-${VERSION}`);
   if (existsSync(entryOf(folder))) return entryOf(folder);
@@ -77,7 +78,7 @@ async function freePort(): Promise<number> {
   return Number(new URL(probe.url).port);
 }
 
-/** Fetches and starts it. Throws, with nothing left behind, when that cannot be done. */
+/** Installs and starts the peer. When that fails it throws, and leaves nothing behind. */
 export async function startPeer(guard: Guard): Promise<Peer> {
   const script = await fetched(guard);
   const port = await freePort();
@@ -102,7 +103,7 @@ export async function startPeer(guard: Guard): Promise<Peer> {
   return { origin: `http://127.0.0.1:${port}`, pid: child.pid, close };
 }
 
-/** What tells it where to forward to. */
+/** The headers that give the peer the address to forward to. */
 export const peerHeaders = (upstream: string): Readonly<Record<string, string>> => ({
   authorization: "Bearer none",
   "x-portkey-provider": "openai",

@@ -1,6 +1,6 @@
 /**
- * Everything a run needs, started in order and ended in the reverse one, also when the start fails half way: upstream, floor,
- * gateway, peer, load generator. Only what the wanted targets need is started.
+ * Everything that a run needs, started in order and ended in reverse order, also when the start fails half way: upstream,
+ * floor, gateway, peer, load generator. Only the parts that the wanted targets need are started.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -18,17 +18,17 @@ export type Generator = HelperProcess<Slice, SliceResult, unknown>;
 
 export interface Places {
   readonly generator: Generator;
-  /** Of the run; removed in the end. */
+  /** The folder of the run; removed in the end. */
   readonly folder: string;
-  /** Where the upstream answers. */
+  /** The origin of the upstream. */
   readonly origin: string;
   readonly governed: Governed | null;
   /** The gateway with several Worker processes. */
   readonly workers: Governed | null;
   readonly targets: ReadonlyMap<TargetName, Target>;
-  /** What could not be had. */
+  /** Which parts are missing, and why. */
   readonly notes: readonly string[];
-  /** Has `step` run before everything else is ended. */
+  /** Runs `step` before everything else is ended. */
   beforeClosing(step: () => Promise<void>): void;
   close(): Promise<void>;
 }
@@ -37,7 +37,10 @@ const here = (script: string): string => join(import.meta.dirname, script);
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-/** The process with the objects is what is measured; those before it, where there are any, are beside it. */
+/**
+ * The process with the objects is the measured one; the Worker processes before it, if there are any, are counted as other
+ * processes.
+ */
 function governedTargets(governed: Governed, many: readonly string[]): readonly [past: Target, through: Target] {
   const { stack, secret } = governed;
   const headers = ({ tenants }: Load) => (tenants === "many" ? many : [secret]).map(bearer);
@@ -49,16 +52,16 @@ function governedTargets(governed: Governed, many: readonly string[]): readonly 
   ];
 }
 
-/** What a session is to have. */
+/** What a session needs. */
 export interface WantedPlaces {
   readonly targets: ReadonlySet<TargetName>;
-  /** Those of the loads with many. */
+  /** The number of tenants of the loads with many tenants. */
   readonly tenants: number;
-  /** Whether the gateway's runtime can be looked into. */
+  /** Whether the gateway's runtime can be inspected. */
   readonly inspect?: boolean;
 }
 
-/** Starts what is wanted. Rejects when a part cannot be started, everything ended again. */
+/** Starts what is wanted. When a part cannot be started it rejects, and everything is ended again. */
 export async function startPlaces({ targets: wanted, tenants, inspect = false }: WantedPlaces): Promise<Places> {
   const undo: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
@@ -99,7 +102,7 @@ export async function startPlaces({ targets: wanted, tenants, inspect = false }:
       const base = ({ behaviour }: Load): string => `${floor.origin}/${behaviour}/v1`;
       keep({ name, pid: floor.pid, beside: [], base, headers: plain });
     }
-    // fetching and starting it takes the network's time, the stack takes the machine's
+    // Installing and starting the peer takes the network's time, starting the stack takes the machine's time.
     const peerStarts = Promise.allSettled(wanted.has("peer") ? [startPeer(guard)] : []);
     undo.push(async () => {
       const [peer] = await peerStarts;

@@ -11,19 +11,19 @@ const pace = { coreRounds: 3, otherRounds: 1, sliceMs: 1000, warmMs: 500 };
 const wanted = [core, other, once].map((load) => ({ load, targets: 2 }));
 
 describe("the plan of a run", () => {
-  test("is the pace when there is time", () => {
+  test("is the normal pace when there is time", () => {
     const plan = planFor(wanted, pace, 60_000);
     expect(plan(core)).toEqual({ rounds: 3, sliceMs: 1000, warmMs: 500 });
     expect(plan(other)).toEqual({ rounds: 1, sliceMs: 1000, warmMs: 500 });
   });
 
-  test("shortens turns so that all of them fit beside those that take what they take", () => {
+  test("shortens turns so that all of them fit beside those of fixed length", () => {
     // 2 targets x (3 x 1000 + 500 + 1000 + 500) = 10 s at full pace, and 4 s that cannot be shortened
     const plan = planFor(wanted, pace, 9000);
     expect(plan(core)).toEqual({ rounds: 3, sliceMs: 500, warmMs: 250 });
   });
 
-  test("never makes a turn so short that it says nothing", () => {
+  test("never makes a turn shorter than the shortest useful one", () => {
     expect(planFor(wanted, pace, 0)(core).sliceMs).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * How long each turn of a run takes, so that a run of `--quick` ends in time on a slow machine as well: turns become shorter,
- * never fewer, down to the shortest that still says something. Pure.
+ * How long each turn of a run takes, so that a run of `--quick` ends in time on a slow machine as well. Turns become
+ * shorter, never fewer, down to the shortest useful turn. Pure.
  */
 import type { Load } from "./loads.ts";
 
@@ -11,7 +11,7 @@ export interface Pace {
   readonly warmMs: number;
 }
 
-/** One load with its number of targets that were found. */
+/** One load with the number of targets that are available. */
 export interface WantedPlan {
   readonly load: Load;
   readonly targets: number;
@@ -21,14 +21,14 @@ const SHORTEST_MS = 200;
 
 const roundsOf = (load: Load, pace: Pace): number => (load.core ? pace.coreRounds : pace.otherRounds);
 
-/** What {@link measure} is told of one load. */
+/** The instructions of {@link measure} for one load. */
 export interface LoadPlan {
   readonly rounds: number;
   readonly sliceMs: number;
   readonly warmMs: number;
 }
 
-/** The plan of each load within `withinMs` for all of them; the pace itself when that leaves enough time. */
+/** The plan of each load within `withinMs` for all of them; the normal pace when that leaves enough time. */
 export function planFor(all: readonly WantedPlan[], pace: Pace, withinMs: number): (load: Load) => LoadPlan {
   let [fixedMs, scaledMs] = [0, 0];
   for (const { load, targets } of all) {

@@ -1,13 +1,13 @@
 /**
- * What a process has used, by the kernel's account of it: CPU time of all its threads and the peak of its resident memory.
- * Linux only; elsewhere every answer is null and the bench says so.
+ * What a process has used, from the kernel's accounts: CPU time of all its threads and the peak of its resident memory.
+ * Linux only; elsewhere every result is null and the bench reports that.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
 let ticks: number | null | undefined;
 
-/** The kernel's clock ticks a second; null where there is no such account. */
+/** The kernel's clock ticks per second; null where the system has no such value. */
 function ticksPerSecond(): number | null {
   if (ticks === undefined) {
     try {
@@ -32,7 +32,7 @@ export function cpuMsOf(pid: number): number | null {
   const perSecond = ticksPerSecond();
   const stat = read(pid, "stat");
   if (stat === null || perSecond === null) return null;
-  // fields after the name, which may hold anything but ends with the last bracket
+  // The fields after the name. The name may contain any character and ends with the last bracket.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / perSecond;
 }
@@ -45,14 +45,14 @@ function statusMb(pid: number, field: string): number | null {
 /** Resident memory now, MiB. */
 export const memoryMbOf = (pid: number): number | null => statusMb(pid, "VmRSS");
 
-/** The most resident memory since the start or since {@link forgetPeak}, MiB. */
+/** The peak of resident memory since the start or since {@link forgetPeak}, MiB. */
 export const peakMbOf = (pid: number): number | null => statusMb(pid, "VmHWM");
 
-/** Counts the peak from now on. Where the kernel does not allow it, the peak stays that since the start. */
+/** Measures the peak from now on. Where the kernel does not allow that, the peak remains the one since the start. */
 export function forgetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, "5");
   } catch {
-    // an older kernel, or none that has it
+    // The kernel is too old, or has no such file.
   }
 }

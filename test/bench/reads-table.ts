@@ -1,19 +1,17 @@
-/**
- * Asking a read a few times, and the table of what was measured.
- */
+/** Sends a read several times, and prints the table of what was measured. */
 import Table from "cli-table3";
 import type { FilledControl, MeasuredAnswer } from "../harness/filled-control.ts";
 import type { LedgerRead } from "../harness/ledger-reads.ts";
 
-/** A read with its answers; the first finds nothing in the engine's own memory. */
+/** A read with its answers; at the first one the engine has nothing in its memory. */
 export interface MeasuredRead {
   readonly read: LedgerRead;
   readonly answers: readonly MeasuredAnswer[];
-  /** Answered, each time, and from no more rows than its budget. */
+  /** Whether each answer was a success and read no more rows than its budget. */
   readonly isWithin: boolean;
 }
 
-/** Asks `rounds` times, one after the other. */
+/** Sends the read `rounds` times, one after another. */
 export async function measureRead(control: FilledControl, read: LedgerRead, rounds: number): Promise<MeasuredRead> {
   const answers: MeasuredAnswer[] = [];
   for (let round = 0; round < rounds; round += 1) answers.push(await control.ask(read.path));
@@ -21,7 +19,7 @@ export async function measureRead(control: FilledControl, read: LedgerRead, roun
   return { read, answers, isWithin };
 }
 
-/** One line per read: times in ms, rows and megabytes that the engine read at most. */
+/** One line per read: times in ms, and the most rows and megabytes that the engine read. */
 export function readTable(measured: readonly MeasuredRead[]): string {
   const table = new Table({
     head: ["read", "answered", "p50 ms", "max ms", "rows read", "budget", "MB read", ""],

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:reads`: what every read of the Management API costs over ten million requests of ninety days, on the
- * embedded engine: time as a caller sees it, rows and bytes that the engine read, and the budget of rows it has. Ends with 1
- * when a read passes its budget or is refused; times are told and never judged.
+ * embedded engine: the time from the side of a caller, the rows and bytes that the engine read, and the read's budget of
+ * rows. The exit code is 1 when a read exceeds its budget or is refused; times are reported and not checked.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** A run as its reader gets it: the last lines on the terminal, and the whole as JSON. */
+/** The report of a run: the last lines on the terminal, and all results as JSON. */
 import { type Cost, costOfMillion, type PerRequest, PRICES, perRequest } from "./counting/cost.ts";
 import { type Goal, goalsOf, isReached } from "./goals.ts";
 import type { Machine } from "./machine.ts";
@@ -6,7 +6,7 @@ import type { Options } from "./options.ts";
 import type { BenchRun } from "./run.ts";
 import { ratesWithin, summaryOf } from "./summary.ts";
 
-/** At which a million requests keep the objects awake as long as they are said to cost. */
+/** At this rate a million requests keep the objects awake for the time that the cost assumes. */
 const COST_RPS = 100;
 
 interface Priced {
@@ -16,7 +16,7 @@ interface Priced {
   readonly perMillion: Cost;
 }
 
-/** The operations of each load that was counted, with the CPU time that the same load was measured to take. */
+/** The operations of each counted load, with the CPU time that was measured for the same load. */
 function priced({ all, counted }: BenchRun): readonly Priced[] {
   return counted.flatMap(({ concurrency, operations }) => {
     const measured = all.find(({ load }) => load.name === `c${concurrency}`);
@@ -46,7 +46,7 @@ function costLines(all: readonly Priced[]): readonly string[] {
   ];
 }
 
-/** The goals, by the operations of the load with the most requests at once. */
+/** The goals, with the operations of the load with the most requests at once. */
 const goalsOfRun = (run: BenchRun): readonly Goal[] => goalsOf(run.all, priced(run).at(-1)?.perRequest ?? null);
 
 function goalLine(goal: Goal): string {
@@ -56,7 +56,7 @@ function goalLine(goal: Goal): string {
   return `  ${what.padEnd(48)}${shown(value ?? Number.NaN, 2).padStart(9)}  ${bound.padEnd(9)}${verdict}`;
 }
 
-/** The lines that follow the tables. */
+/** The lines after the tables. */
 export function closingLines(run: BenchRun): readonly string[] {
   const rates = Object.entries(ratesWithin(run.all)).map(([target, within]) => {
     const cells = Object.values(within).map((rps) => (rps === null ? "-" : rps.toFixed(0)).padStart(8));
@@ -80,7 +80,7 @@ export function closingLines(run: BenchRun): readonly string[] {
   ];
 }
 
-/** The whole run as JSON. */
+/** All results of the run as JSON. */
 export function jsonOf(run: BenchRun, machine: Machine, { mode, tenants }: Pick<Options, "mode" | "tenants">): string {
   const { all, notes, problems } = run;
   const loads = all.map(({ load, figures }) => ({ ...load, figures }));

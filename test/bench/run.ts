@@ -1,6 +1,6 @@
 /**
- * One run of the bench from the first load to the last count. It measures and collects; what makes a run void is told, never
- * left out.
+ * One run of the bench from the first load to the last count. It measures and collects; whatever makes a run void is
+ * reported, never left out.
  */
 import { type Counted, countOperations } from "./counting/count.ts";
 import { figuresOf } from "./figures.ts";
@@ -13,16 +13,16 @@ import type { Measured } from "./summary.ts";
 import { tableOf } from "./table.ts";
 import { sentTo, sentToGateway, voidReasons } from "./void.ts";
 
-/** Kept of the time for the ledger to take the last rows, and for everything to end. */
+/** The part of the time that is kept for the ledger to take the last rows, and for everything to end. */
 const ENDING_MS = 8_000;
 const COUNTING_MS = 15_000;
 
 export interface BenchRun {
   readonly all: readonly Measured[];
   readonly counted: readonly Counted[];
-  /** What could not be had; the rest holds without it. */
+  /** Which parts were missing; the other results are valid without them. */
   readonly notes: readonly string[];
-  /** Why the run is void; empty when it counts. */
+  /** Why the run is void; empty when it is valid. */
   readonly problems: readonly string[];
 }
 
@@ -48,7 +48,7 @@ async function measureAll(options: Options, places: Places, untilMs: number, not
   return all;
 }
 
-/** Runs what the options want and prints each load's table as it is there. */
+/** Runs what the options ask for, and prints each load's table as soon as it is complete. */
 export async function run(options: Options, places: Places): Promise<BenchRun> {
   const counts = options.counts && places.governed !== null;
   const untilMs = options.withinMs - ENDING_MS - (counts ? COUNTING_MS : 0);

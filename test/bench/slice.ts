@@ -1,26 +1,30 @@
 /**
- * What the bench tells its load generator, and what it hears back: one target under one load for a moment. Plain data that
- * crosses a process boundary. A slice never leaves a request behind: what was sent has ended when its result is there.
+ * The message from the bench to its load generator, and the answer: one target under one load for a short time. Plain data
+ * that crosses a process boundary. A slice never leaves a request behind: all its requests have ended when its result is
+ * sent.
  */
 
-/** How answers are read: whole; as a stream to its `[DONE]`; or as one whose events say when they were written. */
+/**
+ * How answers are read: whole; as a stream up to its `[DONE]`; or as a stream whose events contain the time at which they
+ * were written.
+ */
 export type SliceReading = "whole" | "stream" | "timed-stream";
 
-/** In a body, stands for text that no other request has. */
+/** In a body it stands for a text that no other request has. */
 export const FRESH = "@fresh-text@";
 
 export interface Slice {
   readonly url: string;
-  /** Header sets, taken in turn: one per tenant. */
+  /** Sets of headers, used in turn: one per tenant. */
   readonly headers: readonly Readonly<Record<string, string>>[];
   readonly body: string;
-  /** Of this share of the requests, {@link FRESH} in the body is replaced by text of their own. */
+  /** In this share of the requests, {@link FRESH} in the body is replaced by a text of their own. */
   readonly freshShare: number;
   readonly reading: SliceReading;
   readonly concurrency: number;
-  /** No request starts later than this, once there were enough; 0: each client sends one. */
+  /** No request starts later than this, once the least number was sent; 0: each client sends one request. */
   readonly durationMs: number;
-  /** So many are sent, however long they take. */
+  /** At least this many requests are sent, however long they take. */
   readonly leastRequests: number;
 }
 
@@ -28,18 +32,18 @@ export interface SliceResult {
   readonly sent: number;
   readonly endedWell: number;
   /**
-   * From the first call to the end of the last answer: a rate over it counts every answer, also of a target whose answers
-   * take a good part of the turn.
+   * From the first call to the end of the last answer. So a rate over it counts every answer, also for a target whose
+   * answers take a large part of the turn.
    */
   readonly elapsedMs: number;
   /** What went wrong, and how often. */
   readonly failures: Readonly<Record<string, number>>;
-  /** From the call to the last byte. */
+  /** From the call to the last byte, by request. */
   readonly latencyMs: Float64Array;
-  /** From the call to the first byte of the body; of streams only. */
+  /** From the call to the first byte of the body; for streams only. */
   readonly firstMs: Float64Array;
-  /** What each gap between two events lost or gained on its way, without sign; of timed streams only. */
+  /** The time that each gap between two events lost or gained on the way, without sign; for timed streams only. */
   readonly addedGapMs: Float64Array;
-  /** The longest silence in any stream; of timed streams only. */
+  /** The longest pause in any stream; for timed streams only. */
   readonly longestGapMs: number;
 }

@@ -1,4 +1,4 @@
-/** How a figure moves over time: the straight line that lies closest to its readings. Pure. */
+/** How a figure changes over time: the straight line that is closest to its readings. Pure. */
 
 /** One reading. */
 export interface SlopeReading {
@@ -6,7 +6,7 @@ export interface SlopeReading {
   readonly value: number;
 }
 
-/** Its change per minute, by least squares; null of fewer than two moments. */
+/** The change per minute, by least squares; null for fewer than two different times. */
 export function slopePerMinute(readings: readonly SlopeReading[]): number | null {
   const mean = (of: (reading: SlopeReading) => number): number =>
     readings.reduce((sum, reading) => sum + of(reading), 0) / readings.length;

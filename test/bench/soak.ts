@@ -1,8 +1,9 @@
 /**
- * `npm run bench:soak [-- --minutes 10 --json FILE]`: whether the gateway stays as it is under a load that does not end -
- * whole answers and streams in turns, as fast as they come. Reports the memory of the runtime over time and its slope after
- * the first two minutes, and the throughput of the first and of the last minutes; a failed request or a lost row voids it.
- * `npm run test:soak` is the one that fails: there clients and upstreams leave at random, and slots are counted.
+ * `npm run bench:soak [-- --minutes 10 --json FILE]`: whether the gateway's memory and throughput stay the same under a
+ * continuous load of whole answers and streams in turns, as fast as they come. Reports the memory of the runtime over time,
+ * its slope after the first two minutes, and the throughput of the first and of the last minutes; a failed request or a
+ * lost row makes it void. `npm run test:soak` is the one that can fail: there clients and upstreams leave at random, and
+ * slots are counted.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -27,7 +28,7 @@ if (!(minutes > 0)) {
   process.exit(2);
 }
 
-/** Throughput of a load within a part of the time. */
+/** The throughput of a load within a part of the time. */
 function rpsOf(samples: readonly Sample[], name: string, from: number, to: number): number {
   const own = samples.filter(({ load, round }) => load.name === name && round >= 0);
   const part = own.slice(Math.floor(own.length * from), Math.ceil(own.length * to));

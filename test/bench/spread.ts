@@ -1,4 +1,4 @@
-/** Figures of several rounds as what a reader may rely on: the middle and how far the rounds lay apart. Pure. */
+/** Figures of several rounds, summarised by the median and the two ends. Pure. */
 
 export interface Spread {
   readonly min: number;
@@ -6,7 +6,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** Of at least one value; null of none. The median of an even count is the mean of the two in the middle. */
+/** Null when there are no values. The median of an even number of values is the mean of the two in the middle. */
 export function spreadOf(values: readonly number[]): Spread | null {
   const sorted = values.toSorted((a, b) => a - b);
   const [min, max] = [sorted[0], sorted.at(-1)];
@@ -16,12 +16,12 @@ export function spreadOf(values: readonly number[]): Spread | null {
   return { min, median: (low + high) / 2, max };
 }
 
-/** Values of one target by round. */
+/** The values of one target by round. */
 export type ByRound = ReadonlyMap<number, number>;
 
 /**
- * The ratios of two targets, each within one round, where both were measured a moment apart: what slows the whole machine
- * for a while cancels out. Null when no round has both.
+ * The ratios of two targets, each within one round, in which both were measured shortly after each other: a machine that is
+ * slow for a while does not change the ratio. Null when no round has both.
  */
 export function ratioOf(over: ByRound, under: ByRound): Spread | null {
   const ratios = [...over].flatMap(([round, value]) => {

@@ -4,7 +4,10 @@ import { LOADS, type TargetName } from "./loads.ts";
 import type { Sample } from "./measure.ts";
 import { heldKb, type Measured, ratesWithin, summaryOf } from "./summary.ts";
 
-/** One round of a target that answered `inTime` requests in a second, each after `ms`, which was what its gaps gained too. */
+/**
+ * One round of a target that answered `inTime` requests in a second, each after `ms` milliseconds, which is also what its
+ * gaps gained.
+ */
 function sample(name: string, target: TargetName, round: number, inTime: number, ms: number): Sample {
   const load = LOADS.find((each) => each.name === name);
   if (load === undefined) throw new Error(`there is no load ${name}`);
@@ -40,7 +43,7 @@ const body4m = measured([sample("body-4m", "floor", 0, 200, 20), sample("body-4m
 const cache = measured([sample("cache", "floor", 0, 1000, 8), sample("cache", "governed", 0, 450, 16)]);
 
 describe("the summary", () => {
-  test("holds medians of ratios within rounds, and nothing of the round that warms up", () => {
+  test("holds medians of ratios within rounds, and nothing of the warm-up round", () => {
     const summary = summaryOf([c1, c32, cache]);
     expect(summary.governed_over_floor_c32).toBeCloseTo(0.6);
     expect(summary.governed_over_peer_c32).toBeCloseTo(1.625);
@@ -51,7 +54,7 @@ describe("the summary", () => {
     expect(summaryOf([body4m]).governed_over_floor_body_4m).toBeCloseTo(0.55);
   });
 
-  test("holds the CPU time of streams, and their gaps, by those of the floor", () => {
+  test("holds the CPU time of streams, and their gaps, relative to those of the floor", () => {
     const streams = (name: string): Measured =>
       measured([sample(name, "floor", 0, 1000, 8), sample(name, "governed", 0, 400, 20)]);
     const summary = summaryOf([streams("streams-150"), streams("streams-1000")]);
@@ -64,7 +67,7 @@ describe("the summary", () => {
     });
   });
 
-  test("holds what several Worker processes bring, and what they take of the one with the objects", () => {
+  test("holds the gain of several Worker processes, and their CPU time in the process with the objects", () => {
     const many = measured([
       sample("workers-many", "front", 0, 1000, 8),
       sample("workers-many", "workers", 0, 2000, 4),
@@ -80,7 +83,7 @@ describe("the summary", () => {
     ]);
   });
 
-  test("says null of what was not measured", () => {
+  test("has null for what was not measured", () => {
     const { governed_over_floor_c16, governed_over_floor_c64, stream_over_native } = summaryOf([c1, c32]);
     expect([governed_over_floor_c16, governed_over_floor_c64, stream_over_native]).toEqual([null, null, null]);
     const { governed_over_peer_c32, governed_over_floor_cache } = summaryOf([c1]);
@@ -95,14 +98,14 @@ test("rates are the highest whose p99 keeps a bound", () => {
   expect(rates.peer).toEqual({ p99_within_5_ms: null, p99_within_10_ms: null, p99_within_50_ms: null });
 });
 
-test("figures count what was sent while warming up, for the rows that it leaves", () => {
+test("figures count the requests of the warm-up, because they leave rows", () => {
   const governed = c32.figures.find(({ target }) => target === "governed");
   expect(governed?.sent).toBe(9999 + 500 + 70);
   expect(governed?.rounds).toBe(2);
   expect(governed?.cpuMsPerRequest?.min).toBeCloseTo(1);
 });
 
-test("what a waiting request holds is what one more of them adds, without what the first crowd leaves", () => {
+test("the memory of a waiting request is what one more of them adds, without what the first crowd leaves", () => {
   const none = new Float64Array();
   const times = { latencyMs: new Float64Array([1]), firstMs: none, addedGapMs: none, longestGapMs: 0 };
   const result = { sent: 1, endedWell: 1, elapsedMs: 1, failures: {}, ...times };

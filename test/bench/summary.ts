@@ -1,4 +1,4 @@
-/** The figures by which runs are compared, and what a sweep over concurrency says of rates that may be had. Pure. */
+/** The figures by which runs are compared, and the rates that are possible according to a sweep over concurrency. Pure. */
 import type { Figures } from "./figures.ts";
 import type { Load, TargetName } from "./loads.ts";
 
@@ -14,32 +14,41 @@ export interface Summary {
   readonly governed_over_floor_c16: number | null;
   readonly governed_over_floor_c32: number | null;
   readonly governed_over_floor_c64: number | null;
-  /** 100 tenants, 32 at once: the headline. */
+  /** 100 tenants, 32 requests at once: the main figure. */
   readonly governed_over_floor_tenants: number | null;
-  /** One request in five answered from the response cache, 32 at once. */
+  /** One request in five is answered from the response cache, 32 requests at once. */
   readonly governed_over_floor_cache: number | null;
-  /** Bodies of 4 MB, 4 at once. */
+  /** Bodies of 4 MB, 4 requests at once. */
   readonly governed_over_floor_body_4m: number | null;
   readonly governed_over_peer_c32: number | null;
-  /** Streams a second, unpaced and with the usage asked for, by those of the bare Worker, which passes them on natively. */
+  /**
+   * Streams per second, unpaced and with the usage event requested / those of the bare Worker, which passes them on
+   * natively.
+   */
   readonly stream_over_native: number | null;
-  /** CPU time of the process with the objects, one request of many tenants, ms; and of one tenant. */
+  /** CPU time of the process with the objects for one request, ms: with many tenants; below, with one tenant. */
   readonly object_process_cpu_ms: number | null;
   readonly object_process_cpu_ms_one_tenant: number | null;
-  /** Throughput with several Worker processes by that of one process, both through their fronts. */
+  /** Throughput with several Worker processes / that of one process, both through their fronts. */
   readonly workers_over_one_process: number | null;
   readonly workers_over_one_process_one_tenant: number | null;
-  /** What the gateway adds to the upstream's own p50, one request at a time, ms. */
+  /** What the gateway adds to the upstream's own p50, with one request at a time, ms. */
   readonly added_p50_ms_c1: number | null;
-  /** That, by what the bare Worker adds. */
+  /** The same / what the bare Worker adds. */
   readonly added_p50_over_floor_c1: number | null;
-  /** What a waiting request holds above a bare one, KiB. */
+  /** The memory of a waiting request above that of the bare Worker, KiB. */
   readonly waiting_request_kb: number | null;
-  /** CPU time of long paced streams by the bare Worker's: that of a chunk, with what little of a request falls on it. */
+  /**
+   * CPU time of long paced streams / that of the bare Worker: the cost of a chunk, with the small part of a request that
+   * falls on it.
+   */
   readonly stream_cpu_per_chunk_over_floor: number | null;
-  /** The same of 1,000 at once. */
+  /** The same with 1,000 streams at once. */
   readonly stream_cpu_per_chunk_over_floor_1000: number | null;
-  /** The p99 of what gaps between chunks gain or lose on their way, 1,000 streams at once, by that of the bare Worker. */
+  /**
+   * The p99 of the time that gaps between chunks gain or lose on the way, with 1,000 streams at once / that of the bare
+   * Worker.
+   */
   readonly stream_gap_p99_over_floor_1000: number | null;
 }
 
@@ -48,7 +57,7 @@ const figuresOf = (all: readonly Measured[], name: string, target: TargetName): 
 const governed = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "governed");
 const workers = (all: readonly Measured[], name: string): Figures | undefined => figuresOf(all, name, "workers");
 
-/** A figure of the gateway by that of the bare Worker. */
+/** A figure of the gateway / that of the bare Worker. */
 function byFloor(
   all: readonly Measured[],
   name: string,
@@ -62,8 +71,9 @@ function byFloor(
 }
 
 /**
- * What one more waiting request holds at a target, KiB: by how much the peak grows from the smaller queue to the larger one. A
- * single queue says less, since a process grows by its first crowd once, however large that is. Null when not measured.
+ * The memory of one more waiting request at a target, KiB: how much the peak grows from the smaller queue to the larger
+ * one. A single queue says less, because a process grows by its first crowd once, however large that is. Null when not
+ * measured.
  */
 export function heldKb(all: readonly Measured[], target: TargetName): number | null {
   const peaks = ["queue-1000", "queue"].flatMap((name) =>
@@ -77,7 +87,7 @@ export function heldKb(all: readonly Measured[], target: TargetName): number | n
   return (1024 * (many.peakMb - few.peakMb)) / (many.waiting - few.waiting);
 }
 
-/** Null when one of them was not measured. */
+/** Null when one of the two was not measured. */
 export function difference(of: number | null | undefined, less: number | null | undefined): number | null {
   return of === null || of === undefined || less === null || less === undefined ? null : of - less;
 }
@@ -109,13 +119,16 @@ export function summaryOf(all: readonly Measured[]): Summary {
   };
 }
 
-/** Bounds on the p99, ms. */
+/** Upper limits of the p99, ms. */
 const BOUNDS_MS = [5, 10, 50] as const;
 
-/** By target: the highest rate among the loads c1, c4 ... whose corrected p99 keeps each bound; null: none does. */
+/**
+ * By target and limit: the highest rate among the loads c1, c4 ... whose corrected p99 is within the limit; null: no load
+ * is.
+ */
 export type Rates = Readonly<Partial<Record<TargetName, Readonly<Record<string, number | null>>>>>;
 
-/** Reads the sweep. */
+/** The rates of the sweep over concurrency. */
 export function ratesWithin(all: readonly Measured[]): Rates {
   const sweep = all.filter(({ load }) => /^c\d+$/.test(load.name)).flatMap(({ figures }) => figures);
   const within = (target: TargetName, boundMs: number): number | null => {

@@ -3,7 +3,7 @@ import type { Figures } from "./figures.ts";
 import type { Load } from "./loads.ts";
 import type { Spread } from "./spread.ts";
 
-/** A column: its head, and what stands below it. */
+/** A column: its head, and the text below it. */
 type Column = readonly [head: string, show: (figures: Figures) => string];
 
 const number = (value: number | null | undefined, digits: number): string =>
@@ -35,7 +35,7 @@ const OF_STREAMS: readonly Column[] = [
   ["longest", ({ longestGapMs }) => number(longestGapMs, 0)],
 ];
 
-/** The block of a load; `all` in the order of their targets. */
+/** The table of a load; `all` in the order of its targets. */
 export function tableOf(load: Load, all: readonly Figures[]): string {
   const columns = [...ALWAYS, ...(load.reading === "whole" ? [] : OF_STREAMS)];
   const rows = [

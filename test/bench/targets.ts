@@ -1,22 +1,22 @@
-/** The slice that puts a load on a target: the same request for each, but for its address and credentials. */
+/** The slice that puts a load on a target: the same request for each target, except for address and credentials. */
 import type { Load, TargetName } from "./loads.ts";
 import { FRESH, type Slice } from "./slice.ts";
 
 export interface Target {
   readonly name: TargetName;
-  /** The process whose CPU time and memory its requests cost; null: none of ours. */
+  /** The process whose CPU time and memory the target's requests cost; null: it is not a process of the bench. */
   readonly pid: number | null;
-  /** More processes that work for its requests, such as the one that keeps the ledger. */
+  /** Other processes that work for the target's requests, such as the one with the ledger. */
   readonly beside: readonly number[];
-  /** Scheme, host and port, for the behaviour of a load. */
+  /** Scheme, host and port for the behaviour of a load. */
   readonly base: (load: Load) => string;
   readonly headers: (load: Load) => readonly Readonly<Record<string, string>>[];
 }
 
-/** The model that serves a load. */
+/** The name of the model that serves a load. */
 export const modelOf = (load: Load): string => `bench-${load.behaviour}${load.freshShare === null ? "" : "-cached"}`;
 
-/** The body of a load's requests, of `bodyBytes` bytes, with {@link FRESH} at its front where texts differ. */
+/** The body of a load's requests, `bodyBytes` bytes long, with {@link FRESH} at its front where texts differ. */
 export function bodyOf(load: Load): string {
   const body = (filler: string): string =>
     JSON.stringify({
@@ -29,7 +29,7 @@ export function bodyOf(load: Load): string {
   return body("x".repeat(Math.max(0, load.bodyBytes - body("").length)));
 }
 
-/** What the load generator is told. */
+/** The message for the load generator. */
 export function sliceOf(load: Load, target: Target, durationMs: number): Slice {
   return {
     url: `${target.base(load)}/chat/completions`,
@@ -43,10 +43,13 @@ export function sliceOf(load: Load, target: Target, durationMs: number): Slice {
   };
 }
 
-/** So few at once when nobody has been met yet: a crowd of strangers is not what a load is about. */
+/**
+ * So few requests at once while the tenants are still unknown to the gateway: a crowd of unknown tenants is not what a load
+ * measures.
+ */
 const FIRST_MET_AT_ONCE = 4;
 
-/** The same as a turn that warms up: every tenant is met. */
+/** The message for a warm-up turn: every tenant sends a request. */
 export function warmUpOf(load: Load, target: Target, durationMs: number): Slice {
   const slice = sliceOf(load, target, durationMs);
   const concurrency = load.once ? 1 : load.tenants === "many" ? FIRST_MET_AT_ONCE : load.concurrency;

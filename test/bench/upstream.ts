@@ -1,7 +1,7 @@
 /**
- * The bench's upstream, processes of its own behind one port: the first part of a path says how it answers, so that every
- * target reaches every behaviour through the same code. It does as little as it can for a request; it is never what a run
- * measures, and the row of the upstream alone shows how far it is from that.
+ * The bench's upstream, several processes behind one port: the first part of a path selects the behaviour, so that every
+ * target reaches every behaviour through the same code. It does as little as possible for a request; a run never measures
+ * it, and the row of the upstream alone shows how much faster it is.
  */
 import cluster from "node:cluster";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -12,7 +12,7 @@ import { clockMs } from "./load/answer-reader.ts";
 const CHUNKS = 64;
 const LONG_CHUNKS = 256;
 const PACE_MS = 20;
-/** How long `slow` takes: so long that requests wait for a slot behind it. */
+/** How long `slow` takes: long enough that requests wait for a slot. */
 const SLOW_MS = 100;
 
 const usage = { prompt_tokens: 200, completion_tokens: 64, total_tokens: 264 };

@@ -27,7 +27,7 @@ describe("a run", () => {
     expect(voidReasons(all, 28)).toHaveLength(1);
   });
 
-  test("is void with a request that failed, whoever it was sent to", () => {
+  test("is void with a failed request, at whatever target", () => {
     const failures = { "502 bad": 2, ECONNRESET: 1 };
     expect(voidReasons([measured(["floor", 5, failures])], null)).toEqual([
       "queue-1000, floor: 2 x 502 bad",

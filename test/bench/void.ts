@@ -1,19 +1,19 @@
-/** What makes a run void: requests that did not end well, and rows that are missing or there twice. Pure. */
+/** What makes a run void: requests that did not end well, and rows that are missing or written twice. Pure. */
 import type { TargetName } from "./loads.ts";
 import type { Measured } from "./summary.ts";
 
-/** Requests that these targets were sent. */
+/** The number of requests that were sent to these targets. */
 export function sentTo(all: readonly Measured[], targets: readonly TargetName[]): number {
   const own = all.flatMap(({ figures }) => figures.filter(({ target }) => targets.includes(target)));
   return own.reduce((sum, { sent }) => sum + sent, 0);
 }
 
-/** Requests that the gateway was sent, however many processes it had: each leaves one row. */
+/** The number of requests that were sent to the gateway, with any number of processes: each leaves one row. */
 export function sentToGateway(all: readonly Measured[]): number {
   return sentTo(all, ["governed", "front", "workers"]);
 }
 
-/** A line for each reason; none when the run counts. `rows` are those of the ledger, null when there is none. */
+/** One line for each reason; empty when the run is valid. `rows`: the rows in the ledger, null when there is no ledger. */
 export function voidReasons(all: readonly Measured[], rows: number | null): readonly string[] {
   const failed = all.flatMap(({ load, figures }) =>
     figures.flatMap(({ target, failures }) =>

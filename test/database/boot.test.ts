@@ -1,6 +1,6 @@
 /**
- * Control services that start together on an empty database, as processes: they migrate once, serve what the other one
- * writes, and need nothing of a session that a transaction pooler would lose.
+ * Control services that start together on an empty database, as processes: they migrate once, each serves what the other
+ * writes, and they use no session state that a transaction pooler would lose.
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -37,11 +37,11 @@ async function start(databaseUrl: string): Promise<ControlProcess> {
 const migratedBy = (replica: ControlProcess): readonly string[] =>
   replica.log.flatMap((entry) => (entry["event"] === "migrated" ? (entry["applied"] as string[]) : []));
 
-/** How often the replica has taken the jobs that run on one. */
+/** How often the replica has run the jobs that run on one replica only. */
 const takings = (replica: ControlProcess): number =>
   replica.log.filter((entry) => entry["event"] === "jobs_taken").length;
 
-/** The jobs are one replica's; when it is killed they become another's. */
+/** One replica runs the jobs; when it is killed, another one runs them. */
 async function jobsMoveOn(replicas: readonly ControlProcess[]): Promise<void> {
   const holders = () => replicas.filter((replica) => takings(replica) > 0);
   await waitFor(holders, (found) => found.length > 0);

@@ -1,6 +1,6 @@
 /**
- * 50,000 keys at once: a backup of that size is restored and published by a service with a small heap, and the keys of one
- * tenant that has very many are read by the page.
+ * 50,000 keys at once: a service with a small heap restores and publishes a backup of that size, and the keys of one tenant
+ * that has very many are read page by page.
  */
 import { createServer } from "node:http";
 import { eq } from "drizzle-orm";
@@ -21,7 +21,10 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const QUANTITY = { tenants: 10_000, keysEach: 4, keysOfLarge: 10_000 };
 const KEYS = QUANTITY.tenants * QUANTITY.keysEach + QUANTITY.keysOfLarge;
-/** The file is 28 MB; it passes with 160 as well, but then mostly collects garbage. */
+/**
+ * The heap limit of the service; the backup file has 28 MB. The test passes with 160 as well, but then most of its time is
+ * garbage collection.
+ */
 const HEAP_MIB = 256;
 
 let control: TestControl;
@@ -36,7 +39,7 @@ afterAll(async () => {
   await control.close();
 });
 
-it("reads the keys of a tenant with very many by the page, on the first one and on later ones", async () => {
+it("reads the keys of a tenant with very many page by page, on the first page and on later ones", async () => {
   const statements: { readonly query: string; readonly params: unknown[] }[] = [];
   const pool = new pg.Pool({ connectionString: control.places.databaseUrl, max: 1 });
   const logger = { logQuery: (query: string, params: unknown[]) => void statements.push({ query, params }) };
@@ -74,7 +77,7 @@ it("restores and publishes 50,000 keys with a small heap", { timeout: 300_000 },
 
 const dataOf = (file: string): string => file.slice(file.indexOf('"data":'));
 
-/** A service on an empty database with a store of its own, and a cell that takes everything. */
+/** A service on an empty database with a store of its own, and a cell that accepts everything. */
 async function startSmall(): Promise<{ service: ControlProcess; keyCopies: () => Promise<number> }> {
   const backend = memoryBackend();
   const store = await startRedisBridge({ backend, token: PROCESS_TOKEN });

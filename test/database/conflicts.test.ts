@@ -1,7 +1,6 @@
 /**
- * Writes that meet: two replicas of the control service, many changes of the same few records at once. Whatever the order
- * in which they come through, no change is lost, nothing is half done, and when all have answered the hot copies are
- * those of the rows.
+ * Writes that meet: two replicas of the control service change the same few records at the same time. In every order no
+ * change is lost, no change is done by half, and when all writes have been answered the hot copies agree with the rows.
  */
 import { sql } from "drizzle-orm";
 import fc from "fast-check";
@@ -21,7 +20,7 @@ const TENANTS = 2;
 const KEYS_EACH = 2;
 const TENANT_FIELDS = ["weight", "tokens_per_minute", "max_in_flight", "status"] as const;
 
-/** The second one is further from the store. */
+/** The second replica has a slower connection to the store. */
 let replicas: readonly [TestControl, TestControl];
 let distant: Listening;
 
@@ -45,7 +44,7 @@ interface World {
 
 type Field = (typeof TENANT_FIELDS)[number];
 
-/** One change; `pick` chooses among the records of its kind, `replica` who does it. */
+/** One change; `pick` chooses among the records of its kind, `replica` the replica that makes it. */
 interface Step {
   readonly does:
     | Field
@@ -98,7 +97,7 @@ async function newWorld(): Promise<World> {
 
 const statusOf = (value: number): string => (value % 2 === 0 ? "suspended" : "active");
 
-/** Does a step; answers the response, null for what is no request. */
+/** Makes the change of a step; returns the response, or null for a step without a request. */
 async function run(world: World, { does, pick, value, replica }: Step): Promise<Response | null> {
   const control = replicas[replica];
   const tenant = `/api/v1/tenants/${world.tenants[pick % TENANTS]}`;
@@ -136,7 +135,7 @@ async function run(world: World, { does, pick, value, replica }: Step): Promise<
   }
 }
 
-/** Every copy in the store, by name. */
+/** Every hot copy in the store, by name. */
 async function copies(): Promise<ReadonlyMap<string, string>> {
   const [{ store }] = replicas;
   const held = new Map<string, string>();
@@ -149,7 +148,7 @@ async function copies(): Promise<ReadonlyMap<string, string>> {
   return held;
 }
 
-/** The copies that the rows ask for. */
+/** The hot copies that follow from the rows. */
 async function wanted(): Promise<ReadonlyMap<string, string>> {
   const { db } = replicas[0].connection;
   const hashes = (await db.select({ hash: apiKeys.key_hash }).from(apiKeys)).map((row) => row.hash);
@@ -162,8 +161,8 @@ async function wanted(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** The newest revision that the cell was told of each record. */
-function told(): ReadonlyMap<string, number> {
+/** The newest revision of each record that the cell has received. */
+function receivedByCell(): ReadonlyMap<string, number> {
   const newest = new Map<string, number>();
   for (const { kind, id, rev } of replicas[0].cell.items)
     newest.set(`${kind}:${id}`, Math.max(rev, newest.get(`${kind}:${id}`) ?? 0));
@@ -198,7 +197,7 @@ it("leaves rows, journal, hot copies and cells in agreement, and loses no change
         }
       }
       expect(await copies()).toEqual(await wanted());
-      const newest = told();
+      const newest = receivedByCell();
       for (const row of await db.select().from(apiKeys))
         expect(newest.get(`key:${row.key_hash}`)).toBeGreaterThanOrEqual(row.rev);
       for (const row of rows.filter((one) => one.updated_at.getTime() !== one.created_at.getTime()))
@@ -208,7 +207,7 @@ it("leaves rows, journal, hot copies and cells in agreement, and loses no change
   );
 });
 
-/** Both caps are set by one call. */
+/** Whether a step sets this field. One call sets both caps. */
 function sets({ does }: Step, field: Field): boolean {
   const quota = (name: string): boolean => name === "tokens_per_minute" || name === "max_in_flight";
   return does === field || (quota(does) && quota(field));

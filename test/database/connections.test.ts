@@ -1,6 +1,6 @@
 /**
- * A database server that cuts connections (a restart, a failover, an idle timeout): the service answers 503 at worst, stays
- * alive, and goes on with new connections.
+ * A database server that cuts connections (a restart, a failover, an idle timeout): the service answers 503 at worst, keeps
+ * running, and goes on with new connections.
  */
 import { sql } from "drizzle-orm";
 import pg from "pg";
@@ -28,7 +28,7 @@ afterAll(async () => {
   await control.close();
 });
 
-it("survives that all its connections are cut", async () => {
+it("survives the loss of all its connections", async () => {
   const { rows } = (await control.connection.db.execute(sql`SELECT current_database() AS name`)) as unknown as {
     rows: { name: string }[];
   };
@@ -51,7 +51,7 @@ it("survives that all its connections are cut", async () => {
   }
 });
 
-it("says that a server which cannot be reached is unavailable", async () => {
+it("reports a server that cannot be reached as unavailable", async () => {
   useNeonProxy(NOWHERE);
   const url = new URL(control.places.databaseUrl);
   if (inject("databaseServer").neonPort === null) url.port = String(NOWHERE);

@@ -1,6 +1,6 @@
 /**
- * Two replicas that look after the health of the same models: row locks share them, so that each is checked once when it is
- * due, and one that a dead replica had taken is checked by the other.
+ * Two replicas that check the health of the same models: row locks divide the models between them, so that each is checked
+ * once when it is due, and a model that a dead replica had claimed is checked by the other.
  */
 import { randomUUID } from "node:crypto";
 import { asc, eq } from "drizzle-orm";
@@ -58,7 +58,7 @@ it("check each model once", async () => {
   expect(upstream.asked).toHaveLength(MODELS);
 });
 
-it("leave what one has taken to it, until it is gone for longer than a check can take", async () => {
+it("leave a model to the replica that has claimed it, until the claim is older than a check can take", async () => {
   await replicas[0].connection.db.delete(modelHealthChecks);
   nowMs += 3_600_000;
   const taken = await claimDue(replicas[0].connection.db, new Date(nowMs), 4, 120_000);
@@ -69,7 +69,7 @@ it("leave what one has taken to it, until it is gone for longer than a check can
   expect(await checkedModels()).toEqual(ids);
 });
 
-it("check a model that has come without any health", async () => {
+it("check a model that has no health record yet", async () => {
   const [first] = ids;
   await replicas[0].connection.db.delete(modelHealthChecks);
   await replicas[0].connection.db.delete(modelHealth).where(eq(modelHealth.model_id, first ?? ""));

@@ -1,6 +1,6 @@
 /**
- * Writes of models, their endpoints, MCP servers and settings that meet on two replicas: each is done whole or refused, the
- * journal has each once, and when all have answered every hot copy is that of its rows.
+ * Writes of models, their endpoints, MCP servers and settings that meet on two replicas: each is done completely or
+ * refused, the journal has each once, and when all writes have been answered every hot copy agrees with its rows.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const BASE = "http://127.0.0.1:9/v1";
 const ENDPOINTS = 3;
 const COUNTS = ["vision_max_images", "tool_loop_max_turns", "compression_min_tokens"] as const;
 
-/** The second one is further from the store. */
+/** The second replica has a slower connection to the store. */
 let replicas: readonly [TestControl, TestControl];
 let distant: Listening;
 let worlds = 0;
@@ -39,7 +39,7 @@ interface World {
   readonly server: string;
 }
 
-/** A request on the records of a world. */
+/** A request that changes the records of a world. */
 type Change = (world: World, pick: number, value: number) => readonly [method: string, path: string, body?: object];
 
 const CHANGES: Readonly<Record<string, Change>> = {
@@ -97,7 +97,7 @@ async function newWorld(): Promise<World> {
   return { model: model.id, endpoints, server: server.id };
 }
 
-/** Copies by name: those in the store, and those that the rows ask for. */
+/** Hot copies by name: those in the store, and those that follow from the rows. */
 async function copies(): Promise<{ held: ReadonlyMap<string, string>; wanted: ReadonlyMap<string, string> }> {
   const [{ store, connection }] = replicas;
   const held = new Map<string, string>();

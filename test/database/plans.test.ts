@@ -1,6 +1,6 @@
 /**
- * Lists at 10,000 tenants and 50,000 keys: what a page reads is bounded by the page, not by the table, whatever page it is.
- * The verbs' own statements are explained, with the plans that the server makes of them.
+ * Lists with 10,000 tenants and 50,000 keys: what a page reads is limited by the page, not by the table, whatever page it
+ * is. The test explains the verbs' own statements and reads the server's plans.
  */
 import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
@@ -19,7 +19,7 @@ import { startControl, type TestControl } from "../harness/control.ts";
 const TENANTS = 10_000;
 const KEYS_EACH = 5;
 const LIMIT = 100;
-/** Rows that a page of {@link LIMIT} may touch in all, in a few tables. */
+/** The most rows that a page of {@link LIMIT} may read in all, in a few tables. */
 const ROWS_MAX = 10 * LIMIT;
 
 let control: TestControl;
@@ -71,7 +71,9 @@ interface Plan {
 
 const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** Rows that a statement's scans touched, those they threw away included; and tables that it read from end to end. */
+/**
+ * The rows that a statement's scans read, including those that they discarded, and the tables that it read from end to end.
+ */
 async function cost({ query, params }: (typeof statements)[number]): Promise<{ rows: number; whole: string[] }> {
   const { rows } = await pool.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
     `EXPLAIN (ANALYZE, FORMAT JSON) ${query}`,
@@ -90,7 +92,7 @@ async function cost({ query, params }: (typeof statements)[number]): Promise<{ r
 
 type List = (query: Record<string, string>) => Promise<Page<unknown>>;
 
-/** What the statements of one page cost, and the cursor of the next. */
+/** What the statements of one page read, and the cursor of the next page. */
 async function pageCost(
   list: List,
   query: Record<string, string>,

@@ -1,4 +1,7 @@
-/** A database whose sessions show times in another zone than UTC: zones of before 1900 have seconds, far ones another year. */
+/**
+ * A database whose sessions use another time zone than UTC: offsets before 1900 have seconds, and distant zones are in
+ * another year at the same instant.
+ */
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";

@@ -1,4 +1,4 @@
-/** Alerts from where something fails to the control service, whatever is down on the way (decisions §0.4, §35). */
+/** Alerts on their way from a fault to the control service, whatever is unavailable on the way (decisions §0.4, §35). */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { alertsIn } from "../harness/object-faults.ts";
 import { startTestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-it("budgets that come to their end while the control service is away are told when it is back: all, once each, in order", async () => {
+it("budgets that are used up while the control service is away are reported when it is back: all, once each, in order", async () => {
   const upstream = await startTestUpstream();
   const folder = mkdtempSync(join(tmpdir(), "gateway-alerts-"));
   const [hook, mail] = [await startHttpSink(), await startMailServer()];
@@ -35,7 +35,7 @@ it("budgets that come to their end while the control service is away are told wh
     process.kill(control, "SIGSTOP");
     for (const minted of tenants) {
       const statuses: number[] = [];
-      // 33 tokens a request
+      // Each request uses 33 tokens.
       for (let count = 0; count < 6; count += 1) {
         const response = await gateway.chat(minted, { body: { max_tokens: 10 } });
         await response.text();
@@ -58,13 +58,13 @@ it("budgets that come to their end while the control service is away are told wh
       /term_budget_\w+:[0-9a-f-]{36}/.exec(text.replaceAll("=\r\n", ""))?.[0] ?? text;
     expect(hook.asked.map(({ body }) => keyOf(body))).toEqual(keys);
     expect(mail.mails.map(keyOf)).toEqual(keys);
-    const told = alertsIn(lines);
-    expect(told.map((alert) => [alert["key"], alert["cell"]])).toEqual(keys.map((key) => [key, "local"]));
-    expect(told.slice(0, 2).map((alert) => alert["title"])).toEqual([
+    const logged = alertsIn(lines);
+    expect(logged.map((alert) => [alert["key"], alert["cell"]])).toEqual(keys.map((key) => [key, "local"]));
+    expect(logged.slice(0, 2).map((alert) => alert["title"])).toEqual([
       "Tenant budget at 80 percent",
       "Tenant budget exhausted",
     ]);
-    expect(told[1]?.["detail"]).toBe(`${tenants[0]?.tenant.name}: 132 of 120 tokens (lifetime)`);
+    expect(logged[1]?.["detail"]).toBe(`${tenants[0]?.tenant.name}: 132 of 120 tokens (lifetime)`);
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close(), mail.close()]);
@@ -72,7 +72,7 @@ it("budgets that come to their end while the control service is away are told wh
   }
 });
 
-it("failures of an upstream are all in the messages, the last ones without another failure", async () => {
+it("failures of an upstream are all counted in the messages, the last ones without another failure", async () => {
   const upstream = await startTestUpstream();
   const folder = mkdtempSync(join(tmpdir(), "gateway-repeats-"));
   const hook = await startHttpSink();
@@ -82,21 +82,22 @@ it("failures of an upstream are all in the messages, the last ones without anoth
     await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: hook.url, min_interval_secs: 5 });
     const failing = await gateway.mint(upstream.url, "status=503");
     const timesOf = (body: string): number => 1 + Number(/\((\d+) repeats suppressed\)/.exec(body)?.[1] ?? 0);
-    const told = () => hook.asked.filter(({ body }) => body.includes("upstream_5xx_response")).map(({ body }) => body);
+    const messages = () =>
+      hook.asked.filter(({ body }) => body.includes("upstream_5xx_response")).map(({ body }) => body);
     let failures = 0;
-    // a message at once, one when an isolate's quiet time is over, and what comes after that one
-    while (told().length < 2 || failures % 7 !== 0) {
+    // There is one message at once, one when the isolate's quiet time is over, and later ones.
+    while (messages().length < 2 || failures % 7 !== 0) {
       const response = await gateway.chat(failing);
       await response.text();
       expect(response.status).toBe(502);
       failures += 1;
     }
     await waitFor(
-      () => told().reduce((sum, body) => sum + timesOf(body), 0),
+      () => messages().reduce((sum, body) => sum + timesOf(body), 0),
       (times) => times >= failures,
       60_000,
     );
-    expect(told().reduce((sum, body) => sum + timesOf(body), 0)).toBe(failures);
+    expect(messages().reduce((sum, body) => sum + timesOf(body), 0)).toBe(failures);
   } finally {
     await stack.stop();
     await Promise.all([upstream.close(), hook.close()]);

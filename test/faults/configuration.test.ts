@@ -1,4 +1,4 @@
-/** Every variable that concerns a part built here reaches that part, and every embedded part can be replaced. */
+/** Every variable of a part that is built here reaches that part, and every embedded part can be replaced. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -103,7 +103,7 @@ describe("variables", () => {
 });
 
 describe("an upstream that was registered before private networks were blocked", () => {
-  it("is not called any more, by address or by name; listed ranges and the operator's own upstream are", async () => {
+  it("is no longer called, by address or by name; listed ranges and the operator's own upstream are", async () => {
     const named = upstream.url.replace("127.0.0.1", "localhost");
     const addresses = [upstream.url, named, ""];
     const minted: Minted[] = [];

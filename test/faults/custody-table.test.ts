@@ -1,7 +1,7 @@
 /**
- * Custody under a store that fails: whatever the analytics store does under load, every completed request has its row once,
- * in the raw ledger and in the rollup, and rows are shipped in order (design §6, decisions §23.5). Each fault has a cell of
- * its own, so that they run side by side.
+ * No usage row is lost while the store fails: whatever the analytics store does under load, every completed request has its
+ * row once, in the raw ledger and in the rollup, and rows are shipped in order (design §6, decisions §23.5). Each fault has
+ * a cell of its own, so that all faults run at the same time.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,12 +18,12 @@ import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.t
 import { waitFor } from "../harness/wait-for.ts";
 
 const CLIENTS = 4;
-/** Answers of each fault at least. */
+/** The least number of answers for each fault. */
 const ENOUGH = 150;
-/** A session whose rows the store refuses. */
+/** The store refuses the rows of this session. */
 const REFUSED_SESSION = "refused-by-the-store";
 
-/** What inserts meet, and how often before it ends: the pauses between attempts grow from 1 s on. */
+/** What inserts meet, and how often before the fault ends. The pauses between attempts grow from 1 s on. */
 const FAULTS: Readonly<Record<string, readonly [fault: InsertFault, times: number, name: string]>> = {
   slow: ["slow", 1, "store: each insert takes 5 s"],
   errors: ["errors", 2, "store: answers errors"],
@@ -60,7 +60,9 @@ afterAll(async () => {
 
 const gatewayOf = (cell: string): Gateway => new Gateway({ ...stack, proxyUrl: stack.cellUrls.get(cell) ?? "" });
 
-/** Longer than a ledger waits before it tries a store again that was away (decisions §34: a minute at the most). */
+/**
+ * Longer than the ledger waits before it tries again a store that was unavailable (decisions §34: a minute at the most).
+ */
 const SHIPPED_WITHIN_MS = 120_000;
 
 async function metricOf(name: string, cell: string): Promise<number> {
@@ -86,7 +88,7 @@ async function underFault(cell: string): Promise<void> {
   await account({ fault: name, gateway, minted, load });
 }
 
-/** Every tenth row of this load is one that the store refuses. */
+/** The store refuses every tenth row of this load. */
 async function refusedRows(): Promise<void> {
   const cell = "refusing";
   const gateway = gatewayOf(cell);
@@ -98,7 +100,7 @@ async function refusedRows(): Promise<void> {
   await load.more(ENOUGH);
   await load.stop();
   const refused = load.ended.filter(({ place }) => isRefused(place)).length;
-  const aside = await waitFor(
+  const deadLetters = await waitFor(
     async () => await metricOf("gateway_telemetry_aside", cell),
     (count) => count >= refused,
     60_000,
@@ -109,13 +111,16 @@ async function refusedRows(): Promise<void> {
     minted,
     load,
     expected: ({ place }) => !isRefused(place),
-    aside,
+    aside: deadLetters,
   });
-  expect(aside).toBe(refused);
+  expect(deadLetters).toBe(refused);
   expect(await alertOf(cell, "usage_rows_refused")).toMatchObject({ title: "Usage records refused" });
 }
 
-/** The store is away for longer than the ledger has room: what was taken arrives once, what was dropped is counted. */
+/**
+ * The store is away for longer than the ledger has storage: rows that were taken arrive once, rows that were dropped are
+ * counted.
+ */
 async function noRoom(): Promise<void> {
   const gateway = gatewayOf(FULL_CELL);
   const minted = await gateway.mint(upstream.url, "delay=20");
@@ -129,7 +134,8 @@ async function noRoom(): Promise<void> {
     (dropped) => dropped > 0,
   );
   store.set(FULL_CELL, "none");
-  // The rows of the last answers reach the ledger after their clients: what has become of them shows in the end.
+  // The rows of the last answers reach the ledger after the clients have their answers; only then is it known which rows
+  // were dropped.
   const { rows, dropped } = await waitFor(
     async () => ({
       rows: new Set(await gateway.requestIds(minted.tenant.id)),
@@ -145,16 +151,16 @@ async function noRoom(): Promise<void> {
   expect(await alertOf(FULL_CELL, "usage_spill_refused")).toMatchObject({ title: "Usage records are being lost" });
 }
 
-/** The first alert of a key that a cell raised, once the control service has told it. */
+/** The first alert with this key that a cell raised, once the control service has reported it. */
 async function alertOf(cell: string, key: string): Promise<unknown> {
-  const told = await waitFor(
+  const alerts = await waitFor(
     () => alertsIn(lines).filter((alert) => alert["key"] === key && alert["cell"] === cell),
     (found) => found.length > 0,
   );
-  return told[0];
+  return alerts[0];
 }
 
-/** A table whose disk has no room. */
+/** The disk of a table is full. */
 async function diskFull(table: "usage_raw" | "usage_daily", name: string): Promise<void> {
   const free = async (bytes: number): Promise<void> =>
     await store.run(`ALTER TABLE gateway.${table} MODIFY SETTING min_free_disk_bytes_to_perform_insert = ${bytes}`);
@@ -175,7 +181,7 @@ async function diskFull(table: "usage_raw" | "usage_daily", name: string): Promi
   await account({ fault: name, gateway, minted, load });
 }
 
-it("every completed request has its row once, while the store is slow, away, failing, cut off or refuses rows; what there is no room for is counted", async () => {
+it("every completed request has its row once, while the store is slow, away, failing, cut off or refuses rows; rows that do not fit are counted", async () => {
   await Promise.all([...Object.keys(FAULTS).map(underFault), refusedRows(), noRoom()]);
 });
 

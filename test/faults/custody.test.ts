@@ -1,4 +1,7 @@
-/** Custody under kill -9: whatever part is killed under load, every answer that was promised has its row once (design §6). */
+/**
+ * No usage row is lost by kill -9: whatever part is killed under load, every answer that was promised has its row once
+ * (design §6).
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +17,7 @@ import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.t
 import { waitFor } from "../harness/wait-for.ts";
 
 const CLIENTS = 8;
-/** Answers before and after each kill. */
+/** The least number of answers before, and after, each kill. */
 const ENOUGH = 100;
 
 let upstream: TestUpstream;
@@ -50,7 +53,7 @@ describe("a part of the stack that is killed under load loses no row and doubles
     await Promise.all([postgres.stop(), keyStore.stop()]);
   });
 
-  /** Kills a part that the launcher looks after; resolves when it is there again. */
+  /** Kills a part that the launcher supervises; resolves when the part is running again. */
   async function kill(part: string): Promise<void> {
     const pid = stack.parts.get(part)?.pid ?? 0;
     expect(pid).toBeGreaterThan(0);

@@ -1,4 +1,7 @@
-/** `npm run dev`: the Worker's secrets reach it as they are, and stand on no command line, which everybody can read. */
+/**
+ * `npm run dev`: the Worker gets its secrets unchanged, and they are on no command line, because every user of the machine
+ * can read command lines.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +22,7 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-it("hands secrets on whole and hidden, whatever characters are in them", async () => {
+it("hands secrets on unchanged and hidden, whatever characters they contain", async () => {
   const pepper = `pepper-$HOME-\${HOME}-'"\`\\n-${randomBytes(8).toString("hex")}`;
   const GATEWAY_ENCRYPTION_KEY = randomBytes(32).toString("base64");
   const upstream = await startTestUpstream();
@@ -28,7 +31,8 @@ it("hands secrets on whole and hidden, whatever characters are in them", async (
     dataDir,
   );
   const gateway = new Gateway(stack);
-  // the same pepper on both planes, or the key is not known; the same encryption key, or the credential is not opened
+  // Both planes must have the same pepper, or the key is unknown, and the same encryption key, or the credential cannot be
+  // opened.
   const minted = await gateway.mint(upstream.url, "plain", { api_key: "credential-of-the-upstream" });
   const answer = await gateway.chat(minted);
   expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);

@@ -1,4 +1,4 @@
-/** What a confirmed change promises through restarts and stalls of the data plane (design §5, decisions §2.6, §32.4). */
+/** The guarantee of a confirmed change, while the data plane is restarted or stalled (design §5, decisions §2.6, §32.4). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useBridgedStack } from "../harness/bridged-stack.ts";
 import { busyClients, statusOf, verdictOn } from "../harness/busy-clients.ts";
@@ -15,7 +15,8 @@ afterAll(async () => {
   await upstream.close();
 });
 
-// With one process the isolates die with the objects; with more they outlive them, with what they know.
+// With one process the isolates die together with the objects; with several processes they survive the objects and keep
+// what they have read.
 describe.each([1, 3])("a key that is disabled under load, %i Worker processes", (workers) => {
   const bridged = useBridgedStack(workers);
   const runtime = (): number => bridged.stack.parts.get("workerd")?.pid ?? 0;
@@ -35,7 +36,7 @@ describe.each([1, 3])("a key that is disabled under load, %i Worker processes", 
     return response.headers.get("x-gateway-sync");
   }
 
-  /** Written, and known to every cell. */
+  /** Disables or enables the key, and checks that every cell has confirmed the change. */
   async function confirmDisabled(minted: Minted, disabled: boolean): Promise<void> {
     await bridged.gateway.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled });
   }
@@ -52,7 +53,7 @@ describe.each([1, 3])("a key that is disabled under load, %i Worker processes", 
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
   });
 
-  it("stays refused through a restart of the Cell when the store still holds what was true before", async () => {
+  it("stays refused through a restart of the Cell when the store still holds the earlier record", async () => {
     const minted = await bridged.gateway.mint(upstream.url);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
     const storeReturns = await bridged.storeLeaves();
@@ -72,7 +73,7 @@ describe.each([1, 3])("a key that is disabled under load, %i Worker processes", 
     expect(statuses).not.toContain(200);
   });
 
-  it("while the Cell stands still is pending, and refused when it goes on", async () => {
+  it("is pending while the Cell is stopped, and the key is refused when the Cell goes on", async () => {
     const minted = await bridged.gateway.mint(upstream.url);
     expect(await verdictOn(bridged.gateway, minted)).toBe(200);
     const pid = runtime();

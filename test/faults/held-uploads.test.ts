@@ -1,6 +1,6 @@
 /**
- * Uploads that do not come (decisions §43.2), on a stack of its own: whoever vanishes, falls silent or sends without end takes
- * no room from others and holds nothing for good, past the launcher's front and through it.
+ * Uploads that do not come (decisions §43.2), on a stack of its own: a client that vanishes, falls silent or sends without
+ * end takes no memory from other clients and holds nothing for good, with and without the launcher's front.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -42,7 +42,7 @@ const addresses = [
   ["past it", () => stack.runtimeUrls()[0] ?? ""],
 ] as const;
 
-/** A request on a connection of its own, of which only the start is sent. */
+/** A request on a connection of its own; only its start is sent. */
 class Upload {
   readonly socket: Socket;
   #text = "";
@@ -62,7 +62,7 @@ class Upload {
     this.socket.write(`${head.join("\r\n")}\r\n\r\n${start}`);
   }
 
-  /** The bytes of the start have left. */
+  /** Resolves when the bytes of the start have been sent. */
   async sent(): Promise<void> {
     await waitFor(
       () => this.socket.writableLength,
@@ -70,7 +70,7 @@ class Upload {
     );
   }
 
-  /** Status and error code of the answer, once it is here. */
+  /** Status and error code of the answer, once it has arrived. */
   async answer(withinMs?: number): Promise<readonly [status: number, code: string, headers: string]> {
     const [head = "", body = ""] = await waitFor(
       () => this.#text.split("\r\n\r\n"),
@@ -88,10 +88,10 @@ const part = (name: string, more: string, value: string): string =>
   `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}`;
 const FORM_TYPE = "content-type: multipart/form-data; boundary=b";
 
-/** Much less than a body that does not come may take. */
+/** Much less than the time that a body which does not arrive may take. */
 const AT_ONCE_MS = 20_000;
 
-/** A chat of so many bytes, whole. */
+/** Sends a whole chat of `bytes` bytes. */
 async function large(minted: Minted, bytes: number): Promise<number> {
   const filler = "x".repeat(bytes);
   const signal = AbortSignal.timeout(AT_ONCE_MS);
@@ -117,7 +117,7 @@ describe.each(addresses)("%s", (_, address) => {
     },
   );
 
-  it("two connections that have sent little and stay take no room from others, nor from their own tenant", async () => {
+  it("two open connections that have sent little take no memory from other tenants, nor from their own", async () => {
     const [slow, other] = [await gateway.mint(upstream.url), await gateway.mint(upstream.url)];
     const start = `{"a":"${"x".repeat(2 * MIB)}`;
     for (const upload of [1, 2].map(
@@ -129,7 +129,7 @@ describe.each(addresses)("%s", (_, address) => {
   });
 });
 
-/** Long enough for a body that is silent to be given up. */
+/** Long enough for the gateway to give up a silent body. */
 const GIVEN_UP_WITHIN_MS = 60_000;
 
 describe("a body that falls silent", () => {
@@ -197,7 +197,7 @@ describe("a body that falls silent", () => {
       await waitFor(held, (slots) => slots === 1);
       expect((await upload.answer(GIVEN_UP_WITHIN_MS)).slice(0, 2)).toEqual([408, "request_timeout"]);
       await waitFor(held, (slots) => slots === 0);
-      // broken off, not ended: the upstream must not take it for a whole form
+      // The upload is broken off, not ended; otherwise the upstream would take it for a whole form.
       expect(await ended.promise).toBe(false);
       const rows = await waitFor(
         async () => await gateway.rows(minted.tenant.id),

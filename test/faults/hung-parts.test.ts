@@ -1,4 +1,6 @@
-/** Parts that hang and do not end: the launcher notices, ends them and starts them anew; nothing is lost (design §9). */
+/**
+ * Parts that hang and do not end: the launcher notices it, ends them and starts them again; nothing is lost (design §9).
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,7 +54,7 @@ describe("a part that is alive and hangs", () => {
     await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
   });
 
-  it("lets go of whoever waits on it, and no slot stays taken", async () => {
+  it("ends the requests that wait for it, and no slot stays taken", async () => {
     const held = await gateway.mint(upstream.url, "hang");
     const cut = gateway.chat(held).catch(() => null);
     await waitFor(

@@ -58,8 +58,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A chat request with a credential, and what became of it. */
-async function ask(credential: string, header: Record<string, string> = {}): Promise<{ code: unknown; id: string }> {
+/** Sends a chat request with a credential; returns the result and the request id. */
+async function chatWith(
+  credential: string,
+  header: Record<string, string> = {},
+): Promise<{ code: unknown; id: string }> {
   const response = await fetch(`${gateway.proxyUrl}/v1/chat/completions`, {
     method: "POST",
     headers: { ...(credential === "" ? {} : { authorization: `Bearer ${credential}` }), ...header },
@@ -95,9 +98,9 @@ describe("a token", () => {
     expect(await tenantNamed("people")).toBeUndefined();
     const subject = randomUUID();
     const token = await people.sign(key, { sub: subject, email: "ada@example.org", device: "laptop-1" });
-    const served = await ask(token);
+    const served = await chatWith(token);
     expect(served.code).toBe(200);
-    expect((await ask("", { "x-api-key": token })).code).toBe(200);
+    expect((await chatWith("", { "x-api-key": token })).code).toBe(200);
     const [made, ...more] = await keysOf("people");
     expect([made?.name, made?.disabled, more]).toEqual(["ada@example.org", false, []]);
     expect(made?.key_prefix).toMatch(/^jwt:[0-9a-f]{14}$/);
@@ -113,10 +116,12 @@ describe("a token", () => {
     );
   });
 
-  it("makes one key however many requests come at once, and none for another subject's", async () => {
+  it("makes one key for a subject however many requests come at once, and another key for another subject", async () => {
     const before = (await keysOf("people")).length;
     const [one, two] = await Promise.all([people.sign(key, { sub: "crowd" }), people.sign(key, { sub: "loner" })]);
-    const answers = await Promise.all([one, one, one, one, two, one].map(async (token) => (await ask(token)).code));
+    const answers = await Promise.all(
+      [one, one, one, one, two, one].map(async (token) => (await chatWith(token)).code),
+    );
     expect(answers).toEqual(Array.from({ length: 6 }, () => 200));
     expect(
       (await keysOf("people"))
@@ -128,21 +133,21 @@ describe("a token", () => {
 
   it("is subject to everything that a key is: disabled, deleted, suspended, revoked at once", async () => {
     const token = await people.sign(key, { sub: "grace" });
-    expect((await ask(token)).code).toBe(200);
+    expect((await chatWith(token)).code).toBe(200);
     const find = async (): Promise<ApiKey | undefined> => (await keysOf("people")).find(({ name }) => name === "grace");
     const made = await find();
     await gateway.must("PUT", `/keys/${made?.id}/disabled`, { disabled: true });
-    expect((await ask(token)).code).toEqual([403, "api_key_disabled", "api key disabled"]);
+    expect((await chatWith(token)).code).toEqual([403, "api_key_disabled", "api key disabled"]);
     await gateway.must("PUT", `/keys/${made?.id}/disabled`, { disabled: false });
-    expect((await ask(token)).code).toBe(200);
+    expect((await chatWith(token)).code).toBe(200);
     await gateway.must("DELETE", `/keys/${made?.id}`);
-    expect((await ask(token)).code).toBe(200);
+    expect((await chatWith(token)).code).toBe(200);
     expect((await find())?.id).not.toBe(made?.id);
     const tenant = await tenantNamed("people");
     await gateway.must("PATCH", `/tenants/${tenant?.id}/status`, { status: "suspended" });
-    expect((await ask(token)).code).toEqual([403, "tenant_not_active", "tenant is not active"]);
+    expect((await chatWith(token)).code).toEqual([403, "tenant_not_active", "tenant is not active"]);
     await gateway.must("PATCH", `/tenants/${tenant?.id}/status`, { status: "active" });
-    expect((await ask(token)).code).toBe(200);
+    expect((await chatWith(token)).code).toBe(200);
   });
 });
 
@@ -167,72 +172,72 @@ describe("a token is refused", () => {
 
   it.each(claims)("%s (unless within the leeway)", async (_what, changed, served) => {
     const token = await people.sign(key, { sub: "claims", ...changed() });
-    expect((await ask(token)).code).toEqual(served ? 200 : INVALID);
+    expect((await chatWith(token)).code).toEqual(served ? 200 : INVALID);
   });
 
   it("signed by a key that is not its provider's, or changed after it was signed", async () => {
     const stranger = await people.newKey();
     const forged = await people.sign(stranger, { sub: "mallory" }, { kid: key.kid });
-    expect((await ask(forged)).code).toEqual(INVALID);
+    expect((await chatWith(forged)).code).toEqual(INVALID);
     const [header, , signature] = (await people.sign(key, { sub: "ada" })).split(".");
     const [, payload] = (await people.sign(key, { sub: "root" })).split(".");
-    expect((await ask(`${header}.${payload}.${signature}`)).code).toEqual(INVALID);
+    expect((await chatWith(`${header}.${payload}.${signature}`)).code).toEqual(INVALID);
   });
 
   it("under an algorithm that is not in the list: none, an HMAC with the public key, one that is not allowed", async () => {
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
     const payload = encode({ iss: people.url, aud: "gateway", sub: "mallory", exp: seconds() + 600 });
     for (const alg of ["none", "NONE", "None"])
-      expect((await ask(`${encode({ alg, kid: key.kid })}.${payload}.`)).code).toEqual(INVALID);
+      expect((await chatWith(`${encode({ alg, kid: key.kid })}.${payload}.`)).code).toEqual(INVALID);
     const signed = `${encode({ alg: "HS256", kid: key.kid })}.${payload}`;
     for (const secret of [JSON.stringify(key.publicJwk), key.publicJwk.n ?? ""]) {
       const signature = createHmac("sha256", secret).update(signed).digest("base64url");
-      expect((await ask(`${signed}.${signature}`)).code).toEqual(INVALID);
+      expect((await chatWith(`${signed}.${signature}`)).code).toEqual(INVALID);
     }
     const other = await people.newKey("PS256");
     people.published.push(other.publicJwk);
-    expect((await ask(await people.sign(other, { sub: "mallory" }))).code).toEqual(INVALID);
+    expect((await chatWith(await people.sign(other, { sub: "mallory" }))).code).toEqual(INVALID);
   });
 
-  it("that is no token, and no key either", async () => {
-    expect((await ask("eyJ.eyJ.x")).code).toEqual(INVALID);
+  it("that is neither a token nor a key", async () => {
+    expect((await chatWith("eyJ.eyJ.x")).code).toEqual(INVALID);
     for (const text of ["eyJ.x", "abc.def.ghi", `eyJ${"a".repeat(9000)}.b.c`])
-      expect((await ask(text)).code).toEqual([401, "invalid_api_key", "invalid api key"]);
-    expect((await ask("")).code).toEqual([401, "missing_api_key", "missing bearer token"]);
+      expect((await chatWith(text)).code).toEqual([401, "invalid_api_key", "invalid api key"]);
+    expect((await chatWith("")).code).toEqual([401, "missing_api_key", "missing bearer token"]);
   });
 });
 
 describe("a provider", () => {
-  it("may rotate its keys: a new one is fetched when a token names it, but not at any word", async () => {
+  it("may rotate its keys: a new key is fetched when a token names it, but not for every unknown name", async () => {
     const next = [await people.newKey("ES256"), await people.newKey("EdDSA")];
     people.published.push(...next.map(({ publicJwk }) => publicJwk));
     const first = people.reads();
-    for (const each of next) expect((await ask(await people.sign(each, { sub: each.alg }))).code).toBe(200);
+    for (const each of next) expect((await chatWith(await people.sign(each, { sub: each.alg }))).code).toBe(200);
     expect(people.reads()).toBe(first + 1);
-    // Within a minute of that no word of a token makes it read them again, not even a true one.
+    // Within a minute of that, no token causes another fetch of the keys, not even one that names a real key.
     const third = await people.newKey("ES256");
     people.published.push(third.publicJwk);
-    expect((await ask(await people.sign(third, { sub: "x" }))).code).toEqual(INVALID);
-    for (let at = 0; at < 5; at += 1) await ask(await people.sign(key, { sub: "x" }, { kid: `no-such-${at}` }));
+    expect((await chatWith(await people.sign(third, { sub: "x" }))).code).toEqual(INVALID);
+    for (let at = 0; at < 5; at += 1) await chatWith(await people.sign(key, { sub: "x" }, { kid: `no-such-${at}` }));
     expect(people.reads()).toBe(first + 1);
-    expect((await ask(await people.sign(key, { sub: "still there" }))).code).toBe(200);
+    expect((await chatWith(await people.sign(key, { sub: "still there" }))).code).toBe(200);
   });
 
-  it("that makes no identities knows only those that are there", async () => {
+  it("that makes no identities knows only those that exist", async () => {
     const own = await strict.newKey("ES256");
     strict.published.push(own.publicJwk);
     const token = await strict.sign(own, { sub: "nobody" });
-    expect((await ask(token)).code).toEqual(INVALID);
+    expect((await chatWith(token)).code).toEqual(INVALID);
     expect(await tenantNamed("known")).toBeUndefined();
   });
 
-  it("that has never answered is waited for; its tokens are not called invalid meanwhile", async () => {
+  it("that has never answered makes its tokens unavailable, not invalid, until it answers", async () => {
     const [other, own] = [await late.newKey(), await late.newKey()];
     late.published.push(other.publicJwk, own.publicJwk);
     const token = await late.sign(own, { sub: "patient" });
     for (const status of [500, 302, 404]) {
       late.status = status;
-      expect((await ask(token)).code).toEqual(UNAVAILABLE);
+      expect((await chatWith(token)).code).toEqual(UNAVAILABLE);
     }
     await waitFor(
       () => log.filter((line) => line.includes("jwks_fetch_failed:2")),
@@ -240,16 +245,16 @@ describe("a provider", () => {
     );
     late.status = 200;
     await waitFor(
-      async () => (await ask(token)).code,
+      async () => (await chatWith(token)).code,
       (code) => code === 200,
     );
-    // It fails again: the last good set stays in use.
+    // The provider fails again: the last good set of keys stays in use.
     late.status = 500;
-    expect((await ask(token)).code).toBe(200);
-    // A token need not say which of its provider's keys has signed it.
+    expect((await chatWith(token)).code).toBe(200);
+    // A token need not name the key of its provider that has signed it.
     const unnamed = { kid: undefined };
-    expect((await ask(await late.sign(own, { sub: "patient" }, unnamed))).code).toBe(200);
-    expect((await ask(await late.sign(await late.newKey(), { sub: "patient" }, unnamed))).code).toEqual(INVALID);
+    expect((await chatWith(await late.sign(own, { sub: "patient" }, unnamed))).code).toBe(200);
+    expect((await chatWith(await late.sign(await late.newKey(), { sub: "patient" }, unnamed))).code).toEqual(INVALID);
   });
 });
 
@@ -268,19 +273,19 @@ it("what was verified is counted", async () => {
   expect(refreshes['issuer_index="2",result="ok"']).toBe(1);
 });
 
-it("an identity that is known is served without the control service; a new one has to wait for it", async () => {
+it("an identity that is known is served without the control service; a new one must wait until it is back", async () => {
   const known = await people.sign(key, { sub: "ada" });
-  expect((await ask(known)).code).toBe(200);
+  expect((await chatWith(known)).code).toBe(200);
   const control = stack.parts.get("control");
   process.kill(control?.pid as number, "SIGSTOP");
   try {
-    expect((await ask(await people.sign(key, { sub: "too early" }))).code).toEqual(UNAVAILABLE);
-    expect((await ask(known)).code).toBe(200);
+    expect((await chatWith(await people.sign(key, { sub: "too early" }))).code).toEqual(UNAVAILABLE);
+    expect((await chatWith(known)).code).toBe(200);
   } finally {
     process.kill(control?.pid as number, "SIGCONT");
   }
   const code = await waitFor(
-    async () => (await ask(await people.sign(key, { sub: "too early" }))).code,
+    async () => (await chatWith(await people.sign(key, { sub: "too early" }))).code,
     (answer) => answer === 200,
   );
   expect(code).toBe(200);

@@ -1,4 +1,7 @@
-/** Whose an MCP session is, is kept in the key-value store for a day, and not asked for at any price (decisions §43.5). */
+/**
+ * The tenant of an MCP session is kept in the key-value store for a day; when the store is away, requests pass without it
+ * (decisions §43.5).
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { storeKeys } from "../../shared/records.ts";
 import { sha256Hex } from "../../shared/sha256.ts";

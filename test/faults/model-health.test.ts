@@ -1,4 +1,4 @@
-/** The health of models on the running stack: upstreams that fail in every way, and what follows from it (decisions §10). */
+/** The health of models on the running stack: upstreams that fail in every way, and the consequences (decisions §10). */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ const COMPLETION = {
 let stack: Stack;
 let gateway: Gateway;
 let upstream: HttpSink;
-/** By the first word of the path, `chat` or `catalog`: how the upstream answers; well when nothing is said. */
+/** How the upstream answers, by the first word of the path, `chat` or `catalog`; without an entry it answers normally. */
 let answers: Record<string, { readonly chat?: SinkAnswer | null; readonly catalog?: SinkAnswer }> = {};
 
 beforeAll(async () => {
@@ -64,7 +64,7 @@ async function check({ id }: Model): Promise<ModelHealthDetail> {
   return await gateway.must("POST", `/models/${id}/health/check`);
 }
 
-/** Makes a scheduled check due and waits for it. */
+/** Makes a scheduled check due and waits for its result. */
 async function scheduled(model: Model): Promise<ModelHealthDetail> {
   const { checks } = await health(model);
   await gateway.must("PUT", `/models/${model.id}/health/config`, {});
@@ -80,14 +80,14 @@ function alertsOf({ model_name }: Model): readonly string[] {
   return keys.filter((key) => key.endsWith(model_name)).map((key) => key.slice(0, -model_name.length - 1));
 }
 
-/** Checked only when a test asks for it; one failure is an outage. */
+/** The model is checked only when a test starts a check; one failure is an outage. */
 const BY_HAND = { health: { checks_enabled: false, failure_threshold: 1 } };
 
 async function minted(name: string, fields: Readonly<Record<string, unknown>> = {}): Promise<Minted> {
   return await gateway.mint(at(name), "m", fields);
 }
 
-it("a model is checked when it is made; its outage and its recovery are told once each", async () => {
+it("a model is checked when it is made; its outage and its recovery are reported once each", async () => {
   const { model } = await minted("updown");
   const first = await waitFor(
     async () => await health(model),
@@ -112,14 +112,14 @@ it("a model is checked when it is made; its outage and its recovery are told onc
       .toReversed()
       .join(" "),
   ).toBe("healthy unhealthy unhealthy unhealthy healthy healthy");
-  const told = await waitFor(
+  const keys = await waitFor(
     () => alertsOf(model),
     (keys) => keys.length > 1,
   );
-  expect(told).toEqual(["model_health_down", "model_health_recovery"]);
+  expect(keys).toEqual(["model_health_down", "model_health_recovery"]);
 });
 
-it("upstreams that flap, reject, hang and lie are found to be what they are", async () => {
+it("upstreams that flap, reject, hang and send wrong answers are each diagnosed correctly", async () => {
   const cases = {
     flaps: await minted("flaps", { health: { checks_enabled: false } }),
     listed: await minted("listed", BY_HAND),
@@ -153,7 +153,7 @@ it("upstreams that flap, reject, hang and lie are found to be what they are", as
   for (const { model } of [cases.flaps, cases.listed, cases.lies]) expect(alertsOf(model)).toEqual([]);
 });
 
-it("an endpoint that is found down is asked by no request any more, and by the next once it is back", async () => {
+it("an endpoint that is found down gets no more requests, and gets the next one once it is back", async () => {
   const mint = await gateway.mint("", "m", BY_HAND);
   for (const [name, priority] of [
     ["first", 1],
@@ -187,7 +187,7 @@ it("an endpoint that is found down is asked by no request any more, and by the n
   expect(await went()).toEqual([1, 0]);
 });
 
-it("a request that was served spares the next check its probe, and probes leave internal rows", async () => {
+it("after a served request the next check sends no probe, and probes leave internal rows", async () => {
   const mint = await minted("passive");
   await waitFor(
     () => askedAt("passive"),

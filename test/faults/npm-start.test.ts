@@ -1,4 +1,4 @@
-/** `npm start` as it is typed: a signal to npm itself ends everything, and leaves nothing behind. */
+/** `npm start` as a user types it: a signal to npm itself ends all processes, and no process is left behind. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 describe("npm start", () => {
-  it.each(["SIGTERM", "SIGINT"] as const)("ends whole by %s to npm", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("ends all processes by %s to npm", async (signal) => {
     const stack = await whenReady(launchWithNpm(dataDir), dataDir);
     expect((await fetch(`${stack.proxyUrl}/health`)).status).toBe(200);
     await stack.end(signal);

@@ -1,6 +1,6 @@
 /**
- * Objects that do not answer: a tenant's budget (decisions §19.5) and the Cell (§20.6). Each fails as configured, says so,
- * loses nothing, and is asked again as soon as it is back.
+ * Durable Objects that do not answer: a tenant's budget (decisions §19.5) and the Cell (§20.6). Requests fail as
+ * configured, the fault is reported, nothing is lost, and the object is used again as soon as it is back.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,12 +18,12 @@ import { waitFor } from "../harness/wait-for.ts";
 
 interface Scene {
   readonly gateway: Gateway;
-  /** The gateway as it is reached by way of a further cell. */
+  /** The gateway, reached through a further cell. */
   by(cell: string): Gateway;
   readonly upstream: TestUpstream;
   readonly dataDir: string;
   readonly metricsUrl: string;
-  /** The alert of an issue, once it has been told. */
+  /** The alert of an issue, once it has been reported. */
   alert(key: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -61,13 +61,13 @@ async function scene(
   };
 }
 
-interface Told {
+interface Answered {
   readonly status: number;
   readonly message: string | null;
   readonly requestId: string | null;
 }
 
-async function told(gateway: Gateway, minted: Minted): Promise<Told> {
+async function chatWith(gateway: Gateway, minted: Minted): Promise<Answered> {
   const response = await gateway.chat(minted);
   const body = (await response.json()) as { error?: { message: string } };
   return {
@@ -77,7 +77,7 @@ async function told(gateway: Gateway, minted: Minted): Promise<Told> {
   };
 }
 
-/** A tenant with a budget of its own, and one of whose only a key has one; 33 tokens are used by one request. */
+/** One tenant with a budget of its own, and another of which only a key has a budget; one request uses 33 tokens. */
 async function capped({ gateway, upstream }: Scene): Promise<{ readonly tenant: Minted; readonly key: Minted }> {
   const tenant = await gateway.mint(upstream.url);
   await gateway.must("PATCH", `/tenants/${tenant.tenant.id}/budget`, { budget_tokens: 30 });
@@ -86,18 +86,21 @@ async function capped({ gateway, upstream }: Scene): Promise<{ readonly tenant: 
   return { tenant, key };
 }
 
-/** Asks until a disabled key is refused for good; answers how often it was served before the change was delivered. */
+/**
+ * Sends requests until a disabled key is refused for good; returns how often the key was served before the change was
+ * delivered.
+ */
 async function servedUntilRefused(gateway: Gateway, minted: Minted): Promise<number> {
   let served = 0;
   await waitFor(
     async () => {
-      const { status } = await told(gateway, minted);
+      const { status } = await chatWith(gateway, minted);
       if (status === 200) served += 1;
       return status;
     },
     (status) => status === 403,
   );
-  expect(await told(gateway, minted)).toMatchObject({ status: 403, message: "api key disabled" });
+  expect(await chatWith(gateway, minted)).toMatchObject({ status: 403, message: "api key disabled" });
   return served + 1;
 }
 
@@ -107,7 +110,7 @@ async function metric({ metricsUrl }: Scene, name: string): Promise<number> {
 }
 
 describe("a budget that does not answer", () => {
-  it("lets requests through unless told otherwise, counts them, tells it, and knows what they used when it is back", async () => {
+  it("lets requests through by default, counts them, reports it, and knows what they used when it is back", async () => {
     const world = await scene({});
     const { gateway } = world;
     const minted = await capped(world);
@@ -115,7 +118,7 @@ describe("a budget that does not answer", () => {
       blockObject(world.dataDir, "TenantBudget", of.tenant.id),
     );
     for (const of of [minted.tenant, minted.key]) {
-      const { status, requestId } = await told(gateway, of);
+      const { status, requestId } = await chatWith(gateway, of);
       expect(status).toBe(200);
       expect(await gateway.row(of.tenant.id, requestId)).toMatchObject({ status_code: 200, total_tokens: 33 });
     }
@@ -132,14 +135,14 @@ describe("a budget that does not answer", () => {
       [minted.key, "api key term budget exhausted"],
     ] as const) {
       const refused = await waitFor(
-        async () => await told(gateway, of),
+        async () => await chatWith(gateway, of),
         ({ status }) => status !== 200,
       );
       expect(refused).toMatchObject({ status: 403, message });
     }
   });
 
-  it("refuses them with GATEWAY_FAIL_OPEN=false, holds nothing, and serves when it is back", async () => {
+  it("refuses requests with GATEWAY_FAIL_OPEN=false, holds no slot, and serves when it is back", async () => {
     const world = await scene({ GATEWAY_FAIL_OPEN: "false" });
     const { gateway, upstream } = world;
     const minted = await capped(world);
@@ -148,7 +151,7 @@ describe("a budget that does not answer", () => {
       [minted.key, "key budget check failed", "redis_key_budget_reserve_failed_closed"],
     ] as const) {
       const block = blockObject(world.dataDir, "TenantBudget", of.tenant.id);
-      const refused = await told(gateway, of);
+      const refused = await chatWith(gateway, of);
       expect(refused).toMatchObject({ status: 503, message });
       expect(upstream.seen(of.mark)).toHaveLength(0);
       expect(await gateway.row(of.tenant.id, refused.requestId)).toMatchObject({
@@ -161,7 +164,7 @@ describe("a budget that does not answer", () => {
       });
       expect(await gateway.stats()).toMatchObject({ in_flight: 0, queued: 0 });
       block.restore();
-      expect(await told(gateway, of)).toMatchObject({ status: 200 });
+      expect(await chatWith(gateway, of)).toMatchObject({ status: 200 });
     }
   });
 });
@@ -188,7 +191,7 @@ describe("a Cell that does not answer", () => {
     const minted: Minted = { tenant, key, secret, model, mark: "mark-without-a-cell" };
     const ids: (string | null)[] = [];
     for (let times = 0; times < 5; times += 1) {
-      const refused = await told(gateway, minted);
+      const refused = await chatWith(gateway, minted);
       expect(refused).toMatchObject({ status: 503, message: "scheduler unavailable" });
       ids.push(refused.requestId);
     }
@@ -202,7 +205,7 @@ describe("a Cell that does not answer", () => {
 
     await write("PUT", `/keys/${key.id}/disabled`, { disabled: true });
     block.restore();
-    // the outbox brings what was pending, and from then on a write is confirmed again
+    // The outbox delivers what was pending; from then on a write is confirmed again.
     const served = await servedUntilRefused(gateway, minted);
     await waitFor(
       async () => {
@@ -212,7 +215,7 @@ describe("a Cell that does not answer", () => {
       },
       (sync) => sync === null,
     );
-    expect(await told(gateway, minted)).toMatchObject({ status: 200 });
+    expect(await chatWith(gateway, minted)).toMatchObject({ status: 200 });
     const counted = await waitFor(
       async () => await gateway.countRows(tenant.id),
       ({ rows }) => rows >= 7 + served,
@@ -220,7 +223,7 @@ describe("a Cell that does not answer", () => {
     expect(counted).toEqual({ rows: 7 + served, requests: 7 + served });
   });
 
-  it("holds up no other: a change is in force there at once, and where it was away when it is delivered", async () => {
+  it("delays no other cell: a change is in force there at once, and in the Cell that was away when it is delivered", async () => {
     let block = { restore: (): void => undefined };
     const world = await scene(
       {},
@@ -240,8 +243,8 @@ describe("a Cell that does not answer", () => {
       api_base: upstream.url,
     });
     const minted: Minted = { tenant, key, secret, model: (await registered.json()) as Model, mark: "mark-two-cells" };
-    expect((await told(gateway, minted)).status).toBe(200);
-    expect(await told(second, minted)).toMatchObject({ status: 503, message: "scheduler unavailable" });
+    expect((await chatWith(gateway, minted)).status).toBe(200);
+    expect(await chatWith(second, minted)).toMatchObject({ status: 503, message: "scheduler unavailable" });
     expect(await world.alert("scheduler_unavailable")).toMatchObject({
       cell: "second",
       detail: "cell second: no answer; requests are rejected",
@@ -249,7 +252,7 @@ describe("a Cell that does not answer", () => {
     const revoked = await gateway.admin("PUT", `/keys/${key.id}/disabled`, { disabled: true });
     await revoked.text();
     expect([revoked.status, revoked.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
-    expect((await told(gateway, minted)).status).toBe(403);
+    expect((await chatWith(gateway, minted)).status).toBe(403);
     block.restore();
     await servedUntilRefused(second, minted);
   });

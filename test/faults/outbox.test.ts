@@ -1,6 +1,6 @@
 /**
- * Changes that a cell or the key-value store cannot take: the write says that it is pending, and the outbox goes on until
- * everybody has the newest (decisions §2.6).
+ * Changes that a cell or the key-value store cannot take: the answer of the write says that it is pending, and the outbox
+ * tries again until every cell and the store have the newest record (decisions §2.6).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,14 +42,14 @@ async function statusOf(minted: Minted): Promise<number> {
   return response.status;
 }
 
-/** A write that has to be made, and cannot be confirmed. */
+/** Makes a write that cannot be confirmed. */
 async function pending(method: string, path: string, body: object): Promise<void> {
   const response = await gateway.admin(method, path, body);
   await response.text();
   expect([response.status, response.headers.get("x-gateway-sync")]).toEqual([200, "pending"]);
 }
 
-/** Waits until everybody has confirmed everything. */
+/** Waits until every change has been confirmed by the store and every cell. */
 async function drained(): Promise<void> {
   await waitFor(
     async () => {
@@ -62,7 +62,7 @@ async function drained(): Promise<void> {
 }
 
 describe("a cell that was killed", () => {
-  it("keeps its capacity, and hears when it is back what was changed meanwhile", async () => {
+  it("keeps its capacity, and gets the changes of the meantime when it is back", async () => {
     const minted = await gateway.mint(upstream.url);
     expect(await statusOf(minted)).toBe(200);
     await gateway.must("PUT", "/capacity", { max_in_flight: 3 });
@@ -85,7 +85,7 @@ describe("a cell that was killed", () => {
 });
 
 describe("a store that is away", () => {
-  it("gets the newest of several changes of one record, never one before it", async () => {
+  it("gets the newest of several changes of one record, never an earlier one", async () => {
     const minted = await gateway.mint(upstream.url);
     expect(await statusOf(minted)).toBe(200);
     const port = Number(new URL(bridge.url).port);

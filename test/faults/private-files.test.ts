@@ -1,4 +1,7 @@
-/** What lies in the data folder is for its owner alone, and holds no secret in plaintext once there is a key (decisions §43.5). */
+/**
+ * The files in the data folder can be read by their owner alone, and contain no plaintext secret once there is an
+ * encryption key (decisions §43.5).
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +23,7 @@ afterEach(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** Every folder and file below a path, itself included, with its rights. */
+/** Every folder and file at or below a path, with its permissions. */
 function rightsBelow(path: string): readonly (readonly [path: string, mode: number, isFolder: boolean])[] {
   const entry = statSync(path, { throwIfNoEntry: false });
   if (entry === undefined) return [];
@@ -29,7 +32,7 @@ function rightsBelow(path: string): readonly (readonly [path: string, mode: numb
   return [own, ...readdirSync(path).flatMap((name) => rightsBelow(join(path, name)))];
 }
 
-/** What somebody else could read, write or list. */
+/** The files and folders that another user could read, write or list. */
 const open = (): readonly (readonly [string, number, boolean])[] =>
   PARTS.flatMap((part) => rightsBelow(join(dataDir, part))).filter(
     ([, mode, isFolder]) => mode !== (isFolder ? 0o700 : 0o600),
@@ -41,7 +44,7 @@ const filesWith = (text: string): readonly string[] =>
     .map(([path]) => path.slice(dataDir.length));
 
 describe("the data folder", () => {
-  it("has a private folder for each embedded part, whatever the umask, and narrows what was wider", async () => {
+  it("has a private folder for each embedded part, whatever the umask, and removes wider permissions", async () => {
     chmodSync(dataDir, 0o755);
     process.umask(0);
     const upstream = await startTestUpstream();
@@ -82,7 +85,7 @@ describe("the data folder", () => {
       auth_header: secret,
     });
     await gateway.must("PUT", "/settings/alerts", { slack_webhook_url: `http://127.0.0.1:9/${secret}` });
-    // overwritten and deleted ones are in the files too
+    // Overwritten and deleted records are in the files too.
     await gateway.must("POST", "/mcp-servers", {
       name: "gone",
       upstream_url: "http://127.0.0.1:9/mcp",

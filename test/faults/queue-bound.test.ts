@@ -1,4 +1,4 @@
-/** A tenant's queue is full (decisions §43.2), on a stack of its own that lets two requests of a tenant wait. */
+/** A full queue of a tenant (decisions §43.2), on a stack of its own that lets two requests of a tenant wait. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("refuses one more with 429 `queue_full`, says when to come again, and drops nobody who waits", async () => {
+it("refuses one more with 429 `queue_full`, says when to come again, and drops no waiting request", async () => {
   const gateway = new Gateway(stack);
   const minted = await gateway.mint(upstream.url, "chunks=6000,pace=10,fails=1", { max_in_flight: 1 });
   const controller = new AbortController();

@@ -1,7 +1,7 @@
 /**
- * A cell of eight slots that two groups of weight 500 and 50 both want all of (decisions §20.5), on a stack of its own: what
- * a slot is worth is seen only where nobody else asks. Shares are of slots held: how many requests pass through a slot depends
- * on how long each takes, which nobody promises.
+ * A cell of eight slots; two groups of weight 500 and 50 each want all of them (decisions §20.5). The test has a stack of
+ * its own, because shares can be measured only when no other request comes. It measures slots held, not requests served:
+ * the number of requests that pass through a slot depends on how long each one takes, which is not guaranteed.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.t
 import { waitFor } from "../harness/wait-for.ts";
 
 const SLOTS = 8;
-/** Enough that both groups have requests waiting however slowly answered clients ask again. */
+/** Enough that both groups always have waiting requests, however slowly answered clients send the next one. */
 const CLIENTS_OF_EACH = 32;
 const RUN_MS = 15_000;
 
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 it.each([1, 3])(
-  "is shared 7 to 1, always full and never more, and fails nobody: %i Worker processes",
+  "is shared 7 to 1, always full and never more, and no request fails: %i Worker processes",
   async (workers) => {
     const env = { GATEWAY_GLOBAL_MAX_IN_FLIGHT: String(SLOTS), GATEWAY_WORKERS: String(workers) };
     stack = await startStack({ env: stackEnv(join(folder, String(workers)), env) });
@@ -66,8 +66,8 @@ it.each([1, 3])(
       Array.from({ length: CLIENTS_OF_EACH }, async () => await client(minted)),
     );
     const live = async (): Promise<FairshareLive> => await gateway.must<FairshareLive>("GET", "/fairshare/live");
-    // From here on: while clients are still arriving, a group is lent what the other does not ask for yet, and keeps it until
-    // those requests have ended.
+    // Measured from here on. While clients are still arriving, a group is lent the slots that the other does not use yet,
+    // and keeps them until those requests have ended.
     await waitFor(
       live,
       ({ global_in_flight, global_queued, groups }) =>

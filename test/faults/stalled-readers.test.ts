@@ -1,6 +1,6 @@
 /**
- * Readers that take nothing (decisions §43.2), on a stack of its own whose patience is two seconds: whichever relay carries the
- * answer, they are cut off like clients that left, and who takes a little at a time is not.
+ * Readers that take nothing of their answer (decisions §43.2), on a stack of its own whose limit for stalled readers is two
+ * seconds: through every relay they are cut off like clients that left, and a client that reads slowly is not.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -30,17 +30,20 @@ afterAll(async () => {
 const event = (letters: number): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: "x".repeat(letters) } }] })}\n\n`;
 const SMALL = event(4);
-/** More than sockets on the way take is sent within a few seconds. */
+/** More than the sockets on the way can hold is sent within a few seconds. */
 const LARGE = Buffer.from(event(512 * 1024));
 const LETTERS = Buffer.alloc(512 * 1024, "x");
 
 interface Upstream {
   readonly url: string;
-  /** Answers whose connection has been closed by the gateway. */
+  /** How many answers' connections the gateway has closed. */
   readonly closed: () => number;
 }
 
-/** Sends a start and then pieces without end, as fast as they are taken but for a pause; by its pace a relay is chosen. */
+/**
+ * Sends a start and then pieces without end, as fast as they are read except for a pause; the pace decides which relay the
+ * gateway uses.
+ */
 async function endless(contentType: string, start: string, piece: Buffer, paceMs: number): Promise<Upstream> {
   let closed = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -62,7 +65,7 @@ async function endless(contentType: string, start: string, piece: Buffer, paceMs
   };
 }
 
-/** Where a server answers until the test ends. */
+/** The address of a server, which answers until the test ends. */
 async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -72,8 +75,8 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** A client on a connection of its own, which reads as it is told to. */
-function ask(address: string, minted: Minted, more: object): Socket {
+/** A client on a connection of its own; the test decides when it reads. */
+function openClient(address: string, minted: Minted, more: object): Socket {
   const { hostname, port } = new URL(address);
   const body = JSON.stringify({ model: minted.model.model_name, messages: [], max_tokens: 1, ...more });
   const socket = connect(Number(port), hostname).on("error", () => undefined);
@@ -88,7 +91,7 @@ function ask(address: string, minted: Minted, more: object): Socket {
   return socket;
 }
 
-/** Resolves when so many requests of a tenant's model hold a slot. */
+/** Resolves when `slots` requests of a tenant's model hold a slot. */
 async function holding(minted: Minted, slots: number): Promise<void> {
   await waitFor(
     async () => (await gateway.loadOf(minted.model.model_name)).inFlight,
@@ -114,25 +117,27 @@ describe.each([
   it.each(relays)("of an answer that is %s is cut off", async (_relay, answer, more) => {
     const upstream = await endless(...answer);
     const minted = await gateway.mint(upstream.url, "plain", { max_in_flight: 1 });
-    const socket = ask(address(), minted, more);
+    const socket = openClient(address(), minted, more);
     await holding(minted, 1);
     const rows = await waitFor(
       async () => await gateway.rows(minted.tenant.id),
       (found) => found.length === 1,
     );
     expect(rows).toMatchObject([{ status_code: 499, admission: "fast", upstream_status: 200 }]);
-    // what was seen: hundreds of kilobytes
+    // Counted is what the gateway has seen: hundreds of kilobytes.
     expect(rows[0]?.output_tokens).toBeGreaterThan(100_000);
     await holding(minted, 0);
     await waitFor(upstream.closed, (closed) => closed === 1);
-    // its connection is of no use any more: it ends once the client looks at it
+    // Its connection is of no more use; it ends when the client reads from it.
     const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
     socket.resume();
     await ended;
   });
 });
 
-/** A reader that takes so much at a time, and pauses between, so often that it makes several times the gateway's patience. */
+/**
+ * A client that reads a limited amount, pauses, and repeats this for several times the gateway's limit for stalled readers.
+ */
 const TAKE_BYTES = 1024 * 1024;
 const PAUSE_MS = 50;
 const TAKES = 120;
@@ -141,13 +146,13 @@ const BEAT_MS = 300;
 const BEATS = 20;
 
 describe("a reader that takes a little at a time", () => {
-  it.each(relays)("of an answer that is %s is left alone", async (_relay, answer, more) => {
+  it.each(relays)("of an answer that is %s is not cut off", async (_relay, answer, more) => {
     const upstream = await endless(...answer);
     const minted = await gateway.mint(upstream.url, "plain", { max_in_flight: 1 });
-    const socket = ask(stack.proxyUrl, minted, more);
+    const socket = openClient(stack.proxyUrl, minted, more);
     let read = 0;
     let takes = 0;
-    // never as much as comes
+    // The client never reads as much as arrives.
     socket.on("data", (chunk: Buffer) => {
       read += chunk.byteLength;
       if (read < TAKE_BYTES * (takes + 1)) return;
@@ -173,7 +178,7 @@ describe("a reader that takes a little at a time", () => {
       createServer((request, response) => {
         request.resume().on("end", () => {
           response.writeHead(200, { "content-type": "text/event-stream" }).write(SMALL);
-          // a byte alone looks like the one that a look takes itself
+          // A single byte is indistinguishable from the byte that the gateway's own check reads.
           const beating = setInterval(() => response.write("\n"), BEAT_MS);
           response.on("close", () => clearInterval(beating));
         });
@@ -181,7 +186,7 @@ describe("a reader that takes a little at a time", () => {
     );
     const minted = await gateway.mint(url);
     let text = "";
-    ask(stack.proxyUrl, minted, more).on("data", (chunk: Buffer) => {
+    openClient(stack.proxyUrl, minted, more).on("data", (chunk: Buffer) => {
       text += chunk.toString();
     });
     await waitFor(

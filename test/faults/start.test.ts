@@ -1,4 +1,6 @@
-/** What goes wrong at the start is one clear line and exit code 1; what ends, ends whole (design §9). */
+/**
+ * A failure at the start is reported in one clear line with exit code 1, and an end leaves no process behind (design §9).
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
@@ -27,7 +29,7 @@ async function failure(
   return { code, lines: started.output().trim().split("\n") };
 }
 
-describe("a start that cannot be", () => {
+describe("a start that cannot succeed", () => {
   it.each([
     ["GATEWAY_PROXY_LISTEN", "nonsense"],
     ["GATEWAY_GLOBAL_MAX_IN_FLIGHT", "many"],
@@ -71,7 +73,7 @@ describe("a start that cannot be", () => {
     expect(started.output()).toMatch(/^gateway: GATEWAY_WORKERS must be 1 with npm run dev[^\n]*\n$/);
   });
 
-  it("says who holds the data folder", async () => {
+  it("names the process that holds the data folder", async () => {
     const first = await launchReady(dataDir);
     const { code, lines } = await failure({});
     expect([code, lines.length]).toEqual([1, 1]);

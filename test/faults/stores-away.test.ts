@@ -1,4 +1,7 @@
-/** The data plane serves while what stands behind it is away, and owes nothing when it is back (decisions §0.4, §23.5). */
+/**
+ * The data plane serves while its stores and the control service are away, and has delivered everything when they are back
+ * (decisions §0.4, §23.5).
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +41,7 @@ async function started(name: string, env: Readonly<Record<string, string>>): Pro
 }
 
 describe("the key-value store", () => {
-  it("that is away refuses who is not known yet with 503, and serves them when it is back", async () => {
+  it("that is away makes requests of unknown keys 503, and they are served when it is back", async () => {
     const backend = memoryBackend();
     let bridge = await startRedisBridge({ backend, token: "token" });
     const port = Number(new URL(bridge.url).port);

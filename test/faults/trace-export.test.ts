@@ -1,4 +1,4 @@
-/** The trace export, decoded with OpenTelemetry's own messages (specification "Metrics", decisions §38). */
+/** The trace export, decoded with OpenTelemetry's own message definitions (specification "Metrics", decisions §38). */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -77,7 +77,7 @@ function attributesOf(span: { readonly attributes: OtlpSpan["attributes"] }): Re
   );
 }
 
-/** The spans of a trace, once its root has arrived. */
+/** The spans of a trace, once its root span has arrived. */
 async function trace(traceId: string): Promise<readonly OtlpSpan[]> {
   return await waitFor(
     () =>
@@ -95,7 +95,7 @@ const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT = "00f067aa0ba902b7";
 
 describe("the trace export", () => {
-  it("tells every call as a part of its client's trace, and the upstream which span calls it", async () => {
+  it("exports every call as a part of its client's trace, and sends the upstream the span that calls it", async () => {
     const minted = await gateway.mint(upstream.url);
     const response = await gateway.chat(minted, {
       body: { user: "someone" },
@@ -103,7 +103,7 @@ describe("the trace export", () => {
     });
     await response.text();
     const spans = await trace(TRACE);
-    // A cell that has just started outdates what its isolate read before: the key may be resolved twice.
+    // A cell that has just started makes the copies of its isolates stale, so the key may be resolved twice.
     expect(new Set(spans.map((span) => span.name))).toEqual(
       new Set(["proxy_request", "auth_resolve", "reserve_budget", "upstream_request"]),
     );
@@ -128,7 +128,7 @@ describe("the trace export", () => {
     expect(resource === undefined ? {} : attributesOf(resource.resource)).toEqual({ "service.name": "gateway" });
   });
 
-  it("names what failed, follows a client that does not record, and holds nobody up when it fails", async () => {
+  it("names what failed, follows a client that does not record, and delays no request when the export fails", async () => {
     const minted = await gateway.mint(upstream.url, "status=503");
     const failed = "a".repeat(32);
     await (await gateway.chat(minted, { headers: { traceparent: `00-${failed}-${PARENT}-01` } })).text();

@@ -1,6 +1,6 @@
 /**
  * Two cells on one machine: two Workers that differ in GATEWAY_CELL and share the objects (design §4, §7, decisions §0.2).
- * Slots are each cell's own; budgets, keys and configuration are everybody's.
+ * Each cell has its own slots; budgets, keys and configuration are shared.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const CELLS = ["local", "second"] as const;
 let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
-/** The gateway as it is reached by way of each cell. */
+/** The gateway, reached through each cell. */
 let by: Readonly<Record<(typeof CELLS)[number], Gateway>>;
 
 beforeAll(async () => {
@@ -43,8 +43,8 @@ afterAll(async () => {
 const loadOf = async (cell: string) =>
   await by.local.must<{ in_flight: number; queued: number; max_in_flight: number }>("GET", `/stats?cell=${cell}`);
 
-/** Requests of a tenant, every other one by way of the second cell; answers each one's status. */
-async function ask(minted: Minted, count: number, output: number): Promise<readonly number[]> {
+/** Sends requests of a tenant, every other one through the second cell; returns the status of each. */
+async function statusesOf(minted: Minted, count: number, output: number): Promise<readonly number[]> {
   return await Promise.all(
     Array.from({ length: count }, async (_, at) => {
       const response = await (at % 2 === 0 ? by.local : by.second).chat(minted, { body: { max_tokens: output } });
@@ -97,7 +97,7 @@ describe("two cells", () => {
   });
 
   it("share a tenant's tokens per minute", async () => {
-    // nobody's actual use comes back before the last answer is there
+    // No actual usage is settled before the last answer has arrived.
     const minted = await by.local.mint(upstream.url, "stall");
     await by.local.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 6000 });
     const output = 106 - (await fillerOf());
@@ -110,7 +110,7 @@ describe("two cells", () => {
         return await gateway.chat(minted, { stream: true, body, signal: leaving.signal });
       }),
     );
-    // a hundred tokens come back to the bucket each second
+    // The bucket gains a hundred tokens each second.
     const tokens = 6000 + (Date.now() - startedMs) / 10;
     const statuses = answers.map((response) => response.status);
     expect(countOf(statuses, 200) + countOf(statuses, 429)).toBe(200);
@@ -137,8 +137,8 @@ describe("two cells", () => {
     await Promise.all(
       Array.from({ length: 32 }, async () => {
         for (;;) {
-          // the upstream reports 33 tokens, less than the estimate
-          const answers = await ask(minted, 2, 40);
+          // The upstream reports 33 tokens, less than the estimate.
+          const answers = await statusesOf(minted, 2, 40);
           served += countOf(answers, 200);
           const refused = answers.filter((answer) => answer !== 200);
           last.push(...refused);
@@ -158,18 +158,18 @@ describe("two cells", () => {
     );
   });
 
-  it("hear of a change alike", async () => {
+  it("receive a change alike", async () => {
     const minted = await by.local.mint(upstream.url);
-    expect(await ask(minted, 4, 5)).toEqual([200, 200, 200, 200]);
+    expect(await statusesOf(minted, 4, 5)).toEqual([200, 200, 200, 200]);
     await by.local.must("PUT", `/keys/${minted.key.id}/disabled`, { disabled: true });
-    expect(await ask(minted, 4, 5)).toEqual([403, 403, 403, 403]);
+    expect(await statusesOf(minted, 4, 5)).toEqual([403, 403, 403, 403]);
   });
 });
 
 const scrape = async (): Promise<Exposition> =>
   await readExposition(await (await fetch(`${stack.metricsUrl}/metrics`)).text());
 
-/** What a cell's figures are in a scrape. */
+/** The figures of a cell in a scrape. */
 function figures(seen: Exposition, cell: string) {
   const of = (name: string, labels = {}) => seen.value(`gateway_${name}`, { ...labels, cell }) ?? 0;
   return {
@@ -187,7 +187,7 @@ function figures(seen: Exposition, cell: string) {
   };
 }
 
-/** One of each kind of request by way of a cell; answers how many looked for a stored answer in vain. */
+/** Sends one request of each kind through a cell; returns how many of them found no stored answer. */
 async function everyKind(cell: (typeof CELLS)[number]): Promise<number> {
   const gateway = by[cell];
   const minted = await gateway.mint(upstream.url, "plain", { cache_enabled: true });
@@ -251,7 +251,7 @@ describe("the metrics of two cells", () => {
   });
 });
 
-/** The estimate of a request that asks for no output, of a tenant of its own. */
+/** The estimate of a request that asks for no output, of a tenant that only this test has. */
 async function fillerOf(): Promise<number> {
   const minted = await by.local.mint(upstream.url);
   const response = await by.local.chat(minted, { body: { max_tokens: 0 } });

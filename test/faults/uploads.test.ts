@@ -1,4 +1,4 @@
-/** Fifty large uploads at once: each arrives whole, and the Worker's process stays small (issue: bodies without waste). */
+/** Fifty large uploads at once: each arrives complete, and the memory of the Worker's process stays small. */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";
@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 const FILE_BYTES = 10 * MIB;
 const RSS_MAX_MIB = 600;
 
-/** Hashes each body as it arrives, keeps none, and answers its hash. */
+/** Hashes each body as it arrives, keeps none, and answers the hash. */
 const upstream = createServer((incoming, response) => {
   const hash = createHash("sha256");
   let size = 0;
@@ -47,7 +47,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** A body as the client writes it, and the SHA-256 and size of what the upstream has to get. */
+/** A body as the client writes it, with the SHA-256 and the size of the body that the upstream must get. */
 interface Upload {
   readonly path: string;
   readonly contentType: string;
@@ -73,7 +73,7 @@ function uploadOf(path: string, contentType: string, write: Writer): Upload {
 }
 
 const file = randomBytes(FILE_BYTES);
-/** Long enough to be in no file by chance, as those of clients are. */
+/** Long enough to be in no file by chance, like the boundaries of real clients. */
 const BOUNDARY = "------------------------Rz5o2kP6bE0yXo3K2nqf7A";
 const field = (name: string, more: string): string =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n`;
@@ -130,7 +130,7 @@ async function send({ path, contentType, pieces }: Upload): Promise<{ status: nu
   return await answered;
 }
 
-/** Most memory that the runtime's process has had since it started, MiB; null where the system does not tell. */
+/** The most memory that the runtime's process has had since it started, MiB; null where the system does not report it. */
 function peakMib(): number | null {
   const path = `/proc/${stack.parts.get("workerd")?.pid}/status`;
   if (!existsSync(path)) return null;
@@ -138,7 +138,7 @@ function peakMib(): number | null {
 }
 
 describe("fifty uploads of 10 MB at once", () => {
-  it.each(Object.keys(KINDS))("of %s arrive whole, in a process below 600 MB", async (kind) => {
+  it.each(Object.keys(KINDS))("of %s arrive complete, in a process below 600 MB", async (kind) => {
     const upload = KINDS[kind]?.() as Upload;
     const answers = await Promise.all(Array.from({ length: UPLOADS }, async () => await send(upload)));
     const expected = { ...upload.expected, declared: String(upload.expected.size) };

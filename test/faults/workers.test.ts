@@ -1,6 +1,7 @@
 /**
- * Several Worker processes before one object process (decisions §43.10): any of them may be killed or hang, and is started
- * again alone; what it held is settled, what the others hold goes on, and what is counted and told is whole.
+ * Several Worker processes before one object process (decisions §43.10): each of them may be killed or hang, and is then
+ * started again alone. What it held is settled, what the other processes hold goes on, and counters, logs and alerts are
+ * complete.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,13 +43,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The gateway as it is reached at each Worker process by itself, in their order. */
+/** The gateway, reached at each Worker process directly, in their order. */
 const byWorker = (): readonly Gateway[] => stack.runtimeUrls().map((proxyUrl) => new Gateway({ ...stack, proxyUrl }));
 
 const pids = (): Readonly<Record<string, number | null>> =>
   Object.fromEntries([...stack.parts].map(([name, { pid }]) => [name, pid]));
 
-/** Signals a part; resolves when it was started again, and nothing else was. */
+/** Sends a signal to a part; resolves when this part was started again, and no other. */
 async function again(name: string, signal: "SIGKILL" | "SIGSTOP"): Promise<void> {
   const before = pids();
   process.kill(before[name] ?? 0, signal);
@@ -61,7 +62,7 @@ async function again(name: string, signal: "SIGKILL" | "SIGSTOP"): Promise<void>
   expect(pids()).toEqual({ ...before, [name]: stack.parts.get(name)?.pid });
 }
 
-/** Whatever held a slot has given it back. */
+/** Resolves when no request holds a slot. */
 async function allQuiet(): Promise<void> {
   await waitFor(
     async () => await gateway.stats(),
@@ -69,13 +70,13 @@ async function allQuiet(): Promise<void> {
   );
 }
 
-/** A model of so many slots whose upstream answers when told to. */
+/** A model with `slots` slots whose upstream answers when the test opens its gate. */
 async function gated(slots: number): Promise<{ readonly minted: Minted; readonly gate: GatedUpstream }> {
   const gate = await startGatedUpstream();
   return { minted: await gateway.mint(gate.url, "gated", { max_in_flight: slots }), gate };
 }
 
-/** Another tenant for the model of a minted one. */
+/** Another tenant that uses the model of a minted one. */
 async function alsoFor({ model }: Minted): Promise<Minted> {
   return { ...(await gateway.mint(upstream.url)), model };
 }
@@ -88,7 +89,7 @@ const loadIs = async ({ model }: Minted, inFlight: number, queued: number): Prom
 };
 
 describe("a Worker process that is killed under load", () => {
-  it("leaves its requests settled at the estimate and its slots to those who wait; no row is lost or doubled", async () => {
+  it("leaves its requests settled at the estimate and its slots to waiting requests; no row is lost or doubled", async () => {
     const loaded = await gateway.mint(upstream.url, "delay=20");
     const load = startLoad(gateway, loaded, CLIENTS);
     await load.more(ENOUGH);
@@ -126,7 +127,7 @@ describe("a Worker process that is killed under load", () => {
     expect(settled?.total_tokens).toBe(settled?.estimated_tokens);
     expect(settled).toMatchObject({ status_code: 499, output_tokens: 20 });
     expect(await rowOf(waiters[0] as Minted)).toMatchObject({ status_code: 499, total_tokens: 0 });
-    // whoever was answered has its row, whichever process it was and whenever it was killed
+    // Every request that was answered has its row, whichever process served it and whenever that process was killed.
     await account({
       fault: `kill -9: one of ${WORKERS} Worker processes`,
       gateway,
@@ -152,7 +153,7 @@ describe("the object process that is killed under load", () => {
     await loadIs(minted, WORKERS, 0);
     await again("workerd", "SIGKILL");
     await loadIs(minted, WORKERS, 0);
-    // the adopted slots count: there is none for one more
+    // The adopted slots are counted: no slot is left for one more request.
     const late = gateway.chat(minted);
     await loadIs(minted, WORKERS, 1);
     expect(gate.seen(`hello ${minted.mark}`)).toEqual([]);
@@ -174,7 +175,7 @@ describe("the object process that is killed under load", () => {
 });
 
 describe("a Worker process that hangs", () => {
-  it("is started again alone, gives back what it held, and holds up nobody", async () => {
+  it("is started again alone, gives back what it held, and delays no other request", async () => {
     const minted = await gateway.mint(upstream.url);
     const { minted: holder, gate } = await gated(1);
     const [, second, third] = byWorker();
@@ -195,7 +196,7 @@ describe("a Worker process that hangs", () => {
 });
 
 describe("several Worker processes", () => {
-  it("reach the objects by a socket that is its owner's alone", () => {
+  it("reach the objects by a socket that only its owner can use", () => {
     expect(statSync(join(folder, "worker", "objects.sock")).mode & 0o077).toBe(0);
     expect(statSync(join(folder, "worker")).mode & 0o077).toBe(0);
   });
@@ -214,7 +215,7 @@ describe("several Worker processes", () => {
     await gate.close();
   });
 
-  it("each see a confirmed change with their very next request", async () => {
+  it("each apply a confirmed change to their very next request", async () => {
     const minted = await gateway.mint(upstream.url);
     const statuses = async (): Promise<readonly number[]> =>
       await Promise.all(byWorker().map(async (worker) => (await worker.chat(minted)).status));
@@ -253,7 +254,7 @@ describe("several Worker processes", () => {
         (spans) => spans.length > 0,
       );
     }
-    // 20 wrong tokens in a minute are an alert, wherever they arrive
+    // 20 wrong tokens in a minute are an alert, whichever process receives them.
     const guesses = Array.from({ length: 21 }, async (_, at) => {
       const url = stack.runtimeUrls()[at % WORKERS] ?? "";
       const response = await fetch(`${url}/internal/stats`, { headers: { authorization: "Bearer a guess" } });
@@ -262,7 +263,7 @@ describe("several Worker processes", () => {
     expect(new Set(await Promise.all(guesses))).toEqual(new Set([404]));
     await waitFor(
       () => alertsIn(lines).filter((alert) => alert["key"] === "admin_auth_failures").length,
-      (told) => told === 1,
+      (count) => count === 1,
     );
     expect(await refused()).toBe(before.refused + 21);
   });

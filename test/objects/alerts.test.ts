@@ -1,4 +1,7 @@
-/** Alerts in the Ledger object: kept through a restart, told once, let go only when the control service has them. */
+/**
+ * Alerts in the Ledger object: they survive a restart, are sent once, and are deleted only when the control service has
+ * them.
+ */
 import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
@@ -21,7 +24,7 @@ const event = (id: number): AlertEvent => ({
 });
 const events = (count: number, from = 0): AlertEvent[] => Array.from({ length: count }, (_, at) => event(from + at));
 
-/** Leaves no room for another segment. */
+/** Fills the Ledger so that no further segment fits. */
 async function fill(stub: DurableObjectStub<Ledger>): Promise<void> {
   await stub.status();
   await runInDurableObject(stub, (_ledger, state) => {
@@ -34,7 +37,7 @@ async function fill(stub: DurableObjectStub<Ledger>): Promise<void> {
 }
 
 describe("the alerts of a Ledger", () => {
-  it("survive a restart, leave in order and in batches, and only when they were confirmed", async () => {
+  it("survive a restart, are sent in order and in batches, and are deleted only after they were confirmed", async () => {
     const stub = namespace.getByName(`${nameCell()}:0`);
     await stub.alert(events(150));
     await evictDurableObject(stub);
@@ -49,7 +52,7 @@ describe("the alerts of a Ledger", () => {
     expect(last).toEqual({ ledger: first.ledger, through: 0, alerts: [], dropped: 0 });
   });
 
-  it("are taken once per id, also after they were told and after a restart", async () => {
+  it("are taken once per id, also after they were sent and after a restart", async () => {
     const stub = namespace.getByName(`${nameCell()}:0`);
     await stub.alert([event(1), event(1)]);
     const { ledger, through } = await stub.alerts(null);
@@ -60,7 +63,7 @@ describe("the alerts of a Ledger", () => {
     expect((await stub.alerts(null)).alerts).toEqual([event(2), event(3)]);
   });
 
-  it("of one issue wait as one, counted exactly, also over a restart and for who has the first already", async () => {
+  it("of one issue wait as one alert with an exact count, also over a restart and when the first was sent already", async () => {
     const stub = namespace.getByName(`${nameCell()}:0`);
     const repeat = (id: number, count: number): AlertEvent => ({ ...event(id), issueKey: "k", count });
     await stub.alert([repeat(1, 1), repeat(2, 9)]);
@@ -78,7 +81,7 @@ describe("the alerts of a Ledger", () => {
     ]);
   });
 
-  it("that an older version has stored stand for one", async () => {
+  it("that an older version has stored count as one each", async () => {
     const stub = namespace.getByName(`${nameCell()}:0`);
     await stub.alerts(null);
     const { count: _none, ...old } = event(7);
@@ -97,7 +100,7 @@ describe("the alerts of a Ledger", () => {
     expect([alerts[0]?.id, dropped]).toEqual(["a4", 4]);
   });
 
-  it("tell that rows are being lost, from whichever shard, once while it goes on", async () => {
+  it("report once that rows are being lost, whichever shard loses them, while the loss goes on", async () => {
     const cell = nameCell();
     const [first, second] = [namespace.getByName(`${cell}:0`), namespace.getByName(`${cell}:1`)];
     await fill(second);

@@ -1,14 +1,14 @@
-/** Asks, settlements and rows as the pipeline would send them. */
+/** Admission requests, settlements and rows as the pipeline sends them. */
 import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 
-/** A row of a request that has just begun. */
+/** The usage row of a request that has just begun. */
 export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRow {
   return { ...zeroUsageRow(requestId, Date.now()), tenant_id: crypto.randomUUID(), status_code: 200, ...over };
 }
 
-/** An ask of one tenant for one slot; `over` replaces parts of it. */
+/** The admission request of one tenant for one slot; `over` replaces parts of it. */
 export function askFor(requestId: string, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {
     requestId,
@@ -27,7 +27,7 @@ export function askFor(requestId: string, over: Partial<AdmissionRequest> = {}):
   };
 }
 
-/** A settlement at `tokens` output tokens. */
+/** The settlement of a request that used `tokens` output tokens. */
 export function settlementFor(requestId: string, tokens = 10): Settlement {
   return {
     row: rowFor(requestId, { admission: "fast", output_tokens: tokens, total_tokens: tokens }),

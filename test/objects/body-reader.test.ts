@@ -1,13 +1,16 @@
-/** How a relay takes bytes, inside the runtime: fast pieces together, and never far ahead of the client (design §3 law 5). */
+/**
+ * How a relay reads a body inside the runtime: it joins fast pieces, and never reads far ahead of the client
+ * (design §3 law 5).
+ */
 import { describe, expect, it } from "vitest";
 import { BatchingBodyReader } from "../../edge/pipeline/relay/body-reader.ts";
 
 const PIECE = new Uint8Array(200).fill(97);
 const PIECES = 2000;
-/** The most that one read gives, and the most that waits for it. */
+/** The most bytes that one read returns, and the most bytes that wait for a read. */
 const AHEAD_MAX_BYTES = 128 * 1024;
 
-/** A body that comes as fast as it is taken. */
+/** A body whose pieces arrive as fast as they are read. */
 function source(): { readonly body: ReadableStream<Uint8Array>; readonly given: () => number } {
   let pieces = 0;
   const body = new ReadableStream(
@@ -25,9 +28,9 @@ function source(): { readonly body: ReadableStream<Uint8Array>; readonly given: 
 }
 
 describe("a body in small pieces", () => {
-  it("is taken whole, in far fewer reads when the pieces come fast, and is never far ahead", async () => {
+  it("is read completely, in far fewer reads when the pieces come fast, and never far ahead", async () => {
     const { body, given } = source();
-    // by this clock no time passes: every piece is fast
+    // No time passes on this clock, so every piece is fast.
     const intake = new BatchingBodyReader(body, () => 1);
     let bytes = 0;
     let reads = 0;
@@ -43,13 +46,13 @@ describe("a body in small pieces", () => {
   it("is passed on piece by piece while they come slowly", async () => {
     const { body } = source();
     let nowMs = 0;
-    // by this clock every look is a second after the one before
+    // On this clock a second passes between two looks.
     const intake = new BatchingBodyReader(body, () => (nowMs += 1000));
     expect((await intake.next())?.byteLength).toBe(PIECE.byteLength);
     await intake.cancel();
   });
 
-  it("is taken whole when its pace changes again and again", async () => {
+  it("is read completely when its pace changes again and again", async () => {
     const { body } = source();
     let nowMs = 0;
     let stepMs = 0;
@@ -59,13 +62,13 @@ describe("a body in small pieces", () => {
     for (let piece = await intake.next(); piece !== null; piece = await intake.next()) {
       bytes += piece.byteLength;
       reads += 1;
-      // fast for ten reads, then slow for long enough to stop gathering
+      // The pieces are fast for ten reads, then slow for long enough to stop the gathering.
       stepMs = reads % 40 < 10 ? 0 : 5;
     }
     expect(bytes).toBe(PIECES * PIECE.byteLength);
   });
 
-  it.each([0, 1, 5, 50])("is let go of when the client leaves after %i reads", async (reads) => {
+  it.each([0, 1, 5, 50])("is released when the client leaves after %i reads", async (reads) => {
     const gone = Promise.withResolvers<void>();
     const body = new ReadableStream({
       type: "bytes",

@@ -1,4 +1,7 @@
-/** The lives of a Cell and of a budget object in the runtime: how the first are numbered, and what the second starts from. */
+/**
+ * The lives of a Cell and of a budget object in the runtime: how the lives of a Cell are numbered, and what a restarted
+ * budget object starts from.
+ */
 import {
   abortAllDurableObjects,
   env,
@@ -21,7 +24,7 @@ const bindings = env as unknown as {
   TENANT_BUDGET: DurableObjectNamespace<TenantBudget>;
 };
 
-/** Limits of a tenant of its own. */
+/** The budget limits of a tenant that only this test has. */
 function limitsOf(tenantId: string): BudgetLimits {
   const { tenant, key } = limitsWith({ tenantTokens: 1_000 });
   return { tenant: { ...tenant, id: tenantId }, key };
@@ -37,7 +40,7 @@ describe("a life of a Cell", () => {
     );
   }
 
-  /** One request, granted and ended. */
+  /** Runs one request: it is granted a slot and ends. */
   async function serve(stub: DurableObjectStub<Cell>, limits: BudgetLimits): Promise<void> {
     const requestId = crypto.randomUUID();
     const admitted = await stub.admit(askFor(requestId, { limits }));
@@ -47,7 +50,7 @@ describe("a life of a Cell", () => {
     await admitted.permit.settle(settlementFor(requestId, 10));
   }
 
-  it("is counted on its disk, in one row, once its budgets are used; its leases are newer than all before", async () => {
+  it("is counted in one row of the Cell's disk once a budget is used; its leases are newer than all earlier ones", async () => {
     const name = `lives-${crypto.randomUUID().slice(0, 8)}`;
     const tenants = [crypto.randomUUID(), crypto.randomUUID()];
     const lives: number[] = [];
@@ -76,7 +79,7 @@ describe("a life of a Cell", () => {
 describe("a budget object whose disk is damaged", () => {
   const report = { cell: "a", life: 1, sequence: 2, leases: [], open: [1], alertsSeen: [] };
 
-  function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
+  function leaseRequest(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
     const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
     return { report, limits, pool: null, n, need, want: need };
   }
@@ -89,7 +92,7 @@ describe("a budget object whose disk is damaged", () => {
   ])("by %s in %s starts, and counts what it cannot read as spent", async (_name, table, value) => {
     const stub = bindings.TENANT_BUDGET.getByName(crypto.randomUUID());
     const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: 1_000 });
-    expect((await stub.lease(ask(limits, 100, 1))).verdict.kind).toBe("granted");
+    expect((await stub.lease(leaseRequest(limits, 100, 1))).verdict.kind).toBe("granted");
     expect(await runDurableObjectAlarm(stub)).toBe(true);
     await runInDurableObject(stub, (_budget, state) => {
       state.storage.sql.exec(`UPDATE ${table} SET value = ?${table === "meta" ? " WHERE name = 'tenant'" : ""}`, value);

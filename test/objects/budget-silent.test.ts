@@ -1,4 +1,4 @@
-/** A budget object that neither answers nor fails (decisions §19.5): nobody waits for it longer than its deadline. */
+/** A budget object that neither answers nor fails (decisions §19.5): no request waits for it longer than the deadline. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
@@ -11,7 +11,7 @@ const { TENANT_BUDGET, LEDGER } = env as unknown as {
   LEDGER: DurableObjectNamespace<Ledger>;
 };
 
-/** Holds every call to an object back until told to let go. */
+/** Holds back every call to an object until the returned function is called. */
 async function silence(tenantId: string): Promise<() => Promise<void>> {
   const silent = { on: true, begun: false };
   const held = runInDurableObject(TENANT_BUDGET.getByName(tenantId), async (_budget, state) => {
@@ -28,7 +28,7 @@ async function silence(tenantId: string): Promise<() => Promise<void>> {
 }
 
 describe("a budget object that is silent", () => {
-  it("is not waited for: the request is let through and told, and charged when the object speaks again", async () => {
+  it("is not waited for: the request is served and reported, and it is charged when the object answers again", async () => {
     const scene = await CrashScene.open();
     const speak = await silence(scene.tenantId);
     expect(await scene.run()).toBe(200);
@@ -39,14 +39,14 @@ describe("a budget object that is silent", () => {
       async () => await scene.usedTokens(),
       (used) => used === row?.["total_tokens"],
     );
-    const told = await waitFor(
+    const raised = await waitFor(
       async () => await LEDGER.getByName(`${scene.name}:0`).alerts(null),
       ({ alerts }) => alerts.length > 0,
     );
-    expect(told.alerts.map((alert) => alert.issueKey)).toContain("redis_budget_reserve_failed_open");
+    expect(raised.alerts.map((alert) => alert.issueKey)).toContain("redis_budget_reserve_failed_open");
   });
 
-  it("keeps nothing of a client that leaves while its tokens are asked for", async () => {
+  it("reserves nothing for a client that leaves while a lease is requested for it", async () => {
     const scene = await CrashScene.open();
     const speak = await silence(scene.tenantId);
     scene.cell.afterAdmit = () => scene.client.abort();

@@ -1,4 +1,7 @@
-/** The Cell is reset under load (design §4): streams go on, slots are counted again, the cap holds, every row comes once. */
+/**
+ * The Cell is reset under load (design §4): streams go on, slots are counted again, the cap is kept, and every row is
+ * written once.
+ */
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";
 import { Crowd } from "./crowd.ts";
@@ -27,7 +30,7 @@ async function loadIs(crowd: Crowd, inFlight: number, queued: number): Promise<v
   );
 }
 
-/** Ends streams one by one as they come, `count` of them. */
+/** Ends `count` streams, one after another, as soon as they have begun. */
 async function finish(crowd: Crowd, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1) {
     const [one] = (
@@ -57,7 +60,7 @@ describe("a Cell that is reset under load", () => {
     expect(crowd.peak).toBe(CAP);
   });
 
-  it("again and again, loses no row, doubles none, and the budget never forgets what was spent", async () => {
+  it("again and again: no row is lost or doubled, and the budget never forgets what was spent", async () => {
     const { crowd, clients } = await crowdOf("reset-often", 16);
     for (let round = 0; round < 3; round += 1) {
       await crowd.reset();
@@ -70,7 +73,7 @@ describe("a Cell that is reset under load", () => {
     expect(crowd.peak).toBe(CAP);
     const { ids, tokens } = await crowd.rows();
     expect(ids.toSorted()).toEqual(clients.map((client) => client.requestId).toSorted());
-    // what a Cell had not reported when it ended counts as spent until the ledger has been asked
+    // What a Cell had not reported when it ended counts as spent until the object has read the ledger.
     const { used_tokens, reserved_tokens } = await crowd.usage();
     expect(used_tokens).toBeLessThanOrEqual(tokens);
     expect(used_tokens + reserved_tokens).toBeGreaterThanOrEqual(tokens);

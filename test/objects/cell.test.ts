@@ -1,4 +1,6 @@
-/** The Cell object inside the runtime: permits as capabilities, settlements as rows, what survives a restart. */
+/**
+ * The Cell object inside the runtime: permits as capabilities, settlements that become rows, and what survives a restart.
+ */
 import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { AdmissionRequest, PermitHandle } from "../../edge/domain/admission/rpc.ts";
@@ -24,13 +26,13 @@ async function cellOf(maxInFlight: number): Promise<Place> {
   return { name, stub };
 }
 
-async function admit(stub: Stub, ask: AdmissionRequest): Promise<{ verdict: string; permit: PermitHandle }> {
-  const answer = await stub.admit(ask);
+async function admit(stub: Stub, request: AdmissionRequest): Promise<{ verdict: string; permit: PermitHandle }> {
+  const answer = await stub.admit(request);
   if (answer.verdict === "stale") throw new Error("stale");
   return answer as unknown as { verdict: string; permit: PermitHandle };
 }
 
-/** Rows on the disk of the cell's Ledger, in order. */
+/** The rows on the disk of the cell's Ledger, in order. */
 async function rowsOf(name: string): Promise<Record<string, unknown>[]> {
   return await runInDurableObject(bindings.LEDGER.getByName(`${name}:0`), (_ledger, state) =>
     state.storage.sql
@@ -71,7 +73,7 @@ describe("Cell", () => {
     expect((await rowsOf(name)).map((row) => row["total_tokens"])).toEqual([3]);
   });
 
-  it("gives back the slot of a permit that is let go, and bills it as far as it came", async () => {
+  it("gives back the slot of a permit that is disposed, and bills the request for what it used until then", async () => {
     const { name, stub } = await cellOf(1);
     const [called, idle, said] = [id(), id(), id()];
     const one = await admit(stub, askFor(called));
@@ -92,8 +94,8 @@ describe("Cell", () => {
       () => rowsOf(name),
       (found) => found.length === 3,
     );
-    const told = rows.map((row) => [row["request_id"], row["status_code"], row["total_tokens"], row["cost_usd"]]);
-    expect(new Set(told)).toEqual(
+    const written = rows.map((row) => [row["request_id"], row["status_code"], row["total_tokens"], row["cost_usd"]]);
+    expect(new Set(written)).toEqual(
       new Set([
         [idle, 499, 0, 0],
         [called, 499, 10, 0.5],
@@ -102,7 +104,7 @@ describe("Cell", () => {
     );
   });
 
-  it("gives back the place of a waiter that leaves, and grants the next", async () => {
+  it("gives back the place of a waiting request that leaves, and grants the next", async () => {
     const { stub } = await cellOf(1);
     const [first, leaver, last] = [id(), id(), id()];
     const one = await admit(stub, askFor(first));
@@ -119,7 +121,7 @@ describe("Cell", () => {
     await three.permit.settle(settlementFor(last));
   });
 
-  it("takes an ask that comes again for the same request, and forgets the earlier permit", async () => {
+  it("accepts a second admission request of the same request, and forgets the earlier permit", async () => {
     const { name, stub } = await cellOf(1);
     const request = id();
     const lost = await admit(stub, askFor(request));
@@ -144,7 +146,7 @@ describe("Cell", () => {
     expect((await rowsOf(name)).map((row) => row["request_id"])).toEqual([request, marker]);
   });
 
-  it("calls an ask stale that rests on an older record, also after a restart", async () => {
+  it("answers stale to an admission request that was built from an older record, also after a restart", async () => {
     const { stub } = await cellOf(1);
     await stub.invalidate([{ kind: "key", id: "k1", rev: 6 }]);
     const stale = { verdict: "stale", items: [{ kind: "key", id: "k1", rev: 6 }] };
@@ -156,7 +158,7 @@ describe("Cell", () => {
     fresh.permit[Symbol.dispose]();
   });
 
-  it("sends a waiter back at its turn whose records have changed, and takes it again at its place, also over a reset", async () => {
+  it("sends a waiting request whose records have changed back at its turn, and gives it its place again, also over a reset", async () => {
     const { name, stub } = await cellOf(1);
     const [holder, waits, last] = [id(), id(), id()];
     const other = { tenant: { id: "t2", name: "Other", weight: 100, maxInFlight: null }, revs: [] };
@@ -187,7 +189,7 @@ describe("Cell", () => {
     waited.permit[Symbol.dispose]();
   });
 
-  it("lets a newer cap reach who waits, and no older one, also after a restart", async () => {
+  it("applies a newer cap to waiting requests, and no older one, also after a restart", async () => {
     const { stub } = await cellOf(5);
     const cap = (rev: number, max_in_flight: number) => [
       { kind: "model" as const, id: "m1", rev, model: { max_in_flight, admission_weight: 100 } },
@@ -211,7 +213,7 @@ describe("Cell", () => {
     expect(await stub.setCapacity(null)).toMatchObject({ max_in_flight: 256 });
   });
 
-  it("tells permits that it is gone, then counts adopted slots before it grants, even above the cap", async () => {
+  it("reports its end to permits, then counts adopted slots before it grants, even above the cap", async () => {
     const { name } = await cellOf(1);
     const before = bindings.CELL.getByName(name);
     const request = id();
@@ -232,7 +234,7 @@ describe("Cell", () => {
     expect((await rowsOf(name)).map((row) => row["total_tokens"])).toEqual([9]);
   });
 
-  it("shows who holds and who waits, now and over the last hour", async () => {
+  it("shows which requests hold slots and which wait, now and over the last hour", async () => {
     const { stub } = await cellOf(1);
     const one = await admit(stub, askFor(id()));
     const two = await admit(stub, askFor(id()));
@@ -250,7 +252,7 @@ describe("Cell", () => {
     const refusal = () =>
       rowFor(id(), { tenant_id: "00000000-0000-0000-0000-000000000000", admission: "rejected", status_code: 401 });
     await Promise.all(Array.from({ length: 150 }, () => stub.record(refusal())));
-    // The flood may span the turn of a second, so two bounds apply at most.
+    // The requests may fall into two seconds, so the bound may apply twice at most.
     expect((await rowsOf(name)).length).toBeLessThanOrEqual(100);
     const { families } = await stub.metrics();
     const requests = families.find((family) => family.name === "gateway_requests_total")?.samples ?? [];

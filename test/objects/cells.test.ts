@@ -1,4 +1,4 @@
-/** A Worker that serves several cells takes each request to the one that it belongs to (decisions §41). */
+/** A Worker that serves several cells sends each request to the cell that it belongs to (decisions §41). */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { depsOf } from "../../edge/deps.ts";
@@ -17,7 +17,7 @@ const bindings = {
   ]),
 };
 
-it("picks the cell by where a request arrived", () => {
+it("chooses the cell by the address at which a request arrived", () => {
   const cellOf = (cf?: object): string =>
     depsOf(bindings, new Request(url, cf === undefined ? {} : { cf: cf as CfProperties })).ports.admission.cell;
   expect([
@@ -28,7 +28,7 @@ it("picks the cell by where a request arrived", () => {
   ]).toEqual(["cells-eu", "cells-own", "cells-own", "cells-own"]);
 });
 
-it("asks the cell that an internal request names, wherever that arrived, and knows no others", async () => {
+it("calls the cell that an internal request names, whatever its address was, and refuses unknown cells", async () => {
   const stats = async (named?: string): Promise<readonly unknown[]> => {
     const headers = { authorization: "Bearer internal", ...(named === undefined ? {} : { [CELL_HEADER]: named }) };
     const request = new Request(`${url}${INTERNAL_PATHS.stats}`, { headers, cf: { colo: "FRA", continent: "EU" } });

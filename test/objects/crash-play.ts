@@ -1,6 +1,6 @@
 /**
- * One act of the crash tests: a scene is arranged, its request runs to its end, and Cell, Ledger and budget are held against
- * what it should leave behind.
+ * One crash test: it prepares a scene, runs the scene's request to its end, and compares Cell, Ledger and budget with what
+ * the request should leave behind.
  */
 import { expect } from "vitest";
 import { CrashScene } from "./crash-scene.ts";
@@ -10,18 +10,18 @@ type Billed = "nothing" | "estimate";
 export interface Act {
   readonly what: string;
   readonly arrange: (scene: CrashScene) => void;
-  /** What the client is answered; null: it hears nothing, or not all. */
+  /** The status that the client gets; null: the client gets no answer, or only a part of it. */
   readonly answer: number | null;
-  /** The one row that is left; null: none. */
+  /** The one usage row that the request leaves; null: it leaves none. */
   readonly left: null | readonly [status: number | "499 or 503", billed: Billed];
 }
 
-/** The fault of a test. */
+/** Throws the fault of a test. */
 export function broken(): never {
   throw new TypeError("a fault of a test");
 }
 
-/** Plays an act. */
+/** Runs one test. */
 export async function playCrash({ arrange, answer, left }: Act): Promise<void> {
   const scene = await CrashScene.open();
   arrange(scene);

@@ -1,6 +1,6 @@
 /**
- * What goes wrong while an answer is relayed (design §3, step 8), through both relays: one row, nothing held, the tokens
- * settled at the estimate, and no upstream left running for nobody.
+ * Faults while an answer is relayed (design §3, step 8), through both relays: one row, no slot or reservation left, the
+ * tokens settled at the estimate, and no upstream call left running.
  */
 import { describe, expect, it } from "vitest";
 import { type Act, broken, playCrash } from "./crash-play.ts";
@@ -10,7 +10,9 @@ type Source = ReadableByteStreamController;
 
 const event = (text: string): Uint8Array => new TextEncoder().encode(`data: ${text}\n\n`);
 
-/** The upstream answers with one event, then does as told. Answers whether its answer has been let go of. */
+/**
+ * The upstream answers with one event, then runs `next`. The returned function says whether the answer has been released.
+ */
 function answering(scene: CrashScene, contentType: string, next: (source: Source) => void): () => boolean {
   let over = false;
   scene.world.upstream = async ({ signal }) => {
@@ -37,7 +39,7 @@ function answering(scene: CrashScene, contentType: string, next: (source: Source
   return () => over;
 }
 
-/** The upstream's answer, whose body throws the first time that it is looked at. */
+/** The upstream's answer with a body that throws when it is read for the first time. */
 function unreadable(response: Response): Response {
   let looked = false;
   return new Proxy(response, {
@@ -96,7 +98,7 @@ const actsOf = (contentType: string): readonly RelayAct[] => [
       return answering(scene, contentType, (source) => source.error(new Error("reset")));
     },
     answer: contentType === "application/json" ? null : 200,
-    // the permit dies with its holder
+    // The permit is disposed when its holder ends.
     left: [499, "estimate"],
   },
 ];

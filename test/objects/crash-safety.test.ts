@@ -1,7 +1,7 @@
 /**
- * Whatever goes wrong at whichever of the nine steps (design §3): nothing stays held or reserved, a request that has
- * reached the Cell has exactly one row, and its budget was charged what the row says. Cell, Ledger and budget are real;
- * the faults are in the other ports. What goes wrong while an answer is relayed is in crash-relay.test.ts.
+ * Faults at each of the nine steps of a request (design §3): no slot stays held and no tokens stay reserved, a request that
+ * has reached the Cell has exactly one row, and its budget was charged what the row says. Cell, Ledger and budget are real;
+ * the faults are in the other ports. Faults while an answer is relayed are in crash-relay.test.ts.
  */
 import { describe, expect, it } from "vitest";
 import { modelOf } from "../../edge/pipeline/testing/records.ts";
@@ -84,7 +84,7 @@ const acts: readonly Act[] = [
       scene.cell.loseAnswer = unavailable;
     },
     answer: 503,
-    // whichever comes first: the end of the permit, or the refusal
+    // The status depends on which comes first: the end of the permit, or the refusal.
     left: ["499 or 503", "nothing"],
   },
   {
@@ -201,7 +201,7 @@ const acts: readonly Act[] = [
   },
 ];
 
-/** The client sends a part of its body and is gone. */
+/** The client sends a part of its body and leaves. */
 function hangUp(scene: CrashScene): void {
   const parts = [new TextEncoder().encode('{"model":')];
   const body = new ReadableStream({
@@ -246,7 +246,7 @@ describe("a request that goes wrong at step", () => {
     await playCrash(act);
   });
 
-  it("is told in as many ways as there are steps", () => {
+  it("has a test for each of the nine steps", () => {
     expect(new Set(acts.map(({ what }) => what.slice(0, 1)))).toEqual(
       new Set(["1", "2", "3", "4", "5", "6", "7", "9"]),
     );

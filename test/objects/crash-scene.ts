@@ -1,6 +1,7 @@
 /**
- * A request on a stage: the pipeline between a real Cell with one slot, its real Ledger and its tenant's real budget, and
- * ports that a test can break. Permits are never disposed for the pipeline, so that what it forgets to give back is seen.
+ * One request with everything around it: the pipeline, a real Cell with one slot, its real Ledger and its tenant's real
+ * budget, and ports that a test can break. Permits are never disposed automatically, so that a test sees what the pipeline
+ * forgets to give back.
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
@@ -33,7 +34,7 @@ interface Namespaces {
 const bindings = env as unknown as Bindings;
 const { CELL, LEDGER } = env as unknown as Namespaces;
 
-/** Holds a few requests of a scene, so that leases are taken to size and given back soon. */
+/** Enough for a few requests of a scene, so that leases are small and come back soon. */
 const TERM_TOKENS = 200;
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 const HOLDER = "00000000-0000-4000-8000-0000000000fe";
@@ -42,13 +43,13 @@ const HOLDER = "00000000-0000-4000-8000-0000000000fe";
 export class CellFaults {
   beforeAdmit: (() => void) | null = null;
   afterAdmit: (() => void) | null = null;
-  /** The Cell has decided, its answer does not arrive: this is thrown instead. */
+  /** The Cell has decided, but its answer does not arrive: this error is thrown instead. */
   loseAnswer: (() => Error) | null = null;
-  /** The first call that waits for the decision breaks, after this. */
+  /** The first call that waits for the decision runs this, then fails. */
   breakWaiting: (() => void) | null = null;
   beforeSettle: (() => void) | null = null;
   afterSettle: (() => void) | null = null;
-  /** Every call to the Cell fails from now on. */
+  /** From now on every call to the Cell fails. */
   unreachable = false;
 }
 
@@ -73,7 +74,9 @@ class FaultyPermit implements PermitHandle {
     await this.#real.inUse();
   }
 
-  /** Pending calls end with their request; here no request ends, so that this one must not begin. */
+  /**
+   * In production, pending calls end with their request. Here no request ends by itself, so that this call must not begin.
+   */
   async lost(): Promise<never> {
     return await new Promise<never>(() => {});
   }
@@ -100,11 +103,11 @@ export class CrashScene {
   readonly ports: Ports;
   readonly config: PipelineConfig;
   init: RequestInit = {};
-  /** Somebody else holds the Cell's only slot until the request has been answered. */
+  /** Another request holds the Cell's only slot until this request has been answered. */
   full = false;
-  /** The client reads so many chunks and lets go. */
+  /** The client reads this many chunks and leaves. */
   readChunks = Number.POSITIVE_INFINITY;
-  /** What the Cell was asked for; null when it never was. */
+  /** The admission request that the Cell got; null when it got none. */
   ask: AdmissionRequest | null = null;
   readonly #received: PipelineInput;
   readonly #overrides: { -readonly [Port in keyof Ports]?: Ports[Port] } = {};
@@ -127,7 +130,7 @@ export class CrashScene {
     return CELL.getByName(this.name);
   }
 
-  /** Ends the Cell as a deploy does: its memory is gone, its storage stays. */
+  /** Ends the Cell as a deploy does: its memory is lost, its storage stays. */
   async reset(): Promise<void> {
     await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
   }
@@ -140,7 +143,10 @@ export class CrashScene {
     this.override({ directory: { ...this.ports.directory, ...lookups } });
   }
 
-  /** Runs the request to its very end. Answers what the client got; null when it heard nothing, or not all. */
+  /**
+   * Runs the request to its very end. Returns the status that the client got; null when it got no answer, or only a part of
+   * it.
+   */
   async run(): Promise<number | null> {
     const holder = this.full ? await this.stub.admit(askFor(HOLDER)) : null;
     const body = '{"model":"tiny","max_tokens":40,"messages":[]}';
@@ -158,7 +164,7 @@ export class CrashScene {
     return status;
   }
 
-  /** Resolves when the Cell holds nothing and nobody waits. */
+  /** Resolves when no request holds a slot of the Cell or waits for one. */
   async emptied(): Promise<void> {
     await waitFor(
       async () => await this.stub.stats(),
@@ -166,7 +172,10 @@ export class CrashScene {
     );
   }
 
-  /** What the tenant has used, once nothing is reserved any more; null when its budget was never asked. */
+  /**
+   * The tokens that the tenant has used, once nothing is reserved any more; null when its budget was never asked for a
+   * lease.
+   */
   async usedTokens(): Promise<number | null> {
     const { ask } = this;
     if (ask === null) return null;
@@ -178,7 +187,7 @@ export class CrashScene {
     return usage.used_tokens;
   }
 
-  /** The request's rows on the Ledger's disk, once everything before now has arrived there. */
+  /** The request's rows on the Ledger's disk, once everything written before has arrived there. */
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
     await this.stub.record(rowFor(MARKER));
     const commits = await runInDurableObject(LEDGER.getByName(`${this.name}:0`), (_ledger, state) =>
@@ -220,8 +229,8 @@ export class CrashScene {
     );
     return {
       cell: this.name,
-      admit: async (ask) => await this.#admit(real, ask),
-      adopt: async (ask) => await real.adopt(ask),
+      admit: async (request) => await this.#admit(real, request),
+      adopt: async (request) => await real.adopt(request),
       record: async (row) => await real.record(row),
       confirmHit: async (hit) => await real.confirmHit(hit),
       settleOrphan: async (row) => await real.settleOrphan(row),
@@ -230,11 +239,11 @@ export class CrashScene {
     };
   }
 
-  async #admit(real: Admission, ask: AdmissionRequest): Promise<Admitted<PermitHandle>> {
+  async #admit(real: Admission, request: AdmissionRequest): Promise<Admitted<PermitHandle>> {
     const faults = this.cell;
     faults.beforeAdmit?.();
-    this.ask = ask;
-    const admitted = await real.admit(ask);
+    this.ask = request;
+    const admitted = await real.admit(request);
     if (admitted.verdict === "stale") return admitted;
     if (faults.loseAnswer !== null) {
       const lost = faults.loseAnswer();

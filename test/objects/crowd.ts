@@ -1,6 +1,6 @@
 /**
- * Many requests of one tenant through the real pipeline, Cell, Ledger and budget, each to an upstream that streams until
- * the test ends it.
+ * Many requests of one tenant through the real pipeline, Cell, Ledger and budget. The upstream of each request streams
+ * until the test ends it.
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
@@ -25,27 +25,27 @@ interface Namespaces {
 const bindings = env as unknown as Bindings;
 const { CELL, LEDGER } = env as unknown as Namespaces;
 
-/** One stream as the upstream sees it. */
+/** One stream, from the side of the upstream. */
 export interface Live {
   readonly requestId: string;
-  /** Sends one more event. */
+  /** Sends one more event to the client. */
   emit(text: string): void;
   finish(): void;
 }
 
-/** One request as its client sees it. */
+/** One request, from the side of its client. */
 export interface Client {
   readonly requestId: string;
-  /** What arrived so far. */
+  /** The text that has arrived so far. */
   text(): string;
-  /** The status, once the whole answer is here. Rejects when it breaks off. */
+  /** The status, once the whole answer has arrived. Rejects when the answer breaks off. */
   readonly ended: Promise<number>;
 }
 
 export class Crowd {
   readonly name: string;
   readonly live = new Map<string, Live>();
-  /** Most streams under way at once. */
+  /** The largest number of streams that ran at once. */
   peak = 0;
   readonly #admission: Admission;
   readonly #sessions: Promise<unknown>[] = [];
@@ -93,7 +93,7 @@ export class Crowd {
     return { requestId, text: () => text, ended };
   }
 
-  /** Ends the Cell as a deploy does: its memory is gone, and whoever called it is told. */
+  /** Ends the Cell as a deploy does: its memory is lost, and calls to it fail. */
   async reset(): Promise<void> {
     await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
   }
@@ -102,13 +102,13 @@ export class Crowd {
     return await this.stub.stats();
   }
 
-  /** Resolves when everything that was given to `waitUntil` has ended. */
+  /** Resolves when all work that was given to `waitUntil` has ended. */
   async settled(): Promise<void> {
     await this.#world.settled();
     await Promise.all(this.#sessions);
   }
 
-  /** The ids of the rows on the Ledger's disk, and the tokens of all of them. */
+  /** The ids of the rows on the Ledger's disk, and the sum of their tokens. */
   async rows(): Promise<{ readonly ids: readonly string[]; readonly tokens: number }> {
     const commits = await runInDurableObject(LEDGER.getByName(`${this.name}:0`), (_ledger, state) =>
       state.storage.sql.exec<{ lines: string }>("SELECT lines FROM commits ORDER BY id").toArray(),

@@ -1,6 +1,6 @@
 /**
- * One isolate of the Worker as its Cell sees it: admission by exchanges, a session that outlives the call that began it, and
- * requests that ask, run and end as the pipeline's do.
+ * One isolate of the Worker from the side of its Cell: it admits requests by exchanges, its session lives longer than the
+ * call that opened it, and its requests are admitted, run and end as those of the pipeline.
  */
 import { env, runInDurableObject } from "cloudflare:test";
 import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
@@ -27,7 +27,7 @@ const MARKER = "00000000-0000-4000-8000-0000000000ff";
 export interface Running {
   readonly ask: AdmissionRequest;
   readonly permit: PermitHandle;
-  /** Null: its permit is its own. */
+  /** Null: the request has a permit of its own, outside the session. */
   readonly sessionLost: Promise<void> | null;
 }
 
@@ -44,9 +44,9 @@ class BreakableAdmission extends CellAdmission {
     return { session, answer };
   }
 
-  override async admit(ask: AdmissionRequest): ReturnType<CellAdmission["admit"]> {
+  override async admit(request: AdmissionRequest): ReturnType<CellAdmission["admit"]> {
     this.calls.push("admit");
-    return await super.admit(ask);
+    return await super.admit(request);
   }
 
   override async hold(requestId: string): ReturnType<CellAdmission["hold"]> {
@@ -59,11 +59,11 @@ export class ObjectIsolate {
   readonly cell: string;
   readonly direct: BreakableAdmission;
   readonly admission: ExchangeAdmission;
-  /** Sessions that were begun; each resolves when it is over. */
+  /** The sessions that were opened; each promise resolves when its session has ended. */
   readonly sessions: Promise<unknown>[] = [];
-  /** Every request that got a place. */
+  /** The ids of all requests that got a slot or a place in the queue. */
   readonly admitted: string[] = [];
-  /** By how much its clock is ahead. */
+  /** By how many milliseconds the isolate's clock is ahead. */
   aheadMs = 0;
 
   constructor(cell: string) {
@@ -89,7 +89,7 @@ export class ObjectIsolate {
     return { ...answer, ask };
   }
 
-  /** A request that is granted a slot, at once or after it waited. */
+  /** Sends a request that gets a slot, at once or after it has waited. */
   async begin(over: Partial<AdmissionRequest> = {}): Promise<Running> {
     const answer = await this.ask(over);
     if (answer.verdict === "stale") throw new Error("stale");
@@ -97,7 +97,7 @@ export class ObjectIsolate {
     return { ask: answer.ask, permit: answer.permit, sessionLost: answer.sessionLost?.() ?? null };
   }
 
-  /** Its client leaves while it waits. */
+  /** The client of a waiting request leaves. */
   async leave({ ask, permit }: Pick<Running, "ask" | "permit">): Promise<void> {
     await this.end({ ask, permit }, { row: rowFor(ask.requestId, { status_code: 499 }), actualTokens: 0 });
   }
@@ -116,15 +116,15 @@ export class ObjectIsolate {
     }
   }
 
-  /** Requests that are held by its session, as many as asked for. */
+  /** `count` requests whose slots are held by the session. */
   async young(count: number): Promise<Running[]> {
-    // The first opens the session, in which the others ask.
+    // The first request opens the session; the others are admitted in it.
     const all = [await this.begin()];
     while (all.length < count) all.push(await this.begin());
     return all;
   }
 
-  /** The session ends at the Cell, which has heard nothing of why. */
+  /** Ends the session at the Cell; the Cell gets no reason. */
   async breakSession(): Promise<void> {
     await this.direct.opened.at(-1)?.close();
   }
@@ -134,7 +134,7 @@ export class ObjectIsolate {
     await runInDurableObject(this.stub, (_cell, state) => state.abort("reset by a test")).catch(() => undefined);
   }
 
-  /** Resolves when so many requests hold slots, and so many wait, as the Cell counts. */
+  /** Resolves when the Cell counts `inFlight` slots held and `queued` requests waiting. */
   async load(inFlight: number, queued = 0): Promise<void> {
     await waitFor(
       async () => await this.stub.stats(),
@@ -142,7 +142,7 @@ export class ObjectIsolate {
     );
   }
 
-  /** Rows on the disk of the Ledger, once every session is over and all before now has arrived. */
+  /** The rows on the Ledger's disk, once every session has ended and everything written before has arrived. */
   async rows(): Promise<readonly Readonly<Record<string, unknown>>[]> {
     await Promise.all(this.sessions);
     await this.stub.record(rowFor(MARKER));
@@ -154,7 +154,7 @@ export class ObjectIsolate {
       .filter((row) => row["request_id"] !== MARKER);
   }
 
-  /** The ids of the requests that have rows, each as often as it has one. */
+  /** The ids of the requests that have rows; an id appears once for each of its rows. */
   async rowIds(): Promise<string[]> {
     return (await this.rows()).map((row) => String(row["request_id"])).toSorted();
   }

@@ -1,6 +1,6 @@
 /**
- * Exchanges between a real Cell and an isolate (design §4): who is granted what, what becomes of requests when either side is
- * gone, and that every row comes once.
+ * Exchanges between a real Cell and an isolate (design §4): which requests are granted slots, what happens to requests when
+ * the Cell or the isolate ends, and that every row is written once.
  */
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";
@@ -15,7 +15,7 @@ async function isolateOf(maxInFlight: number): Promise<ObjectIsolate> {
 }
 
 describe("requests of one isolate", () => {
-  it("ask and end in one session, hold their slots in the Cell meanwhile, and leave one row each", async () => {
+  it("are admitted and end in one session, hold their slots in the Cell meanwhile, and leave one row each", async () => {
     const isolate = await isolateOf(10);
     const running = await isolate.young(5);
     await isolate.load(5);
@@ -25,7 +25,7 @@ describe("requests of one isolate", () => {
     expect([isolate.direct.opened.length, isolate.direct.calls]).toEqual([1, []]);
   });
 
-  it("are granted slots in the order in which they asked, and wait in the same session", async () => {
+  it("are granted slots in the order of their admission requests, and wait in the same session", async () => {
     const isolate = await isolateOf(2);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
@@ -73,7 +73,7 @@ describe("requests of one isolate", () => {
     expect(rows).toHaveLength(3);
   });
 
-  it("that leave as a grant is on its way to them have used nothing", async () => {
+  it("that leave while a grant is on its way to them have used nothing", async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
     const waiting = await isolate.ask();
@@ -86,7 +86,7 @@ describe("requests of one isolate", () => {
     expect(row).toMatchObject({ status_code: 499, total_tokens: 0, cost_usd: 0 });
   });
 
-  it("are told of newer records with the next ask, and one that is told so has no place", async () => {
+  it("learn of newer records with the next admission request, and a request that was answered stale has no place", async () => {
     const isolate = await isolateOf(10);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
@@ -97,7 +97,7 @@ describe("requests of one isolate", () => {
     expect(await isolate.rowIds()).toEqual(isolate.admitted);
   });
 
-  it("take their cache hits and their rows without a permit along", async () => {
+  it("carry cache hits, and rows of requests without a permit, in their exchanges", async () => {
     const isolate = await isolateOf(10);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");
@@ -114,7 +114,7 @@ describe("requests of one isolate", () => {
     expect(isolate.direct.opened).toHaveLength(1);
   });
 
-  it("that give up without a word are settled by the Cell at their estimate", async () => {
+  it("that end without a settlement are settled by the Cell at their estimate", async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
     first?.permit[Symbol.dispose]();
@@ -122,7 +122,7 @@ describe("requests of one isolate", () => {
     expect(await isolate.rows()).toMatchObject([{ status_code: 499, total_tokens: 10, cost_usd: 0.5 }]);
   });
 
-  it("whose sessions end when nobody has used them for a while give everything back", async () => {
+  it("give everything back when their session ends because it was not used for a while", async () => {
     const isolate = await isolateOf(10);
     for (const one of await isolate.young(3)) await isolate.end(one);
     await Promise.all(isolate.sessions);
@@ -144,7 +144,7 @@ describe("a session that breaks", () => {
     );
   });
 
-  it("tells its requests, which go on under permits of their own and are counted again, with one row each", async () => {
+  it("is reported to its requests, which go on under permits of their own, are counted again, and have one row each", async () => {
     const isolate = await isolateOf(3);
     const running = await isolate.young(3);
     await isolate.breakSession();
@@ -175,17 +175,17 @@ describe("a session that breaks", () => {
 
   it("ends with the context that holds it: what it holds comes back, and is settled once", async () => {
     const isolate = await isolateOf(1);
-    const ask = askFor(crypto.randomUUID());
-    const message = { ends: [], departures: [], records: [], hits: [], asks: [ask] };
+    const request = askFor(crypto.randomUUID());
+    const message = { ends: [], departures: [], records: [], hits: [], asks: [request] };
     const { session, answer } = await isolate.direct.openSession(message);
-    expect(answer.decided).toMatchObject([[ask.requestId, { verdict: "granted" }]]);
+    expect(answer.decided).toMatchObject([[request.requestId, { verdict: "granted" }]]);
     await isolate.load(1);
     session[Symbol.dispose]();
     await isolate.load(0);
-    expect(await isolate.rows()).toMatchObject([{ request_id: ask.requestId, status_code: 499, total_tokens: 10 }]);
+    expect(await isolate.rows()).toMatchObject([{ request_id: request.requestId, status_code: 499, total_tokens: 10 }]);
   });
 
-  it("leaves a request that waits its place", async () => {
+  it("leaves a waiting request its place in the queue", async () => {
     const isolate = await isolateOf(1);
     const [first] = await isolate.young(1);
     const waiting = await isolate.ask();
@@ -198,7 +198,7 @@ describe("a session that breaks", () => {
 });
 
 describe("a Cell that is reset", () => {
-  it("counts the young again as they adopt, and has one row of each, of those that ended just before too", async () => {
+  it("counts requests of the session again as they adopt, and has one row of each, also of those that ended just before", async () => {
     const isolate = await isolateOf(4);
     const [first, ...others] = await isolate.young(4);
     if (first === undefined) throw new Error("nothing was granted");
@@ -213,7 +213,7 @@ describe("a Cell that is reset", () => {
     expect(await isolate.rowIds()).toEqual(isolate.admitted.toSorted());
   });
 
-  it("answers asks that it lost when they come another way", async () => {
+  it("answers admission requests that it lost when they arrive by another call", async () => {
     const isolate = await isolateOf(10);
     const [first] = await isolate.young(1);
     if (first === undefined) throw new Error("nothing was granted");

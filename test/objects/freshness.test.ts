@@ -1,6 +1,7 @@
 /**
- * An isolate that read a record a moment before it was changed: the Cell knows better, before and after a reset of its
- * own, and while the store has not heard yet nobody is served by the old copy (design §5, decisions §32.4).
+ * An isolate that read a record a moment before the record was changed: the Cell knows the newer revision, before and after
+ * a reset of the Cell, and no request is served by the old copy while the store does not have the change yet
+ * (design §5, decisions §32.4).
  */
 import { describe, expect, it } from "vitest";
 import type { Change } from "../../shared/internal.ts";
@@ -9,7 +10,7 @@ import { CrashScene } from "./crash-scene.ts";
 
 interface Changed {
   readonly what: string;
-  /** What the store holds afterwards. */
+  /** The key as the store has it after the change. */
   readonly key: (before: ResolvedKey) => ResolvedKey;
   readonly change: (before: ResolvedKey, tenant: ResolvedTenant) => Change;
 }
@@ -37,7 +38,7 @@ function tenantOf(key: ResolvedKey): ResolvedTenant {
   return key.tenant;
 }
 
-/** A scene whose isolate holds a copy that the Cell has just heard is old. */
+/** A scene whose isolate has a copy that is older than the change that the Cell has just received. */
 async function outdated({ change }: Changed): Promise<{ readonly scene: CrashScene; readonly before: ResolvedKey }> {
   const scene = await CrashScene.open();
   const before = scene.world.key;
@@ -48,7 +49,7 @@ async function outdated({ change }: Changed): Promise<{ readonly scene: CrashSce
 }
 
 describe.each(changes.map((changed) => [changed.what, changed] as const))("a copy from before its %s", (_, changed) => {
-  it.each([false, true])("is not served by; the Cell was reset since: %j", async (reset) => {
+  it.each([false, true])("is not used to serve a request; the Cell was reset since: %j", async (reset) => {
     const { scene, before } = await outdated(changed);
     scene.world.key = changed.key(before);
     if (reset) await scene.reset();
@@ -56,7 +57,7 @@ describe.each(changes.map((changed) => [changed.what, changed] as const))("a cop
     expect(scene.world.upstreamCalls).toEqual([]);
   });
 
-  it("is not served by while the store still holds it", async () => {
+  it("is not used to serve a request while the store still holds it", async () => {
     const { scene } = await outdated(changed);
     expect(await scene.run()).toBe(503);
     expect(scene.world.upstreamCalls).toEqual([]);

@@ -1,4 +1,7 @@
-/** What a cell tells of its last hour and its last minute after a rest, when its object has lost its memory (decisions §43.3). */
+/**
+ * What a cell reports of its last hour and its last minute when its object was idle and has lost its memory
+ * (decisions §43.3).
+ */
 import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import type { PermitHandle } from "../../edge/domain/admission/rpc.ts";
@@ -8,7 +11,7 @@ import { askFor, settlementFor } from "./asks.ts";
 
 const { CELL } = env as unknown as { CELL: DurableObjectNamespace<Cell> };
 
-it("keeps its samples and who was active over a rest, in a row of its disk for each minute", async () => {
+it("keeps its samples and its active tenants while it is idle, in one row of its disk for each minute", async () => {
   const cell = CELL.getByName("rests");
   const request = crypto.randomUUID();
   const { permit } = (await cell.admit(askFor(request))) as unknown as { readonly permit: PermitHandle };

@@ -1,4 +1,4 @@
-/** The token between the planes at a Worker that was given the admin token only: it is derived (decisions §43.5). */
+/** The token between the planes at a Worker that has only the admin token: it is derived (decisions §43.5). */
 import { createExecutionContext, env } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { serve } from "../../edge/app.ts";
@@ -16,7 +16,7 @@ async function statusWith(token: string | null): Promise<number> {
   return response.status;
 }
 
-it("opens the internal routes, and neither the admin token nor nothing does", async () => {
+it("opens the internal routes; the admin token or a missing token does not", async () => {
   expect(await statusWith(await deriveInternalToken(ADMIN_TOKEN))).toBe(200);
   for (const token of [ADMIN_TOKEN, "", null, "undefined"])
     expect([token, await statusWith(token)]).toEqual([token, 404]);

@@ -1,4 +1,7 @@
-/** The Ledger's disk inside the runtime: what a group commit writes, what outlives the commits, and disks of an earlier shape. */
+/**
+ * The Ledger's disk inside the runtime: what a group commit writes, what stays after the commits are deleted, and disks of
+ * an earlier layout.
+ */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { usageRowLine } from "../../edge/domain/ledger/row-line.ts";
@@ -8,7 +11,7 @@ import { batchOf, drain, freshLedger, ids, stored, tokensOf } from "./ledger-wor
 
 type Stub = DurableObjectStub<Ledger>;
 
-/** Runs statements on the disk; answers the rows of the last one. */
+/** Runs statements on the disk; returns the rows of the last one. */
 async function sql(stub: Stub, ...statements: readonly string[]): Promise<Record<string, SqlStorageValue>[]> {
   return await runInDurableObject(stub, (_ledger, state) =>
     statements.map((statement) => state.storage.sql.exec(statement).toArray()).at(-1),
@@ -16,7 +19,7 @@ async function sql(stub: Stub, ...statements: readonly string[]): Promise<Record
 }
 
 describe("the Ledger's disk", () => {
-  it("writes one row for a group commit, whatever it holds", async () => {
+  it("writes one row for a group commit, whatever its contents", async () => {
     const { stub } = freshLedger("disk");
     await stub.append(batchOf(ids(1), 1));
     const written = async (work: () => Promise<unknown>): Promise<number> => {
@@ -29,7 +32,7 @@ describe("the Ledger's disk", () => {
     expect(await sql(stub, "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'commits'")).toEqual([]);
   });
 
-  it("knows a batch again after its commit is gone, also across a restart", async () => {
+  it("recognises a batch after its commit was deleted, also across a restart", async () => {
     const { stub } = freshLedger("disk");
     const [first, second] = [ids(2), ids(2)];
     await stub.append(batchOf(first, 1));
@@ -48,7 +51,7 @@ describe("the Ledger's disk", () => {
     expect(await stored([...first, ...second])).toEqual([...first, ...second]);
   });
 
-  it("takes over a disk of the first shape: what waits is sent once, in order, and what was applied stays so", async () => {
+  it("takes over a disk of the first layout: waiting rows are sent once, in order, and applied batches stay applied", async () => {
     const { name, stub } = freshLedger("disk");
     await stub.status();
     const [gone, one, two, three] = ids(4) as [string, string, string, string];
@@ -73,7 +76,7 @@ describe("the Ledger's disk", () => {
     await stub.append(batchOf(late, 8));
     for (const known of [gone, one]) await stub.appendOrphan(rowFor(known));
     await drain(stub);
-    // what the store may have of an earlier send comes again under the same tokens
+    // Rows that the store may have from an earlier send are sent again under the same tokens.
     expect((await tokensOf(name)).slice(0, 2)).toEqual(["4-0", "5-0"]);
     expect(await stored([gone, one, two, three, ...late])).toEqual([one, two, three, ...late]);
     await evictDurableObject(stub);

@@ -1,4 +1,4 @@
-/** Ledgers of their own for tests, batches for them, and what the store's stand-in has of these. */
+/** Helpers for tests of the Ledger: a ledger for one test, batches of rows, and what the store's stand-in has received. */
 import { env, runDurableObjectAlarm } from "cloudflare:test";
 import type { LedgerBatch } from "../../edge/domain/admission/rpc.ts";
 import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
@@ -11,7 +11,7 @@ const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> })
 
 let nextLedger = 1;
 
-/** A ledger that no other test has; `prefix` tells test files apart. */
+/** A ledger that only one test uses; `prefix` makes its name different from those of other test files. */
 export function freshLedger(prefix = "ledger"): { readonly name: string; readonly stub: DurableObjectStub<Ledger> } {
   const name = `${prefix}-${nextLedger++}:0`;
   return { name, stub: namespace.getByName(name) };
@@ -29,16 +29,16 @@ export function batchOf(
   return { cell: "c", epoch: "e", sequence, orphan, rows: requestIds.map((id) => rowFor(id, over(id))) };
 }
 
-/** Tells the store's stand-in what to do. */
+/** Sends an instruction to the store's stand-in. */
 export async function order(given: SinkOrder): Promise<void> {
   await fetch(SINK_CONTROL, { method: "POST", body: JSON.stringify(given) });
 }
 
-/** Everything the store's stand-in took, and every token that it was sent. */
+/** Everything that the store's stand-in took, and every token that was sent to it. */
 export const seen = async (): Promise<{ readonly rows: readonly string[]; readonly tokens: readonly string[] }> =>
   (await fetch(SINK_CONTROL)).json();
 
-/** The tokens of a ledger's inserts as they came, without what all of them begin with. */
+/** The tokens of a ledger's inserts in the order of arrival, without their common prefix. */
 export async function tokensOf(ledger: string): Promise<string[]> {
   const { tokens } = await seen();
   return tokens
@@ -46,7 +46,9 @@ export async function tokensOf(ledger: string): Promise<string[]> {
     .map((token) => token.replace(/^.*-[0-9a-f-]{36}-/, ""));
 }
 
-/** Each of these requests as often as it is in the store, in the order of arrival. */
+/**
+ * The request ids among `requestIds` that the store has, in the order of arrival; an id appears once for each of its rows.
+ */
 export async function stored(requestIds: readonly string[]): Promise<string[]> {
   const wanted = new Set(requestIds);
   return (await seen()).rows
@@ -54,7 +56,7 @@ export async function stored(requestIds: readonly string[]): Promise<string[]> {
     .filter((id) => wanted.has(id));
 }
 
-/** Runs the alarm at once, however far its backoff is, until nothing waits. */
+/** Runs the alarm at once, without waiting for its backoff, until no row waits. */
 export async function drain(stub: DurableObjectStub<Ledger>): Promise<void> {
   await waitFor(
     async () => {

@@ -1,4 +1,4 @@
-/** The Ledger object inside the runtime: no failure, retry or restart loses a row or doubles it. */
+/** The Ledger object inside the runtime: no failure, retry or restart loses a row or writes it twice. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { rowFor } from "./asks.ts";
@@ -31,7 +31,7 @@ describe("Ledger", () => {
     expect(await stored(requests)).toEqual(requests);
   });
 
-  it("keeps rows while the store fails, arms itself again, and sends them once", async () => {
+  it("keeps rows while the store fails, sets its alarm again, and sends them once", async () => {
     const { name, stub } = freshLedger();
     const requests = ids(4);
     await order({ ledger: name, fault: "refuse", times: 8 });
@@ -75,7 +75,7 @@ describe("Ledger", () => {
     expect(new Set(tokens).size).toBe(tokens.length);
   });
 
-  it("sends a backlog a part at a time, each run of its alarm calling the next", async () => {
+  it("sends a backlog in parts, and each run of its alarm starts the next", async () => {
     const { stub } = freshLedger();
     await stub.status();
     await runInDurableObject(stub, (_ledger, state) => {
@@ -92,7 +92,7 @@ describe("Ledger", () => {
     await drain(stub);
   });
 
-  it("recognises an orphan in the log, in the store, and twice in one batch", async () => {
+  it("recognises an orphan row in the log, in the store, and twice in one batch", async () => {
     const { stub } = freshLedger();
     const [early, twice, stray] = ids(3) as [string, string, string];
     await stub.append(batchOf([early], 1));
@@ -110,7 +110,7 @@ describe("Ledger", () => {
     expect(await stored([early])).toEqual([early]);
   });
 
-  it("sends an orphan whose acknowledgement was lost once more under its token, for the rollup may lack it", async () => {
+  it("sends an orphan row whose acknowledgement was lost again under its token, because the rollup may lack it", async () => {
     const { name, stub } = freshLedger();
     const [row] = ids(1) as [string];
     await order({ ledger: name, fault: "lose_ack", times: 2 });

@@ -1,4 +1,7 @@
-/** One row and one count of a request, however many permits it had and however many lives its Cell (design §3 law 3). */
+/**
+ * One row and one count for each request, however many permits it had and however many lives its Cell had
+ * (design §3 law 3).
+ */
 import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import type { PermitHandle } from "../../edge/domain/admission/rpc.ts";
@@ -16,7 +19,7 @@ const { CELL, LEDGER } = env as unknown as {
 
 const permitOf = (answer: unknown): PermitHandle => (answer as { readonly permit: PermitHandle }).permit;
 
-it("leaves one row of a request that was given up, sent off and forgotten, and adopted after a reset", async () => {
+it("leaves one row of a request that was abandoned, shipped and forgotten, and adopted after a reset", async () => {
   const request = crypto.randomUUID();
   permitOf(await CELL.getByName("forgotten").admit(askFor(request)))[Symbol.dispose]();
   const ledger = LEDGER.getByName("forgotten:0");
@@ -25,7 +28,7 @@ it("leaves one row of a request that was given up, sent off and forgotten, and a
     (segments) => segments === 1,
   );
   await drain(ledger);
-  // so long ago that the log keeps nothing of it
+  // This was so long ago that the log has nothing of it.
   await runInDurableObject(ledger, (_ledger, { storage }) => {
     storage.sql.exec("UPDATE shipped SET at = at - ?", 2 * SHIPPED_KEEP_MS);
   });
@@ -49,7 +52,7 @@ it("counts a request once whose row comes again after its Cell was reset", async
   };
   await permitOf(await cell().admit(askFor(request))).settle(settlementFor(request));
   expect(await counted()).toBe(1);
-  // what it has counted is on its disk with its next report
+  // What the Cell has counted is on its disk after its next report.
   await waitFor(
     async () =>
       await runInDurableObject(cell(), (_cell, { storage }) =>

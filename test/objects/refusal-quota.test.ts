@@ -1,16 +1,16 @@
-/** What rows of refusals may take of a Ledger's room while the analytics store is away (decisions §43.2). */
+/** The part of a Ledger's storage that rows of refusals may take while the analytics store is away (decisions §43.2). */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { limitsPerShard, REFUSALS_MAX_PART, SEGMENT_MAX_BYTES } from "../../edge/domain/ledger/ledger-log.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { batchOf, drain, freshLedger, ids, order, stored } from "./ledger-world.ts";
 
-/** A row nearly as large as a segment. */
+/** The content of a row that is nearly as large as a segment. */
 const LARGE = "x".repeat(SEGMENT_MAX_BYTES - 2048);
 const QUOTA_BYTES = limitsPerShard(1).maxBytes * REFUSALS_MAX_PART;
 
 describe("rows of refusals", () => {
-  it("fill a quarter of the room, over restarts too; then they are dropped and counted, and others still enter", async () => {
+  it("fill a quarter of the storage, over restarts too; then they are dropped and counted, and other rows are still accepted", async () => {
     const { name, stub } = freshLedger("refusals");
     await order({ ledger: name, fault: "refuse", times: Number.MAX_SAFE_INTEGER });
     let sequence = 0;
@@ -32,11 +32,11 @@ describe("rows of refusals", () => {
     await append(used, refused, used, refused, used);
     expect(await stub.status()).toMatchObject({ segments: full.segments + 3, dropped: full.dropped + 2 });
     expect((await stub.alerts(null)).alerts).toMatchObject([{ issueKey: "usage_spill_refused" }]);
-    // its disk goes with the test
+    // Deletes the test's disk.
     await runInDurableObject(stub, async (_ledger, state) => await state.storage.deleteAll());
   });
 
-  it("are shipped like all others, and then others of them have their room", async () => {
+  it("are shipped like all others, which frees storage for new ones", async () => {
     const { stub } = freshLedger("refusals");
     const requests = ids(4);
     await stub.append(batchOf(requests, 1, { over: () => ({ admission: "rejected" }) }));
@@ -45,7 +45,7 @@ describe("rows of refusals", () => {
     expect(await stub.status()).toMatchObject({ segments: 0, dropped: 0 });
   });
 
-  it("are counted from a disk of the second shape on as they come", async () => {
+  it("are counted, on a disk of the second layout, from the first new row on", async () => {
     const { stub } = freshLedger("refusals");
     await stub.append(batchOf(ids(1), 1));
     await runInDurableObject(stub, (_ledger, state) => {

@@ -1,6 +1,6 @@
 /**
- * Rows that the store refuses for what is in them: they hold up nothing, are kept and told, and come back when the store
- * will have them; every other row arrives once and in order.
+ * Rows that the store refuses for their content: they delay no other row, they are kept as dead letters and reported, and
+ * they are sent again when the store takes them. Every other row arrives once and in order.
  */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
 import { batchOf, drain, freshLedger, ids, order, seen, stored, tokensOf } from "./ledger-world.ts";
 import { UNREADABLE } from "./store-sink.ts";
 
-/** A batch in which the rows at some places are unreadable to the store. */
+/** A batch whose rows at the places `at` are unreadable to the store. */
 const withUnreadable = (requests: readonly string[], sequence: number, ...at: number[]) =>
   batchOf(requests, sequence, { over: (id) => (at.includes(requests.indexOf(id)) ? { model: UNREADABLE } : {}) });
 
@@ -20,7 +20,7 @@ async function sql(stub: DurableObjectStub<Ledger>, statement: string): Promise<
   await runInDurableObject(stub, (_ledger, state) => void state.storage.sql.exec(statement));
 }
 
-/** Fills the room for refused rows to the last. */
+/** Fills the storage for dead letters completely. */
 async function fillAside(stub: DurableObjectStub<Ledger>): Promise<void> {
   await stub.status();
   await sql(
@@ -32,7 +32,7 @@ async function fillAside(stub: DurableObjectStub<Ledger>): Promise<void> {
 }
 
 describe("a row that the store refuses for its content", () => {
-  it("is set aside, counted and told; the rest of its segment and what comes after arrive once, in order", async () => {
+  it("becomes a dead letter, is counted and reported; the rest of its segment and later rows arrive once, in order", async () => {
     const { stub } = freshLedger("refusing");
     const requests = ids(300);
     await stub.append(withUnreadable(requests.slice(0, 200), 1, 0, 77, 199));
@@ -50,7 +50,7 @@ describe("a row that the store refuses for its content", () => {
     ]);
   });
 
-  it("costs no other row its place when acknowledgements are lost and the object restarts between the halves", async () => {
+  it("does not change the order of other rows when acknowledgements are lost and the object restarts between the halves", async () => {
     const { name, stub } = freshLedger("refusing");
     const requests = ids(64);
     await order({ ledger: name, fault: "lose_ack", times: 6 });
@@ -64,7 +64,7 @@ describe("a row that the store refuses for its content", () => {
     expect((await stub.status()).aside).toBe(1);
   });
 
-  it("is tried again after an hour, and leaves once the store takes it", async () => {
+  it("is sent again after an hour, and is deleted once the store takes it", async () => {
     const { name, stub } = freshLedger("refusing");
     const requests = ids(3);
     await stub.append(withUnreadable(requests, 1, 1));
@@ -83,7 +83,7 @@ describe("a row that the store refuses for its content", () => {
     expect(await stored(requests)).toEqual([requests[0], requests[2], requests[1]]);
   });
 
-  it("waits in its segment, and is not lost, when there is no room and the store takes no other row", async () => {
+  it("waits in its segment, and is not lost, when dead letters have no storage left and the store takes no other row", async () => {
     const { name, stub } = freshLedger("refusing");
     await fillAside(stub);
     const requests = ids(2);
@@ -95,7 +95,7 @@ describe("a row that the store refuses for its content", () => {
     expect(await stored(requests)).toEqual(requests);
   });
 
-  it("takes the place of the oldest, which is counted as lost, when there is no room and the store takes others", async () => {
+  it("replaces the oldest dead letter, which is counted as lost, when there is no storage left and the store takes other rows", async () => {
     const { stub } = freshLedger("refusing");
     await fillAside(stub);
     const requests = ids(3);
@@ -105,7 +105,7 @@ describe("a row that the store refuses for its content", () => {
     expect(await stub.status()).toMatchObject({ segments: 0, dropped: 2, aside: DEAD_LETTER_MAX_ROWS });
   });
 
-  it("is not told from a row that only the rollup refuses: that insert is sent again whole, under its token", async () => {
+  it("is treated differently from a row that only the rollup refuses: that insert is sent again whole, under its token", async () => {
     const { name, stub } = freshLedger("refusing");
     const requests = ids(4);
     await order({ ledger: name, fault: "view_refuses", times: 2 });

@@ -1,4 +1,7 @@
-/** A stream whose usage the client asked for, inside the runtime: the same bytes at any pace (design §3 laws 2 and 5). */
+/**
+ * A stream whose usage event the client asked for, inside the runtime: the client gets the same bytes at any pace
+ * (design §3 laws 2 and 5).
+ */
 import { describe, expect, it } from "vitest";
 import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay/relay-job.ts";
 import { relayNative } from "../../edge/pipeline/relay/relay-native.ts";
@@ -11,9 +14,9 @@ const LONG_MS = 60_000;
 const SHORT_MS = 50;
 
 const paces = {
-  /** By this clock no time passes. */
+  /** No time passes on this clock. */
   fast: () => () => 1,
-  /** By this one, every look is a second after the one before. */
+  /** On this clock a second passes between two looks. */
   slow: () => {
     let nowMs = 0;
     return () => (nowMs += 1000);
@@ -29,21 +32,21 @@ const paces = {
 } as const;
 
 interface Scene {
-  /** What the client reads to the end. */
+  /** The text of the whole answer, read by the client. */
   readonly text: () => Promise<string>;
-  /** The client leaves after so many reads. */
+  /** The client leaves after this many reads. */
   readonly leave: (reads: number) => Promise<void>;
   readonly ended: Promise<BodyEnd>;
-  /** The client was cut off because it took nothing. */
+  /** Whether the client was cut off because it read nothing. */
   readonly cutOff: () => boolean;
-  /** Resolves when the attempt is ended, by whomever. */
+  /** Resolves when the attempt is ended, whatever ends it. */
   readonly stopped: Promise<void>;
-  /** Resolves when the looks have seen so many characters. */
+  /** Resolves when the relay has inspected this many characters. */
   readonly saw: (characters: number) => Promise<void>;
   readonly seen: { upstream: string; client: string };
 }
 
-/** What an upstream sends; it breaks off when its call is ended. */
+/** The body that an upstream sends; it breaks off when the upstream call is ended. */
 type Source = (stop: AbortSignal) => ReadableStream<Uint8Array>;
 
 function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS): Scene {
@@ -65,7 +68,7 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS)
     transforms: [],
     onUpstream: (chunk) => {
       seen.upstream += upstream.decode(chunk, { stream: true });
-      for (const told of watching.splice(0)) told();
+      for (const check of watching.splice(0)) check();
     },
     onClient: (chunk) => {
       seen.client += own.decode(chunk, { stream: true });
@@ -113,7 +116,7 @@ describe.each(Object.entries(paces))("a stream that comes %s", (_, pace) => {
     expect(seen).toEqual({ upstream: TEXT, client: TEXT });
   });
 
-  it.each([0, 1, 2, 3, 20])("is let go of when the client leaves after %i reads", async (reads) => {
+  it.each([0, 1, 2, 3, 20])("is released when the client leaves after %i reads", async (reads) => {
     const gone = Promise.withResolvers<void>();
     const endless: Source = (stop) =>
       new ReadableStream(
@@ -147,7 +150,7 @@ it("may be split at every byte", async () => {
 });
 
 describe("a stream that has come to its end", () => {
-  it("is taken from a client that takes nothing of it", async () => {
+  it("is cut off for a client that reads nothing of it", async () => {
     const { stopped, leave, ended, cutOff, seen } = relayed(source([TEXT]), Date.now, SHORT_MS);
     await stopped;
     expect(cutOff()).toBe(true);
@@ -155,10 +158,13 @@ describe("a stream that has come to its end", () => {
     expect([await ended, seen.upstream]).toEqual(["gone", TEXT]);
   });
 
-  it.each([LONG_MS, 0])("is left to a client that takes it late, of %i ms patience", async (stalledReaderMs) => {
-    const { text, ended, saw, cutOff } = relayed(source([TEXT]), Date.now, stalledReaderMs);
-    await saw(TEXT.length);
-    expect(await text()).toBe(TEXT);
-    expect([await ended, cutOff()]).toEqual(["complete", false]);
-  });
+  it.each([LONG_MS, 0])(
+    "stays open for a client that reads it late, with a stalled-reader limit of %i ms",
+    async (stalledReaderMs) => {
+      const { text, ended, saw, cutOff } = relayed(source([TEXT]), Date.now, stalledReaderMs);
+      await saw(TEXT.length);
+      expect(await text()).toBe(TEXT);
+      expect([await ended, cutOff()]).toEqual(["complete", false]);
+    },
+  );
 });

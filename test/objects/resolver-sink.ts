@@ -1,14 +1,14 @@
 /**
- * A stand-in for the public resolver that a failed upstream's name is asked for at: it knows one name, with an alias before
- * its addresses, and none other; one name finds it away.
+ * A stand-in for the public resolver that is asked for the name of a failed upstream. It knows one name, which has an alias
+ * before its addresses; for one name it is unavailable; it knows no other name.
  */
 
-/** A name that resolves, one that does not, and one that cannot be asked for. Nobody listens at any of them. */
+/** A name that resolves, one that does not, and one whose lookup fails. No server listens at any of them. */
 export const NAMES = { known: "known.invalid", unknown: "unknown.invalid", away: "away.invalid" } as const;
 
 export const RESOLVER_HOST = "cloudflare-dns.com";
 
-/** Answers as RFC 8484's JSON form does. */
+/** Answers in the JSON form of DNS over HTTPS (RFC 8484). */
 export function resolve(url: URL): Response {
   const name = url.searchParams.get("name");
   if (name === NAMES.away) return new Response("no answer", { status: 503 });

@@ -1,4 +1,7 @@
-/** The spans of a Ledger inside the runtime: kept until the store has them, sent again as they were, bounded. */
+/**
+ * The spans of a Ledger inside the runtime: they are kept until the store has them, sent again unchanged, and bounded in
+ * number.
+ */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { SpanRecord } from "../../edge/domain/trace/trace.ts";
@@ -47,7 +50,7 @@ describe("the spans of a Ledger", () => {
     ]);
   });
 
-  it("outlive a store that fails and a restart, and are not doubled by a lost answer", async () => {
+  it("survive a store that fails and a restart, and are not doubled when an answer is lost", async () => {
     const name = "spans-2:0";
     const stub = namespace.getByName(name);
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
@@ -60,7 +63,7 @@ describe("the spans of a Ledger", () => {
     expect([(await stored(first)).length, (await stored(second)).length]).toEqual([1, 1]);
   });
 
-  it("are bounded: the oldest go", async () => {
+  it("are bounded: the oldest are deleted", async () => {
     const stub = namespace.getByName("spans-3:0");
     await runInDurableObject(stub, (_ledger, state) => {
       const store = new SpanStore(state.storage);

@@ -1,16 +1,16 @@
-/** The bounds of what a Ledger keeps while the analytics store is away, driven to the last byte (decisions §23.5). */
+/** The limits of what a Ledger keeps while the analytics store is away, filled to the last byte (decisions §23.5). */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { limitsPerShard, SEGMENT_MAX_BYTES } from "../../edge/domain/ledger/ledger-log.ts";
 import { batchOf, freshLedger, ids, order } from "./ledger-world.ts";
 import { MEMORY } from "./store-sink.ts";
 
-/** A row nearly as large as a segment. */
+/** The content of a row that is nearly as large as a segment. */
 const LARGE = "x".repeat(SEGMENT_MAX_BYTES - 2048);
 
 const residentBytes = async (): Promise<number> => (await fetch(MEMORY)).json();
 
-it("an outage fills segments up to 256 MiB; what comes then is refused, counted for good and told", async () => {
+it("an outage fills segments up to 256 MiB; later rows are refused, counted for good and reported", async () => {
   const { name, stub } = freshLedger("spilling");
   await order({ ledger: name, fault: "refuse", times: Number.MAX_SAFE_INTEGER });
   const { maxSegments, maxBytes } = limitsPerShard(1);
@@ -25,7 +25,7 @@ it("an outage fills segments up to 256 MiB; what comes then is refused, counted 
     if (sequence === 1) await runDurableObjectAlarm(stub);
   }
   const full = await stub.status();
-  // on disk, not in memory: the runtime itself and this test's own garbage are within the rest
+  // The rows are on disk, not in memory. The remaining bytes are those of the runtime itself and of this test.
   expect((await residentBytes()) - before).toBeLessThan(0.75 * maxBytes);
   expect(full).toMatchObject({ segments: maxSegments, dropped: 0 });
   expect(full.bytes).toBeLessThanOrEqual(maxBytes);
@@ -36,6 +36,6 @@ it("an outage fills segments up to 256 MiB; what comes then is refused, counted 
   expect((await stub.alerts(null)).alerts).toMatchObject([
     { issueKey: "usage_spill_refused", detail: "spill log full; 3 records dropped" },
   ]);
-  // its disk goes with the test
+  // Deletes the test's disk.
   await runInDurableObject(stub, async (_ledger, state) => await state.storage.deleteAll());
 });

@@ -1,22 +1,23 @@
 /**
- * A stand-in for the analytics store, in the test runner's process: the only thing that objects under test can reach. It
- * keeps inserted rows, honours deduplication tokens as the store does, and fails as told, per ledger.
+ * A stand-in for the analytics store, in the test runner's process; objects under test can reach nothing else. It keeps
+ * inserted rows, honours deduplication tokens as the store does, and fails as a test instructs it, per ledger.
  */
 
 import { RESOLVER_HOST, resolve } from "./resolver-sink.ts";
 
 /**
- * `refuse`: take nothing. `lose_ack`: take it, then fail the answer. `view_refuses`: take it, and say that the rollup did
- * not. `repair`: from now on take what is marked as unreadable ({@link UNREADABLE}) too.
+ * `refuse`: refuse every insert. `lose_ack`: take the insert, then fail the answer. `view_refuses`: take the insert, and
+ * answer that the rollup refused it. `repair`: from now on also take rows that are marked as unreadable ({@link
+ * UNREADABLE}).
  */
 export type SinkFault = "refuse" | "lose_ack" | "view_refuses" | "repair";
 
-/** Rows and spans with this text in them are refused for their content. */
+/** Rows and spans that contain this text are refused for their content. */
 export const UNREADABLE = "unreadable-to-the-store";
 
-/** Where tests tell the sink what to do, and read what it has. */
+/** The address at which tests instruct the sink and read what it has. */
 export const SINK_CONTROL = "http://sink.test/";
-/** Where tests read how many bytes of memory the runtime has (test/harness/runtime-memory.ts answers). */
+/** The address at which tests read how many bytes of memory the runtime uses (test/harness/runtime-memory.ts answers). */
 export const MEMORY = "http://memory.test/";
 
 export interface SinkOrder {
@@ -29,7 +30,7 @@ const rows: string[] = [];
 const tokens: string[] = [];
 const orders: { ledger: string; fault: SinkFault; times: number }[] = [];
 
-/** Answers whatever an object or a test sends out. */
+/** Answers every request that an object or a test sends out. */
 export async function storeSink(request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (url.hostname === RESOLVER_HOST) return resolve(url);

@@ -1,4 +1,6 @@
-/** The TenantBudget object on its own disk: what survives, what a retry gets, what the alarm writes. */
+/**
+ * The TenantBudget object on its own disk: what survives a restart, what a repeated call gets, and what the alarm writes.
+ */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
@@ -10,13 +12,13 @@ const namespace = (env as unknown as { TENANT_BUDGET: DurableObjectNamespace<Ten
 
 const EMPTY: BudgetReport = { cell: "a", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
 
-function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
+function leaseRequest(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
   const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
   const open = Array.from({ length: n }, (_, at) => at + 1);
   return { report: { ...EMPTY, sequence: n - 1, open }, limits, pool: null, n, need, want: need };
 }
 
-/** Usage that nothing was reserved for. */
+/** A report of usage for which nothing was reserved. */
 function spend(limits: BudgetLimits, tokens: number): BudgetReport {
   const granted = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
   const used = [{ limits, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: tokens } }];
@@ -25,7 +27,7 @@ function spend(limits: BudgetLimits, tokens: number): BudgetReport {
   return { ...EMPTY, sequence: 101, leases: [lease], open: [1, 100] };
 }
 
-/** The end of a lease, all of which came back. */
+/** A report that ends a lease without use: all of it comes back. */
 function end(limits: BudgetLimits, n: number, tokens: number): BudgetReport {
   const released = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
   const used = [{ limits, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: tokens } }];
@@ -36,54 +38,54 @@ function end(limits: BudgetLimits, n: number, tokens: number): BudgetReport {
 const tenant = (): DurableObjectStub<TenantBudget> => namespace.getByName(crypto.randomUUID());
 
 describe("TenantBudget", () => {
-  it("answers a repeated ask with the same lease, debited once", async () => {
+  it("answers a repeated lease request with the same lease, debited once", async () => {
     const stub = tenant();
     const limits = limitsWith({ tokensPerMinute: 1_000 });
-    const first = await stub.lease(ask(limits, 600, 1));
+    const first = await stub.lease(leaseRequest(limits, 600, 1));
     expect(first.verdict).toEqual({
       kind: "granted",
       grant: { bucketTokens: 600, termTokens: 600, nanoUsd: 600 },
       ttlMs: 2_000,
       ample: false,
     });
-    expect((await stub.lease(ask(limits, 600, 1))).verdict).toEqual(first.verdict);
-    expect((await stub.lease(ask(limits, 600, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
+    expect((await stub.lease(leaseRequest(limits, 600, 1))).verdict).toEqual(first.verdict);
+    expect((await stub.lease(leaseRequest(limits, 600, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
   });
 
-  it("decides the ask of a key that another pool's overtakes while the ledger is asked about the key", async () => {
+  it("decides a key's lease request that another pool's request overtakes while the ledger is asked about the key", async () => {
     const stub = tenant();
     const capped = limitsWith({ tokensPerMinute: 1_000, keyTokens: 1_000 });
     const keyed = { ...capped, key: { ...capped.key, id: crypto.randomUUID() } };
     const answers = await Promise.all([
-      stub.lease({ ...ask(keyed, 10, 1), pool: keyed.key.id }),
-      stub.lease(ask(limitsWith({ tokensPerMinute: 1_000 }), 10, 2)),
+      stub.lease({ ...leaseRequest(keyed, 10, 1), pool: keyed.key.id }),
+      stub.lease(leaseRequest(limitsWith({ tokensPerMinute: 1_000 }), 10, 2)),
     ]);
     expect(answers.map(({ verdict }) => verdict.kind)).toEqual(["granted", "granted"]);
   });
 
-  it("keeps what is out on lease through an eviction without a checkpoint", async () => {
+  it("keeps outstanding leases through an eviction without a checkpoint", async () => {
     const stub = tenant();
     const limits = limitsWith({ tokensPerMinute: 1_000 });
-    const first = await stub.lease(ask(limits, 900, 1));
+    const first = await stub.lease(leaseRequest(limits, 900, 1));
     await evictDurableObject(stub);
-    expect((await stub.lease(ask(limits, 900, 1))).verdict).toEqual(first.verdict);
-    expect((await stub.lease(ask(limits, 900, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
+    expect((await stub.lease(leaseRequest(limits, 900, 1))).verdict).toEqual(first.verdict);
+    expect((await stub.lease(leaseRequest(limits, 900, 2))).verdict).toEqual({ kind: "refused", reason: "rate" });
   });
 
-  it("tells a cell what is stored only after the alarm, and counts once what it is told again", async () => {
+  it("acknowledges a cell's report only after the alarm has stored it, and counts a repeated report once", async () => {
     const stub = tenant();
     const limits = limitsWith({});
     const usedTokens = async () => (await stub.usage("tenant", limits, null)).used_tokens;
-    const tell = async () => await stub.report(spend(limits, 70));
-    expect(await tell()).toEqual({ stored: 0, alerts: [] });
+    const sendReport = async () => await stub.report(spend(limits, 70));
+    expect(await sendReport()).toEqual({ stored: 0, alerts: [] });
     await evictDurableObject(stub);
     expect(await usedTokens()).toBe(0);
-    expect(await tell()).toEqual({ stored: 0, alerts: [] });
-    expect(await tell()).toEqual({ stored: 0, alerts: [] });
+    expect(await sendReport()).toEqual({ stored: 0, alerts: [] });
+    expect(await sendReport()).toEqual({ stored: 0, alerts: [] });
     expect(await runDurableObjectAlarm(stub)).toBe(true);
-    expect(await tell()).toEqual({ stored: 101, alerts: [] });
+    expect(await sendReport()).toEqual({ stored: 101, alerts: [] });
     await evictDurableObject(stub);
-    expect(await tell()).toEqual({ stored: 101, alerts: [] });
+    expect(await sendReport()).toEqual({ stored: 101, alerts: [] });
     const usage = await stub.usage("tenant", limits, null);
     expect([usage.used_tokens, usage.used_cost_usd, usage.state]).toEqual([70, 7e-8, "none"]);
   });
@@ -99,13 +101,13 @@ describe("TenantBudget", () => {
     expect(await rows()).toEqual([0, 0]);
     const limits = limitsWith({ tokensPerMinute: 1_000 });
     for (const n of [102, 103, 104])
-      await stub.lease({ ...ask(limits, 5, n), report: { ...EMPTY, sequence: 101, open: [n] } });
+      await stub.lease({ ...leaseRequest(limits, 5, n), report: { ...EMPTY, sequence: 101, open: [n] } });
     expect(await rows()).toEqual([0, 1]);
     await evictDurableObject(stub);
     expect((await stub.usage("tenant", limits, null)).reserved_tokens).toBe(15);
   });
 
-  it("keeps more leases than one row holds, and less again when they are over", async () => {
+  it("keeps more leases than one row can hold, and fewer rows again when the leases have ended", async () => {
     const stub = tenant();
     const limits = limitsWith({ tenantTokens: 100_000, keyTokens: 100_000 });
     const need = { bucketTokens: 0, termTokens: 1, nanoUsd: 1 };
@@ -119,7 +121,7 @@ describe("TenantBudget", () => {
       request: { id: `r${n}`, goesOn: !ended },
     });
     const numbers = Array.from({ length: 16_000 }, (_, at) => at + 1);
-    const told = (sequence: number, ended: boolean): BudgetReport => ({
+    const reportAt = (sequence: number, ended: boolean): BudgetReport => ({
       ...EMPTY,
       sequence,
       leases: numbers.map((n) => word(n, ended)),
@@ -132,20 +134,20 @@ describe("TenantBudget", () => {
         return { small: Number(size) < 2_000_000, many: Number(n) };
       });
     expect(await reserved()).toBe(0);
-    await stub.report(told(40_000, false));
+    await stub.report(reportAt(40_000, false));
     expect(await runDurableObjectAlarm(stub)).toBe(true);
     const before = await rows();
     expect([before.small, before.many > 8]).toEqual([true, true]);
     await evictDurableObject(stub);
     expect(await reserved()).toBe(16_000);
-    await stub.report(told(60_000, true));
+    await stub.report(reportAt(60_000, true));
     expect(await runDurableObjectAlarm(stub)).toBe(true);
     expect(await rows()).toEqual({ small: true, many: 3 });
     await evictDurableObject(stub);
     expect(await reserved()).toBe(0);
   });
 
-  it("opens what version 2 had stored: counters and bucket are kept, not what was out on lease", async () => {
+  it("opens storage of version 2: counters and bucket are kept, outstanding leases are not", async () => {
     const stub = tenant();
     const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: 1_000 });
     const account = { tag: "l:0", usedTokens: 70, usedNanoUsd: 0, raised: [] };
@@ -168,10 +170,10 @@ describe("TenantBudget", () => {
     await evictDurableObject(stub);
     expect(await stub.usage("tenant", limits, null)).toMatchObject({ used_tokens: 70, reserved_tokens: 0 });
     expect(await stub.usage("key", limits, null)).toMatchObject({ used_tokens: 70 });
-    expect((await stub.lease(ask(limits, 10, 1))).verdict).toEqual({ kind: "refused", reason: "rate" });
+    expect((await stub.lease(leaseRequest(limits, 10, 1))).verdict).toEqual({ kind: "refused", reason: "rate" });
   });
 
-  it("is read and rebuilt for a tenant alone without keeping a counter of no key", async () => {
+  it("reads and rebuilds a tenant without a key, and stores no counter for the missing key", async () => {
     const stub = tenant();
     const alone = { ...limitsWith({ tenantTokens: 100 }), key: NO_KEY };
     expect(await stub.usage("tenant", alone, null)).toMatchObject({ used_tokens: 0, remaining_tokens: 100 });
@@ -185,10 +187,10 @@ describe("TenantBudget", () => {
     });
   });
 
-  it("decides under a term budget while the ledger is out of reach, and reads it as decided", async () => {
+  it("decides under a term budget while the ledger cannot be reached, and a usage read shows that decision", async () => {
     const stub = tenant();
     const limits = limitsWith({ tenantTokens: 100 });
-    expect((await stub.lease(ask(limits, 60, 1))).verdict.kind).toBe("granted");
+    expect((await stub.lease(leaseRequest(limits, 60, 1))).verdict.kind).toBe("granted");
     expect(await stub.usage("tenant", limits, null)).toMatchObject({
       budget_tokens: 100,
       used_tokens: 0,

@@ -1,11 +1,11 @@
-/** The look at a failed upstream's address, inside the runtime: names and ports (decisions §22.6). */
+/** The check of a failed upstream's address, inside the runtime: names and ports (decisions §22.6). */
 import { describe, expect, it } from "vitest";
 import { UpstreamDiagnostics } from "../../edge/adapters/upstream-diagnostics.ts";
 import { NAMES } from "./resolver-sink.ts";
 
 const diagnostics = new UpstreamDiagnostics(Date.now, undefined);
 
-describe("an address where nobody listens", () => {
+describe("an address where no server listens", () => {
   it.each([
     [`http://${NAMES.known}/v1`, true, ["192.0.2.7", "2001:db8::7"], "no connection"],
     [`https://${NAMES.unknown}:8443/v1`, false, [], "the name does not resolve publicly"],

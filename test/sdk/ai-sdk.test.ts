@@ -23,7 +23,7 @@ function providerOf(minted: Minted) {
 }
 
 describe("the AI SDK", () => {
-  it("streams text, with the usage that it asks for", async () => {
+  it("streams text, with the usage that it requests", async () => {
     const minted = await mint();
     const result = streamText({ model: providerOf(minted)(minted.model.model_name), prompt: "hi" });
     const words: string[] = [];
@@ -70,7 +70,7 @@ describe("the AI SDK", () => {
     expect([embeddings.length, usage.tokens]).toEqual([2, 11]);
   });
 
-  it("aborts, and the upstream hears of it", async () => {
+  it("aborts, and the upstream call ends", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=1000,pace=10");
     const client = new AbortController();
     const result = streamText({
@@ -85,7 +85,7 @@ describe("the AI SDK", () => {
     );
   });
 
-  it("tells its caller what the gateway refused", async () => {
+  it("reports to its caller what the gateway refused", async () => {
     const minted = await mint();
     const refused = generateText({ model: providerOf(minted)("absent"), prompt: "hi" });
     await expect(refused).rejects.toBeInstanceOf(APICallError);

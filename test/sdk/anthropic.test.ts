@@ -1,4 +1,6 @@
-/** The Anthropic SDK on `/v1/messages`, which the gateway passes through: governed and billed like every other path. */
+/**
+ * The Anthropic SDK on `/v1/messages`, which the gateway passes through: it is governed and billed like every other path.
+ */
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -21,7 +23,7 @@ const request = (minted: Minted) => ({
 });
 
 describe("the Anthropic SDK", () => {
-  it("gets a message; its key stays behind and its own headers go along", async () => {
+  it("gets a message; its key is not forwarded and its own headers are", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const { data, response } = await clientOf(minted).messages.create(request(minted)).withResponse();
     expect([data.content, data.usage]).toMatchObject([

@@ -42,7 +42,7 @@ describe("LangChain", () => {
     expect(await structured.invoke("How warm is it in Oslo?")).toEqual({ city: "Oslo", degrees: 7 });
   });
 
-  it("speaks the responses route, and embeds", async () => {
+  it("uses the responses route, and embeds", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const responses = new ChatOpenAI({ ...fieldsOf(minted), useResponsesApi: true });
     expect((await responses.invoke("hi")).text).toBe("hello world");

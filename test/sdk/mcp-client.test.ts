@@ -1,4 +1,4 @@
-/** An application on the official MCP client, through the gateway: only its address and its credential differ. */
+/** An application on the official MCP client, through the gateway: only its address and its credential are different. */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -64,7 +64,7 @@ describe("the MCP client", () => {
     await client.close();
   });
 
-  it("is told of progress and logs while a tool runs, and is asked for samples and input", async () => {
+  it("gets progress and logs while a tool runs, and requests for samples and input", async () => {
     const { client } = await connect();
     const heard: unknown[] = [];
     client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.push(params.data));
@@ -99,7 +99,7 @@ describe("the MCP client", () => {
   it("comes back at once for a result whose stream it has lost", async () => {
     const { url, headers, client, transport } = await connect();
     const session = { "mcp-session-id": transport.sessionId ?? "", "mcp-protocol-version": "2025-11-25" };
-    // What the transport sends, but for the connection, which is cut in the middle of the answer.
+    // The same request that the transport sends, on a connection that is cut in the middle of the answer.
     const lost = new AbortController();
     const response = await fetch(url, {
       method: "POST",

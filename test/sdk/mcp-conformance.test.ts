@@ -1,4 +1,4 @@
-/** The official MCP conformance suite says the same of a server reached directly and through the gateway. */
+/** The official MCP conformance suite has the same result for a server reached directly and through the gateway. */
 import { execFile } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,13 +24,13 @@ afterAll(async () => {
 
 interface Outcome {
   readonly exitCode: number;
-  /** What it printed, addresses and file names aside. */
+  /** What the suite printed, without addresses and file names. */
   readonly lines: readonly string[];
   /** Scenario, check, status, and what was wrong. */
   readonly checks: readonly string[];
 }
 
-/** Runs every scenario against a server. */
+/** Runs every scenario of the suite against a server. */
 async function conformance(name: string, url: string): Promise<Outcome> {
   const results = join(folder, name);
   const args = [SUITE, "server", "--suite", "all", "--url", url, "--output-dir", results];

@@ -1,4 +1,4 @@
-/** The official OpenAI SDK on every route but chat, and what it does of itself: retries, timeouts, errors. */
+/** The official OpenAI SDK on every route except chat, and its own retries, timeouts and errors. */
 import OpenAI, { toFile } from "openai";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -15,7 +15,7 @@ function clientOf(minted: Minted, maxRetries = 0): OpenAI {
 }
 
 describe("the OpenAI SDK", () => {
-  it("calls tools, and answers with their results", async () => {
+  it("calls tools, and sends their results", async () => {
     const minted = await mint();
     const request = {
       model: minted.model.model_name,
@@ -41,7 +41,7 @@ describe("the OpenAI SDK", () => {
     expect((await runner.finalChatCompletion()).choices[0]?.message.tool_calls).toHaveLength(1);
   });
 
-  it("completes, embeds and answers", async () => {
+  it("completes, embeds and creates responses", async () => {
     const minted = await mint();
     const model = minted.model.model_name;
     const client = clientOf(minted);
@@ -103,7 +103,7 @@ describe("the OpenAI SDK", () => {
     expect(costs).toEqual([0.08, 0.12, 0.04]);
   });
 
-  it("asks an upstream about one model", async () => {
+  it("reads the details of one model from an upstream", async () => {
     const minted = await mint();
     const model = await clientOf(minted).models.retrieve(minted.model.model_name);
     expect(model).toMatchObject({ id: "of-upstream", asked: `/v1/models/${minted.model.model_name}` });
@@ -111,7 +111,7 @@ describe("the OpenAI SDK", () => {
 });
 
 describe("the OpenAI SDK's retries", () => {
-  /** A client that retries, and the status and waiting time of every answer that it gets. */
+  /** A client that retries, with the status and waiting time of every answer that it gets. */
   function watched(minted: Minted) {
     const answers: { readonly status: number; readonly waitMs: number }[] = [];
     const client = new OpenAI({
@@ -138,7 +138,7 @@ describe("the OpenAI SDK's retries", () => {
 
   it("wait for retry-after-ms when the tenant's tokens are used up, and succeed", async () => {
     const minted = await mint();
-    // Two requests of 512 tokens are a little more than the bucket holds.
+    // Two requests of 512 tokens need a little more than the bucket holds.
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 985 });
     const { client, answers } = watched(minted);
     const request = { model: minted.model.model_name, input: "hi" };

@@ -35,7 +35,7 @@ describe("the OpenAI SDK", () => {
     expect(words.join("")).toBe("w0 w1 w2 w3 w4 w5 ");
   });
 
-  it("aborts, and the upstream hears of it", async () => {
+  it("aborts, and the upstream call ends", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=1000,pace=10");
     const stream = await clientOf(minted.secret).chat.completions.create({ ...request(minted), stream: true });
     for await (const _ of stream) break;

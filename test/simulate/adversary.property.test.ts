@@ -1,7 +1,7 @@
 /**
- * Whoever parks a request, trickles, leaves and comes back, states estimates that are too high or too low, or cancels what
- * it was granted, gains nothing by it (decisions §20.1): it is never ahead of its share by more than two rounds of slots, and
- * those beside it wait no longer than weights and slots say.
+ * A tenant that holds requests open, sends one at a time, leaves and comes back, states estimates that are too high or too
+ * low, or cancels what it was granted, gains nothing by it (decisions §20.1): it is never ahead of its share by more than
+ * two rounds of slots, and its competitors wait no longer than weights and slots say.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -54,15 +54,15 @@ function scenarioOf(algorithm: Scenario["algorithm"], given: Play): Scenario {
       source: { kind: "backlog", depth: 30 },
     }),
   );
-  const { source: asks, estimate, cancelled, weight: own, ownGroup } = given;
+  const { source: demand, estimate, cancelled, weight: own, ownGroup } = given;
   const adversary: TenantPlan = {
     ...plain,
     id: "adversary",
     group: ownGroup ? "adversary" : "g",
     weight: own,
-    // Everybody is at work before it comes.
+    // The rivals hold slots before the adversary starts.
     startMs: 2000,
-    source: asks,
+    source: demand,
     estimate,
     cancelled,
   };
@@ -77,7 +77,7 @@ function scenarioOf(algorithm: Scenario["algorithm"], given: Play): Scenario {
   };
 }
 
-/** By how much the adversary got ahead of its share of what was served, over any time, in tokens. */
+/** The most that the adversary got ahead of its share of the served tokens, over any time, in tokens. */
 function mostAhead({ windows }: ShareRun, share: number): number {
   let ahead = 0;
   let least = 0;
@@ -94,23 +94,27 @@ function longestWait({ waits, stillWaitingMs }: ShareRun, id: string): number {
   return Math.max(0, stillWaitingMs.get(id) ?? 0, ...(waits.get(id) ?? []));
 }
 
-/** What `rivals` may be granted before one of `own` weight is next: its last charge in their weights, and two each. */
+/**
+ * What `rivals` may be granted before a tenant of weight `own` is next: its last charge in their weights, and two requests
+ * each.
+ */
 const turns = (own: number, rivals: readonly number[]): number =>
   sum(rivals.map((rival) => (TOKENS[1] * rival) / own + 2 * TOKENS[1])) / TOKENS[0];
 
 describe("a tenant that plays with what it is charged (weighted)", () => {
-  it("is ahead of its share by two rounds of slots at most, over any time, and holds up nobody", () => {
+  it("is ahead of its share by two rounds of slots at most, over any time, and delays no other tenant", () => {
     fc.assert(
       fc.property(play, (given) => {
         const run = runScenario(scenarioOf("weighted", given), given.chance);
         const weights = given.weight + sum(given.rivals);
-        // One round of requests whose size is not known before they end, and one to make up for it; whoever is charged too
-        // much while it waits makes up for one such charge, and is charged as much again meanwhile.
+        // One round of requests whose size is not known before they end, and one round to make up for it. A tenant that is
+        // charged too much while it waits makes up for one such charge, and is charged as much again meanwhile.
         const rounds = 2 * TOKENS[1] * (given.slots + 2 + Math.max(0, given.estimate[1] - 1));
         expect(mostAhead(run, given.weight / weights)).toBeLessThanOrEqual(rounds);
         for (const [at, own] of given.rivals.entries()) {
           const others = [given.weight, ...given.rivals.filter((_, other) => other !== at)];
-          // Thirty of its own wait before each of its requests; three slots may be held for good.
+          // Thirty requests of the rival itself wait before each of its requests; three slots may be held for the whole
+          // run.
           const own30 = (30 * (own + sum(others))) / own;
           const bound = SERVICE[1] * (4 + (turns(own, others) + 2 * own30) / (given.slots - 3));
           expect(longestWait(run, `rival${at}`)).toBeLessThanOrEqual(bound);
@@ -122,13 +126,14 @@ describe("a tenant that plays with what it is charged (weighted)", () => {
 });
 
 describe("a tenant that plays with what it is charged (hierarchical)", () => {
-  it("never holds more than its slot cap while others wait, and holds up nobody", () => {
+  it("never holds more than its slot cap while others wait, and delays no other tenant", () => {
     fc.assert(
       fc.property(play, (given) => {
         const scenario = scenarioOf("hierarchical", given);
         const run = runScenario(scenario, given.chance);
         const { slots, ownGroup, rivals } = given;
-        // Its group has half of the slots, or its tenants share all; nobody has less than one, or more than the share and one.
+        // The adversary's group has half of the slots, or all tenants share them; no tenant has less than one slot, or more
+        // than its share and one.
         const share = ownGroup ? 1 / 2 : given.weight / (given.weight + sum(rivals));
         const cap = Math.max(1, Math.floor(share * slots) + 1);
         for (const { held } of run.windows) expect((held.get("adversary") ?? 0) / 1000).toBeLessThanOrEqual(cap);
@@ -148,14 +153,14 @@ describe("a tenant that plays with what it is charged (hierarchical)", () => {
 const MODELS = { lightest: 1, light: 10, plain: 100 } as const;
 type Model = keyof typeof MODELS;
 const model = fc.constantFrom<Model>("lightest", "light", "plain");
-/** How long the adversary has the cell for itself. */
+/** How long the adversary is the only tenant of the cell. */
 const ALONE_MS = 5000;
 const mix = fc.record({
-  // What is held open from before the others come is given back by nobody.
+  // No request that is held open from before the others arrive is given back.
   source: source.filter(({ kind }) => kind !== "held"),
   weight,
   rivals: fc.array(fc.record({ weight, model }), { minLength: 1, maxLength: 3, size: "max" }),
-  /** What it really uses, one after the other. */
+  /** The tokens that its requests really use, one after another. */
   models: fc.uniqueArray(model, { minLength: 1, maxLength: 3 }),
   oversized: fc.constantFrom({ share: 0.02, estimate: 2_000_000 }, { share: 0.3, estimate: 100_000 }),
   patienceMs: fc.constantFrom(undefined, 15, 300),
@@ -165,7 +170,10 @@ const mix = fc.record({
 });
 type Mix = typeof mix extends fc.Arbitrary<infer Given> ? Given : never;
 
-/** Rivals wait throughout, the first from `ALONE_MS` on, the others from `lateMs` on; the adversary sends what comes to nothing, and models of several weights. */
+/**
+ * Rivals wait throughout, the first from `ALONE_MS` on, the others from `lateMs` on. The adversary sends requests that use
+ * nothing, to models of several weights.
+ */
 function mixOf(algorithm: Scenario["algorithm"], given: Mix): Scenario {
   const plain = { set: "", group: "g", groupWeight: 100, serviceMs: SERVICE, tokens: TOKENS };
   const backlog: Source = { kind: "backlog", depth: 30 };
@@ -176,7 +184,7 @@ function mixOf(algorithm: Scenario["algorithm"], given: Mix): Scenario {
       weight: rival.weight,
       models: [rival.model],
       source: backlog,
-      // Each comes into whatever the adversary has made of the past.
+      // Each rival starts in a state that the adversary has shaped.
       startMs: at === 0 ? ALONE_MS : given.lateMs,
     }),
   );
@@ -188,7 +196,7 @@ function mixOf(algorithm: Scenario["algorithm"], given: Mix): Scenario {
       models: [name],
       source: at === 0 ? given.source : { kind: "comeback", depth: 12, onMs: 7000, offMs: 3000 },
       startMs: 1000 * at,
-      // Its last model is asked for and left again.
+      // The adversary sends requests for its last model and cancels them.
       ...(at > 0 && given.patienceMs !== undefined ? { patienceMs: given.patienceMs, cancelled: 0.9 } : {}),
     }),
   );
@@ -206,16 +214,16 @@ function mixOf(algorithm: Scenario["algorithm"], given: Mix): Scenario {
 
 const w = (own: number, name: Model): number => Math.max(1, Math.round((own * MODELS[name]) / 100));
 
-describe("a tenant that mixes models of different weights, and asks for what comes to nothing (weighted)", () => {
-  it("is never ahead of who waits throughout, and neither ahead nor behind for its sake is whoever comes later", () => {
+describe("a tenant that mixes models of different weights, and sends requests that use nothing (weighted)", () => {
+  it("is never ahead of tenants that wait throughout, and a tenant that comes later is neither ahead nor behind because of it", () => {
     fc.assert(
       fc.property(mix, (given) => {
         const { windows } = runScenario(mixOf("weighted", given), given.chance);
         const [first = 1, ...later] = given.rivals.map((rival) => w(rival.weight, rival.model));
         const own = given.models.map((name) => ({ id: `adversary/${name}`, weight: w(given.weight, name) }));
-        // One round of requests in flight, and one to make up for it, at the lighter weight of the two.
+        // One round of requests in flight, and one to make up for it, at the smaller of the two weights.
         const bound = (...weights: number[]): number => (2 * TOKENS[1] * (given.slots + 2)) / Math.min(...weights);
-        /** Tokens / weight since a moment, at the end of every window. */
+        /** Tokens / weight since `fromMs`, at the end of every window. */
         const served = (id: string, weight: number, fromMs: number): number[] => {
           let total = 0;
           return windows.map(({ endMs, tokens }) => {
@@ -239,13 +247,13 @@ describe("a tenant that mixes models of different weights, and asks for what com
   });
 });
 
-describe("a tenant that mixes models of different weights, and asks for what comes to nothing (hierarchical)", () => {
-  it("holds no more slots with each of its models than that one's weight allows", () => {
+describe("a tenant that mixes models of different weights, and sends requests that use nothing (hierarchical)", () => {
+  it("holds no more slots with each of its models than the weight of that model allows", () => {
     fc.assert(
       fc.property(mix, (given) => {
         const run = runScenario(mixOf("hierarchical", given), given.chance);
         const rivals = given.rivals.map((rival) => w(rival.weight, rival.model));
-        // From when all are there, and what ran before has ended.
+        // Counted from when all tenants are there and the earlier requests have ended.
         const windows = run.windows.filter((window) => window.endMs > given.lateMs + 2000);
         for (const name of given.models) {
           const share = w(given.weight, name) / (w(given.weight, name) + sum(rivals));

@@ -1,9 +1,9 @@
-/** What each tenant of a cell is entitled to at a moment, by who is active then. */
+/** What each tenant of a cell is entitled to at one moment, given the tenants that are active then. */
 import type { SchedulerSnapshot } from "../../edge/domain/fairshare/types.ts";
 
 /**
- * By weight in weighted mode; in hierarchical mode the group's slot cap, split by weight among its active tenants. Groups of
- * one weight take turns at a slot that cannot be divided among them, and are entitled to the same.
+ * In weighted mode a share by weight; in hierarchical mode the group's slot cap, split by weight among its active tenants.
+ * Groups of equal weight take turns at a slot that cannot be divided among them, so they are entitled to the same.
  */
 export function entitlements(snapshot: SchedulerSnapshot): ReadonlyMap<string, number> {
   const groups = new Map(snapshot.groups.map((group) => [group.name, group]));

@@ -29,7 +29,8 @@ function cellOf(scenario: Omit<Scenario, "name" | "title" | "joinMs">): Scenario
 }
 
 describe("long-run shares", () => {
-  // From the first request on: who comes first finds every slot free, and what it uses there is no more its own than the rest.
+  // Counted from the first request on: the first tenant finds every slot free, and what it uses then counts like everything
+  // else.
   it("weighted: of served tokens by weight within 5 %, whatever the sizes and lengths of requests", () => {
     const tenant = fc.record({ weight, tokens: rangeOf(100, 1000), serviceMs: rangeOf(50, 500) });
     fc.assert(
@@ -40,7 +41,8 @@ describe("long-run shares", () => {
         (given, slots, chance) => {
           const tenants = given.map((one, at) => planOf(`t${at}`, { ...one, source: { kind: "backlog", depth: 30 } }));
           const weights = sum(given.map((one) => one.weight));
-          // Long enough for the lightest to be served forty of the largest requests: one more or less is half the tolerance.
+          // Long enough that the lightest tenant is served forty of the largest requests; one request more or less is half
+          // the tolerance.
           const tokens = (40 * 1000 * weights) / Math.min(...given.map((one) => one.weight));
           const pace =
             (slots * weights) / sum(given.map((one) => (one.weight * mean(one.serviceMs)) / mean(one.tokens)));
@@ -61,7 +63,8 @@ describe("long-run shares", () => {
     const group = fc.record({ weight, tenants: fc.integer({ min: 1, max: 12 }), serviceMs: rangeOf(100, 900) });
     fc.assert(
       fc.property(
-        // Equal groups take turns at a slot that cannot be divided, by tokens: what each gets of it depends on its requests.
+        // Equal groups take turns by tokens at a slot that cannot be divided, so what each gets of it depends on its
+        // requests.
         fc.uniqueArray(group, { minLength: 2, maxLength: 5, size: "max", selector: (one) => one.weight }),
         fc.integer({ min: 5, max: 24 }),
         seed,
@@ -104,7 +107,7 @@ describe("long-run shares", () => {
           );
           const steady = planOf("steady", { group: "steady", source: { kind: "backlog", depth: 40 } });
           const scenario = cellOf({ algorithm: "hierarchical", slots, tenants: [steady, ...guests], endMs: 200_000 });
-          // Slots that were lent come back within one service time of the guests' return.
+          // Slots that were lent come back within one service time after the absent tenants return.
           for (const { got, due } of slotShares(scenario, runScenario(scenario, chance), 1))
             expect(Math.abs(got - due)).toBeLessThanOrEqual(0.05 * due);
         },
@@ -128,48 +131,56 @@ describe("long-run shares", () => {
 });
 
 describe("credit", () => {
-  it.each(ALGORITHMS)("is not banked by who was idle: at no time is it ahead of its share (%s)", (algorithm) => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 8 }),
-        fc.integer({ min: 1, max: 12 }),
-        fc.integer({ min: 5, max: 60 }),
-        fc.boolean(),
-        seed,
-        (busy, slots, idleSeconds, ownGroup, chance) => {
-          const late = planOf("late", {
-            startMs: 1000 * idleSeconds,
-            group: ownGroup ? "late" : "g",
-            source: { kind: "backlog", depth: 30 },
-          });
-          const others = Array.from({ length: busy }, (_, at) =>
-            planOf(`t${at}`, { source: { kind: "backlog", depth: 30 } }),
-          );
-          const endMs = late.startMs + 30_000;
-          const scenario = cellOf({ algorithm, slots, tenants: [...others, late], endMs });
-          const parties = algorithm === "hierarchical" && ownGroup ? 2 : busy + 1;
-          const bySlots = algorithm === "hierarchical" && parties <= slots;
-          // Slots for all until the late one comes: tokens were not shared out before, and its rivals differ in them.
-          fc.pre(algorithm === "weighted" || ownGroup || bySlots || busy > slots);
-          let ahead = 0;
-          const { windows } = runScenario(scenario, chance);
-          for (const { endMs: atMs, tokens, held } of windows.filter((window) => window.endMs > late.startMs)) {
-            ahead += (tokens.get("late") ?? 0) - sum([...tokens.values()]) / parties;
-            if (bySlots) expect((held.get("late") ?? 0) / 1000).toBeLessThanOrEqual(Math.ceil(slots / parties));
-            // Each holds at most one round of slots and is a request ahead or behind; the largest has 2000 tokens.
-            else expect([atMs, Math.max(0, ahead - 2000 * (slots + 2))]).toEqual([atMs, 0]);
-          }
-        },
-      ),
-      { numRuns: 40 },
-    );
-  });
+  it.each(ALGORITHMS)(
+    "is not saved up by an idle tenant: at no time is the tenant ahead of its share (%s)",
+    (algorithm) => {
+      fc.assert(
+        fc.property(
+          fc.integer({ min: 1, max: 8 }),
+          fc.integer({ min: 1, max: 12 }),
+          fc.integer({ min: 5, max: 60 }),
+          fc.boolean(),
+          seed,
+          (busy, slots, idleSeconds, ownGroup, chance) => {
+            const late = planOf("late", {
+              startMs: 1000 * idleSeconds,
+              group: ownGroup ? "late" : "g",
+              source: { kind: "backlog", depth: 30 },
+            });
+            const others = Array.from({ length: busy }, (_, at) =>
+              planOf(`t${at}`, { source: { kind: "backlog", depth: 30 } }),
+            );
+            const endMs = late.startMs + 30_000;
+            const scenario = cellOf({ algorithm, slots, tenants: [...others, late], endMs });
+            const parties = algorithm === "hierarchical" && ownGroup ? 2 : busy + 1;
+            const bySlots = algorithm === "hierarchical" && parties <= slots;
+            // There are free slots until the late tenant comes, so tokens were not shared out before, and its rivals differ
+            // in them.
+            fc.pre(algorithm === "weighted" || ownGroup || bySlots || busy > slots);
+            let ahead = 0;
+            const { windows } = runScenario(scenario, chance);
+            for (const { endMs: atMs, tokens, held } of windows.filter((window) => window.endMs > late.startMs)) {
+              ahead += (tokens.get("late") ?? 0) - sum([...tokens.values()]) / parties;
+              if (bySlots) expect((held.get("late") ?? 0) / 1000).toBeLessThanOrEqual(Math.ceil(slots / parties));
+              // Each tenant holds at most one round of slots and is one request ahead or behind; the largest request has 2000
+              // tokens.
+              else expect([atMs, Math.max(0, ahead - 2000 * (slots + 2))]).toEqual([atMs, 0]);
+            }
+          },
+        ),
+        { numRuns: 40 },
+      );
+    },
+  );
 });
 
-describe("nobody starves", () => {
+describe("no tenant starves", () => {
   const SERVICE: Range = [100, 400];
   const TOKENS: Range = [500, 1000];
-  /** What `rivals` may be granted before one of `own` weight is next: its last charge in their weights, and two each. */
+  /**
+   * What `rivals` may be granted before a tenant of weight `own` is next: its last charge in their weights, and two
+   * requests each.
+   */
   const turns = (own: number, rivals: readonly number[]): number =>
     sum(rivals.map((rival) => (TOKENS[1] * rival) / own + 2 * TOKENS[1])) / TOKENS[0];
 
@@ -226,7 +237,10 @@ function mean([low, high]: Range): number {
   return (low + high) / 2;
 }
 
-/** Slot time of every set and what its groups' caps entitle it to, over the seconds in which all groups wait throughout. */
+/**
+ * For every set: the slot time it had, and the slot time to which its groups' caps entitle it, over the seconds in which
+ * all groups wait throughout.
+ */
 function slotShares(scenario: Scenario, run: ShareRun, settling: number): readonly { got: number; due: number }[] {
   const groups = new Set(scenario.tenants.map((plan) => plan.group));
   const windows = run.windows.filter((_, at) => {

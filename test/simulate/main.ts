@@ -1,7 +1,7 @@
 /**
  * `npm run simulate [-- --seed n]`: prints how far the scheduler's shares are from fair ones, load by load.
- * `npm run simulate -- <scenario> [--seed n] [--out timeline.svg]`: prints what it does with a scenario and draws it, by
- * default to dist/simulate/. The seed is another one in every run, and printed; SIMULATION_SEED gives it too.
+ * `npm run simulate -- <scenario> [--seed n] [--out timeline.svg]`: prints what the scheduler does with a scenario and
+ * draws it, by default to dist/simulate/. Every run uses another seed and prints it; SIMULATION_SEED sets it too.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,25 +1,25 @@
 /**
- * Who should get what, by arithmetic of its own: weighted max-min fairness of divisible capacity, found by progressive
- * filling. Nothing here is the scheduler's code. Weighted mode fills tokens by weight; hierarchical mode fills slots, each
- * group by its weight and its tenants by theirs. A claim stops when the cell, its model or its tenant has no slot left for it.
+ * The fair shares, calculated without any code of the scheduler: weighted max-min fairness of divisible capacity, found by
+ * progressive filling. Weighted mode fills tokens by weight; hierarchical mode fills slots, each group by its weight and
+ * its tenants by theirs. A claim stops growing when the cell, its model or its tenant has no slot left for it.
  */
 
-/** Somebody who always asks for more. */
+/** A tenant that always has requests waiting. */
 export interface Claim {
   readonly id: string;
   readonly group: string;
   readonly groupWeight: number;
   readonly weight: number;
   readonly model: string;
-  /** Slots it may hold at most. */
+  /** The most slots that it may hold. */
   readonly maxSlots: number;
-  /** Slots that it holds for each token a millisecond. */
+  /** The slots that it holds for each token per millisecond. */
   readonly slotsPerToken: number;
 }
 
 export interface Capacity {
   readonly slots: number;
-  /** Caps of models by name; the others have none. */
+  /** Caps of models by name; other models have none. */
   readonly models: Readonly<Record<string, number>>;
 }
 
@@ -30,7 +30,7 @@ interface Limit {
 
 const NOTHING_LEFT = 1e-9;
 
-/** The share of each claim in the whole that is given out, by id: of tokens in weighted mode, of slots in hierarchical. */
+/** The share of each claim in the whole, by id: of tokens in weighted mode, of slots in hierarchical mode. */
 export function maxMinShares(
   algorithm: "weighted" | "hierarchical",
   claims: readonly Claim[],
@@ -63,7 +63,7 @@ function limitsOf(claims: readonly Claim[], { slots, models }: Capacity): readon
   return [{ claims: new Set(claims), left: slots }, ...ofModels, ...ofTenants];
 }
 
-/** How fast a claim fills beside those that fill still. */
+/** How fast a claim grows beside the other claims that still grow. */
 function paceOf(algorithm: "weighted" | "hierarchical", claim: Claim, active: ReadonlySet<Claim>): number {
   if (algorithm === "weighted") return claim.weight;
   const inGroup = sum([...active].map((other) => (other.group === claim.group ? other.weight : 0)));

@@ -1,13 +1,13 @@
 /**
- * What a run says: shares, waits, utilisation, Jain index and the time to converge. Weighted runs are measured in served
- * tokens, hierarchical ones in slots, which is what each policy shares out.
+ * The figures of a run: shares, waits, utilisation, Jain index and the time to converge. Weighted runs are measured in
+ * served tokens, hierarchical ones in slots, because that is what each policy shares out.
  */
 import { type ShareRun, WINDOW_MS, type Window } from "./run.ts";
 import type { Scenario, TenantPlan } from "./scenarios.ts";
 
-/** Whoever comes first finds every slot free: not a matter of sharing. */
+/** Not measured: the first tenant finds every slot free, which has nothing to do with sharing. */
 const WARM_UP_WINDOWS = 2;
-/** Windows in which the measured share is averaged, so that single long requests do not hide the trend. */
+/** The measured share is averaged over this many windows, so that single long requests do not hide the trend. */
 const AVERAGED_WINDOWS = 5;
 const TOLERANCE = 0.1;
 
@@ -23,16 +23,17 @@ export interface Row {
 export interface Report {
   readonly tenants: readonly Row[];
   readonly sets: readonly Omit<Row, "waitP50Ms" | "waitP99Ms">[];
-  /** Slot-time used / slot-time there was. */
+  /** Slot time used / slot time available. */
   readonly utilisation: number;
   /**
-   * Jain index over what each tenant that always asks got of what it was entitled to, in what the policy shares out among
-   * them (see {@link fairness}); 1 is perfectly fair.
+   * Jain index over the ratio of what each tenant that always has requests waiting got to what it was entitled to, in what
+   * the policy shares out among them (see {@link fairness}); 1 is perfectly fair.
    */
   readonly jain: number;
   /**
-   * From the join until the first of the spans of five seconds from which on every set is within 10 % of its entitlement, or
-   * within one request, in all of them; null when that never comes, "unasked" when somebody does not always ask and so cannot be given its share.
+   * The time from the join to the start of the first span of five seconds from which on, in all spans, every set is within
+   * 10 % of its entitlement or within one request. Null: that never happens. "unasked": a tenant does not always have
+   * requests waiting, so it cannot be given its share.
    */
   readonly convergeMs: number | null | "unasked";
   readonly leftQueued: number;
@@ -85,19 +86,20 @@ export function jainIndex(values: readonly number[]): number {
   return squares === 0 ? 1 : sum(values) ** 2 / (values.length * squares);
 }
 
-/** Nearest-rank percentile of ascending values; 0 of none. */
+/** The nearest-rank percentile of ascending values; 0 when there are none. */
 export function percentile(ascending: readonly number[], fraction: number): number {
   return ascending[Math.max(0, Math.ceil(fraction * ascending.length) - 1)] ?? 0;
 }
 
-/** Only who always asks can be given its whole entitlement. */
+/** Only a tenant that always has requests waiting can be given its whole entitlement. */
 function alwaysAsks(plan: TenantPlan): boolean {
   return plan.source.kind === "backlog" || plan.source.kind === "burst";
 }
 
 /**
- * What each tenant that always asks got / what it was due. Weighted: of all served tokens. Hierarchical: of all slots, while
- * its group has a slot for each of its tenants; else they take turns, and share the group's served tokens.
+ * What each tenant that always has requests waiting got / what it was due. Weighted: of all served tokens. Hierarchical: of
+ * all slots, while its group has a slot for each of its tenants; otherwise the tenants take turns, and share the group's
+ * served tokens.
  */
 function fairness(scenario: Scenario, windows: readonly Window[]): readonly number[] {
   const groupOf = new Map(scenario.tenants.map((plan) => [plan.id, plan.group]));
@@ -115,7 +117,8 @@ function fairness(scenario: Scenario, windows: readonly Window[]): readonly numb
         due += own * sum([...held.values()]);
         continue;
       }
-      // In slots and in tokens the same tenant is never measured in one run: the numbers of tenants and slots stay.
+      // One run never measures the same tenant both in slots and in tokens, because the numbers of tenants and slots do not
+      // change.
       const everybody = scenario.algorithm === "weighted" ? [...tokens.keys()] : rivals;
       got += tokens.get(id) ?? 0;
       due +=
@@ -154,7 +157,7 @@ function convergence(
   return first >= spans.length ? null : (after[first]?.endMs ?? 0) - scenario.joinMs;
 }
 
-/** Nobody can be nearer to its share than one request. */
+/** A tenant cannot be nearer to its share than one request. */
 function largestRequest(scenario: Scenario, set: string): number {
   return Math.max(
     ...scenario.tenants

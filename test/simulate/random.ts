@@ -1,19 +1,20 @@
-/**
- * Repeatable chance for the simulator: the same seed gives the same run on every machine.
- */
+/** Repeatable random numbers for the simulator: the same seed gives the same run on every machine. */
 
 export interface Random {
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   next(): number;
   /** A whole number from `low` to `high`, both included. */
   between(low: number, high: number): number;
-  /** Exponentially distributed with the given mean: the gap between two arrivals of a Poisson stream. */
+  /** A number of the exponential distribution with the given mean: the time between two arrivals of a Poisson stream. */
   gap(mean: number): number;
-  /** Pareto distributed with the given mean and index, which is above 1; cut off at a hundred times the mean. */
+  /**
+   * A number of the Pareto distribution with the given mean and index; the index must be above 1. The result is at most a
+   * hundred times the mean.
+   */
   heavy(mean: number, index: number): number;
 }
 
-/** An xorshift32 stream; any integer is a seed. */
+/** Random numbers of the xorshift32 algorithm; any integer is a seed. */
 export function seededRandom(seed: number): Random {
   let state = (Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995) >>> 0 || 1;
   const next = (): number => {

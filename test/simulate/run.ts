@@ -1,6 +1,6 @@
 /**
- * Runs a scenario through the scheduler as a discrete-event simulation: no clock, no chance but the seed's. Every second
- * of simulated time is one window with what each tenant held and was served, and what it was entitled to.
+ * Runs a scenario through the scheduler as a discrete-event simulation: it reads no clock, and all randomness comes from
+ * the seed. Every second of simulated time is one window, with what each tenant held, was served and was entitled to.
  */
 import { IndexedHeap } from "../../edge/domain/fairshare/indexed-heap.ts";
 import { createScheduler } from "../../edge/domain/fairshare/scheduler.ts";
@@ -10,19 +10,19 @@ import { type Random, seededRandom } from "./random.ts";
 import type { Range, Scenario, TenantPlan } from "./scenarios.ts";
 
 export const WINDOW_MS = 1000;
-/** What everybody asks for who names no model. */
+/** The model of requests that name none. */
 const MODEL = "model";
 
-/** One second, by tenant id. */
+/** One second of a run; the maps are by tenant id. */
 export interface Window {
   readonly endMs: number;
-  /** Slot-milliseconds held. */
+  /** Milliseconds for which slots were held, summed over the slots. */
   readonly held: ReadonlyMap<string, number>;
-  /** Tokens that the requests granted use. */
+  /** Tokens that the granted requests use. */
   readonly tokens: ReadonlyMap<string, number>;
-  /** Share of the whole that the tenant was entitled to at the end of the window; absent when it was idle. */
+  /** The share of the whole that the tenant was entitled to at the end of the window; absent when the tenant was idle. */
   readonly entitled: ReadonlyMap<string, number>;
-  /** Groups in which somebody waits at the end of the window. */
+  /** Groups with a waiting request at the end of the window. */
   readonly waiting: ReadonlySet<string>;
 }
 
@@ -30,14 +30,14 @@ export interface ShareRun {
   readonly windows: readonly Window[];
   /** Queue waits of granted requests in milliseconds, by tenant id. */
   readonly waits: ReadonlyMap<string, readonly number[]>;
-  /** How long the oldest of those has waited that wait at the end, by tenant id; absent when none does. */
+  /** How long the oldest request that still waits at the end has waited, by tenant id; absent when none waits. */
   readonly stillWaitingMs: ReadonlyMap<string, number>;
   readonly leftQueued: number;
 }
 
 type Step =
   | SchedulerEvent
-  /** A source begins, begins anew, or goes on after its first part. */
+  /** A source starts, starts again, or goes on after its first part. */
   | { readonly type: "start" | "flood"; readonly plan: TenantPlan }
   | { readonly type: "stop"; readonly plan: TenantPlan };
 
@@ -47,18 +47,18 @@ interface Happening {
   readonly step: Step;
 }
 
-interface Asked {
+interface SimulatedRequest {
   readonly plan: TenantPlan;
   readonly model: string;
   readonly serviceMs: number;
   readonly actualTokens: number;
-  /** A further request takes its place when it ends. */
+  /** Whether another request replaces it when it ends. */
   readonly renewed: boolean;
   arrivedMs: number;
   granted: boolean;
 }
 
-/** The whole run of a scenario with a seed. */
+/** Runs a scenario to its end with a seed. */
 export function runScenario(scenario: Scenario, seed: number): ShareRun {
   return new Simulation(scenario, seed).run();
 }
@@ -68,7 +68,7 @@ class Simulation {
   readonly #random: Random;
   readonly #scheduler: Scheduler;
   readonly #agenda = new IndexedHeap<Happening>((a, b) => a.atMs - b.atMs || a.order - b.order);
-  readonly #asked = new Map<string, Asked>();
+  readonly #requests = new Map<string, SimulatedRequest>();
   readonly #inFlight = new Map<string, number>();
   readonly #waits: Map<string, number[]>;
   readonly #away = new Set<TenantPlan>();
@@ -95,7 +95,7 @@ class Simulation {
     }
     this.#passTo(endMs);
     const stillWaitingMs = new Map<string, number>();
-    for (const { plan, arrivedMs, granted } of this.#asked.values())
+    for (const { plan, arrivedMs, granted } of this.#requests.values())
       if (!granted && arrivedMs <= endMs)
         stillWaitingMs.set(plan.id, Math.max(stillWaitingMs.get(plan.id) ?? 0, endMs - arrivedMs));
     return { windows: this.#windows, waits: this.#waits, stillWaitingMs, leftQueued: this.#scheduler.queued };
@@ -108,23 +108,24 @@ class Simulation {
         this.#start(step.plan);
         return;
       case "flood":
-        this.#askEach(step.plan, step.plan.source.kind === "held" ? step.plan.source.depth : 0);
+        this.#arriveForEachModel(step.plan, step.plan.source.kind === "held" ? step.plan.source.depth : 0);
         return;
       case "stop":
         this.#stop(step.plan);
         return;
       case "arrive": {
-        const request = this.#asked.get(step.arrival.requestId);
+        const request = this.#requests.get(step.arrival.requestId);
         if (request === undefined) return;
         const { source } = request.plan;
-        if (source.kind === "stream") this.#ask(request.plan, request.model, this.#random.gap(1000 / source.perSecond));
+        if (source.kind === "stream")
+          this.#planArrival(request.plan, request.model, this.#random.gap(1000 / source.perSecond));
         break;
       }
       case "release":
         this.#released(step.requestId);
         break;
       case "leave":
-        if (this.#asked.get(step.requestId)?.granted === false) this.#ended(step.requestId);
+        if (this.#requests.get(step.requestId)?.granted === false) this.#ended(step.requestId);
         break;
       default:
     }
@@ -135,28 +136,28 @@ class Simulation {
     const { source } = plan;
     switch (source.kind) {
       case "stream":
-        for (const model of modelsOf(plan)) this.#ask(plan, model, this.#random.gap(1000 / source.perSecond));
+        for (const model of modelsOf(plan)) this.#planArrival(plan, model, this.#random.gap(1000 / source.perSecond));
         return;
       case "backlog":
-        this.#askEach(plan, source.depth);
+        this.#arriveForEachModel(plan, source.depth);
         return;
       case "burst":
-        this.#askEach(plan, source.requests);
+        this.#arriveForEachModel(plan, source.requests);
         return;
       case "visits":
-        this.#askEach(plan, source.requests);
+        this.#arriveForEachModel(plan, source.requests);
         this.#plan(this.#nowMs + source.everyMs, { type: "start", plan });
         return;
       case "trickle":
-        this.#askEach(plan, 1);
+        this.#arriveForEachModel(plan, 1);
         return;
       case "comeback":
-        this.#askEach(plan, source.depth);
+        this.#arriveForEachModel(plan, source.depth);
         this.#plan(this.#nowMs + source.onMs, { type: "stop", plan });
         return;
       case "held":
         for (let at = 0; at < source.requests; at += 1)
-          this.#ask(plan, modelsOf(plan)[0] ?? MODEL, 0, 2 * source.holdMs);
+          this.#planArrival(plan, modelsOf(plan)[0] ?? MODEL, 0, 2 * source.holdMs);
         this.#plan(this.#nowMs + source.holdMs, { type: "flood", plan });
         return;
       default:
@@ -164,23 +165,26 @@ class Simulation {
     }
   }
 
-  /** Leaves with everything that waits; what it has been granted goes on to its end. */
+  /** A tenant leaves and takes its waiting requests with it; its granted requests go on to their end. */
   #stop(plan: TenantPlan): void {
     this.#away.add(plan);
-    for (const [requestId, request] of this.#asked) {
+    for (const [requestId, request] of this.#requests) {
       if (request.plan !== plan || request.granted) continue;
-      this.#asked.delete(requestId);
+      this.#requests.delete(requestId);
       for (const grant of this.#scheduler.apply({ type: "leave", requestId }, this.#nowMs)) this.#granted(grant);
     }
     if (plan.source.kind === "comeback") this.#plan(this.#nowMs + plan.source.offMs, { type: "start", plan });
   }
 
-  #askEach(plan: TenantPlan, requests: number): void {
-    for (const model of modelsOf(plan)) for (let at = 0; at < requests; at += 1) this.#ask(plan, model, 0);
+  #arriveForEachModel(plan: TenantPlan, requests: number): void {
+    for (const model of modelsOf(plan)) for (let at = 0; at < requests; at += 1) this.#planArrival(plan, model, 0);
   }
 
-  /** `openMs`: how long it stays open with next to nothing used; else it is like the others. */
-  #ask(plan: TenantPlan, model: string, inMs: number, openMs: number | null = null): void {
+  /**
+   * Plans the arrival of a request. `openMs`: how long the request stays open while it uses next to nothing; null: it is
+   * like the others.
+   */
+  #planArrival(plan: TenantPlan, model: string, inMs: number, openMs: number | null = null): void {
     const requestId = `${plan.id}/${this.#made}`;
     const tokens = this.#draw(plan, plan.tokens);
     const [low, high] = plan.estimate ?? [1, 1];
@@ -201,7 +205,7 @@ class Simulation {
     const serviceMs = openMs ?? (cancelled ? 1 : this.#draw(plan, plan.serviceMs));
     const actualTokens = openMs !== null ? 1 : cancelled || oversized ? 0 : tokens;
     const arrivedMs = this.#nowMs + inMs;
-    this.#asked.set(requestId, {
+    this.#requests.set(requestId, {
       plan,
       model,
       serviceMs,
@@ -220,7 +224,7 @@ class Simulation {
   }
 
   #granted(grant: SchedulerGrant): void {
-    const request = this.#asked.get(grant.requestId);
+    const request = this.#requests.get(grant.requestId);
     if (request === undefined) return;
     const { plan, serviceMs, actualTokens } = request;
     request.granted = true;
@@ -231,22 +235,22 @@ class Simulation {
   }
 
   #released(requestId: string): void {
-    const request = this.#asked.get(requestId);
+    const request = this.#requests.get(requestId);
     if (request === undefined) return;
     add(this.#inFlight, request.plan.id, -1);
     this.#ended(requestId);
   }
 
   #ended(requestId: string): void {
-    const request = this.#asked.get(requestId);
+    const request = this.#requests.get(requestId);
     if (request === undefined) return;
     const { plan, model, renewed } = request;
-    this.#asked.delete(requestId);
+    this.#requests.delete(requestId);
     const { source } = plan;
     if (!renewed || this.#away.has(plan)) return;
-    if (source.kind === "trickle") this.#ask(plan, model, source.pauseMs);
+    if (source.kind === "trickle") this.#planArrival(plan, model, source.pauseMs);
     else if (source.kind === "backlog" || source.kind === "comeback" || source.kind === "held")
-      this.#ask(plan, model, 0);
+      this.#planArrival(plan, model, 0);
   }
 
   #plan(atMs: number, step: Step): void {

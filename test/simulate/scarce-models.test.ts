@@ -1,6 +1,6 @@
 /**
- * Models that are scarce beside the cell's slots (decisions §20.1): whoever waits for one is served in turn with those who
- * wait there, and nobody brings credit from one to another.
+ * Models that are scarce although the cell has slots (decisions §20.1): a tenant that waits for such a model is served in
+ * turn with the others that wait for it, and no tenant carries credit from one model to another.
  */
 import { describe, expect, it } from "vitest";
 import { runScenario, type ShareRun } from "./run.ts";
@@ -25,7 +25,7 @@ function runOf(
   return runScenario({ name: "", title: "", joinMs: 0, algorithm, slots, models, endMs, tenants }, seed);
 }
 
-/** What a plan was served from one time to another, in tokens. */
+/** The tokens that a plan was served from one time to another. */
 function served({ windows }: ShareRun, id: string, fromMs: number, toMs: number): number {
   const span = windows.filter((window) => window.endMs > fromMs && window.endMs <= toMs);
   return span.reduce((sum, { tokens }) => sum + (tokens.get(id) ?? 0), 0);
@@ -34,7 +34,7 @@ function served({ windows }: ShareRun, id: string, fromMs: number, toMs: number)
 const backlog = (depth: number) => ({ kind: "backlog", depth }) as const;
 
 describe.each(ALGORITHMS)("a full model (%s)", (algorithm) => {
-  it("serves a newcomer in turn with those who wait for it since long, however busy other models are", () => {
+  it("serves a newcomer in turn with tenants that have waited for it for long, however busy other models are", () => {
     const run = runOf(algorithm, 64, { scarce: 2 }, 900_000, [
       planOf("since-long", { models: ["scarce"], source: backlog(20) }),
       planOf("elsewhere", { models: ["plenty"], source: backlog(10) }),
@@ -45,7 +45,7 @@ describe.each(ALGORITHMS)("a full model (%s)", (algorithm) => {
     expect(late).toBeLessThan(1.1 * (old ?? 0));
   });
 
-  it("serves in turn whoever uses another model beside it that nobody else could use", () => {
+  it("serves in turn a tenant that also uses another model, which no other tenant could use", () => {
     const run = runOf(algorithm, 64, { scarce: 2 }, 300_000, [
       planOf("only", { models: ["scarce"], source: backlog(20) }),
       planOf("both-scarce", { tenant: "both", models: ["scarce"], source: backlog(20) }),
@@ -55,7 +55,7 @@ describe.each(ALGORITHMS)("a full model (%s)", (algorithm) => {
     expect(both).toBeGreaterThan(0.9 * (only ?? 0));
   });
 
-  it("is no place to save up for another one", () => {
+  it("gives no credit for another model", () => {
     const park = { tenant: "parker", models: ["scarce"], source: backlog(3), serviceMs: [60_000, 60_000] } as const;
     const run = runOf(algorithm, 8, { scarce: 1 }, 240_000, [
       planOf("rival", { models: ["plenty"], source: backlog(20), group: "rivals" }),
@@ -75,7 +75,7 @@ describe.each(ALGORITHMS)("a full model (%s)", (algorithm) => {
 });
 
 describe("tenants that use several models", () => {
-  it("have one share of a full cell, however many models they ask for (weighted)", () => {
+  it("have one share of a full cell, however many models they use (weighted)", () => {
     const names = Array.from({ length: 6 }, (_, at) => `m${at}`);
     const run = runOf("weighted", 8, Object.fromEntries(names.map((name) => [name, 3])), 300_000, [
       planOf("one", { models: ["other"], source: backlog(20) }),
@@ -85,7 +85,7 @@ describe("tenants that use several models", () => {
     expect(Math.abs((many ?? 0) / ((one ?? 0) + (many ?? 0)) - 0.5)).toBeLessThan(0.03);
   });
 
-  it("keep a scarce model busy that they are entitled to more of (weighted)", () => {
+  it("keep a scarce model busy when they are entitled to more of it (weighted)", () => {
     const run = runOf("weighted", 8, { scarce: 2 }, 300_000, [
       planOf("scarce", { models: ["scarce"], source: backlog(20) }),
       planOf("plenty", { models: ["plenty"], source: backlog(20) }),
@@ -96,7 +96,7 @@ describe("tenants that use several models", () => {
 });
 
 describe("a tenant at its own cap", () => {
-  it("is behind by one request when it may have more, and takes no more than its share then (weighted)", () => {
+  it("is behind by one request when its cap is raised, and then takes no more than its share (weighted)", () => {
     const run = runOf("weighted", 8, {}, 240_000, [
       planOf("rival", { models: ["m"], source: backlog(20) }),
       planOf("slow", {

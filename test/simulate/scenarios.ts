@@ -1,14 +1,13 @@
-/**
- * The simulator's scenarios: who asks for what, when, and how the cell is set. Data only.
- */
+/** The simulator's scenarios: which tenant sends which requests, when, and how the cell is configured. Data only. */
 import type { FairshareAlgorithm } from "../../edge/domain/fairshare/types.ts";
 
 export type Range = readonly [low: number, high: number];
 
 /**
- * How a tenant asks: always `depth` outstanding; `requests` at once; the same again `everyMs`; a Poisson stream; one at a time,
- * `pauseMs` after the last one ended; always `depth` outstanding for `onMs`, then gone, waiting ones included, for `offMs`;
- * or `requests` that stay open for twice `holdMs` with next to nothing used, and from `holdMs` on `depth` outstanding besides.
+ * How a tenant sends requests: always `depth` outstanding; `requests` at once; the same again `everyMs`; a Poisson stream;
+ * one at a time, `pauseMs` after the last one ended; always `depth` outstanding for `onMs`, then none, waiting ones
+ * included, for `offMs`; or `requests` that stay open for twice `holdMs` with next to nothing used, and from `holdMs` on
+ * `depth` outstanding as well.
  */
 export type Source =
   | { readonly kind: "backlog"; readonly depth: number }
@@ -21,7 +20,7 @@ export type Source =
 
 export interface TenantPlan {
   readonly id: string;
-  /** Tenants drawn and compared together. */
+  /** Tenants of one set are drawn and compared together. */
   readonly set: string;
   readonly group: string;
   readonly groupWeight: number;
@@ -30,20 +29,23 @@ export interface TenantPlan {
   readonly source: Source;
   readonly serviceMs: Range;
   readonly tokens: Range;
-  /** What it is charged at the grant / what it uses; exact unless told otherwise. */
+  /** What a request is charged at the grant / what it uses; absent: exactly 1. */
   readonly estimate?: Range;
-  /** The models it asks for, each with all of its source's demand; one without a cap unless told otherwise. */
+  /** The models that it uses, each with all of its source's demand; absent: one model without a cap. */
   readonly models?: readonly string[];
   readonly maxInFlight?: number;
-  /** Whose requests these are when a tenant has several plans; its id unless told otherwise. */
+  /** The tenant of these requests when a tenant has several plans; absent: the plan's id. */
   readonly tenant?: string;
-  /** Of a Pareto distribution: tokens and service times are of the mean of their ranges, most small and a few huge. */
+  /**
+   * The index of a Pareto distribution: the mean of tokens and of service times is that of their ranges, most are small and
+   * a few are huge.
+   */
   readonly tail?: number;
-  /** Share of its requests that end unused as soon as they are granted. */
+  /** The share of its requests that are cancelled without use as soon as they are granted. */
   readonly cancelled?: number;
-  /** Share of its requests that are charged this many tokens at the grant and use none. */
+  /** The share of its requests that are charged this many tokens at the grant and use none. */
   readonly oversized?: { readonly share: number; readonly estimate: number };
-  /** Whoever waits this long leaves; unless told otherwise, everybody waits. */
+  /** A request that waits this long leaves; absent: every request waits until it is granted. */
   readonly patienceMs?: number;
 }
 
@@ -56,9 +58,9 @@ export interface Scenario {
   /** When a new set joins: the time to converge is measured from here. */
   readonly joinMs: number;
   readonly tenants: readonly TenantPlan[];
-  /** Caps of models by name; the others have none. */
+  /** Caps of models by name; other models have none. */
   readonly models?: Readonly<Record<string, number>>;
-  /** Admission weights of models by name; the others have 100. */
+  /** Admission weights of models by name; other models have 100. */
   readonly admissionWeights?: Readonly<Record<string, number>>;
 }
 
@@ -126,7 +128,7 @@ const visiting: readonly TenantPlan[] = [
 
 const minute = { endMs: 60_000, joinMs: 0 } as const;
 
-/** Every scenario, in the order in which they are listed. */
+/** Every scenario, in the order in which the list prints them. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     ...minute,

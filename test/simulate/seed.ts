@@ -1,8 +1,6 @@
-/**
- * Chance in simulations: another seed in every run, printed, and given again by SIMULATION_SEED to repeat a run.
- */
+/** The seed of simulations: every run uses another one and prints it; SIMULATION_SEED repeats a run. */
 
-/** The seed of this run: SIMULATION_SEED, or a random one. Throws for one that is not an integer. */
+/** The seed of this run: SIMULATION_SEED, or a random one. Throws when the variable is not an integer. */
 export function simulationSeed(): number {
   const given = process.env["SIMULATION_SEED"];
   const seed = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
@@ -10,7 +8,7 @@ export function simulationSeed(): number {
   return seed;
 }
 
-/** The same for a file of tests, which says it where its results are read. */
+/** The seed of a test file, which is printed together with the name of the file. */
 export function printedSeed(file: string): number {
   const seed = simulationSeed();
   process.stdout.write(`${file}: SIMULATION_SEED=${seed}\n`);

@@ -1,4 +1,7 @@
-/** The shares that the scheduler gives beside those that arithmetic says are fair, and that arithmetic beside cases worked out by hand. */
+/**
+ * The shares that the scheduler gives, compared with the fair shares that max-min.ts calculates, and that calculation
+ * compared with cases worked out by hand.
+ */
 import { describe, expect, it } from "vitest";
 import { type Claim, maxMinShares } from "./max-min.ts";
 import { printedSeed } from "./seed.ts";
@@ -49,7 +52,7 @@ describe("the reference", () => {
   });
 });
 
-/** What is further off, and why: docs/benchmarks.md#fairness. */
+/** Which loads are further off, and why: docs/benchmarks.md#fairness. */
 const WITHIN_5_PERCENT = {
   weighted: [
     "500 against 50",

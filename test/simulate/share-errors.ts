@@ -1,6 +1,6 @@
 /**
- * How far what the scheduler gives is from weighted max-min fairness (max-min.ts), load by load, in both modes. Everybody
- * asks for more than it can get, for ten minutes of simulated time.
+ * How far the scheduler's shares are from weighted max-min fairness (max-min.ts), load by load, in both modes. Every tenant
+ * has more demand than it can get, for ten minutes of simulated time.
  */
 import { type Claim, maxMinShares } from "./max-min.ts";
 import { runScenario } from "./run.ts";
@@ -10,10 +10,10 @@ const ALGORITHMS = ["weighted", "hierarchical"] as const;
 type Algorithm = (typeof ALGORITHMS)[number];
 
 const END_MS = 600_000;
-/** Whoever comes first finds every slot free. */
+/** Not measured: the first tenant finds every slot free. */
 const WARM_UP_MS = 30_000;
 
-/** A load, and the cell that it meets. */
+/** A load, and the cell that serves it. */
 export interface ShareLoad {
   readonly title: string;
   readonly slots: number;
@@ -21,7 +21,7 @@ export interface ShareLoad {
   readonly tenants: readonly TenantPlan[];
 }
 
-/** Of one load in one mode: |got / due - 1| of the tenants. */
+/** The errors |got / due - 1| of the tenants, of one load in one mode. */
 export interface ShareError {
   readonly mean: number;
   readonly worst: number;
@@ -132,7 +132,7 @@ function claimOf(plan: TenantPlan): Claim {
   };
 }
 
-/** What the scheduler makes of a load, beside what is fair. */
+/** The scheduler's shares for a load, compared with the fair ones. */
 export function shareError(load: ShareLoad, algorithm: Algorithm, seed: number): ShareError {
   const { title, slots, models = {}, tenants } = load;
   const scenario: Scenario = { name: title, title, algorithm, slots, models, tenants, endMs: END_MS, joinMs: 0 };
@@ -145,7 +145,7 @@ export function shareError(load: ShareLoad, algorithm: Algorithm, seed: number):
   return { mean: errors.reduce((sum, error) => sum + error, 0) / errors.length, worst: Math.max(...errors) };
 }
 
-/** The table as it is printed: how far each mode is from its reference. */
+/** The printed table: how far each mode is from its reference. */
 export function shareErrorTable(seed: number): string {
   const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
   const cells = (load: ShareLoad): readonly string[] =>

@@ -38,7 +38,7 @@ describe("the simulator", () => {
   it("shows that ten thousand queued requests do not hold up the small ones", () => {
     const { tenants } = report("crowd");
     const small = tenants.filter((row) => row.id !== "bulk");
-    // 51 tenants on 16 slots take turns: a round is 51 / 16 requests of at most 600 ms.
+    // 51 tenants take turns on 16 slots: a round is 51 / 16 requests of at most 600 ms.
     expect(Math.max(...small.map((row) => row.waitP50Ms))).toBeLessThanOrEqual((51 / 16) * 600);
   });
 
@@ -47,7 +47,7 @@ describe("the simulator", () => {
     expect(report("second-set-weighted").convergeMs).toBeLessThanOrEqual(5000);
   });
 
-  it("calls a run converged only from where it stays so", () => {
+  it("calls a run converged only from the time on from which it stays converged", () => {
     const { tenants, ...scenario } = scenarioOf("second-set");
     const [first, second] = [tenants[0], tenants[4]].map((plan) => ({ ...plan, startMs: 0 }) as TenantPlan);
     if (first === undefined || second === undefined) throw new Error("no tenants");

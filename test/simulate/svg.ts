@@ -1,6 +1,4 @@
-/**
- * Draws a run's timeline: slots held by every set of tenants, second by second, stacked. Pure text.
- */
+/** Draws a run's timeline: the slots held by every set of tenants, second by second, stacked. Pure. */
 import { type ShareRun, WINDOW_MS } from "./run.ts";
 import type { Scenario } from "./scenarios.ts";
 

@@ -1,6 +1,7 @@
 /**
- * The soak's clients: each asks again as soon as it is done, and leaves at a random moment - before the answer, in the middle
- * of the stream, or not at all. What each request came to is kept by its mark, which is its session id as well.
+ * The soak's clients: each sends its next request as soon as one has ended, and leaves at a random moment: before the
+ * answer, in the middle of the stream, or not at all. The result of each request is kept by its mark, which is also its
+ * session id.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,11 +9,11 @@ import type { Gateway, Minted } from "../harness/gateway.ts";
 
 export type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
 
-/** One request as its client saw it. */
+/** One request, from the side of its client. */
 export interface Asked {
   readonly tenantId: string;
   readonly fate: Fate;
-  /** What the answer's header said; null when the client saw no answer. */
+  /** The id in the answer's header; null when the client got no answer. */
   readonly requestId: string | null;
   readonly status: number | null;
 }
@@ -30,7 +31,7 @@ function departure(): Departure {
   return { afterMs: null, afterChunks: null };
 }
 
-async function ask(gateway: Gateway, minted: Minted, mark: string): Promise<Asked> {
+async function sendRequest(gateway: Gateway, minted: Minted, mark: string): Promise<Asked> {
   const { afterMs, afterChunks } = departure();
   const leaving = new AbortController();
   const answered = new AbortController();
@@ -69,7 +70,7 @@ async function ask(gateway: Gateway, minted: Minted, mark: string): Promise<Aske
   }
 }
 
-/** Keeps `count` clients busy until the deadline, spread over the tenants; answers every request by its mark. */
+/** Keeps `count` clients busy until the deadline, spread over the tenants; returns every request by its mark. */
 export async function load(
   gateway: Gateway,
   tenants: readonly Minted[],
@@ -82,7 +83,7 @@ export async function load(
     if (minted === undefined) throw new Error("no tenants");
     while (Date.now() < untilMs) {
       const mark = `soak-${randomUUID()}`;
-      all.set(mark, await ask(gateway, minted, mark));
+      all.set(mark, await sendRequest(gateway, minted, mark));
     }
   };
   await Promise.all(Array.from({ length: count }, async (_, at) => await client(at)));

@@ -1,6 +1,6 @@
 /**
- * `npm run test:soak [-- --minutes 10 --streams 200]`: one stack under streams that come, end, break and are left at random.
- * Ends with a report, and with exit code 1 when a slot or a row is missing, when a row is there twice, or when the memory of
+ * `npm run test:soak [-- --minutes 10 --streams 200]`: one stack with streams that come, end, break and are left at random.
+ * Prints a report; the exit code is 1 when a slot or a row is missing, when a row is written twice, or when the memory of
  * the Worker's runtime keeps growing.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,9 +16,12 @@ import { median, watchMemory } from "./memory.ts";
 import { type SoakUpstream, startSoakUpstream } from "./upstream.ts";
 
 const TENANTS = 5;
-/** Fewer slots than clients, so that some always wait. */
+/** Fewer slots than clients, so that some clients always wait. */
 const SLOTS_PER_STREAM = 0.75;
-/** Of the second half's memory over the first's, once the engine's heap has had a quarter of the time to find its size. */
+/**
+ * The memory of the second half / that of the first half, after the engine's heap has had a quarter of the time to find its
+ * size.
+ */
 const GROWTH_MAX = 1.15;
 const SETTLE_MS = 60_000;
 
@@ -27,7 +30,7 @@ interface Kept {
   readonly marks: ReadonlySet<string>;
 }
 
-/** Every row of the tenants. */
+/** Every row of these tenants. */
 async function rowsOf(gateway: Gateway, tenants: readonly Minted[]): Promise<Kept> {
   const requestIds: string[] = [];
   const marks = new Set<string>();
@@ -39,7 +42,7 @@ async function rowsOf(gateway: Gateway, tenants: readonly Minted[]): Promise<Kep
   return { requestIds, marks };
 }
 
-/** Requests that the Cell has counted. */
+/** The number of requests that the Cell has counted. */
 async function counted(stack: Stack): Promise<number> {
   const text = await (await fetch(`${stack.metricsUrl}/metrics`)).text();
   const samples = [...text.matchAll(/^gateway_requests_total\{[^}]*\} (\d+)/gm)];
@@ -71,7 +74,7 @@ async function soak(stack: Stack, upstream: SoakUpstream, minutes: number, strea
     problems.push(`slots: ${String(error)}`);
   });
   const completed = await counted(stack);
-  // rows are inserted in batches, each within seconds
+  // Rows are inserted in batches, each within seconds.
   const kept = await waitFor(
     async () => await rowsOf(gateway, tenants),
     ({ requestIds }) => requestIds.length >= completed,

@@ -6,12 +6,12 @@ import { promisify } from "node:util";
 const EVERY_MS = 1000;
 
 export interface MemoryWatch {
-  /** Megabytes, one reading a second. */
+  /** In megabytes, one reading per second. */
   readonly readings: readonly number[];
   stop(): Promise<void>;
 }
 
-/** Reads the memory of `pid` until stopped. */
+/** Reads the memory of `pid` until it is stopped. */
 export function watchMemory(pid: number): MemoryWatch {
   const readings: number[] = [];
   const stopping = new AbortController();
@@ -32,7 +32,7 @@ export function watchMemory(pid: number): MemoryWatch {
   };
 }
 
-/** The value in the middle. */
+/** The median. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

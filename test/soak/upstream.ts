@@ -1,6 +1,6 @@
 /**
- * The soak's upstream: streams of random length and pace, and now and then one that breaks off or refuses. It remembers
- * nothing of a request but that it came, by the word `soak-...` in its body.
+ * The soak's upstream: streams of random length and pace, some of which break off or are refused. It records only that a
+ * request came, by the word `soak-...` in its body.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -39,7 +39,7 @@ async function answer(response: ServerResponse): Promise<void> {
   response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`);
 }
 
-/** Starts it on a free loopback port. */
+/** Starts the upstream on a free loopback port. */
 export async function startSoakUpstream(): Promise<SoakUpstream> {
   const seen = new Set<string>();
   let underWay = 0;

@@ -1,4 +1,7 @@
-/** Wrong admin and internal tokens on the running stack: counted on both planes, in the log with their address, and told of (decisions §43.5). */
+/**
+ * Wrong admin and internal tokens on the running stack: both planes count them, log them with their address, and raise an
+ * alert (decisions §43.5).
+ */
 import { describe, expect, inject, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { StackLog } from "../harness/stack-log.ts";
@@ -13,13 +16,13 @@ async function failures(series: string): Promise<number> {
   return Number(found?.split(" ").at(-1));
 }
 
-const ask = async (url: string, token: string): Promise<number> => {
+const statusFor = async (url: string, token: string): Promise<number> => {
   const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
   await response.text();
   return response.status;
 };
 
-/** Lines of a part's log with these words. */
+/** The log lines of a part that contain this event. */
 const lines = (part: string, event: string): readonly string[] =>
   log
     .text()
@@ -44,11 +47,13 @@ describe("guessing", () => {
       "workerd",
     ],
   ] as const)(
-    "%s is counted and logged, and told of from twenty in a minute",
+    "%s is counted and logged, and raises an alert from twenty in a minute on",
     async (_what, url, status, series, part) => {
       const before = await failures(series);
       expect(before).toBeGreaterThanOrEqual(0);
-      const statuses = await Promise.all(Array.from({ length: 25 }, async (_, at) => await ask(url(), `guess-${at}`)));
+      const statuses = await Promise.all(
+        Array.from({ length: 25 }, async (_, at) => await statusFor(url(), `guess-${at}`)),
+      );
       expect(new Set(statuses)).toEqual(new Set([status]));
       await waitFor(
         async () => await failures(series),
@@ -67,14 +72,14 @@ describe("guessing", () => {
     },
   );
 
-  it("gets nothing with the admin token where the internal one belongs: it is derived, and not the same", async () => {
+  it("is refused with the admin token where the internal token belongs: the internal token is derived, and not the same", async () => {
     expect(inject("internalToken")).not.toBe(inject("adminToken"));
-    expect(await ask(`${fixture.gateway.proxyUrl}/internal/stats`, inject("adminToken"))).toBe(404);
-    expect(await ask(`${fixture.gateway.proxyUrl}/internal/stats`, inject("internalToken"))).toBe(200);
-    expect(await ask(`${inject("adminUrl")}/api/v1/tenants`, inject("internalToken"))).toBe(401);
+    expect(await statusFor(`${fixture.gateway.proxyUrl}/internal/stats`, inject("adminToken"))).toBe(404);
+    expect(await statusFor(`${fixture.gateway.proxyUrl}/internal/stats`, inject("internalToken"))).toBe(200);
+    expect(await statusFor(`${inject("adminUrl")}/api/v1/tenants`, inject("internalToken"))).toBe(401);
   });
 
-  it("is nothing that happens without a token", async () => {
+  it("does not include requests without a token", async () => {
     const before = await failures('{plane="admin"}');
     for (let count = 0; count < 5; count += 1)
       expect((await fetch(`${inject("adminUrl")}/api/v1/tenants`)).status).toBe(401);

@@ -1,7 +1,7 @@
 /**
- * Every alert of the gateway (decisions §35, test/harness/alert-keys.ts) from its real condition to the operators' channel, on
- * a stack of its own, because some of them take the whole key-value store away. All conditions are caused at once; each
- * test then waits for one alert.
+ * Every alert of the gateway (decisions §35, test/harness/alert-keys.ts) from its real condition to the operators' channel,
+ * on a stack of its own, because some conditions take the whole key-value store away. All conditions are caused at once;
+ * each test then waits for one alert.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,9 +20,9 @@ import { blockObject } from "../harness/object-faults.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** Nobody listens there. */
+/** An address where no server listens. */
 const NOWHERE = "http://127.0.0.1:9";
-/** Stands in every secret that an operator of this stack saves. */
+/** A part of every secret that an operator of this stack saves. */
 const PLANTED = `planted${randomUUID().replaceAll("-", "")}`;
 
 interface Message {
@@ -34,15 +34,15 @@ interface Message {
 let folder: string;
 let stack: Stack;
 let upstream: TestUpstream;
-/** The operators' chat. */
+/** The operators' chat channel. */
 let chat: HttpSink;
 let bridge: Awaited<ReturnType<typeof startRedisBridge>>;
 let gateway: Gateway;
 const log: string[] = [];
-/** Who the alerts of budgets and models are about. */
+/** The tenant or model that the alerts of budgets and models are about. */
 const about = new Map<AlertKey, string>();
 
-/** What the operators were told so far. */
+/** The messages that the operators have got so far. */
 function messages(): readonly Message[] {
   return chat.asked.map(({ body }) => {
     const { text } = JSON.parse(body) as { text: string };
@@ -73,7 +73,7 @@ beforeAll(async () => {
   await endingTenant();
   await Promise.all([failingUpstreams(), failingServers(), spentBudgets(), downModel(), powerNowhere()]);
   await gateway.must("POST", "/settings/alerts/test");
-  await waitFor(messages, (told) => told.some(({ issue }) => issue.startsWith("tenant_expiry:")));
+  await waitFor(messages, (sent) => sent.some(({ issue }) => issue.startsWith("tenant_expiry:")));
   await storeAway();
 });
 afterAll(async () => {
@@ -82,7 +82,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Channels, one of which works, and a scheduler that is nowhere. */
+/** Saves channels, one of which works, and the address of a scheduler that does not exist. */
 async function savedSecrets(): Promise<void> {
   const address = { from_address: "gateway@example.org", recipients: ["ops@example.org"] };
   const email = { smtp_host: "127.0.0.1", smtp_port: 9, username: PLANTED, smtp_password: PLANTED, ...address };
@@ -93,7 +93,7 @@ async function savedSecrets(): Promise<void> {
   expect((await read(fetch(`${stack.adminUrl}/api/v1/tenants?token=${PLANTED}`, stranger))).status).toBe(401);
 }
 
-/** A request that is served while nobody can be told what it used; alerts after 30 s. */
+/** A request that is served while its usage cannot be settled; the alert comes after 30 s. */
 async function unsettled(): Promise<void> {
   const minted = await gateway.mint(upstream.url);
   await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1_000_000 });
@@ -131,7 +131,7 @@ async function failingServers(): Promise<void> {
   await server.close();
 }
 
-/** 33 tokens a request: the first of 40 is beyond four fifths, the second beyond all. */
+/** Each request uses 33 tokens: the first request uses more than four fifths of the 40, the second more than all. */
 async function spentBudgets(): Promise<void> {
   const tenant = await gateway.mint(upstream.url);
   await gateway.must("PATCH", `/tenants/${tenant.tenant.id}/budget`, { budget_tokens: 40 });
@@ -163,7 +163,7 @@ async function powerNowhere(): Promise<void> {
   await gateway.must("PUT", "/settings/energy", { enabled: true, prometheus_url: NOWHERE, power_query: "watts" });
 }
 
-/** Looked for every hour, and soon after a start; each replica asks the store who tells of it. */
+/** Checked every hour, and soon after a start; each replica asks the store which one reports it. */
 async function endingTenant(): Promise<void> {
   const { tenant } = await gateway.mint(upstream.url);
   about.set("tenant_expiry", tenant.id);
@@ -179,13 +179,13 @@ async function endingTenant(): Promise<void> {
   await control?.ready();
 }
 
-/** Asks for what the Worker has in memory, and for what it has not. */
+/** Requests a record that the Worker has in memory, and one that it does not have. */
 async function storeAway(): Promise<void> {
   const minted = await gateway.mint(upstream.url, "plain", { cache_enabled: true });
   expect((await read(gateway.chat(minted))).status).toBe(200);
   await bridge.close();
   const stranger = { ...minted, secret: `sk_${randomUUID().replaceAll("-", "").repeat(2).slice(0, 48)}` };
-  // Another question than before: that one's answer is in memory.
+  // Another question than before, because the answer to that one is in memory.
   expect((await read(gateway.chat(minted, { body: { max_tokens: 7 } }))).status).toBe(200);
   expect((await read(gateway.chat(stranger))).status).toBe(503);
   expect((await read(gateway.chat(minted, { body: { model: "another" } }))).status).toBe(503);
@@ -195,7 +195,7 @@ async function storeAway(): Promise<void> {
 const BUDGET = "the budget object does not answer; request was already served";
 const LOOKUP = "served from memory where possible, else rejected";
 
-/** Title and detail of each, as decisions §35 words them. */
+/** Title and detail of each alert, as decisions §35 words them. */
 const EXPECTED = {
   upstream_request_failed: ["Upstream request failed", /^model-mark-\S+: .+ after \d+ attempts on 1 endpoints$/],
   upstream_5xx_response: ["Upstream error response", /^model-mark-\S+: upstream answered 503$/],
@@ -221,26 +221,26 @@ const EXPECTED = {
   test_alert: ["Test alert", "This is a test alert from the gateway."],
 } satisfies Partial<Record<AlertKey, readonly [title: string, detail: string | RegExp]>>;
 
-describe("the operators are told of", () => {
+describe("the operators get an alert for", () => {
   it.each(Object.entries(EXPECTED))("%s", async (key, [title, detail]) => {
     const whom = about.get(key as AlertKey);
     const issue = whom === undefined ? key : `${key}:${whom}`;
-    const told = await waitFor(
+    const alerts = await waitFor(
       () => messages().filter((message) => message.issue === issue),
       (found) => found.length > 0,
       50_000,
     );
-    expect(told).toEqual([{ title, issue, detail: expect.stringMatching(detail) }]);
-    expect(told[0]?.detail.length).toBeLessThanOrEqual(500);
+    expect(alerts).toEqual([{ title, issue, detail: expect.stringMatching(detail) }]);
+    expect(alerts[0]?.detail.length).toBeLessThanOrEqual(500);
   });
 });
 
-it("every alert of the table is caused here that says so", () => {
+it("every alert that the table assigns to this file is caused here", () => {
   const here = Object.entries(ALERT_KEYS).filter(([, file]) => file === ALERTS_SPEC);
   expect(Object.keys(EXPECTED).toSorted()).toEqual(here.map(([key]) => key).toSorted());
 });
 
-it("the runs of the jobs that told of them are lines of the log, with what they did", () => {
+it("the runs of the jobs that reported them are lines of the log, with what they did", () => {
   const runs = log
     .filter((line) => line.startsWith("control | {") && line.includes('"event":"job_run"'))
     .map((line) => JSON.parse(line.slice("control | ".length)) as Readonly<Record<string, unknown>>);
@@ -250,7 +250,7 @@ it("the runs of the jobs that told of them are lines of the log, with what they 
   expect(of("alerts").some((run) => run["alerts"] === 0)).toBe(false);
 });
 
-it("no log holds a secret that an operator saved, whatever failed with it", () => {
+it("no log contains a secret that an operator saved, whatever failed", () => {
   const text = log.join("\n");
   expect(text).toContain('"event":"alert_not_sent","channel":"email"');
   for (const secret of [PLANTED, chat.url, stack.adminToken, stack.internalToken]) expect(text).not.toContain(secret);

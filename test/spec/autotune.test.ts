@@ -1,4 +1,4 @@
-/** Capacity auto-tune on the running stack, at upstreams whose capacity is known (decisions §11.1). */
+/** Capacity auto-tune on the running stack, with upstreams whose capacity is known (decisions §11.1). */
 import { request } from "node:http";
 import { expect, inject, it } from "vitest";
 import type { AutotuneReport } from "../../shared/schema/autotune.ts";
@@ -9,9 +9,9 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
-it("finds the knee, recommends it without writing anything, and what is applied is the model's capacity", async () => {
+it("finds the knee, recommends it without writing anything, and an applied recommendation is the model's capacity", async () => {
   const { gateway } = fixture;
-  // four at once take 800 ms: far from what two take, and from the target, on any machine
+  // Four requests at once take 800 ms: on any machine that is far from the time of two, and from the target.
   const upstream = await startNarrowUpstream(2, 400);
   try {
     const minted = await gateway.mint(upstream.url);
@@ -30,7 +30,7 @@ it("finds the knee, recommends it without writing anything, and what is applied 
       capacity_mode: "static",
       capacity_tuned_at: null,
     });
-    // the probe is no traffic of the gateway's: another request is the model's first row
+    // The probe is not traffic of the gateway: the model's first row is that of another request.
     await (await gateway.chat(minted)).text();
     expect(await waitForRows(minted.model.model_name)).toBe(1);
 
@@ -44,7 +44,7 @@ it("finds the knee, recommends it without writing anything, and what is applied 
   }
 });
 
-/** How many requests of a model the ledger has, once there is one. */
+/** The number of rows of a model in the ledger, once there is one. */
 async function waitForRows(model: string): Promise<number> {
   const usage = await waitFor(
     async () =>

@@ -1,4 +1,4 @@
-/** What is used of a budget, as the budget objects know it (decisions §3.5). */
+/** The used part of a budget, as the budget objects count it (decisions §3.5). */
 import { describe, expect, it } from "vitest";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { useGateway } from "../harness/fixture.ts";
@@ -6,7 +6,7 @@ import type { Minted } from "../harness/gateway.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
-/** One request of the test upstream: 11 tokens in, 22 out, at 0.001 and 0.01 USD. */
+/** One request to the test upstream: 11 input tokens, 22 output tokens, at 0.001 and 0.01 USD. */
 const TOKENS = 33;
 const USD = 0.231;
 const START = "2026-01-02T03:04:05.000Z";
@@ -40,7 +40,7 @@ async function serve(minted: Minted): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-/** The read once nothing is reserved any more and this much is used. */
+/** The usage once nothing is reserved any more and this much is used. */
 async function settled(read: () => Promise<BudgetUsage>, tokens: number): Promise<BudgetUsage> {
   return await waitFor(
     read,
@@ -49,7 +49,7 @@ async function settled(read: () => Promise<BudgetUsage>, tokens: number): Promis
 }
 
 describe.concurrent("the usage of a budget", () => {
-  it("is nothing, in full, for who has no budget and asked for nothing", async () => {
+  it("is complete and zero for a tenant that has no budget and sent no request", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     expect([await ofTenant(minted), await ofKey(minted)]).toEqual([NONE, NONE]);
   });

@@ -1,4 +1,6 @@
-/** Budgets that cannot be passed, on the running stack (decisions §17.5, §19, issue of the per-minute and term budgets). */
+/**
+ * Budgets that cannot be exceeded, on the running stack (decisions §17.5, §19, issue of the per-minute and term budgets).
+ */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
@@ -6,17 +8,17 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
-/** 6 tokens of text and framing, and `output` that the client states. */
+/** 6 tokens of text and framing, and `output` tokens that the client states. */
 const asking = (output: number) => ({ body: { max_tokens: output } });
 
-interface Told {
+interface Answered {
   readonly status: number;
   readonly code: string | null;
   readonly message: string | null;
   readonly headers: Headers;
 }
 
-async function told(minted: Minted, output: number): Promise<Told> {
+async function chatWith(minted: Minted, output: number): Promise<Answered> {
   const response = await fixture.gateway.chat(minted, asking(output));
   const body = (await response.json()) as { error?: { code: string; message: string } };
   const { code = null, message = null } = body.error ?? {};
@@ -24,27 +26,27 @@ async function told(minted: Minted, output: number): Promise<Told> {
 }
 
 /**
- * Until the request is settled: an answer does not wait for that, and the next request overtakes it where it comes by another
- * process. The row is handed on after the settlement.
+ * Waits until the request is settled: the answer is sent before that, and a next request that arrives through another
+ * process may come first. The row is written after the settlement.
  */
-async function settled(minted: Minted, { headers }: Told): Promise<void> {
+async function settled(minted: Minted, { headers }: Answered): Promise<void> {
   await fixture.gateway.row(minted.tenant.id, headers.get("x-gateway-request-id"));
 }
 
-/** The estimate of a minted tenant's request, as its row says. */
+/** The estimate of a minted tenant's request, from its row. */
 async function estimateOf(minted: Minted, output: number): Promise<number> {
-  const { headers } = await told(minted, output);
+  const { headers } = await chatWith(minted, output);
   return (await fixture.gateway.row(minted.tenant.id, headers.get("x-gateway-request-id"))).estimated_tokens;
 }
 
 describe("a tenant's tokens per minute", () => {
-  it("admit as many of 200 simultaneous requests as the bucket holds, and tell the rest when to come back", async () => {
-    // `hang`: nobody's actual use comes back while the burst lasts
+  it("admit as many of 200 simultaneous requests as the bucket holds, and send the others the time to come back", async () => {
+    // `hang`: no actual usage is settled while the burst lasts.
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=1500");
     const filler = await estimateOf(minted, 0);
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 6000 });
     const output = 106 - filler;
-    const answers = await Promise.all(Array.from({ length: 200 }, async () => await told(minted, output)));
+    const answers = await Promise.all(Array.from({ length: 200 }, async () => await chatWith(minted, output)));
     const admitted = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 429);
     expect(answers.filter((one) => !admitted.includes(one) && !refused.includes(one))).toEqual([]);
@@ -53,7 +55,7 @@ describe("a tenant's tokens per minute", () => {
     for (const { code, message, headers } of refused) {
       expect([code, message]).toEqual(["token_budget_exceeded", "token budget exceeded"]);
       const waitMs = Number(headers.get("retry-after-ms"));
-      // 106 tokens at 6000 a minute take 1060 ms; what is left of the bucket shortens that.
+      // 106 tokens at 6000 a minute take 1060 ms; what is left in the bucket shortens that.
       expect(waitMs).toBeGreaterThanOrEqual(1);
       expect(waitMs).toBeLessThanOrEqual(1060);
       expect(headers.get("retry-after")).toBe(String(Math.ceil(waitMs / 1000)));
@@ -73,15 +75,15 @@ describe("a tenant's tokens per minute", () => {
 
   it("are on every authenticated answer, and on none without a cap", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
-    expect((await told(minted, 5)).headers.get("x-ratelimit-limit-tokens")).toBeNull();
+    expect((await chatWith(minted, 5)).headers.get("x-ratelimit-limit-tokens")).toBeNull();
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1000 });
-    const served = await told(minted, 100);
+    const served = await chatWith(minted, 100);
     const after = Number(served.headers.get("x-ratelimit-remaining-tokens"));
     expect(served.headers.get("x-ratelimit-limit-tokens")).toBe("1000");
     expect(after).toBeLessThanOrEqual(900);
     expect(after).toBeGreaterThan(850);
     const unknown = { ...minted, model: { ...minted.model, model_name: "nobody" } };
-    expect((await told(unknown, 5)).headers.get("x-ratelimit-limit-tokens")).toBe("1000");
+    expect((await chatWith(unknown, 5)).headers.get("x-ratelimit-limit-tokens")).toBe("1000");
     const listing = await fetch(`${fixture.gateway.proxyUrl}/v1/models`, {
       headers: { authorization: `Bearer ${minted.secret}` },
     });
@@ -89,20 +91,20 @@ describe("a tenant's tokens per minute", () => {
     expect(listing.headers.get("x-ratelimit-limit-tokens")).toBe("1000");
   });
 
-  it("take back what a request did not use, and leave the next one the rest", async () => {
+  it("get back what a request did not use, and leave the rest to the next request", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "plain");
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1000 });
     for (let turn = 0; turn < 3; turn += 1) {
-      const answer = await told(minted, 900);
+      const answer = await chatWith(minted, 900);
       expect(answer.status).toBe(200);
       await settled(minted, answer);
     }
   });
 
-  it("never admit what can never fit, and say so", async () => {
+  it("refuse a request that can never fit, and say so", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 50 });
-    const { status, headers } = await told(minted, 100);
+    const { status, headers } = await chatWith(minted, 100);
     expect([status, headers.get("x-should-retry")]).toEqual([429, "false"]);
     expect(fixture.upstream.seen(minted.mark)).toHaveLength(0);
   });
@@ -117,10 +119,10 @@ describe("a term budget", () => {
       budget_period: "lifetime",
     });
     const clients = Array.from({ length: 64 }, async () => {
-      const answers: Told[] = [];
+      const answers: Answered[] = [];
       for (;;) {
-        // The upstream reports 33 tokens: an estimate above that is what decisions §19.2 speaks of.
-        const answer = await told(minted, 40);
+        // The upstream reports 33 tokens; an estimate above that is the case that decisions §19.2 speaks of.
+        const answer = await chatWith(minted, 40);
         answers.push(answer);
         if (answer.status !== 200) return answers;
       }
@@ -141,28 +143,28 @@ describe("a term budget", () => {
     expect(used).toBeGreaterThan(0);
   });
 
-  it("of 0 refuses at once, live, and its end lets through again", async () => {
+  it("of 0 refuses from the next request on, and requests are served again once it is removed", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
-    expect((await told(minted, 5)).status).toBe(200);
+    expect((await chatWith(minted, 5)).status).toBe(200);
     const path = `/tenants/${minted.tenant.id}/budget`;
     await fixture.gateway.must("PATCH", path, { budget_tokens: null, budget_cost_usd: 0, budget_period: "monthly" });
-    expect(await told(minted, 5)).toMatchObject({ status: 403, code: "tenant_budget_exhausted" });
+    expect(await chatWith(minted, 5)).toMatchObject({ status: 403, code: "tenant_budget_exhausted" });
     await fixture.gateway.must("PATCH", path, { budget_tokens: null, budget_cost_usd: null, budget_period: null });
-    expect((await told(minted, 5)).status).toBe(200);
+    expect((await chatWith(minted, 5)).status).toBe(200);
   });
 
-  it("of a key binds that key alone, and is told after the bucket's refusal", async () => {
+  it("of a key limits that key alone, and is checked after the token bucket", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const other = await fixture.gateway.must<{ secret: string }>("POST", `/tenants/${minted.tenant.id}/keys`, {});
     await fixture.gateway.must("PUT", `/keys/${minted.key.id}`, { budget_tokens: 0 });
-    expect(await told(minted, 5)).toMatchObject({
+    expect(await chatWith(minted, 5)).toMatchObject({
       status: 403,
       code: "key_budget_exhausted",
       message: "api key term budget exhausted",
     });
-    expect((await told({ ...minted, secret: other.secret }, 5)).status).toBe(200);
+    expect((await chatWith({ ...minted, secret: other.secret }, 5)).status).toBe(200);
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1 });
-    expect((await told(minted, 5)).status).toBe(429);
+    expect((await chatWith(minted, 5)).status).toBe(429);
   });
 
   it("reserves max_tokens as given, however large", async () => {
@@ -172,14 +174,14 @@ describe("a term budget", () => {
       budget_cost_usd: null,
       budget_period: "lifetime",
     });
-    const first = told(minted, 30_000);
+    const first = chatWith(minted, 30_000);
     await waitFor(
       async () => fixture.upstream.seen(minted.mark),
       (seen) => seen.length === 1,
     );
-    expect(await told(minted, 5)).toMatchObject({ status: 403, code: "tenant_budget_exhausted" });
+    expect(await chatWith(minted, 5)).toMatchObject({ status: 403, code: "tenant_budget_exhausted" });
     expect((await first).status).toBe(200);
     await settled(minted, await first);
-    expect((await told(minted, 5)).status).toBe(200);
+    expect((await chatWith(minted, 5)).status).toBe(200);
   });
 });

@@ -93,7 +93,7 @@ describe("what goes upstream", () => {
     expect(fixture.upstream.seen(minted.mark)[0]?.headers).not.toHaveProperty("x-api-key");
   });
 
-  it("arrives whole when it is larger than what is parsed whole", async () => {
+  it("arrives complete when it is larger than the largest body that is parsed", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const image = `data:image/png;base64,${"iVBORw0KGgo".repeat(550_000)}`;
     const messages = [
@@ -154,7 +154,7 @@ describe("a stream", () => {
     });
   });
 
-  it("is asked for again without the option by an upstream that refuses it, once", async () => {
+  it("is requested once more without the option when the upstream refuses the option", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "no-options");
     for (const attempts of [2, 3]) {
       const response = await fixture.gateway.chat(minted, { stream: true });
@@ -179,7 +179,7 @@ describe("a stream", () => {
   });
 });
 
-describe("a stream that is faster than its pieces are worth a look each", () => {
+describe("a stream whose pieces come too fast to inspect each one", () => {
   it.each([
     [{}, 0],
     [{ stream_options: { include_usage: true } }, 1],

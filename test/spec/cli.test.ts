@@ -1,6 +1,4 @@
-/**
- * The command line as a person runs it: the real program against the running stack.
- */
+/** The command line as a person runs it: the real program with the running stack. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -33,7 +31,7 @@ async function gateway(words: readonly string[], env: Readonly<Record<string, st
   });
 }
 
-/** What a command prints as JSON. */
+/** The JSON that a command prints. */
 async function json<T>(...words: string[]): Promise<T> {
   const { code, out, err } = await gateway([...words, "--json"]);
   expect([words, code, err]).toEqual([words, 0, ""]);
@@ -80,7 +78,7 @@ describe("the command line", () => {
     });
   });
 
-  it("tunes a model's capacity, and takes up what it found only when it is told to and there is something", async () => {
+  it("tunes a model's capacity, and applies the result only with the option and when there is a result", async () => {
     const name = unique("model");
     const upstream = await startNarrowUpstream(1, 20);
     try {
@@ -158,7 +156,7 @@ describe("the command line", () => {
     expect((await gateway(["backup", "export", file])).out).toContain("written to");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const backup = JSON.parse(readFileSync(file, "utf8")) as { data: { tenants: { id: string }[] } };
-    // the stack is everybody's: what other tests have changed meanwhile stays as it is
+    // Other tests use the same stack: what they have changed meanwhile stays as it is.
     writeFileSync(
       file,
       JSON.stringify({ ...backup, data: { tenants: backup.data.tenants.filter((row) => row.id === id) } }),
@@ -170,7 +168,7 @@ describe("the command line", () => {
     expect((await gateway(["backup", "restore", join(folder, "absent.json")])).err).toContain("cannot be read");
   });
 
-  it("shows what a text holds and never sends it to the terminal", async () => {
+  it("shows control characters of a text escaped and never sends them to the terminal", async () => {
     const description = `two\nlines ${unique("nasty")}\u001b]0;title\u0007\u009b31m\u202e`;
     const created = await fetch(`${inject("adminUrl")}/api/v1/tenants`, {
       method: "POST",
@@ -189,7 +187,7 @@ describe("the command line", () => {
     }
   });
 
-  it("says in one line what is wrong and what to do", async () => {
+  it("reports in one line what is wrong and what to do", async () => {
     const wrong = await gateway(["tenants", "create", "x", "--timezone", "Mars"]);
     expect([wrong.code, wrong.err]).toEqual([1, "validation failed\n  timezone: must be an IANA time zone name\n"]);
     expect((await gateway(["tenants", "list"], { GATEWAY_ADMIN_TOKEN: "other" })).err).toContain("GATEWAY_ADMIN_TOKEN");
@@ -215,7 +213,7 @@ describe("the command line", () => {
   );
 });
 
-it("is one client of the API among others: the generated one reads what the command line wrote", async () => {
+it("is one client of the API among others: the generated client reads what the command line wrote", async () => {
   const name = unique("shared");
   const { id } = await json<{ id: string }>("tenants", "create", name);
   const client = gatewayClient({ url: inject("adminUrl"), token: inject("adminToken") });

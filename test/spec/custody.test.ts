@@ -1,4 +1,4 @@
-/** One row for each request, whatever becomes of it (design §6, decisions §23). */
+/** Every request has one row, however it ends (design §6, decisions §23). */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -97,7 +97,7 @@ describe("50 clients that leave while they are queued", () => {
         upstream_status: 0,
       });
     expect(fixture.upstream.seen(minted.mark)).toHaveLength(1);
-    // named here, the held answer lives until now: a client lets go of an answer that nobody refers to any more
+    // The held answer is named here so that it lives until now: a client releases an answer that has no reference left.
     expect([held.status, reader === undefined]).toEqual([200, false]);
     holder.abort();
     const other = await fixture.gateway.mint(fixture.upstream.url);
@@ -112,7 +112,7 @@ describe("50 clients that leave while they are queued", () => {
 });
 
 describe("the cap of a model", () => {
-  it("is never passed as the upstream sees it; who waits is served in order of arrival and says so", async () => {
+  it("is never exceeded at the upstream; waiting requests are served in order of arrival, and their rows say so", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=20", { max_in_flight: 3 });
     const responses = await Promise.all(Array.from({ length: 30 }, async () => await fixture.gateway.chat(minted)));
     for (const response of responses) {

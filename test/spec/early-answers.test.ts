@@ -1,4 +1,6 @@
-/** An upstream that answers without waiting for the upload: the client, which is still sending, reads the answer. */
+/**
+ * An upstream that answers without waiting for the end of the upload: the client, which is still sending, gets the answer.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";

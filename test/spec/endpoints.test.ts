@@ -1,4 +1,7 @@
-/** A model's endpoints on the running stack: who is asked, with which credential, and what is let go of (decisions §6, §22). */
+/**
+ * A model's endpoints on the running stack: which endpoint is called, with which credential, and which answers are released
+ * (decisions §6, §22).
+ */
 import { describe, expect, it } from "vitest";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import { useGateway } from "../harness/fixture.ts";
@@ -10,7 +13,7 @@ const fixture = useGateway();
 
 type Endpoints = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A tenant whose model has these endpoints: by name, the fields besides its address; `does` is its behaviour. */
+/** A tenant whose model has these endpoints: for each name the fields besides the address; `does` is its behaviour. */
 async function mint(endpoints: Endpoints, model: Readonly<Record<string, unknown>> = {}) {
   const minted = await fixture.gateway.mint("", "plain", model);
   const ids: Record<string, string> = {};
@@ -28,7 +31,7 @@ async function statusOf(minted: Minted, headers: Readonly<Record<string, string>
   return response.status;
 }
 
-/** Where the requests sent meanwhile went. */
+/** Sends `times` requests; returns how many each endpoint got, without those that got none. */
 async function went(minted: Minted, times: number, headers: Readonly<Record<string, string>> = {}) {
   const before = fixture.upstream.attempts(minted.mark);
   for (let left = times; left > 0; left -= 1) await statusOf(minted, headers);
@@ -38,7 +41,7 @@ async function went(minted: Minted, times: number, headers: Readonly<Record<stri
 }
 
 describe("endpoints", () => {
-  it("are asked in their order as it is now, with their own key or the model's", async () => {
+  it("are called in their current order, with their own key or the model's", async () => {
     const endpoints = { a: { priority: 2 }, b: { priority: 1, api_key: "of-b" } };
     const { minted, ids } = await mint(endpoints, { api_key: "of-model" });
     expect(await went(minted, 2)).toEqual({ b: 2 });
@@ -53,7 +56,7 @@ describe("endpoints", () => {
     expect(keys).toEqual(["of-b", "of-b", "of-model", "of-b", "of-model"].map((key) => `Bearer ${key}`));
   });
 
-  it("keep a session, and take over those of one that leaves", async () => {
+  it("keep a session, and take over the sessions of an endpoint that is removed", async () => {
     const { minted, ids } = await mint({ a: {}, b: {}, c: {} }, { endpoint_selection_mode: "session_hash" });
     const sessions = ["s1", "s2", "s3", "s4", "s5", "s6"];
     const first = new Map<string, string>();
@@ -98,7 +101,7 @@ describe("endpoints", () => {
 });
 
 describe("an endpoint that dies under load", () => {
-  it("costs nobody an answer, and every request its one row", async () => {
+  it("costs no request its answer, and every request has one row", async () => {
     const doomed = await startTestUpstream();
     const { minted } = await mint({ a: { does: "plain,delay=30" } }, { endpoint_selection_mode: "load_balance" });
     const body = { name: "doomed", api_base: doomed.at("doomed", "plain,delay=30") };
@@ -128,7 +131,7 @@ describe("an endpoint that dies under load", () => {
 });
 
 describe("an answer that is not the last", () => {
-  it("is let go of, though its body never ends", async () => {
+  it("is released, although its body never ends", async () => {
     const { minted } = await mint({ a: { does: "status=503,endless" }, b: {} });
     expect(await statusOf(minted)).toBe(200);
     await waitFor(
@@ -137,7 +140,7 @@ describe("an answer that is not the last", () => {
     );
   });
 
-  it("is passed on when what follows is none, with its body whole", async () => {
+  it("is passed on with its whole body when the next attempt gets no answer", async () => {
     const { minted } = await mint({ a: { does: "status=500" }, b: { does: "hang" } }, { request_timeout_secs: 1 });
     const response = await fixture.gateway.chat(minted);
     expect([response.status, await response.json()]).toEqual([502, { detail: "status 500" }]);

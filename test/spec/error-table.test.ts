@@ -1,4 +1,7 @@
-/** The table of data-plane errors, row by row (decisions §1): status, body, headers, and the row that each refusal leaves. */
+/**
+ * The table of data-plane errors, row by row (decisions §1): status, body, headers, and the usage row that each refusal
+ * leaves.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -14,11 +17,11 @@ interface Raised {
   readonly message: string;
   readonly type: string;
   readonly param?: string;
-  /** The headers of retrying and authenticating that it carries. */
+  /** The headers for retries and authentication that the error has. */
   readonly headers?: Readonly<Record<string, unknown>>;
-  /** What of its row differs from a refusal of a chat request for the minted model. Null: it leaves none. */
+  /** How its usage row differs from that of a refused chat request for the minted model. Null: it leaves no row. */
   readonly row?: Partial<UsageLog> | null;
-  /** Sends the request that raises it. */
+  /** Sends a request that gets this error. */
   readonly by: (minted: Minted) => Promise<Response>;
 }
 
@@ -30,7 +33,7 @@ async function post(minted: Minted, path: string, body: string, headers: Record<
 const chat = async (minted: Minted, body: Readonly<Record<string, unknown>> = {}): Promise<Response> =>
   await fixture.gateway.chat(minted, { body });
 
-/** Chats after a change of the tenant, its key or the model. */
+/** Sends a chat after a change of the tenant, its key or the model. */
 const after =
   (method: string, path: (minted: Minted) => string, body: object) =>
   async (minted: Minted): Promise<Response> => {
@@ -42,7 +45,7 @@ const tenant = (part: string) => (minted: Minted) => `/tenants/${minted.tenant.i
 const key = (minted: Minted): string => `/keys/${minted.key.id}`;
 const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
 
-/** A chat with a model of its own upstream, that answers no one. */
+/** Sends a chat to a model with an upstream of its own, which does not answer. */
 const chatAt =
   (apiBase: string) =>
   async (minted: Minted): Promise<Response> => {
@@ -60,7 +63,7 @@ const invalid = { type: "invalid_request_error", headers: { "x-should-retry": "f
 const stranger = {
   type: "authentication_error",
   headers: { "www-authenticate": "Bearer" },
-  // rows of nobody are bounded in number and not to be found by a tenant
+  // Rows without a tenant are bounded in number, and a tenant cannot find them.
   row: null,
 } as const;
 const denied = { type: "permission_error", row: { model: "" } } as const;
@@ -239,7 +242,10 @@ const TABLE: Readonly<Record<string, Raised>> = {
   },
 };
 
-/** What makes it answer so: an absent part, an identity provider, a record that no API call leaves behind. */
+/**
+ * The test files of the other errors. Their causes need a part that is away, an identity provider, or a record that no API
+ * call leaves behind.
+ */
 const ELSEWHERE = {
   request_timeout: "test/faults/held-uploads.test.ts",
   tenant_not_found: "edge/pipeline/run.test.ts",
@@ -256,7 +262,7 @@ const ELSEWHERE = {
   upstream_stream_error: "test/spec/upstream.test.ts",
 } as const;
 
-/** What only guardrails and the auto router could raise; the data plane has neither. */
+/** Errors that only guardrails and the auto router can raise; the data plane has neither. */
 const RAISED_BY_NONE = ["request_blocked", "response_blocked", "content_policy_unavailable", "no_model_available"];
 const TELLING = ["x-should-retry", "www-authenticate", "retry-after", "retry-after-ms"];
 describe("an error of the data plane", () => {
@@ -266,8 +272,11 @@ describe("an error of the data plane", () => {
     const error = { message, type, code, param: param ?? null };
     expect([response.status, await response.json()]).toEqual([status, { error }]);
     expect(response.headers.get("content-type")).toContain("application/json");
-    const told = TELLING.filter((name) => response.headers.has(name)).map((name) => [name, response.headers.get(name)]);
-    expect(Object.fromEntries(told)).toEqual(headers ?? {});
+    const present = TELLING.filter((name) => response.headers.has(name)).map((name) => [
+      name,
+      response.headers.get(name),
+    ]);
+    expect(Object.fromEntries(present)).toEqual(headers ?? {});
     const requestId = response.headers.get("x-gateway-request-id");
     expect([requestId, response.headers.get("x-request-id")]).toEqual([expect.any(String), requestId]);
     expect(response.headers.get("x-gateway-overhead-ms")).toMatch(/^\d+$/);
@@ -291,7 +300,7 @@ describe("an error of the data plane", () => {
     expect(readFileSync(join(import.meta.dirname, "../..", path), "utf8")).toContain(`"${code}"`);
   });
 
-  it("is in this table, or in no path of a request", () => {
+  it("is in this table, or no request can get it", () => {
     const codes = Object.keys(ERROR_TABLE);
     const known = [...Object.keys(TABLE), ...Object.keys(ELSEWHERE), ...RAISED_BY_NONE];
     expect(known.toSorted()).toEqual(codes.slice(0, codes.indexOf("upstream_timeout") + 1).toSorted());

@@ -1,6 +1,7 @@
 /**
- * Every route x every kind of change (decisions §43.3): whatever an admin changes, the next request of every route goes by it,
- * though the request before went by what was true then. Seen by what clients get and by which upstream was called how.
+ * Every route x every kind of change (decisions §43.3): after an admin's change the next request of every route follows it,
+ * although the request before followed the earlier records. The test checks what clients get, and which upstream was called
+ * in which way.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +50,7 @@ interface Played {
   readonly after: Shown;
 }
 
-/** One cell: what a request shows before the change, and the next one after it. */
+/** One cell of the table: what a request shows before the change, and what the next request shows after it. */
 async function play(row: Change, route: Route): Promise<Played> {
   const waits = route.waits === true;
   const scene = await scenes.make(row.own, route.kind === "cached", waits ? 1 : null);
@@ -63,7 +64,7 @@ async function play(row: Change, route: Route): Promise<Played> {
 }
 
 it.each([...CALLER_CHANGES, ...UPSTREAM_CHANGES])("$name", async (row) => {
-  // Who is refused does not wait.
+  // A refused request does not wait.
   const routes = ROUTES.filter(({ waits }) => waits !== true || row.before === undefined);
   const cells = await Promise.all(routes.map(async (route) => await play(row, route)));
   const lines = (read: (cell: Played) => readonly string[]) =>
@@ -84,7 +85,7 @@ async function rowOf(cell: Played, when: "before" | "after"): Promise<UsageLog> 
 
 describe("settings: energy", () => {
   let metrics: HttpSink;
-  /** All routes share the record: each has terms of its own, one after another. */
+  /** All routes share this record: each route tests it under its own values, one route after another. */
   let carbonGPerKwh = 100;
   const terms = (): Write => [
     "PUT",

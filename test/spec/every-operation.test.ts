@@ -1,7 +1,7 @@
 /**
- * The common suite of every Management route (style habit 7): walks the API document and calls each operation with valid,
- * missing, wrong-typed, oversize, unknown and hostile input, without a token and for what does not exist. On a stack of its
- * own: settings and capacity are everybody's.
+ * The common suite of every Management route (style habit 7): it reads the API document and calls each operation with
+ * valid, missing, wrong-typed, oversize, unknown and hostile input, without a token, and for records that do not exist. On
+ * a stack of its own, because settings and capacity are shared.
  */
 
 import { randomUUID } from "node:crypto";
@@ -22,7 +22,7 @@ const document = readDocument(JSON.stringify(buildDocument(createApp({ adminToke
 const guarded = document.operations.filter(({ security }) => security?.length !== 0);
 const MEBIBYTE = 1024 * 1024;
 
-/** Well-formed input that may have to be refused all the same, by what is configured, and the code that says why. */
+/** Operations that may refuse even valid input because of the configuration, with the code that says why. */
 const MAY_BE_REFUSED: Readonly<Record<string, string>> = {
   "post /api/v1/settings/alerts/test": "no_alert_channel",
   "post /api/v1/settings/energy/test": "energy_test_failed",
@@ -49,7 +49,7 @@ const send: Send = async (method, path, body, headers = {}) =>
 
 const title = ({ method, path }: Operation): string => `${method} ${path}`;
 
-/** Checks that an answer is one that the document has; answers its body. */
+/** Checks that the document describes an answer; returns its body. */
 async function documented(operation: Operation, response: Response): Promise<Record<string, unknown>> {
   const text = await response.text();
   const answer = operation.responses[response.status];
@@ -79,14 +79,14 @@ async function refusal(operation: Operation, response: Response): Promise<ErrorB
 
 const bodyOf = ({ requestBody }: Operation) => requestBody?.content["application/json"];
 
-/** A body that the route takes: its example, with names that nobody has yet. */
+/** A body that the route accepts: its example, with names that are not used yet. */
 function validBody(operation: Operation, record: Readonly<Record<string, unknown>> | null): Record<string, unknown> {
   const example = { ...(bodyOf(operation)?.example as Record<string, unknown>) };
   for (const field of ["name", "model_name"]) if (field in example) example[field] = record?.[field] ?? unique(field);
   return example;
 }
 
-/** Calls an operation with records of its own. */
+/** Calls an operation with records that only this call uses. */
 async function call(operation: Operation, body?: unknown): Promise<Response> {
   const target = await targetOf(send, operation.path);
   return await send(operation.method, target.path, body ?? (bodyOf(operation) && validBody(operation, target.record)));
@@ -154,7 +154,7 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
     expect([oversize.status, await refusal(operation, oversize)]).toMatchObject([413, { code: "request_too_large" }]);
   });
 
-  it("names the field that is missing, of another type or out of bounds, and takes unknown ones", async () => {
+  it("names the field that is missing, of another type or out of bounds, and accepts unknown ones", async () => {
     const target = await targetOf(send, operation.path);
     const example = validBody(operation, target.record);
     const schema = bodyOf(operation)?.schema ?? {};
@@ -174,7 +174,7 @@ describe.each(bodied.map((operation) => [title(operation), operation] as const))
     await documented(operation, response);
   });
 
-  it("does not fall over hostile values", async () => {
+  it("does not fail on hostile values", async () => {
     const target = await targetOf(send, operation.path);
     const { properties = {} } = document.resolved(bodyOf(operation)?.schema ?? {}) as {
       properties?: Record<string, object>;

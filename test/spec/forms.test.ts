@@ -23,7 +23,7 @@ async function post(minted: Minted, path: string, init: RequestInit): Promise<Re
 
 type Part = readonly [string, string | Uint8Array<ArrayBuffer>];
 
-/** A form whose parts stand in this order; bytes are files. */
+/** A form with its parts in this order; bytes become files. */
 function formOf(parts: readonly Part[]): FormData {
   const form = new FormData();
   for (const [name, value] of parts) {
@@ -162,7 +162,7 @@ describe("a form is refused", () => {
     }
   });
 
-  it("with a second model after a large file, by then upstream", async () => {
+  it("with a second model after a large file, which the upstream has by then", async () => {
     const minted = await mint();
     const parts: Part[] = [
       ["model", minted.model.model_name],
@@ -192,7 +192,7 @@ describe("a form is refused", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("by nobody when the client leaves while it uploads: the slot comes back", async () => {
+  it("by no upstream when the client leaves while it uploads: the slot comes back", async () => {
     const minted = await mint();
     const client = new AbortController();
     const parts = formOf([

@@ -1,4 +1,4 @@
-/** What of a client's headers reaches an upstream or an MCP server (specification "Data plane routes" 5, decisions §43.1). */
+/** Which headers of a client reach an upstream or an MCP server (specification "Data plane routes" 5, decisions §43.1). */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -12,7 +12,7 @@ const fixture = useGateway();
 const upstream = useRouteUpstream();
 const mcp = useMcp(fixture);
 
-/** None of these may arrive with the value that the client gives it. */
+/** The upstream must get none of these with the client's value. */
 const DROPPED = [
   "accept-encoding",
   "cookie",
@@ -72,7 +72,7 @@ async function chat(minted: Minted, headers: Record<string, string>, more: objec
 }
 
 describe("headers of a client", () => {
-  it("reach an upstream but for those that are the gateway's, the connection's or the operator's to say", async () => {
+  it("reach an upstream, except those that the gateway, the connection or the operator sets", async () => {
     const minted = await mintAt(fixture.gateway, upstream, { api_key: "the-operators-credential" });
     const answer = await chat(minted, CLIENT);
     expect(answer.status).toBe(200);
@@ -106,7 +106,7 @@ describe("a body that was read as JSON", () => {
     "text/plain",
     "application/json; charset=utf-7",
     "application/json; charset=utf-16",
-  ])("is told to the upstream as such, not as %s: it could read another model in it", async (type) => {
+  ])("is sent to the upstream as JSON, not as %s, which could contain another model", async (type) => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await chat(
       minted,
@@ -123,8 +123,8 @@ describe("a body that was read as JSON", () => {
   });
 });
 
-describe("bytes that are no text", () => {
-  it("in a session's header are the characters of Latin-1, none is lost", async () => {
+describe("bytes that are not text", () => {
+  it("in a session's header are read as Latin-1, and none is lost", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     for (const header of ["caf\u00e9", "\u00ff\u00fe", "caf\u00c3\u00a9"]) {
       const answer = await chat(minted, { "content-type": "application/json", "x-session-id": header });
@@ -133,7 +133,7 @@ describe("bytes that are no text", () => {
     }
   });
 
-  it("in a JSON body are refused, wherever they stand in it", async () => {
+  it("in a JSON body are refused, wherever they are", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const name = minted.model.model_name;
     for (const [before, after] of [
@@ -155,7 +155,7 @@ describe("bytes that are no text", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form: the model is refused, a session is not taken from them, other fields go upstream as they are", async () => {
+  it("in a form: in the model they are refused, in a session they are not used, other fields go upstream unchanged", async () => {
     const received: Buffer[] = [];
     const server = createServer((request, response) => {
       request.on("data", (chunk: Buffer) => received.push(chunk));

@@ -54,7 +54,7 @@ describe("the very next request", () => {
     expect(await statusOf(fixture.gateway, minted)).toBe(200);
   });
 
-  it("is refused under load: nothing that starts after the answer is served, and everything after it is enabled", async () => {
+  it("is refused under load: no request that starts after the answer is served, and every request after the key is enabled is", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "delay=5");
     for (let round = 0; round < 2; round += 1) {
       const clients = busyClients(fixture.gateway, minted, 50);

@@ -1,6 +1,6 @@
 /**
  * A client that hangs up at any moment, politely or not (design §3, §4): its slot or place is free again, nothing stays
- * reserved, and the ledger has what decisions §23.4 says of it, once.
+ * reserved, and the ledger has one row as decisions §23.4 says.
  */
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
-/** A connection with everything that was read from it. */
+/** A connection, with everything that was read from it. */
 class Caller {
   readonly #socket: Socket;
   #read = "";
@@ -25,7 +25,7 @@ class Caller {
   }
 
   /** Sends a streamed chat request, or only the first half of its body. */
-  ask(minted: Minted, half = false): void {
+  sendChat(minted: Minted, half = false): void {
     const body = JSON.stringify({
       model: minted.model.model_name,
       stream: true,
@@ -65,10 +65,10 @@ async function load(minted: Minted, inFlight: number, queued: number): Promise<v
 
 interface Moment {
   readonly upstream: string;
-  /** Brings the caller there; answers what ends afterwards. */
+  /** Brings the caller to this moment; the returned function ends what it needed. */
   readonly reach: (caller: Caller, minted: Minted) => Promise<() => void>;
   readonly row: Readonly<Record<string, unknown>> | null;
-  /** Rows of the moment, others' included. */
+  /** How many rows the moment leaves, including those of other requests. */
   readonly rows: number;
   readonly tokens: "none" | "estimate" | "reported";
 }
@@ -79,7 +79,7 @@ const moments: Readonly<Record<string, Moment>> = {
   "while its body is on the way": {
     upstream: "plain",
     reach: async (caller, minted) => {
-      caller.ask(minted, true);
+      caller.sendChat(minted, true);
       return nothing;
     },
     row: null,
@@ -90,9 +90,9 @@ const moments: Readonly<Record<string, Moment>> = {
     upstream: "hang",
     reach: async (caller, minted) => {
       const holder = new Caller();
-      holder.ask(minted);
+      holder.sendChat(minted);
       await load(minted, 1, 0);
-      caller.ask(minted);
+      caller.sendChat(minted);
       await load(minted, 1, 1);
       return () => holder.hangUp("rudely");
     },
@@ -103,7 +103,7 @@ const moments: Readonly<Record<string, Moment>> = {
   "while the upstream thinks": {
     upstream: "hang",
     reach: async (caller, minted) => {
-      caller.ask(minted);
+      caller.sendChat(minted);
       await waitFor(
         () => fixture.upstream.seen(minted.mark),
         (seen) => seen.length === 1,
@@ -117,7 +117,7 @@ const moments: Readonly<Record<string, Moment>> = {
   "in the middle of the stream": {
     upstream: "chunks=10000,pace=10",
     reach: async (caller, minted) => {
-      caller.ask(minted);
+      caller.sendChat(minted);
       await caller.heard("w3");
       return nothing;
     },
@@ -128,7 +128,7 @@ const moments: Readonly<Record<string, Moment>> = {
   "after the last byte": {
     upstream: "plain",
     reach: async (caller, minted) => {
-      caller.ask(minted);
+      caller.sendChat(minted);
       await caller.heard("[DONE]");
       return nothing;
     },
@@ -160,7 +160,7 @@ describe.each(Object.entries(moments))("a client that hangs up %s", (_, moment) 
         expect(row?.total_tokens).toBe(expected);
         expect((row?.cost_usd ?? 0) > 0).toBe(moment.tokens !== "none");
       }
-      // the next one is served, and so the caller's slot was free
+      // The next request is served, so the caller's slot is free.
       await fixture.gateway.must("PUT", `/models/${minted.model.id}`, {
         upstream_model: "plain",
         api_base: minted.model.api_base,

@@ -1,6 +1,6 @@
 /**
- * One request does not stop the data plane, whatever numbers it states (decisions §43.1): budgets that bind by tokens or by
- * money, of a tenant or of a key, and a model with a price. Afterwards everything else still answers.
+ * One request does not stop the data plane, whatever numbers it states (decisions §43.1): under budgets in tokens or money,
+ * of a tenant or of a key, and with a priced model. Afterwards all other requests are still answered.
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -8,7 +8,7 @@ import type { Minted } from "../harness/gateway.ts";
 
 const fixture = useGateway();
 
-/** Far more than the slowest answer of a healthy gateway; a gateway that loops answers never. */
+/** Far more than the slowest answer of a healthy gateway; a gateway in an endless loop never answers. */
 const ANSWERS_WITHIN_MS = 20_000;
 
 const WAYS = [

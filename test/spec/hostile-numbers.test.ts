@@ -1,4 +1,7 @@
-/** Numbers that a client makes up: none of them reaches a budget, and the data plane goes on for everybody (decisions §43.1). */
+/**
+ * Numbers that a client makes up: none of them reaches a budget, and the data plane still serves all clients
+ * (decisions §43.1).
+ */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
@@ -13,7 +16,7 @@ async function post(minted: Minted, path: string, body: string | FormData): Prom
     method: "POST",
     headers: { authorization: `Bearer ${minted.secret}`, ...type },
     body,
-    // an answer that never comes is what this is about
+    // The fault under test is an answer that never comes.
     signal: AbortSignal.timeout(20_000),
   });
 }
@@ -29,7 +32,7 @@ async function mint(): Promise<Minted> {
   return minted;
 }
 
-/** What everybody needs still answers. */
+/** Checks that the basic routes still answer. */
 async function expectAlive(): Promise<void> {
   const soon = { signal: AbortSignal.timeout(20_000) };
   expect(await (await fetch(`${fixture.gateway.proxyUrl}/health`, soon)).text()).toBe("ok");
@@ -277,7 +280,7 @@ describe("the text of a speech", () => {
   });
 });
 
-describe("a price without measure", () => {
+describe("an extreme price", () => {
   it.each([
     ["/v1/chat/completions", '"messages":[],"max_tokens":2147483647'],
     ["/v1/images/generations", '"prompt":"p","n":1000'],

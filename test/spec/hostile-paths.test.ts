@@ -1,6 +1,6 @@
 /**
- * Paths as an attacker writes them: nothing free by another spelling, no endpoint of the operator's account, no allow-list
- * passed (decisions §17.4, §43.1).
+ * Paths as an attacker writes them: another spelling makes nothing free, opens no endpoint of the operator's account, and
+ * passes no allow-list (decisions §17.4, §43.1).
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -21,7 +21,7 @@ async function send(minted: Minted, request: RawRequest): Promise<RawAnswer> {
   return await rawRequest(fixture.gateway.proxyUrl, { ...request, headers });
 }
 
-/** The whole body that each documented route would take. */
+/** A body with all fields that the documented routes need. */
 const bodyOf = (minted: Minted): string =>
   JSON.stringify({ model: minted.model.model_name, prompt: "p", input: "spoken", messages: [], n: 2 });
 
@@ -29,7 +29,9 @@ const UNKNOWN = {
   error: { message: "unknown endpoint", type: "not_found_error", code: "unknown_endpoint", param: null },
 };
 
-/** Refused as unknown: nothing reaches the upstream, and no row is left. `after` leaves the only one. */
+/**
+ * Checks that a path is refused as unknown: nothing reaches the upstream, and no row is left. `after` leaves the only row.
+ */
 async function expectUnknown(minted: Minted, requests: readonly RawRequest[]): Promise<void> {
   for (const request of requests) {
     const answer = await send(minted, request);
@@ -47,7 +49,7 @@ async function expectUnknown(minted: Minted, requests: readonly RawRequest[]): P
   expect(await fixture.gateway.rows(minted.tenant.id)).toHaveLength(1);
 }
 
-/** Spellings of a route that some server or other takes for it. */
+/** Spellings that some servers accept for a route. */
 function spellingsOf(route: string): readonly string[] {
   const [, , folder = "", name = ""] = route.split("/");
   const capital = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
@@ -82,7 +84,7 @@ describe("images and speech", () => {
     );
   });
 
-  it("are not free by another spelling: an image, whatever is done in the folder of images", async () => {
+  it("are not free by another spelling: an image, with every operation under /images", async () => {
     const minted = await mint();
     const body = bodyOf(minted);
     for (const path of spellingsOf("/v1/images/generations")) {
@@ -224,7 +226,7 @@ describe("GET /v1/models/{id}", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("with a body that names two models is refused: it goes upstream as it is", async () => {
+  it("with a body that names two models is refused, because the body goes upstream unchanged", async () => {
     const [minted, other] = [await mint(), await mint()];
     const [first, second] = [minted.model.model_name, other.model.model_name];
     for (const [body, param] of [

@@ -1,6 +1,6 @@
 /**
- * Whoever waits is judged again at its turn (decisions §20.4, §43.3): what admitted it at arrival must still hold. Eight
- * requests wait for a model with one slot; a record of theirs changes; the slot comes free.
+ * A waiting request is judged again at its turn (decisions §20.4, §43.3): what admitted it at its arrival must still hold.
+ * Eight requests wait for a model with one slot; one of their records changes; the slot becomes free.
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -11,17 +11,19 @@ const fixture = useGateway();
 const WAITERS = 8;
 
 interface Scene {
-  /** Whose requests wait. */
+  /** The tenant, key and model of the waiting requests. */
   readonly minted: Minted;
-  /** Answers of the waiting requests, in the order in which they came. */
+  /** Answers of the waiting requests, in the order in which the requests arrived. */
   readonly answers: readonly Promise<Response>[];
   /** Ends the request that holds the slot. */
   release(): void;
 }
 
-/** Somebody else holds the model's slot; requests wait for it, each known to be queued before the next one comes. */
+/**
+ * Another request holds the model's slot; requests wait for it, and each is known to be queued before the next one arrives.
+ */
 async function waitingScene(arrange: (minted: Minted) => Promise<void> = async () => undefined): Promise<Scene> {
-  // the first request that its upstream sees goes on for long, the others end at once
+  // The first request that its upstream gets lasts long, the others end at once.
   const behaviour = "chunks=6000,pace=10,fails=1";
   const minted = await fixture.gateway.mint(fixture.upstream.url, behaviour, { max_in_flight: 1 });
   const other = await fixture.gateway.mint(fixture.upstream.url);
@@ -45,9 +47,9 @@ async function waitingScene(arrange: (minted: Minted) => Promise<void> = async (
   return { minted, answers, release: () => controller.abort() };
 }
 
-/** What the waiting requests were answered, and the rows that they left. */
+/** The answers of the waiting requests, and the rows that they left. */
 async function outcomeOf({ minted, answers }: Scene) {
-  const told = await Promise.all(
+  const outcomes = await Promise.all(
     answers.map(async (answer) => {
       const response = await answer;
       const body = (await response.json()) as { error?: { code: string } };
@@ -58,7 +60,7 @@ async function outcomeOf({ minted, answers }: Scene) {
     async () => await fixture.gateway.rows(minted.tenant.id),
     (found) => found.length >= WAITERS,
   );
-  return { told, rows };
+  return { outcomes, rows };
 }
 
 const put = async (path: string, body: object): Promise<void> => void (await fixture.gateway.must("PUT", path, body));
@@ -71,15 +73,15 @@ const schedule = async ({ tenant }: Minted, active_until: string): Promise<void>
 
 interface Change {
   readonly what: string;
-  /** Before anybody waits. */
+  /** Runs before any request waits. */
   readonly arrange?: (minted: Minted) => Promise<void>;
-  /** While they wait. */
+  /** Runs while the requests wait. */
   readonly change: (minted: Minted) => Promise<void>;
   readonly status: number;
   readonly code: string;
 }
 
-/** For so long a tenant may still be served whose time runs out while its requests wait. */
+/** For so long a tenant may still be served when its access ends while its requests wait. */
 const TERM_MS = 10_000;
 const ends = new Map<string, number>();
 
@@ -167,10 +169,10 @@ describe("a waiting request", () => {
       const scene = await waitingScene(arrange);
       await change(scene.minted);
       scene.release();
-      const { told, rows } = await outcomeOf(scene);
-      expect(told.map((one) => [one.status, one.code])).toEqual(told.map(() => [status, code]));
+      const { outcomes, rows } = await outcomeOf(scene);
+      expect(outcomes.map((one) => [one.status, one.code])).toEqual(outcomes.map(() => [status, code]));
       expect(fixture.upstream.seen(`${scene.minted.mark} waiter`)).toEqual([]);
-      expect(new Set(rows.map((row) => row.request_id))).toEqual(new Set(told.map((one) => one.id)));
+      expect(new Set(rows.map((row) => row.request_id))).toEqual(new Set(outcomes.map((one) => one.id)));
       expect(rows).toHaveLength(WAITERS);
       for (const row of rows) {
         expect(row).toMatchObject({
@@ -185,7 +187,7 @@ describe("a waiting request", () => {
     },
   );
 
-  it("is served in its order when what changed still admits it, as its records are then", async () => {
+  it("is served in its order, with its new records, when the change still admits it", async () => {
     const scene = await waitingScene();
     const { tenant, key, model } = scene.minted;
     await put(`/tenants/${tenant.id}`, { name: `renamed ${tenant.name}` });
@@ -193,25 +195,25 @@ describe("a waiting request", () => {
     await put(`/keys/${key.id}`, { description: "another" });
     await put(`/models/${model.id}/weight`, { admission_weight: 150 });
     scene.release();
-    const { told, rows } = await outcomeOf(scene);
-    expect(told.map((one) => one.status)).toEqual(told.map(() => 200));
+    const { outcomes, rows } = await outcomeOf(scene);
+    expect(outcomes.map((one) => one.status)).toEqual(outcomes.map(() => 200));
     const order = fixture.upstream.seen(`${scene.minted.mark} waiter`).map(({ body }) => {
       const [message] = body["messages"] as readonly { readonly content: string }[];
       return Number(message?.content.split(" ").at(-1));
     });
-    expect(order).toEqual(told.map((_, at) => at));
-    expect(rows.map((row) => [row.admission, row.weight])).toEqual(told.map(() => ["queued", 7]));
-    const waits = told.map((one) => rows.find((row) => row.request_id === one.id)?.queue_wait_ms ?? 0);
+    expect(order).toEqual(outcomes.map((_, at) => at));
+    expect(rows.map((row) => [row.admission, row.weight])).toEqual(outcomes.map(() => ["queued", 7]));
+    const waits = outcomes.map((one) => rows.find((row) => row.request_id === one.id)?.queue_wait_ms ?? 0);
     expect(Math.min(...waits)).toBeGreaterThan(0);
   });
 
-  it("that waits for tokens is judged by the budget as it is at its turn", async () => {
+  it("that waits for tokens is checked against the budget as it is at its turn", async () => {
     const scene = await waitingScene();
     const { tenant } = scene.minted;
     await patch(`/tenants/${tenant.id}/budget`, { budget_tokens: 0, budget_period: "lifetime" });
     scene.release();
-    const { told } = await outcomeOf(scene);
-    expect(told.map((one) => [one.status, one.code])).toEqual(told.map(() => [403, "tenant_budget_exhausted"]));
+    const { outcomes } = await outcomeOf(scene);
+    expect(outcomes.map((one) => [one.status, one.code])).toEqual(outcomes.map(() => [403, "tenant_budget_exhausted"]));
     expect(fixture.upstream.seen(`${scene.minted.mark} waiter`)).toEqual([]);
   });
 });

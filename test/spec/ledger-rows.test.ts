@@ -1,4 +1,4 @@
-/** What a row of the ledger holds (specification "Usage log entry"), and what is kept out of reads. */
+/** The fields of a row of the ledger (specification "Usage log entry"), and the rows that reads leave out. */
 import { describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";

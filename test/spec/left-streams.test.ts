@@ -1,6 +1,6 @@
 /**
- * Answers that are left before they report their usage owe what was seen of them, and the estimate at least (decisions
- * §43.2): a client that leaves early does not pass the caps of its tenant.
+ * A client that leaves an answer before the usage event owes what was seen of the answer, and the estimate at least
+ * (decisions §43.2): leaving early does not exceed the caps of its tenant.
  */
 import { describe, expect, it } from "vitest";
 import { useEchoUpstream } from "../harness/echo-upstream.ts";
@@ -14,7 +14,7 @@ const echo = useEchoUpstream();
 const STREAMS = 20;
 const CHUNKS = 900;
 
-/** Reads a stream until so many content events have come, then leaves. Answers how many came. */
+/** Reads a stream until `chunks` content events have come, then leaves. Returns how many came. */
 async function leaveAfter(minted: Minted, chunks: number, body: Readonly<Record<string, unknown>>): Promise<number> {
   const leaving = new AbortController();
   const response = await fixture.gateway.chat(minted, {
@@ -55,7 +55,7 @@ describe.each([
     const owed = rows.map((row) => row.output_tokens);
     expect(sum(owed)).toBeGreaterThanOrEqual(sum(received));
     expect(Math.min(...owed)).toBeGreaterThanOrEqual(CHUNKS);
-    // and so the cap of the tenant holds: it has been passed, and lets nobody through any more
+    // So the cap of the tenant holds: it is used up, and no request is served any more.
     const usage = await waitFor(
       async () =>
         await fixture.gateway.must<{ used_tokens: number; reserved_tokens: number }>(

@@ -1,6 +1,6 @@
 /**
- * A change of a cap, a weight or a group is felt by who waits already, without a new arrival (decisions §20.3, §20.4), and
- * ends nobody. On a stack of its own: four slots, shared by nobody else.
+ * A change of a cap, a weight or a group affects requests that wait already, without a new arrival
+ * (decisions §20.3, §20.4), and ends no request. On a stack of its own: its four slots are used by these tests only.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** A client whose answer does not end before it leaves. */
+/** A client whose answer does not end before the client leaves. */
 function come(minted: Minted): AbortController {
   const client = new AbortController();
   clients.push(client);
@@ -60,7 +60,7 @@ async function tenantIn(minted: Minted): Promise<FairshareLive["tenants"][number
   return (await live()).tenants.find((tenant) => tenant.tenant_id === minted.tenant.id);
 }
 
-/** Waits until a tenant holds and waits like this. */
+/** Waits until the tenant has this many requests in flight and queued. */
 async function settles(minted: Minted, [inFlight, queued]: Load): Promise<void> {
   await waitFor(
     async () => await tenantIn(minted),
@@ -68,14 +68,14 @@ async function settles(minted: Minted, [inFlight, queued]: Load): Promise<void> 
   );
 }
 
-/** As many clients one after another, until they hold and wait like this. */
+/** Starts clients one after another, until this many are in flight and queued. */
 async function comes(minted: Minted, count: number, load: Load): Promise<readonly AbortController[]> {
   const came = Array.from({ length: count }, () => come(minted));
   await settles(minted, load);
   return came;
 }
 
-/** Every stream of a tenant goes on. */
+/** Checks that every stream of a tenant goes on. */
 async function goesOn(minted: Minted): Promise<void> {
   const seen = upstream.seen(minted.mark);
   const before = seen.map((request) => request.chunksWritten);
@@ -87,7 +87,7 @@ async function goesOn(minted: Minted): Promise<void> {
 }
 
 describe("a cap", () => {
-  it("of a model: raised and cleared it grants who waits, lowered it ends nobody", async () => {
+  it("of a model: raised or cleared it grants waiting requests, lowered it ends no request", async () => {
     const minted = await gateway.mint(upstream.url, ENDLESS, { max_in_flight: 1 });
     const path = `/models/${minted.model.id}/capacity`;
     await comes(minted, 4, [1, 3]);
@@ -101,7 +101,7 @@ describe("a cap", () => {
     await goesOn(minted);
   });
 
-  it("of a tenant: raised and cleared it grants who waits, lowered it ends nobody", async () => {
+  it("of a tenant: raised or cleared it grants waiting requests, lowered it ends no request", async () => {
     const minted = await gateway.mint(upstream.url, ENDLESS);
     const quota = async (max_in_flight: number | null): Promise<void> => {
       await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 0, max_in_flight });
@@ -117,7 +117,7 @@ describe("a cap", () => {
     await goesOn(minted);
   });
 
-  it("of the cell: raised it grants who waits, lowered it ends nobody", async () => {
+  it("of the cell: raised it grants waiting requests, lowered it ends no request", async () => {
     await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
     const minted = await gateway.mint(upstream.url, ENDLESS);
     await comes(minted, 4, [1, 3]);
@@ -131,7 +131,7 @@ describe("a cap", () => {
   });
 });
 
-/** Two tenants that hold two slots each while one more client of each waits, the second's first. */
+/** Two tenants that hold two slots each while one more client of each waits; the second tenant's client waits first. */
 async function contention(): Promise<{ first: Minted; second: Minted; leaves: AbortController | undefined }> {
   const [first, second] = [await gateway.mint(upstream.url, ENDLESS), await gateway.mint(upstream.url, ENDLESS)];
   await comes(first, 2, [2, 0]);
@@ -142,8 +142,8 @@ async function contention(): Promise<{ first: Minted; second: Minted; leaves: Ab
 }
 
 /**
- * The next slot is the first's, though the second has waited longer. Who waited for it since before the change is judged
- * again meanwhile (decisions §20.4), so that it goes to one who came after it.
+ * The next slot goes to the first tenant, although the second has waited longer. A request that has waited since before the
+ * change is checked again meanwhile (decisions §20.4), so that the slot goes to a request that came later.
  */
 async function takesOver({ first, second, leaves }: Awaited<ReturnType<typeof contention>>): Promise<void> {
   await comes(first, 1, [2, 2]);
@@ -152,8 +152,8 @@ async function takesOver({ first, second, leaves }: Awaited<ReturnType<typeof co
   await settles(second, [1, 1]);
 }
 
-describe("who waits", () => {
-  it("and came first gets the slot that his own tenant gives back, as long as nothing changes", async () => {
+describe("a waiting request", () => {
+  it("that came first gets the slot that its own tenant gives back, as long as nothing changes", async () => {
     const { first, second, leaves } = await contention();
     leaves?.abort();
     await settles(second, [2, 0]);
@@ -198,8 +198,8 @@ describe("who waits", () => {
   });
 });
 
-describe("the budget of who waits", () => {
-  it("is the one that holds when his turn comes", async () => {
+describe("the budget of a waiting request", () => {
+  it("is the one that is valid at its turn", async () => {
     await gateway.must("PUT", "/capacity", { max_in_flight: 1 });
     const holder = await gateway.mint(upstream.url, ENDLESS);
     const [leaves] = await comes(holder, 1, [1, 0]);

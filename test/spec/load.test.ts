@@ -1,4 +1,4 @@
-/** Capacity and the scheduler, live (decisions §7.2-§7.4), on a stack of its own: the capacity is everybody's. */
+/** Capacity and the scheduler, live (decisions §7.2-§7.4), on a stack of its own, because the capacity is shared. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 describe("the capacity of a cell", () => {
-  it("is live: raised, it grants those who wait; lowered, it aborts nobody; null returns to the configured one", async () => {
+  it("is live: raised, it grants waiting requests; lowered, it aborts no request; null returns to the configured one", async () => {
     expect(await gateway.must("PUT", "/capacity", { max_in_flight: 1 })).toEqual({ max_in_flight: 1, cell: "local" });
     const minted = await gateway.mint(upstream.url, "delay=2000");
     const answers = Array.from(

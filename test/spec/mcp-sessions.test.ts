@@ -1,4 +1,7 @@
-/** Sessions of MCP servers are their tenants', though all tenants reach a server as the same caller (decisions §43.5). */
+/**
+ * A session of an MCP server belongs to its tenant, although all tenants reach a server as the same caller
+ * (decisions §43.5).
+ */
 import { randomUUID } from "node:crypto";
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
@@ -9,7 +12,7 @@ import { type McpMinted, useMcp } from "../harness/mcp-fixture.ts";
 const fixture = useGateway();
 const mcp = useMcp(fixture);
 
-/** Two tenants of one server, and a session of the first that the server has just given it. */
+/** Two tenants of one server, and a session that the server has just given to the first. */
 async function scene(): Promise<{ readonly own: McpMinted; readonly other: McpMinted; readonly id: string }> {
   const [own, stranger] = await Promise.all([mcp.mint(), mcp.mint()]);
   const id = randomUUID();
@@ -19,7 +22,7 @@ async function scene(): Promise<{ readonly own: McpMinted; readonly other: McpMi
   return { own, other: { ...stranger, server: own.server }, id };
 }
 
-/** Status and error code of a call in a session, `ok` for one that is served. */
+/** Status and error code of a call in a session; `ok` for a call that is served. */
 async function outcome(minted: McpMinted, id: string, method = "POST", rest = ""): Promise<readonly unknown[]> {
   const response = await mcp.call(minted, `/status=200/${rest}`, { method, headers: { "mcp-session-id": id } });
   const text = await response.text();
@@ -30,7 +33,7 @@ async function outcome(minted: McpMinted, id: string, method = "POST", rest = ""
 const UNKNOWN = [404, "mcp_session_not_found"];
 
 describe("a session", () => {
-  it("serves every key of its tenant, and is not known to another, for whom its server is not called", async () => {
+  it("serves every key of its tenant, and is unknown to another tenant, for which the server is not called", async () => {
     const { own, other, id } = await scene();
     const { secret } = await fixture.gateway.must<CreatedKey>("POST", `/tenants/${own.tenant.id}/keys`, {});
     const mark = randomUUID();
@@ -41,7 +44,7 @@ describe("a session", () => {
     expect(await outcome(own, id)).toEqual([200, "ok"]);
   });
 
-  it("leaves the row of a refusal to whom it is not known", async () => {
+  it("leaves the row of a refusal for a tenant that does not know it", async () => {
     const { other, id } = await scene();
     const refused = await mcp.call(other, "", { headers: { "mcp-session-id": id } });
     const { error } = (await refused.json()) as { error: unknown };
@@ -79,7 +82,7 @@ describe("a session", () => {
     }
   });
 
-  it("that nobody is known for passes to the server", async () => {
+  it("that has no known tenant passes to the server", async () => {
     const { own, other } = await scene();
     const id = randomUUID();
     for (const minted of [own, other, own]) expect(await outcome(minted, id)).toEqual([200, "ok"]);

@@ -33,7 +33,7 @@ describe("an event stream", () => {
 });
 
 describe("a client that leaves", () => {
-  /** Opens a stream, reads what is said first, leaves, and lets the server go on. */
+  /** Opens a stream, reads its first message, leaves, and lets the server go on. */
   async function leave(minted: McpMinted, method: string, first: string | null): Promise<SeenMcpCall> {
     const client = new AbortController();
     const answered = mcp.call(minted, `/${minted.mark}`, { method, signal: client.signal });
@@ -57,7 +57,7 @@ describe("a client that leaves", () => {
   ])("%s does not cancel its call", async (_when, behaviour, first) => {
     const minted = await mcp.mint(behaviour);
     const seen = await leave(minted, "POST", first);
-    // One that leaves later is noticed: so was this one.
+    // A departure that happened later is noticed, so this one was noticed too.
     const later = await leave(await mcp.mint("events"), "GET", "data: 1\n\n");
     await waitFor(
       () => later,
@@ -76,7 +76,7 @@ describe("a client that leaves", () => {
   it.each([
     ["a stream that it listened to", "GET", "data: 1\n\n"],
     ["an answer that can be resumed", "POST", "id: 1\ndata: 1\n\n"],
-  ])("lets go of %s at once", async (_what, method, first) => {
+  ])("releases %s at once", async (_what, method, first) => {
     const seen = await leave(await mcp.mint("events"), method, first);
     await waitFor(
       () => seen,

@@ -14,7 +14,7 @@ async function errorOf(response: Response): Promise<readonly unknown[]> {
 }
 
 describe("a call", () => {
-  it("arrives unchanged but for its credentials, and so does its answer but for its headers", async () => {
+  it("arrives unchanged except for its credentials, and so does its answer except for its headers", async () => {
     const minted = await mcp.mint("", { auth_header: "Basic of-the-server" });
     const body = randomBytes(300_000);
     const response = await mcp.call(minted, `/x/${minted.mark}/?a=1&b=%20`, {
@@ -108,7 +108,7 @@ describe("a call", () => {
     },
   );
 
-  it("is never taken elsewhere", async () => {
+  it("never follows a redirect", async () => {
     const minted = await mcp.mint("redirect");
     const response = await mcp.call(minted);
     expect([response.status, await response.text(), response.headers.get("location")]).toEqual([

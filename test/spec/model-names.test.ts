@@ -1,4 +1,4 @@
-/** How a body may name its model, and what becomes of names that nobody registered (decisions §23.4, §43.1). */
+/** How a body may name its model, and how names that are not registered are recorded (decisions §23.4, §43.1). */
 import { randomUUID } from "node:crypto";
 import { describe, expect, inject, it } from "vitest";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
@@ -19,7 +19,7 @@ async function post(minted: Minted, path: string, body: string | FormData): Prom
   return await fetch(`${fixture.gateway.proxyUrl}${path}`, { method: "POST", headers, body });
 }
 
-describe("another model beside the one that is judged", () => {
+describe("another model beside the one that is checked", () => {
   it.each([
     ["Model", "Model"],
     ["MODEL", "MODEL"],
@@ -52,7 +52,7 @@ describe("another model beside the one that is judged", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("is told apart from a body that names none", async () => {
+  it("is distinguished from a body that names none", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const name = minted.model.model_name;
     const alone = await post(minted, "/v1/chat/completions", `{"Model":"${name}"}`);
@@ -63,7 +63,7 @@ describe("another model beside the one that is judged", () => {
     expect(upstream.seen(minted.mark)[0]?.json).toEqual({ model: "upstream-name", metadata: { Model: "x" } });
   });
 
-  it("of the same name is upstream the one that was judged, however often and however it is written", async () => {
+  it("of the same name is, for the upstream, the one that was checked, however often and however it is written", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const body = `{"model":"forbidden","\\u006dodel":"forbidden, too","mod\\u0065l":"${minted.model.model_name}"}`;
     const response = await post(minted, "/v1/chat/completions", body);
@@ -133,7 +133,7 @@ describe("another model beside the one that is judged", () => {
     expect(upstream.seen(minted.mark)).toEqual([]);
   });
 
-  it("in a form that an upstream would decompress is not there: the form goes upstream as it was read", async () => {
+  it("in a form that an upstream would decompress is not sent: the form goes upstream as it was read", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await rawRequest(fixture.gateway.proxyUrl, {
       method: "POST",
@@ -151,7 +151,7 @@ describe("a name that is not registered", () => {
   it("leaves one row in usage_daily, though there are 200 of them, by every route that takes one", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const names = Array.from({ length: 200 }, (_, at) => `made-up-${minted.mark}-${at}`);
-    const ask = async (name: string, at: number): Promise<string> => {
+    const requestIdFor = async (name: string, at: number): Promise<string> => {
       const headers = { authorization: `Bearer ${minted.secret}`, "content-type": "application/json" };
       const answer =
         at % 2 === 0
@@ -166,7 +166,9 @@ describe("a name that is not registered", () => {
     };
     const ids: string[] = [];
     for (let at = 0; at < names.length; at += 20)
-      ids.push(...(await Promise.all(names.slice(at, at + 20).map(async (name, nth) => await ask(name, at + nth)))));
+      ids.push(
+        ...(await Promise.all(names.slice(at, at + 20).map(async (name, nth) => await requestIdFor(name, at + nth)))),
+      );
     const daily = await waitFor(
       async () =>
         await fixture.gateway.must<DailyUsage[]>(

@@ -1,4 +1,4 @@
-/** GET /v1/models and its forwarded forms (decisions §17.4). The listing itself is in refusals.test.ts. */
+/** GET /v1/models and its forwarded forms (decisions §17.4). The list itself is tested in refusals.test.ts. */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { describe, expect, it } from "vitest";
@@ -15,7 +15,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** A GET that may have a body, which fetch would not send. */
+/** A GET that may have a body, which `fetch` would not send. */
 async function get(minted: Minted, path: string, body?: string): Promise<Answer> {
   return await new Promise((resolve, reject) => {
     const outgoing = request(
@@ -74,7 +74,7 @@ describe("a detail probe", () => {
       expect((await get(minted, "/v1/models", other)).body).toMatchObject({ object: "list" });
   });
 
-  it("by path takes no body with it, is not kept waiting by one, and refuses one that is too large", async () => {
+  it("by path forwards no body, does not wait for one, and refuses one that is too large", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const path = `/v1/models/${minted.model.model_name}`;
     expect((await get(minted, path, JSON.stringify({ model: "other" }))).status).toBe(200);
@@ -93,7 +93,7 @@ describe("a detail probe", () => {
     large.destroy();
   });
 
-  it("of a name that nobody registered goes to the default upstream, which is away here", async () => {
+  it("of a name that is not registered goes to the default upstream, which is away here", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await get(minted, "/v1/models/absent");
     expect([answer.status, answer.body]).toMatchObject([502, { error: { code: "upstream_failed" } }]);
@@ -104,7 +104,7 @@ describe("a detail probe", () => {
     });
   });
 
-  it("passes the tenant's gates, and no budget", async () => {
+  it("is checked against the tenant's gates, and against no budget", async () => {
     const minted = await mintAt(fixture.gateway, upstream);
     await fixture.gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1 });
     for (let round = 0; round < 3; round += 1)

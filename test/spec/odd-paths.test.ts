@@ -1,4 +1,7 @@
-/** Requests whose path or host is written oddly: what is routed, governed and billed is what the upstream gets (decisions §17.2, §17.4). */
+/**
+ * Requests whose path or host is written oddly: the path that is routed, governed and billed is the one that the upstream
+ * gets (decisions §17.2, §17.4).
+ */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
@@ -78,7 +81,7 @@ describe("a method", () => {
 });
 
 describe("a host", () => {
-  it.each(["a b", "[::", "x:y"])("that is none is the client's fault: %s", async (host) => {
+  it.each(["a b", "[::", "x:y"])("that is invalid is the client's error: %s", async (host) => {
     const minted = await mintAt(fixture.gateway, upstream);
     const answer = await post(minted, "/v1/chat/completions", "{}", { host });
     expect([answer.status, answer.body]).toMatchObject([400, { error: { code: "invalid_path" } }]);

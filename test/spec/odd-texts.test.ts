@@ -1,10 +1,15 @@
-/** Texts of a client that no store could keep as they are: half a character, a name of any length (decisions §23.4, §24). */
+/**
+ * Texts of a client that a store could not keep unchanged: half a character, a name of any length (decisions §23.4, §24).
+ */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 
 const fixture = useGateway();
 
-/** A row that the store refuses would hold up every row behind it; this one has to arrive, with nothing in place of the half. */
+/**
+ * A row that the store refused would delay every row behind it. This row must arrive, with nothing in place of the half
+ * character.
+ */
 describe("half a character", () => {
   it.each([
     ["stands alone in a model's name", { model: "\ud800" }, { model: "", status_code: 404 }],
@@ -20,7 +25,7 @@ describe("half a character", () => {
   });
 });
 
-it("a model's name that is long in a long body is told as the client wrote it", async () => {
+it("a model's name that is long in a long body is reported as the client wrote it", async () => {
   const minted = await fixture.gateway.mint(fixture.upstream.url);
   const response = await fixture.gateway.chat(minted, {
     body: { model: "q".repeat(100_000), messages: [{ role: "user", content: "z".repeat(300_000) }] },

@@ -1,4 +1,7 @@
-/** Bodies and answers that are legal but unusual: what the gateway reads is what the upstream reads (decisions §17.2, §17.4, §22.6). */
+/**
+ * Bodies and answers that are legal but unusual: the gateway reads the same as the upstream
+ * (decisions §17.2, §17.4, §22.6).
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -16,7 +19,7 @@ async function post(minted: Minted, body: string | Uint8Array<ArrayBuffer>): Pro
   });
 }
 
-/** An upstream that answers every request in one way, for the running test. */
+/** An upstream that answers every request of the running test in one way. */
 async function upstreamThat(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on("end", () => answer(request, response));
@@ -29,7 +32,7 @@ async function upstreamThat(answer: (request: IncomingMessage, response: ServerR
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-describe("a body whose model is written oddly", () => {
+describe("a body whose model is written in an unusual way", () => {
   const messages = (mark: string): string => `"messages":[{"role":"user","content":"${mark} \\"model\\":\\"x\\""}]`;
 
   it.each([
@@ -122,7 +125,7 @@ describe("an unusual answer", () => {
     });
   });
 
-  it("of a status that has no body, with one, is let go of", async () => {
+  it("with a body, of a status that has none, is released", async () => {
     const url = await upstreamThat((_, response) =>
       response.writeHead(205, { "content-type": "text/plain" }).end("body"),
     );

@@ -1,4 +1,4 @@
-/** What is refused first when several things are wrong (decisions §17.3), and the rows of those who are not known (§23.4). */
+/** Which refusal comes first when several things are wrong (decisions §17.3), and the rows of unknown callers (§23.4). */
 import { request } from "node:http";
 import { describe, expect, inject, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
@@ -15,7 +15,7 @@ interface Answer {
   readonly requestId: string;
 }
 
-/** Sends headers only, with a path as it is written. */
+/** Sends headers only; the path is sent as it is written. */
 async function send(base: string, method: string, path: string, headers: Record<string, string>): Promise<Answer> {
   return await new Promise((resolve, reject) => {
     const outgoing = request(base, { method, path, headers }, (incoming) => {
@@ -37,7 +37,7 @@ async function send(base: string, method: string, path: string, headers: Record<
 }
 
 describe("several things wrong at once", () => {
-  it("are told in the order credential, key, tenant, path, size", async () => {
+  it("are refused in the order credential, key, tenant, path, size", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const unsafe = "/v1/chat%2fcompletions";
     const known = { authorization: `Bearer ${minted.secret}`, ...TOO_LARGE };
@@ -89,7 +89,7 @@ describe("several things wrong at once", () => {
   );
 });
 
-describe("a caller who is not known", () => {
+describe("an unknown caller", () => {
   it("leaves a row under the nil tenant and key", async () => {
     const { requestId } = await send(fixture.gateway.proxyUrl, "POST", "/v1/chat/completions", {});
     const [row] = await waitFor(

@@ -10,7 +10,7 @@ async function post(path: string, body: string, headers: Record<string, string>)
   return await fetch(`${fixture.gateway.proxyUrl}${path}`, { method: "POST", body, headers });
 }
 
-/** A request whose path is sent as it is written, and whose headers are followed by nothing. */
+/** Sends a request whose path is sent as it is written, and whose body never comes. */
 async function raw(
   method: string,
   path: string,
@@ -66,7 +66,7 @@ describe("a credential", () => {
     }
   });
 
-  it("that is refused is told so to a client that is still sending a large body, on every path", async () => {
+  it("that is refused gets its answer while the client is still sending a large body, on every path", async () => {
     for (const path of [chatPath, "/v1/audio/transcriptions", "/v1/nowhere"]) {
       const response = await post(path, "x".repeat(8_000_000), { authorization: `Bearer sk_${"0".repeat(48)}` });
       await expectError(response, 401, "invalid_api_key", "invalid api key");
@@ -82,7 +82,7 @@ describe("a credential", () => {
 });
 
 describe("a body", () => {
-  it("is refused when it is no JSON object, names no model, or an unknown one; each refusal leaves its row", async () => {
+  it("is refused when it is not a JSON object, or names no model or an unknown one; each refusal leaves its row", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     for (const body of ["{", "[]", '"text"', "", '{"model":"m"} trailing']) {
       const response = await post(chatPath, body, bearer(minted));

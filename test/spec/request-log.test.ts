@@ -1,6 +1,6 @@
 /**
- * The logs of the running stack: one line for each request, whatever became of it, with what its row says; and nothing of
- * what the list of secrets names, wherever somebody puts it.
+ * The logs of the running stack: one line for each request, however it ends, with the same values as its row; and no text
+ * of the list of secrets, wherever a client puts it.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,13 +17,13 @@ const fixture = useGateway();
 const mcp = useMcp(fixture);
 const log = new StackLog(inject("logFile"));
 
-/** The line of an answered request; its body is read to its end. */
+/** The log line of an answered request; its body is read to its end. */
 async function lineOf(response: Response): Promise<LogLine> {
   await response.text().catch(() => undefined);
   return await log.request(response.headers.get("x-gateway-request-id"));
 }
 
-async function ask(path: string, { secret }: Minted, post?: { readonly body?: string }): Promise<Response> {
+async function sendTo(path: string, { secret }: Minted, post?: { readonly body?: string }): Promise<Response> {
   const headers = { authorization: `Bearer ${secret}` };
   const init = post === undefined ? {} : { method: "POST", ...post };
   return await fetch(`${fixture.gateway.proxyUrl}${path}`, { headers, ...init });
@@ -70,18 +70,18 @@ describe("the line of a request", () => {
     await gateway.must("PATCH", `/tenants/${spent.tenant.id}/budget`, { budget_tokens: 1 });
     await (await gateway.chat(spent)).text();
     const stranger = { ...minted, secret: `sk_${randomBytes(24).toString("hex")}` };
-    const told = await Promise.all([
+    const lines = await Promise.all([
       lineOf(await gateway.chat(stranger)),
       lineOf(await gateway.chat(minted, { body: { model: "not registered" } })),
-      lineOf(await ask("/v1/nothing-here", minted)),
-      lineOf(await ask("/mcp/nobody", minted, {})),
+      lineOf(await sendTo("/v1/nothing-here", minted)),
+      lineOf(await sendTo("/mcp/nobody", minted, {})),
       lineOf(await gateway.chat(failing)),
       lineOf(await gateway.chat(away)),
       lineOf(await gateway.chat(broken, { stream: true })),
       lineOf(await gateway.chat(spent)),
     ]);
     const tenant = minted.tenant.id;
-    expect(told.map((line) => [line["level"], line["status"], line["error"], line["tenant_id"]])).toEqual([
+    expect(lines.map((line) => [line["level"], line["status"], line["error"], line["tenant_id"]])).toEqual([
       [30, 401, "invalid_api_key", NIL_UUID],
       [30, 404, "model_not_found", tenant],
       [30, 404, "unknown_endpoint", tenant],
@@ -91,12 +91,12 @@ describe("the line of a request", () => {
       [30, 200, "upstream_stream_error", broken.tenant.id],
       [30, 403, "tenant_budget_exhausted", spent.tenant.id],
     ]);
-    expect(told[4]).toMatchObject({ upstream_status: 500, attempts: 1 });
+    expect(lines[4]).toMatchObject({ upstream_status: 500, attempts: 1 });
   });
 
   it("that needs no row, or no upstream, is there as well", async () => {
     const minted = await mcp.mint();
-    expect(await lineOf(await ask("/v1/models", minted))).toMatchObject({ status: 200, key_id: minted.key.id });
+    expect(await lineOf(await sendTo("/v1/models", minted))).toMatchObject({ status: 200, key_id: minted.key.id });
     expect(await lineOf(await mcp.call(minted))).toMatchObject({ status: 200, mcp_server: minted.server.name });
     const cached = await fixture.gateway.mint(fixture.upstream.url, "plain", { cache_enabled: true });
     const hit = await waitFor(
@@ -117,7 +117,7 @@ describe("the line of a request", () => {
   });
 });
 
-describe("the line of a request whose client never heard an answer", () => {
+describe("the line of a request whose client never got an answer", () => {
   it("is there when it left the queue, and when it left the upstream", async () => {
     const { gateway, upstream } = fixture;
     const held = await gateway.mint(upstream.url, "hang", { max_in_flight: 1 });
@@ -151,7 +151,7 @@ describe("no log", () => {
     const { gateway, upstream } = fixture;
     const planted = `planted${randomUUID().replaceAll("-", "")}`;
     const key = `sk-${planted}`;
-    // an upstream's credential, with an upstream that answers, one that fails, and one that is away
+    // The credential of an upstream that answers, one that fails, and one that is away.
     const minted = await gateway.mint(upstream.url, "plain", { api_key: key });
     for (const [name, api_base] of [
       ["failing", upstream.at(planted, "status=500")],
@@ -166,12 +166,12 @@ describe("no log", () => {
       await gateway.chat(minted, { body: prompt, headers }),
       await gateway.chat(minted, { body: { ...prompt, model: `failing-${minted.mark}` }, headers }),
       await gateway.chat(minted, { body: { ...prompt, model: `away-${minted.mark}` }, headers }),
-      // secrets where they do not belong: as a model's name, in paths and queries, as a wrong credential
+      // Secrets in wrong places: as a model's name, in paths and queries, as a wrong credential.
       await gateway.chat(minted, { body: { ...prompt, model: key } }),
       await gateway.chat(minted, { body: { ...prompt, model: minted.secret } }),
-      await ask(`/v1/nothing/${planted}?api_key=${planted}`, minted),
-      await ask(`/v1/models/${minted.secret}?token=${planted}`, minted),
-      await ask(`/v1/chat/completions?key=${planted}`, minted, { body: `{"${planted}` }),
+      await sendTo(`/v1/nothing/${planted}?api_key=${planted}`, minted),
+      await sendTo(`/v1/models/${minted.secret}?token=${planted}`, minted),
+      await sendTo(`/v1/chat/completions?key=${planted}`, minted, { body: `{"${planted}` }),
       await gateway.chat({ ...minted, secret: key }),
       await gateway.chat({ ...minted, secret: `eyJhbGciOiJub25lIn0.${planted}.${planted}` }),
     ];
@@ -183,7 +183,7 @@ describe("no log", () => {
     const text = log.text();
     for (const secret of [planted, minted.secret, inject("adminToken"), inject("internalToken"), minted.key.key_prefix])
       expect(text).not.toContain(secret);
-    // no secret of any test that ran meanwhile either
+    // The logs contain no secret of other tests that ran at the same time either.
     expect(text).not.toMatch(/sk_[0-9a-f]{48}|"(authorization|cookie|api_key|messages)":"(?!\[redacted\])|hello mark-/);
   });
 });

@@ -81,7 +81,7 @@ describe("a model with the response cache on", () => {
 });
 
 describe("answers in a Worker's memory", () => {
-  const ask = async (minted: Minted, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
+  const statusAndCache = async (minted: Minted, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
     const response = await fixture.gateway.chat(minted, { headers });
     await response.text();
     return `${response.status} ${response.headers.get("x-gateway-cache") ?? "off"}`;
@@ -89,13 +89,13 @@ describe("answers in a Worker's memory", () => {
   const hot = async (): Promise<Minted> => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { cache_enabled: true });
     await waitFor(
-      async () => await ask(minted),
+      async () => await statusAndCache(minted),
       (line) => line === "200 hit",
     );
     return minted;
   };
 
-  it("are counted once each, in rows and in what was saved", async () => {
+  it("are counted once each, in rows and in savings", async () => {
     const minted = await hot();
     const before = (
       await waitFor(
@@ -103,7 +103,7 @@ describe("answers in a Worker's memory", () => {
         (rows) => rows.some((row) => row.cache_status === "hit"),
       )
     ).length;
-    const lines = await Promise.all(Array.from({ length: 40 }, async () => await ask(minted)));
+    const lines = await Promise.all(Array.from({ length: 40 }, async () => await statusAndCache(minted)));
     expect(new Set(lines)).toEqual(new Set(["200 hit"]));
     await waitFor(
       async () => await fixture.gateway.countRows(minted.tenant.id),
@@ -118,31 +118,31 @@ describe("answers in a Worker's memory", () => {
     expect(fixture.upstream.seen(minted.mark)).toHaveLength(1);
   });
 
-  it("are passed over when asked to, and follow every change of their model at once", async () => {
+  it("are not used when the client asks for that, and follow every change of their model at once", async () => {
     const minted = await hot();
     const model = `/models/${minted.model.id}`;
-    expect(await ask(minted, { "x-gateway-boons": "off" })).toBe("200 off");
+    expect(await statusAndCache(minted, { "x-gateway-boons": "off" })).toBe("200 off");
     await fixture.gateway.must("PUT", `${model}/cache`, { cache_enabled: false });
-    expect(await ask(minted)).toBe("200 off");
+    expect(await statusAndCache(minted)).toBe("200 off");
     await fixture.gateway.must("PUT", `${model}/cache`, { cache_enabled: true });
     await waitFor(
-      async () => await ask(minted),
+      async () => await statusAndCache(minted),
       (line) => line === "200 hit",
     );
     await fixture.gateway.must("PUT", model, { ...minted.model, upstream_model: "plain,elsewhere" });
-    expect(await ask(minted)).toBe("200 miss");
+    expect(await statusAndCache(minted)).toBe("200 miss");
     await fixture.gateway.must("PATCH", `/tenants/${minted.tenant.id}/allowlist`, { allowed_models: ["another"] });
-    expect(await ask(minted)).toBe("403 off");
+    expect(await statusAndCache(minted)).toBe("403 off");
   });
 
-  it("are gone with their time to live", async () => {
+  it("are deleted at the end of their time to live", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", {
       cache_enabled: true,
       cache_ttl_secs: 1,
     });
     for (const cache of ["hit", "miss", "hit"])
       await waitFor(
-        async () => await ask(minted),
+        async () => await statusAndCache(minted),
         (line) => line === `200 ${cache}`,
       );
   });

@@ -1,4 +1,4 @@
-/** A resync on the running stack, whose stores lost something and gained something (decisions §2.7). */
+/** A resync on the running stack, after its stores have lost some records and got forged ones (decisions §2.7). */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ afterAll(async () => {
   for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
 });
 
-it("restores what was lost, takes away what was forged, and counts what the ledger has", async () => {
+it("restores lost records, removes forged ones, and counts the usage in the ledger", async () => {
   const minted = await gateway.mint(upstream.url);
   const path = `/tenants/${minted.tenant.id}`;
   const minuteAgo = Date.now() - 60_000;
@@ -92,7 +92,7 @@ it("restores what was lost, takes away what was forged, and counts what the ledg
   expect(await status()).toBe(200);
 });
 
-it("ends what Workers remember of the response cache: an answer that was removed from the store is given no more", async () => {
+it("empties the response cache in the memory of Workers: an answer that was removed from the store is no longer served", async () => {
   const minted = await gateway.mint(upstream.url, "plain", { cache_enabled: true });
   const lookup = async (): Promise<string | null> => {
     const response = await gateway.chat(minted);
@@ -108,7 +108,7 @@ it("ends what Workers remember of the response cache: an answer that was removed
   expect([await lookup(), await lookup()]).toEqual(["miss", "hit"]);
 });
 
-it("refuses nobody who is served meanwhile, and counts nothing twice", async () => {
+it("refuses no request that runs meanwhile, and counts nothing twice", async () => {
   const minted = await gateway.mint(upstream.url);
   const path = `/tenants/${minted.tenant.id}/budget`;
   const budget_started_at = new Date(Date.now() - 60_000).toISOString();

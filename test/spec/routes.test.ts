@@ -1,4 +1,7 @@
-/** Every route of the data plane: what reaches the upstream, what reaches the client, and the row (decisions §17.4, §18, §23). */
+/**
+ * Every route of the data plane: what reaches the upstream, what reaches the client, and the row
+ * (decisions §17.4, §18, §23).
+ */
 import { describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { useGateway } from "../harness/fixture.ts";
@@ -130,7 +133,7 @@ describe("a JSON route", () => {
   });
 });
 
-describe("a path that nobody documents", () => {
+describe("a path that is not documented", () => {
   it("is unknown, without a row, when its body names no registered model", async () => {
     const minted = await mint();
     const form = new FormData();

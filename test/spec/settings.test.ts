@@ -22,7 +22,7 @@ it.each(["boons", "auto-router", "energy", "alerts", "jobsched", "usage-retentio
   },
 );
 
-it("the compressor is none, and nothing tests without an address", async () => {
+it("the compressor is not configured, and a test without an address is refused", async () => {
   expect(await fixture.gateway.must("GET", "/settings/compressor")).toMatchObject({ configured: false, error: null });
   for (const [path, code] of [
     ["/settings/alerts/test", "no_alert_channel"],
@@ -52,7 +52,7 @@ describe("energy (decisions §30)", () => {
     await metrics.close();
   });
 
-  /** The last reading, once it is as wanted. */
+  /** The last reading, once it is the wanted one. */
   async function reading(holds: (last: NonNullable<Energy["last_reading"]>) => boolean): Promise<void> {
     await waitFor(
       async () => (await fixture.gateway.must<Energy>("GET", "/settings/energy")).last_reading,
@@ -66,12 +66,12 @@ describe("energy (decisions §30)", () => {
     return await fixture.gateway.row(minted.tenant.id, response.headers.get("x-gateway-request-id"));
   }
 
-  /** What a row has to say at so many watts of a slot, in Wh, 0.25 USD and 400 g per kWh. */
+  /** Checks the energy of a row at `slotWatts` watts per slot: Wh, and the rest at 0.25 USD and 400 g per kWh. */
   function usedAt(slotWatts: number, row: UsageLog): void {
     const energyWh = (slotWatts * (row.total_ms - row.queue_wait_ms)) / 3_600_000;
     expect(energyWh).toBeGreaterThan(0);
     expect(row.energy_wh).toBeCloseTo(energyWh, 12);
-    // Reads round USD to 9 decimals (decisions §12.3): half a unit off is the most, and the binary number just beyond it.
+    // Reads round USD to 9 decimals (decisions §12.3), so the largest difference is half a unit and a floating-point error.
     expect(Math.abs(row.energy_cost_usd - energyWh * 0.00025)).toBeLessThan(0.500001e-9);
     expect(row.co2_g).toBeCloseTo(energyWh * 0.4, 12);
   }

@@ -1,4 +1,4 @@
-/** A slot goes back the moment its holder is gone, and at once to the next (decisions §20.1). */
+/** A slot goes back the moment its holder has ended, and goes to the next request at once (decisions §20.1). */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -16,7 +16,8 @@ describe("a model with one slot", () => {
     };
     await Promise.all(Array.from({ length: 40 }, leave));
     expect(fixture.upstream.seen(minted.mark)).toHaveLength(40);
-    // the upstream hears of a departure over its own connection: it may overlap the next holder, but never grow
+    // The upstream learns of a departure over its own connection: the call may overlap with that of the next holder, but
+    // the overlap must not grow.
     expect(fixture.upstream.peak(minted.mark)).toBeLessThanOrEqual(2);
     const counted = await waitFor(
       async () => await fixture.gateway.countRows(minted.tenant.id),
@@ -48,7 +49,7 @@ describe("a model with one slot", () => {
     expect(rows.map((row) => row.status_code).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 400, 502, 502, 504]);
   });
 
-  it("holds nobody else back", async () => {
+  it("delays no request for another model", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "chunks=2000,pace=10", { max_in_flight: 1 });
     const other = await fixture.gateway.must<typeof minted.model>("POST", "/models", {
       model_name: `other-${minted.mark}`,
@@ -70,7 +71,7 @@ describe("a model with one slot", () => {
       admission: "fast",
       status_code: 200,
     });
-    // named here, the held answer lives until now: a client lets go of an answer that nobody refers to any more
+    // The held answer is named here so that it lives until now: a client releases an answer that has no reference left.
     expect([held.status, reader === undefined]).toEqual([200, false]);
     controller.abort();
     expect(await waiting).toBeNull();

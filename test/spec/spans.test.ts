@@ -20,7 +20,7 @@ async function send(minted: Minted, body: Record<string, unknown> = {}): Promise
   return response.headers.get("x-gateway-request-id");
 }
 
-const told = (spans: readonly Span[], name: string) =>
+const spansNamed = (spans: readonly Span[], name: string) =>
   spans
     .filter((span) => span.span_name === name)
     .map(({ parent_span, status, attributes }) => [
@@ -37,7 +37,7 @@ describe("a traced request", () => {
     await gateway.must("PUT", `/models/${minted.model.id}/cache`, { cache_enabled: true });
     const id = await send(minted, { user: "someone" });
     const spans = await spansOf(id);
-    expect(told(spans, "proxy_request")).toEqual([
+    expect(spansNamed(spans, "proxy_request")).toEqual([
       [
         "",
         "ok",
@@ -53,12 +53,12 @@ describe("a traced request", () => {
         },
       ],
     ]);
-    expect(told(spans, "admission")).toEqual([
+    expect(spansNamed(spans, "admission")).toEqual([
       ["proxy_request", "ok", { class: "fast", queue_wait_ms: 0, group: "default" }],
     ]);
-    expect(told(spans, "cache_lookup")).toEqual([["proxy_request", "ok", { result: "miss" }]]);
-    expect(told(spans, "auth_resolve")[0]?.[0]).toBe("proxy_request");
-    expect(told(spans, "upstream")).toEqual([
+    expect(spansNamed(spans, "cache_lookup")).toEqual([["proxy_request", "ok", { result: "miss" }]]);
+    expect(spansNamed(spans, "auth_resolve")[0]?.[0]).toBe("proxy_request");
+    expect(spansNamed(spans, "upstream")).toEqual([
       ["proxy_request", "ok", { endpoint: "", attempt: 1, status: 200, ttft_ms: expect.any(Number) as number }],
     ]);
     const root = spans[0];
@@ -70,7 +70,7 @@ describe("a traced request", () => {
     }
     expect(await gateway.row(minted.tenant.id, id)).toMatchObject({ has_trace: true });
     const hit = await spansOf(await send(minted, { user: "someone" }));
-    expect([told(hit, "cache_lookup"), told(hit, "upstream")]).toEqual([
+    expect([spansNamed(hit, "cache_lookup"), spansNamed(hit, "upstream")]).toEqual([
       [["proxy_request", "ok", { result: "hit" }]],
       [],
     ]);
@@ -81,14 +81,14 @@ describe("a traced request", () => {
     const minted = await gateway.mint(fixture.upstream.url, "status=503", { max_retries: 1, retry_backoff_ms: 1 });
     await gateway.must("PUT", `/tenants/${minted.tenant.id}/tracing`, { tracing_enabled: true });
     const failed = await spansOf(await send(minted));
-    expect(told(failed, "upstream").map(([, status, attributes]) => [status, attributes])).toEqual([
+    expect(spansNamed(failed, "upstream").map(([, status, attributes]) => [status, attributes])).toEqual([
       ["error", { endpoint: "", attempt: 1, status: 503, ttft_ms: 0 }],
       ["error", { endpoint: "", attempt: 2, status: 503, ttft_ms: expect.any(Number) as number }],
     ]);
-    expect(told(failed, "proxy_request")[0]?.[1]).toBe("error");
+    expect(spansNamed(failed, "proxy_request")[0]?.[1]).toBe("error");
     await gateway.must("PUT", `/tenants/${minted.tenant.id}/quota`, { tokens_per_minute: 1 });
     const refused = await spansOf(await send(minted));
-    expect(told(refused, "admission")).toEqual([
+    expect(spansNamed(refused, "admission")).toEqual([
       ["proxy_request", "error", { class: "rejected", queue_wait_ms: 0, group: "default" }],
     ]);
   });

@@ -1,4 +1,4 @@
-/** A stream that breaks inside an event: whoever reads it still finds the in-band error (decisions §22.6, design §3 law 3). */
+/** A stream that breaks inside an event: the client still finds the in-band error (decisions §22.6, design §3 law 3). */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
@@ -20,7 +20,7 @@ const ERROR = {
   },
 };
 
-/** So many in a row, each written by itself, are gathered. */
+/** So many events in a row, each written alone, are joined by the relay. */
 const MANY = 300;
 
 async function answer(response: ServerResponse, events: number, partBytes: number): Promise<void> {
@@ -32,7 +32,10 @@ async function answer(response: ServerResponse, events: number, partBytes: numbe
   response.write(ONE + TWO + THREE.slice(0, partBytes));
 }
 
-/** An upstream that sends events, two more and a part of the third, and resets when told to. */
+/**
+ * An upstream that sends events, two more and a part of the third, and resets the connection when the test calls the
+ * returned function.
+ */
 async function cutting(events: number, partBytes: number): Promise<{ readonly url: string; cut(): void }> {
   const open: ServerResponse[] = [];
   const server = createServer((request, response) => {
@@ -77,7 +80,7 @@ describe.each([
     const events = text.split(/\n\n+/).filter((event) => event !== "");
     const last = events.pop() ?? "";
     expect([last.slice(0, 6), JSON.parse(last.slice(6))]).toEqual(["data: ", ERROR]);
-    // what has gone out cannot be taken back, but it never becomes a part of something else
+    // Bytes that are sent cannot be taken back, but they never become a part of another event.
     const between = events.slice(many + 2);
     expect(between.length).toBeLessThanOrEqual("stream_options" in body ? 1 : 0);
     for (const part of between) expect(THREE.startsWith(part)).toBe(true);

@@ -1,4 +1,7 @@
-/** Bodies that stream: what one side writes reaches the other before the rest is there (decisions §17.4; design §3 law 7). */
+/**
+ * Bodies that stream: what one side writes reaches the other side before the rest is sent
+ * (decisions §17.4; design §3 law 7).
+ */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";

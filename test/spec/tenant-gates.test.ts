@@ -1,4 +1,7 @@
-/** Status, schedule and allow-list of a tenant on the data plane (decisions §3.2, §3.6, §17.3); each change counts at once. */
+/**
+ * Status, schedule and allow-list of a tenant on the data plane (decisions §3.2, §3.6, §17.3); each change takes effect at
+ * once.
+ */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";
@@ -7,7 +10,7 @@ const fixture = useGateway();
 const DAY_MS = 86_400_000;
 const WHOLE_WEEK = Array.from({ length: 7 }, (_, day) => ({ day, start_min: 0, end_min: 1440 }));
 
-/** An ISO timestamp some days from now. */
+/** An ISO timestamp `days` days from now. */
 const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
 
 async function answer(minted: Minted, body?: Readonly<Record<string, unknown>>): Promise<[number, unknown]> {
@@ -46,7 +49,7 @@ describe("the schedule of a tenant", () => {
 
   it("is counted in the tenant's own zone", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
-    // these two zones are a day apart: at any instant their weekdays differ
+    // These two zones are a day apart: their weekdays are different at every moment.
     const [early, late] = ["Pacific/Pago_Pago", "Pacific/Kiritimati"];
     const weekday = (timeZone: string): number =>
       ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"].indexOf(
@@ -59,7 +62,7 @@ describe("the schedule of a tenant", () => {
     expect((await answer(minted))[0]).toBe(403);
   });
 
-  it("is refused before anything of the request is looked at, after the key and the status", async () => {
+  it("is checked after the key and the status, before anything else of the request", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await schedule(minted, { active_until: inDays(-1) });
     expect(await refusal(minted, { model: "no-such-model" })).toEqual([403, "tenant_expired"]);
@@ -92,7 +95,7 @@ describe("the allow-list of a tenant", () => {
     expect(await answer(minted)).toEqual([200, null]);
   });
 
-  it("withholds stored answers too", async () => {
+  it("applies to stored answers too", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { cache_enabled: true });
     expect(await answer(minted)).toEqual([200, null]);
     expect(await answer(minted)).toEqual([200, null]);
@@ -100,7 +103,7 @@ describe("the allow-list of a tenant", () => {
     expect(await answer(minted)).toEqual(refused);
   });
 
-  it("is asked after the model is known and enabled; the refusal leaves a row", async () => {
+  it("is checked after the model is known and enabled; the refusal leaves a row", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url, "plain", { enabled: false });
     await allow(minted, ["another-model"]);
     expect(await refusal(minted, { model: "no-such-model" })).toEqual([404, "model_not_found"]);

@@ -1,6 +1,6 @@
 /**
- * The table of decisions §22: for everything that an upstream can do, what becomes of a request - alone, with two attempts,
- * and with a well-behaved second endpoint beside it.
+ * The table of decisions §22: for everything that an upstream can do, the result of a request: with this upstream alone,
+ * with two attempts, and with a second endpoint that works.
  */
 
 /** What the client reads: the good answer, the upstream's own error, the gateway's error, or how a body ends. */
@@ -17,12 +17,12 @@ export type Told =
 export interface ExpectedOutcome {
   readonly status: number;
   readonly reads: Told;
-  /** Requests that each endpoint saw. */
+  /** How many requests each endpoint got. */
   readonly attempts: Readonly<Record<string, number>>;
   readonly counted: Readonly<Record<string, number>>;
-  /** The alert, by its key. */
+  /** The key of the alert; null: none is raised. */
   readonly alert: string | null;
-  /** What the ledger says of the upstream, 0 when none answered. */
+  /** The upstream status in the ledger, 0 when no upstream answered. */
   readonly upstreamStatus: number;
   readonly billed: "reported" | "estimate" | "nothing";
 }
@@ -30,9 +30,9 @@ export interface ExpectedOutcome {
 export interface Case {
   readonly behaviour: string;
   readonly stream?: boolean;
-  /** One address, `max_retries` 1. */
+  /** With one address and `max_retries` 1. */
   readonly alone: ExpectedOutcome;
-  /** The same endpoint before a good one. */
+  /** With the same endpoint before a good one. */
   readonly beside: ExpectedOutcome;
 }
 
@@ -51,7 +51,7 @@ const good = (
   billed: "reported",
 });
 
-/** No connection: one more attempt than a failed answer gets. */
+/** Without a connection there is one attempt more than after a failed answer. */
 const unreachable = (behaviour: string, seen: number): Case => ({
   behaviour,
   alone: {
@@ -98,7 +98,7 @@ const final = (behaviour: string, upstreamStatus: number, status: number, alert:
     billed: "nothing",
   });
 
-/** Answered with 200: what comes after the first byte is never tried again. */
+/** Answers with status 200: after the first byte no other attempt is made. */
 const begun = (
   behaviour: string,
   reads: Told,

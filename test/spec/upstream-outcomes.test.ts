@@ -1,6 +1,6 @@
 /**
- * Everything that an upstream can do meets every way of choosing one (decisions §22): status, body, headers, attempts, row,
- * alert and counters, on a stack of its own, so that the counters are these requests' and nobody else's.
+ * Everything that an upstream can do, under every way of choosing an endpoint (decisions §22): status, body, headers,
+ * attempts, row, alert and counters. On a stack of its own, so that the counters count only these requests.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -23,10 +23,10 @@ import { CASES, type Case, type ExpectedOutcome } from "./upstream-cases.ts";
 const MODES = ["own address", "failover", "load_balance", "session_hash"] as const;
 type Mode = (typeof MODES)[number];
 
-/** Writes, and then requests, under way at once. */
+/** How many writes, and then requests, run at once. */
 const SIDE_BY_SIDE = 4;
 
-/** A case that can begin: its model is there, and the headers that put its bad endpoint first. */
+/** A case that is ready: its model exists, and these headers put its bad endpoint first. */
 interface Ready {
   readonly entry: Case;
   readonly mode: Mode;
@@ -67,7 +67,7 @@ beforeAll(async () => {
     ready.filter((one) => !isLarge(one)),
     send,
   );
-  // one at a time: what moves 20 MB leaves little of a small machine to others
+  // One at a time: a case that moves 20 MB leaves little of a small machine to other cases.
   for (const one of ready.filter(isLarge)) await send(one);
   const found = await waitFor(
     async () => await gateway.rows(caller.tenant.id),
@@ -91,7 +91,7 @@ async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<
   return done;
 }
 
-/** A model of its own for a case. */
+/** A model that only this case uses. */
 async function prepare(entry: Case, mode: Mode): Promise<Ready> {
   const badUrl = entry.behaviour === "refuses" ? "http://127.0.0.1:9/v1" : upstream.at("bad", entry.behaviour);
   const mark = `mark-${randomUUID()}`;
@@ -111,21 +111,21 @@ async function prepare(entry: Case, mode: Mode): Promise<Ready> {
   return { entry, mode, minted, headers };
 }
 
-/** One request, and what can be seen of it at once. */
+/** Sends one request; returns what can be seen of it at once. */
 async function meet({ entry, minted, headers }: Ready): Promise<Result> {
   const response = await gateway.chat(minted, { stream: entry.stream ?? false, headers });
-  const reads = told(response, await response.text().catch(() => null));
+  const reads = readsOf(response, await response.text().catch(() => null));
   const attempts = upstream.attempts(minted.mark);
   return { outcome: { status: response.status, reads, attempts }, headers: response.headers };
 }
 
-/** A bad endpoint that is first by the mode's own rule, and a good one. The answer: headers that make it so. */
+/** A bad endpoint that comes first by the rule of the mode, and a good one. Returns the headers that make it come first. */
 async function addEndpoints(minted: Minted, mode: Mode, badUrl: string): Promise<Record<string, string>> {
   const add = async (name: string, api_base: string, fields: object): Promise<string> =>
     (await gateway.must<{ id: string }>("POST", `/models/${minted.model.id}/endpoints`, { name, api_base, ...fields }))
       .id;
   const goodId = await add("a", upstream.at("good", "plain"), { priority: 2, weight: 1 });
-  // by weight it is first but for one time in 10^15
+  // By its weight it comes first except once in 10^15 times.
   const badId = await add("b", badUrl, { priority: 1, weight: 1_000_000_000_000_000 });
   if (mode !== "session_hash") return {};
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -135,8 +135,8 @@ async function addEndpoints(minted: Minted, mode: Mode, badUrl: string): Promise
   return { "x-session-id": session };
 }
 
-/** What a client makes of the answer. */
-function told(response: Response, text: string | null): string {
+/** What a client reads in the answer. */
+function readsOf(response: Response, text: string | null): string {
   if (text === null) return "cut body";
   if (Buffer.from(text).equals(Buffer.from(garbage().toString("utf8")))) return "garbage";
   if (response.headers.get("content-type") === "text/event-stream") {
@@ -159,7 +159,7 @@ function isWhole(data: string): boolean {
   return data === "[DONE]" || (JSON.parse(data) as object) !== null;
 }
 
-/** The alert of a request, as the log of the Worker has it. */
+/** The alert of a request, from the log of the Worker. */
 function alertOf(requestId: string): string | null {
   const line = lines.find((entry) => entry.includes(requestId) && /"event":"upstream_/.test(entry));
   return /"event":"([a-z0-9_]+)"/.exec(line ?? "")?.[1] ?? null;
@@ -168,7 +168,7 @@ function alertOf(requestId: string): string | null {
 describe.each(MODES)("%s", (mode) => {
   it.each(CASES.map((entry) => [entry.behaviour, entry] as const))("%s", (_behaviour, entry) => {
     const result = results.get(nameOf(entry, mode)) as Result;
-    // what is counted is known of all requests together: the last test
+    // The counters are known for all requests together: see the last test.
     const { billed, counted: _, ...outcome } = expected(entry, mode);
     const { headers } = result;
     const row = rows.get(headers.get("x-gateway-request-id") ?? "") as UsageLog;
@@ -192,7 +192,7 @@ describe.each(MODES)("%s", (mode) => {
   });
 });
 
-/** Every header of an answer, but those of the connection. */
+/** Every header of an answer, except those of the connection. */
 function headersOf(outcome: Omit<ExpectedOutcome, "billed" | "counted">, requestId: string): Record<string, unknown> {
   const { status, reads, upstreamStatus } = outcome;
   const events = reads === "stream" || reads === "garbage" || reads === "in-band error";
@@ -234,8 +234,8 @@ describe("without settings of its own", () => {
     const hangs = await gateway.mint(upstream.at("bad", "hang"));
     const stalls = await gateway.mint(upstream.at("bad", "stall"));
     const [answer, broken] = await Promise.all([gateway.chat(hangs), gateway.chat(stalls, { stream: true })]);
-    expect([answer.status, told(answer, await answer.text())]).toEqual([504, "upstream_timeout"]);
-    expect([broken.status, told(broken, await broken.text())]).toEqual([200, "in-band error"]);
+    expect([answer.status, readsOf(answer, await answer.text())]).toEqual([504, "upstream_timeout"]);
+    expect([broken.status, readsOf(broken, await broken.text())]).toEqual([200, "in-band error"]);
   });
 });
 

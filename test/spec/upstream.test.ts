@@ -1,4 +1,4 @@
-/** What the client gets for what the upstream does (decisions §22.6), and the row that goes with it. */
+/** What the client gets for each behaviour of the upstream (decisions §22.6), and the row that the request leaves. */
 import { describe, expect, it } from "vitest";
 import { dataOf, useGateway } from "../harness/fixture.ts";
 
@@ -48,7 +48,7 @@ describe("an upstream that does not answer", () => {
     });
   });
 
-  it("at an address where nobody listens is 502", async () => {
+  it("at an address where no server listens is 502", async () => {
     const minted = await fixture.gateway.mint("http://127.0.0.1:9/v1");
     expect((await fixture.gateway.chat(minted)).status).toBe(502);
   });

@@ -1,4 +1,4 @@
-/** What the usage reads say of traffic whose numbers are known (decisions §12). */
+/** What the usage reads say of traffic with known numbers (decisions §12). */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
@@ -60,7 +60,7 @@ describe("usage per model", () => {
 });
 
 describe("the request log", () => {
-  it("names the tenant and the key while they exist, and keeps the rows after", async () => {
+  it("names the tenant and the key while they exist, and keeps the rows afterwards", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await fixture.gateway.chat(minted);
     await response.text();
@@ -84,7 +84,7 @@ describe("the request log", () => {
     });
   });
 
-  it("takes no text as anything but a value", async () => {
+  it("treats every text as a value only", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     await (await fixture.gateway.chat(minted)).text();
     await waitFor(
@@ -118,7 +118,7 @@ describe("the request log", () => {
 });
 
 describe("the other reads", () => {
-  it("tell the same story of the same requests, with names, and never recompute money", async () => {
+  it("agree on the same requests, with names, and never recompute money", async () => {
     const { gateway } = fixture;
     const minted = await gateway.mint(fixture.upstream.url, "plain", { output_cost_per_token: 0.02 });
     await gateway.must("PUT", `/models/${minted.model.id}/cache`, { cache_enabled: true });
@@ -166,7 +166,7 @@ describe("the other reads", () => {
     expect(await gateway.must("GET", `/usage/logs/${randomUUID()}/spans`)).toEqual([]);
   });
 
-  it("refuse what they cannot read by its field, and an unknown key by 404", async () => {
+  it("refuse what they cannot read and name the field, and answer 404 for an unknown key", async () => {
     for (const [path, field] of [
       ["/usage?group_by=week", "group_by"],
       ["/usage/keys?limit=0", "limit"],

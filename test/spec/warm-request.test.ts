@@ -1,7 +1,6 @@
 /**
- * What a request costs that the gateway knows everything about, in operations: its part of an exchange with the Cell, and no
- * read of the key-value store (design §3 law 8, §4).
- * Counted on a stack of its own.
+ * The operations of a request whose records the gateway has in memory: its part of an exchange with the Cell, and no read
+ * of the key-value store (design §3 law 8, §4). They are counted on a stack of its own.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,9 +18,9 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const REQUESTS = 60;
 const AT_ONCE = 6;
-/** Where hot copies are kept. */
+/** The prefixes of hot copies in the store. */
 const COPIES = [storeKeys.key(""), storeKeys.model(""), "settings:"];
-/** What a request may ask its Cell. */
+/** The calls that a request may make to its Cell. */
 const ASKED_OF_CELL = [
   "admit",
   "hold",
@@ -87,22 +86,22 @@ async function operations(): Promise<Operations> {
   return (await (await fetch(`${gateway.proxyUrl}/bench/operations`)).json()) as Operations;
 }
 
-/** What requests asked of the Cell. */
+/** The calls that requests made to the Cell. */
 function askedOf(objectCalls: Operations["objectCalls"]): Record<string, number> {
   return Object.fromEntries(Object.entries(objectCalls).filter(([name]) => ASKED_OF_CELL.includes(name)));
 }
 
-it("warm requests ask their Cell in exchanges: no call, no permit and no read of the store for any of them", async () => {
+it("warm requests use exchanges with their Cell: no call, no permit and no read of the store for any of them", async () => {
   await start();
   await send(AT_ONCE);
   const readsBefore = reads;
-  expect(readsBefore).toBeGreaterThan(0); // a cold one does read
+  expect(readsBefore).toBeGreaterThan(0); // a request with empty memory does read
   const round = async (): Promise<Operations> => {
     const before = await operations();
     await send(REQUESTS);
     return lessOf(await operations(), before);
   };
-  // now and then a session is opened, and who meets an empty purse waits for its lease
+  // Sometimes a session is opened, and a request that finds no tokens in the lease pool waits for a lease.
   await waitFor(round, ({ objectCalls, permitCalls }) =>
     [askedOf(objectCalls), permitCalls].every((calls) => Object.keys(calls).length === 0),
   );

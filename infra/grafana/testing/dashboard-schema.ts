@@ -1,6 +1,6 @@
 /**
- * What a Grafana dashboard (schema version 41) may say, as far as ours says it: strict, so that a field that Grafana would
- * ignore is found here. A dashboard that was changed in Grafana and exported passes after its surplus was taken out.
+ * The parts of a Grafana dashboard (schema version 41) that ours uses. The schema is strict, so that a field that Grafana
+ * would ignore is found. A dashboard that was changed in Grafana and exported passes after its unused fields are removed.
  */
 import * as z from "zod";
 

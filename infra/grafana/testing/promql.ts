@@ -1,16 +1,16 @@
 /**
- * What a PromQL expression names, by Prometheus' own grammar: metrics with the labels that are matched on them, and labels
- * that results are grouped by. Pure.
+ * What a PromQL expression names, read with Prometheus' own grammar: metrics with the labels that are matched on them, and
+ * labels by which results are grouped. Pure.
  */
 import { parser } from "@prometheus-io/lezer-promql";
 
-/** What a label is matched with; `value` without its quotes. */
+/** A match of a label; `value` is without its quotes. */
 export interface Matcher {
   readonly label: string;
   readonly value: string;
 }
 
-/** A selector: the metric's name and what its labels are matched with. */
+/** A selector: the name of the metric and the matches of its labels. */
 export interface Selected {
   readonly metric: string;
   readonly matchers: readonly Matcher[];
@@ -22,7 +22,7 @@ export interface Named {
   readonly grouped: readonly string[];
 }
 
-/** Reads an expression. Throws when it is none, with the place. */
+/** Reads an expression. Throws for an invalid one, with the position of the error. */
 export function readPromql(expression: string): Named {
   const selected: { metric: string; matchers: Matcher[] }[] = [];
   const grouped: string[] = [];

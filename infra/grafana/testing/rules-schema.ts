@@ -1,6 +1,6 @@
 /**
- * What a Prometheus rule file and a scrape configuration may say, as far as ours say it: strict, so that a misspelled field
- * (which Prometheus would refuse at its start) is found here.
+ * The parts of a Prometheus rule file and of a scrape configuration that ours use. The schema is strict, so that a
+ * misspelled field, which Prometheus would refuse at its start, is found.
  */
 import * as z from "zod";
 

@@ -48,7 +48,7 @@ const post = (
   });
 
 describe("the ClickHouse bridge", () => {
-  it("answers a ping without, and a query only with the password", async () => {
+  it("answers a ping without the password, and a query only with it", async () => {
     expect((await client.ping()).success).toBe(true);
     for (const headers of [
       {},
@@ -89,7 +89,7 @@ describe("the ClickHouse bridge", () => {
     for (let round = 0; round < 8; round += 1) expect(await rows(setting)).toEqual(before);
   });
 
-  it("keeps the database of a request to itself", async () => {
+  it("uses the database of a request for that request only", async () => {
     const inDatabase = await post("SELECT currentDatabase()", {}, "&database=gateway");
     expect(await inDatabase.text()).toBe("gateway\n");
     for (let round = 0; round < 8; round += 1)
@@ -151,7 +151,7 @@ describe("the ClickHouse bridge", () => {
     expect(await rows("SELECT sum(tokens) AS tokens FROM gateway.daily")).toEqual([{ tokens: "30" }]);
   });
 
-  it("refuses several statements and everything that leaves the engine", async () => {
+  it("refuses several statements and everything that reaches outside the engine", async () => {
     for (const query of [
       "SELECT 1; SELECT 2",
       "SELECT 1;; DROP DATABASE gateway",
@@ -180,7 +180,7 @@ describe("the ClickHouse bridge", () => {
     expect(await (await post("SELECT 'file(1); url(2)' AS text -- ; remote(")).text()).toBe("file(1); url(2)\n");
   });
 
-  it("tells errors by code, without ending the engine", async () => {
+  it("distinguishes errors by code, without ending the engine", async () => {
     const table = await post("SELECT * FROM gateway.nowhere");
     expect([table.status, table.headers.get("x-clickhouse-exception-code")]).toEqual([404, "60"]);
     expect(await table.text()).toMatch(/^Code: 60\. DB::Exception: .*UNKNOWN_TABLE/s);

@@ -1,6 +1,7 @@
 /**
  * ClickHouse's HTTP interface over the embedded engine: GET /ping, and queries with user and password (basic auth, headers
- * X-ClickHouse-User and -Key, or URL parameters). Loopback only. Answers are whole: an error never follows rows.
+ * X-ClickHouse-User and -Key, or URL parameters). Loopback only. An answer is either all rows or an error; an error never
+ * follows rows.
  */
 import { randomUUID, timingSafeEqual } from "node:crypto";
 import http from "node:http";
@@ -11,7 +12,7 @@ import { type Listening, listen } from "../http/listen.ts";
 import type { Engine } from "./engine.ts";
 import { ClickhouseError, readRequest, statusOf } from "./request.ts";
 
-/** What {@link startClickhouseBridge} needs. Port 0 takes a free one. */
+/** What {@link startClickhouseBridge} needs. Port 0 takes a free port. */
 export interface ClickhouseBridgeOptions {
   readonly engine: Engine;
   readonly user: string;
@@ -134,9 +135,10 @@ function refuse(response: http.ServerResponse, error: unknown): void {
   response.end(`${known.message} (version 26.7)\n`);
 }
 
-/** Starts the bridge on 127.0.0.1. The engine stays the caller's. */
+/** Starts the bridge on 127.0.0.1. The caller keeps the engine and closes it. */
 export async function startClickhouseBridge(options: ClickhouseBridgeOptions): Promise<Listening> {
-  // a query may hold up this process for longer than the usual 5 s: a client must not reuse what is being closed meanwhile
+  // A query may block this process for longer than the usual 5 s. A client must not reuse a connection that is being closed
+  // meanwhile.
   const server = http.createServer({ keepAliveTimeout: KEPT_MS }, (request, response) => {
     handle(options, request, response).catch((error: unknown) => refuse(response, error));
   });

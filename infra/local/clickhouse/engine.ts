@@ -1,12 +1,12 @@
 /**
- * The embedded engine: a few sessions on one folder, one statement at a time each. A failed statement can leave rows behind
- * that would be prepended to the session's next answer, so a session that met any error is closed and replaced, always.
- * One more session, never used for requests, keeps the engine open meanwhile.
+ * The embedded engine: a few sessions on one folder, each with one statement at a time. A failed statement can leave rows
+ * that would come before the session's next answer, so a session that met any error is always closed and replaced. One more
+ * session, never used for requests, keeps the engine open meanwhile.
  */
 import { Session } from "chdb";
 import { ClickhouseError, type EngineRequest, literal, readInsert } from "./request.ts";
 
-/** Result of a statement. */
+/** The result of a statement. */
 export interface EngineResult {
   readonly bytes: Uint8Array;
   readonly readRows: number;
@@ -15,11 +15,11 @@ export interface EngineResult {
   readonly writtenBytes: number;
 }
 
-/** The engine on its folder. */
+/** The engine, opened on a folder. */
 export interface Engine {
   /** Runs one statement. Throws ClickhouseError. */
   run(request: EngineRequest): Promise<EngineResult>;
-  /** Runs nothing more and lets go of the folder. */
+  /** Runs no further statement and releases the folder. */
   close(): void;
 }
 
@@ -99,7 +99,7 @@ export function openEngine(folder: string, sessions: number): Engine {
     run: async (request) => {
       let session = await acquire();
       if (closed) throw new ClickhouseError(236, "The engine is closed", "ABORTED");
-      // SET lasts as long as its session: one that carries parameters or settings is not used again
+      // A SET lasts as long as its session, so a session that got parameters or settings is not used again.
       let used =
         Object.keys(request.params).length + Object.keys(request.settings).length > 0 && request.data === undefined;
       try {

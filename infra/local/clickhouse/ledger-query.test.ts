@@ -1,4 +1,4 @@
-/** The ledger's sums, against the embedded engine of the analytics store. */
+/** The sums of the ledger, tested with the embedded engine of the analytics store. */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,7 +60,7 @@ afterAll(async () => {
 });
 
 describe("the ledger's sums", () => {
-  it("are those of the rows since the period began", async () => {
+  it("are sums of the rows since the period began", async () => {
     await createLedger("sums");
     expect(await sum("sums", "tenant", NOVEMBER)).toEqual({ tokens: 0, nanoUsd: 0 });
     await use("sums", NOVEMBER - 1, 100);
@@ -83,7 +83,7 @@ describe("the ledger's sums", () => {
     expect(await sum("pruned", "key", null)).toMatchObject({ tokens: 111 });
   });
 
-  it("leave out what ended later than asked for: by raw rows and by the rollup", async () => {
+  it("leave out requests that ended after the given time: by raw rows and by the rollup", async () => {
     const untilMs = NOVEMBER + 2 * DAY_MS + 3_600_000;
     await createLedger("lately");
     await use("lately", NOVEMBER, 1000);
@@ -99,7 +99,7 @@ describe("the ledger's sums", () => {
     expect(await sum("lately", "tenant", untilMs, untilMs)).toEqual({ tokens: 0, nanoUsd: 0 });
   });
 
-  it("are not asked for by anything but an id, and an answer is a pair of numbers", () => {
+  it("are read only for a valid id, and an answer is a pair of numbers", () => {
     expect(ledgerQuery("sums", "tenant", "' OR 1 = 1", null, 0)).toBeNull();
     expect(readLedgerAnswer("Code: 60")).toBeNull();
     expect(readLedgerAnswer("")).toBeNull();

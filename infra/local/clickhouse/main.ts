@@ -1,7 +1,7 @@
 /**
  * The embedded analytics store as a process of its own: `node main.ts` with GATEWAY_CLICKHOUSE_FOLDER, _PORT, _DB, _USER
- * and _PASSWORD; the database is made when missing. Prints one line of JSON with its port when it listens. Ends on SIGTERM and when its parent is gone (the IPC
- * channel or, without one, standard input closes).
+ * and _PASSWORD; a missing database is created. Prints one line of JSON with its port when it listens. Ends on SIGTERM, and
+ * when its parent has ended (the IPC channel or, without one, standard input closes).
  */
 import { makePrivate } from "../../../control/db/private-folder.ts";
 import { watchParent } from "../process/watch-parent.ts";
@@ -33,7 +33,7 @@ try {
     process.exit(0);
   };
   process.once("SIGTERM", stop);
-  process.on("SIGINT", () => undefined); // a terminal signals the whole group; the launcher decides
+  process.on("SIGINT", () => undefined); // A terminal signals the whole process group; the launcher decides when this process ends.
   watchParent(stop);
   process.stdout.write(`${JSON.stringify({ event: "listening", url: bridge.url })}\n`);
 } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * What a request to ClickHouse's HTTP interface says: query, data, settings, bound parameters, database. Pure. It decides
- * what the embedded engine is allowed to run: one statement, no table function that leaves the engine (file, url, remote
- * and their kin), settings and parameters with plain names only. User SQL never gets here; this is the second fence.
+ * Reads a request to ClickHouse's HTTP interface: query, data, settings, bound parameters, database. Pure. It decides what
+ * the embedded engine may run: one statement, no table function that reaches outside the engine (file, url, remote and
+ * similar ones), settings and parameters with plain names only. SQL of users never gets here; this is a second barrier.
  */
 
 /** An error as ClickHouse reports it. */
@@ -15,10 +15,10 @@ export class ClickhouseError extends Error {
   }
 }
 
-/** One statement, ready for the engine. */
+/** One statement, ready to run. */
 export interface EngineRequest {
   readonly sql: string;
-  /** Rows of an INSERT ... FORMAT, as bytes. */
+  /** The rows of an INSERT ... FORMAT, as bytes. */
   readonly data: Buffer | undefined;
   readonly database: string;
   readonly format: string;
@@ -31,7 +31,7 @@ export interface InsertTarget {
   readonly table: string;
   readonly columns: readonly string[] | undefined;
   readonly format: string;
-  /** The statement's own SETTINGS, over those of the request. */
+  /** The statement's own SETTINGS, which replace those of the request. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -49,9 +49,9 @@ const OUTSIDE_STATEMENT =
   /\bINTO\s+OUTFILE\b|\bFROM\s+INFILE\b|\bENGINE\s*=?\s*(File|URL|S3|HDFS|MySQL|PostgreSQL|MongoDB|Redis|SQLite|Kafka|RabbitMQ|NATS|Executable|JDBC|ODBC)\b/i;
 
 /**
- * The SQL without what could hide in it: string literals become `''`, comments a space, quoted names their plain spelling.
- * Throws ClickhouseError for SQL that another reader might split differently (heredocs, `#` comments, escapes in quoted
- * names, unbalanced quotes).
+ * The SQL without parts that could hide something: string literals become `''`, comments a space, quoted names their plain
+ * spelling. Throws ClickhouseError for SQL that another parser might split differently (heredocs, `#` comments, escapes in
+ * quoted names, unbalanced quotes).
  */
 export function skeleton(sql: string): string {
   const bare = sql.replace(/'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|"")*"|`(?:[^`\\]|``)*`|--[^\n]*|\/\*.*?\*\//gs, (found) => {
@@ -74,7 +74,7 @@ function checkStatement(bare: string): void {
   if (outside !== undefined) throw new ClickhouseError(497, `Not allowed here: ${outside}`, "ACCESS_DENIED");
 }
 
-/** Reads URL parameters and body. Throws ClickhouseError for what may not run. */
+/** Reads URL parameters and body. Throws ClickhouseError for a request that may not run. */
 export function readRequest(search: URLSearchParams, body: Buffer): EngineRequest {
   const settings: Record<string, string> = {};
   const params: Record<string, string> = {};
@@ -112,7 +112,9 @@ export function readRequest(search: URLSearchParams, body: Buffer): EngineReques
   };
 }
 
-/** Reads `INSERT INTO [TABLE] [db.]table [(columns)] [SETTINGS ...] FORMAT f`; undefined when it is anything else. */
+/**
+ * Reads `INSERT INTO [TABLE] [db.]table [(columns)] [SETTINGS ...] FORMAT f`; returns undefined for any other statement.
+ */
 export function readInsert(sql: string): InsertTarget | undefined {
   const found =
     /^INSERT\s+INTO\s+(?:TABLE\s+)?((?:[`"]?\w+[`"]?\.)?[`"]?\w+[`"]?)\s*(\([^)]*\))?\s*(?:SETTINGS\s+([\s\S]+?)\s+)?FORMAT\s+(\w+)\s*$/i.exec(
@@ -130,7 +132,7 @@ export function readInsert(sql: string): InsertTarget | undefined {
   return { table: bare(table), columns: columns?.slice(1, -1).split(",").map(bare), format, settings: own };
 }
 
-/** A string literal. */
+/** A value as a string literal of SQL. */
 export function literal(value: string): string {
   return `'${value.replace(/[\\']/g, "\\$&")}'`;
 }

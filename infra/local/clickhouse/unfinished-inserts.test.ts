@@ -1,4 +1,4 @@
-/** What is left of an engine that was killed inside an insert, and the real engine that is given it again. */
+/** The folder of an engine that was killed inside an insert, and the real engine that opens it again. */
 import { appendFileSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ async function insert(engine: Engine, token: string): Promise<void> {
   await engine.run({ ...statement, sql, data, settings: { insert_deduplication_token: token } });
 }
 
-/** Opens the engine on the folder for some work; answers what the table then holds. */
+/** Opens the engine on the folder for some work; returns the rows that the table then has. */
 async function rowsAfter(work: (engine: Engine) => Promise<void>): Promise<string> {
   const engine = openEngine(folder, 1);
   try {
@@ -39,7 +39,7 @@ async function rowsAfter(work: (engine: Engine) => Promise<void>): Promise<strin
   }
 }
 
-it("is forgotten: the insert that is sent again is taken; what the table has is not taken twice, merged or not", async () => {
+it("is forgotten: the insert that is sent again is accepted; rows that the table has are not accepted twice, merged or not", async () => {
   await rowsAfter(async (engine) => {
     for (const token of ["a", "b", "c"]) await insert(engine, token);
     await engine.run({ ...statement, sql: "OPTIMIZE TABLE t FINAL" });
@@ -48,7 +48,7 @@ it("is forgotten: the insert that is sent again is taken; what the table has is 
   const [log = ""] = globSync(join(folder, "store/*/*/deduplication_logs/*.txt"));
   const newest = readFileSync(log, "utf8").trimEnd().split("\n").at(-1)?.split("\t")[1] ?? "";
   expect(newest).toMatch(/^all_\d+_\d+_0$/);
-  // the engine noted the token of "d" and was killed before its part was in place
+  // The engine wrote the token of "d" and was killed before the part was in place.
   rmSync(join(log, "../..", newest), { recursive: true });
   expect(forgetUnfinishedInserts(folder)).toBe(1);
   expect(forgetUnfinishedInserts(folder)).toBe(0);
@@ -58,7 +58,7 @@ it("is forgotten: the insert that is sent again is taken; what the table has is 
   expect(await rowsAfter(again)).toBe("a\nb\nc\nd\n");
 });
 
-it("is nothing in a folder that is new, and lines that are not understood stay", async () => {
+it("does not exist in a new folder, and unknown lines of the log stay", async () => {
   expect(forgetUnfinishedInserts(join(folder, "not-there"))).toBe(0);
   await rowsAfter(async (engine) => await insert(engine, "a"));
   const [log = ""] = globSync(join(folder, "store/*/*/deduplication_logs/*.txt"));

@@ -1,7 +1,7 @@
-/** Reading a request body whole, up to a cap. Never keeps more than the cap in memory. */
+/** Reads a whole request body, up to a limit. Never keeps more than the limit in memory. */
 import type { IncomingMessage } from "node:http";
 
-/** The body is larger than the cap. The rest flows away unread; answer with `connection: close`. */
+/** The body is larger than the limit. The rest is read and discarded; answer with `connection: close`. */
 export class TooLarge extends Error {
   override readonly name = "TooLarge";
 }

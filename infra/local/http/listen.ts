@@ -1,4 +1,7 @@
-/** Binding a server to an address and letting it go: the bound port is reported, and closing cuts what is still open. */
+/**
+ * Binds a server to an address and releases it: the bound port is reported, and closing cuts the connections that are still
+ * open.
+ */
 import http from "node:http";
 import type { AddressInfo, Server } from "node:net";
 
@@ -6,7 +9,7 @@ import type { AddressInfo, Server } from "node:net";
 export interface Listening {
   readonly host: string;
   readonly port: number;
-  /** Address for a client on this machine: `http://host:port`, with loopback for a wildcard address. */
+  /** The address for a client on this machine: `http://host:port`, with loopback instead of a wildcard address. */
   readonly url: string;
   /** Stops accepting and cuts open connections. */
   close(): Promise<void>;
@@ -19,7 +22,7 @@ export function clientHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Listens on `host` and `port` (0 = a free one). Rejects with the system's error (EADDRINUSE ...). */
+/** Listens on `host` and `port` (0: a free port). Rejects with the system's error (EADDRINUSE ...). */
 export async function listen(server: Server | http.Server, host: string, port: number): Promise<Listening> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -1,13 +1,13 @@
-/** One health check over HTTP, on a connection of its own. It never rejects. */
+/** One health check over HTTP, on a new connection. It never rejects. */
 import http from "node:http";
 import type { HealthAnswer } from "./liveness.ts";
 
-/** Errors of this process or machine, which say nothing of the process that was asked. */
+/** Errors of this process or this machine, which say nothing about the checked process. */
 const OWN_ERRORS = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
 /**
- * Asks `url` with a deadline of `withinMs` milliseconds. An answer of any status counts: what answers is not hung, and
- * starting it again would mend nothing else.
+ * Requests `url` with a deadline of `withinMs` milliseconds. An answer of any status counts: a process that answers does
+ * not hang, and a restart would not help against anything else.
  */
 export async function askHealth(url: string, withinMs: number): Promise<HealthAnswer> {
   const { promise, resolve } = Promise.withResolvers<HealthAnswer>();

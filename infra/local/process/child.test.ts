@@ -30,7 +30,7 @@ const isAlive = (pid: number) => {
   }
 };
 
-it("is ready when it says so, and logs the rest", async () => {
+it("is ready when its ready line comes, and logs the other lines", async () => {
   const log: string[] = [];
   const child = await startChild(spec(`console.log("hello"); console.error("oh"); ${READY}`, log), guard);
   expect(await child.ready).toEqual({ pid: child.pid });
@@ -39,7 +39,7 @@ it("is ready when it says so, and logs the rest", async () => {
   expect(await child.exited).toMatch(/^was ended by SIGTERM/);
 });
 
-it("reports the last words of a child that ends before it is ready", async () => {
+it("reports the last line of a child that ends before it is ready", async () => {
   const child = await startChild(spec('console.error("GATEWAY_X must be a number"); process.exitCode = 1;'), guard);
   await expect(child.ready).rejects.toThrow("GATEWAY_X must be a number");
   await expect(startChild({ ...spec(""), command: "/nowhere/at/all" }, guard)).rejects.toThrow(

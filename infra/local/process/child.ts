@@ -1,6 +1,7 @@
 /**
- * Child processes of the stack: started under the guard's eye, ready when they say so, stopped with SIGTERM and, after a
- * grace, SIGKILL. A child never outlives the launcher, not even after kill -9 of it.
+ * Child processes of the stack: the guard knows each of them, a ready line says when they work, and they are stopped with
+ * SIGTERM and, after a grace time, with SIGKILL. A child never lives longer than the launcher, not even after kill -9 of
+ * the launcher.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,11 +9,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 
-/** Told of every child that must not outlive the launcher. */
+/** Knows every child that must not live longer than the launcher. */
 export interface Guard {
   watch(pid: number): void;
   forget(pid: number): void;
-  /** Ends the guard; only after every child is gone. */
+  /** Ends the guard; call it only after every child has ended. */
   close(): void;
 }
 
@@ -24,7 +25,7 @@ export function startGuard(): Guard {
   });
   child.unref();
   const input = child.stdin;
-  input.on("error", () => undefined); // a guard that was killed takes nothing down with it
+  input.on("error", () => undefined); // A guard that was killed must not end this process.
   (input as Writable & { unref?: () => void }).unref?.();
   return {
     watch: (pid) => input.write(`+${pid}\n`),
@@ -39,18 +40,18 @@ export interface ChildSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where its "I am ready" line comes: standard output, or descriptor 3. */
+  /** Where its ready line comes: on standard output, or on descriptor 3. */
   readonly readyFrom: "stdout" | "control";
-  /** Reads a line; anything but undefined means ready, and is the answer of `ready`. */
+  /** Reads a line; a result other than undefined means ready, and is the value of `ready`. */
   readonly readReady: (line: string) => Readonly<Record<string, unknown>> | undefined;
-  /** Its other lines. */
+  /** Called with its other lines. */
   readonly log: (line: string) => void;
-  /** It starts processes of its own: it gets a process group, which is signalled and guarded as one. */
+  /** It starts processes of its own: it gets a process group, which is signalled and guarded as a whole. */
   readonly ownGroup?: boolean;
-  /** Files that it makes are for their owner alone; for programs that have no setting for that. */
+  /** Only the owner may read files that it makes; for programs that have no setting for that. */
   readonly privateFiles?: boolean;
   readonly cwd?: string;
-  /** Nobody waits for it any longer: until it is ready, this kills it. */
+  /** Aborts when the child is no longer needed: until it is ready, this kills it. */
   readonly unwanted?: AbortSignal | undefined;
 }
 
@@ -58,25 +59,25 @@ export interface ChildSpec {
 export interface Child {
   readonly pid: number;
   /**
-   * What its ready line said. Rejects with its last words when it ends before, and when it takes longer than `readyMs`: it
-   * is killed then, and gone when this rejects, so that a second one can take its ports and files.
+   * The content of its ready line. Rejects with its last line of output when it ends before, and when it takes longer than
+   * `readyMs`: then it is killed, and it has ended when this rejects, so that a second one can use its ports and files.
    */
   readonly ready: Promise<Readonly<Record<string, unknown>>>;
   /** Resolves with the reason when the process has ended. Never rejects. */
   readonly exited: Promise<string>;
-  /** SIGTERM, then SIGKILL after the grace; resolves when it is gone. */
+  /** Sends SIGTERM, then SIGKILL after the grace time; resolves when the process has ended. */
   stop(graceMs: number): Promise<void>;
-  /** SIGKILL, for a process that no longer answers; {@link exited} says when it is gone. */
+  /** Sends SIGKILL, for a process that no longer answers; {@link exited} resolves when it has ended. */
   kill(): void;
 }
 
 const READY_MS = 60_000;
 
-/** The shell becomes the program: no process is added. */
+/** The shell is replaced by the program, so that no process is added. */
 const WITH_UMASK = ["/bin/sh", "-c", 'umask 077; exec "$@"', "sh"];
 
 function stdioFor(spec: ChildSpec): ("ignore" | "pipe" | "ipc")[] {
-  // our own scripts end when the channel closes
+  // Our own scripts end when the channel closes.
   return ["ignore", "pipe", "pipe", spec.readyFrom === "control" ? "pipe" : "ipc"];
 }
 
@@ -95,7 +96,7 @@ function signal(target: number, name: NodeJS.Signals): void {
   try {
     process.kill(target, name);
   } catch {
-    // already gone
+    // The process has already ended.
   }
 }
 
@@ -116,7 +117,7 @@ export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_
   const pid = child.pid as number;
   const target = spec.ownGroup ? -pid : pid;
   guard.watch(target);
-  child.on("error", () => undefined); // sending to a child that just ended
+  child.on("error", () => undefined); // Sending to a child that has just ended fails.
 
   let lastWords = "";
   const exited = new Promise<string>((resolve) => {
@@ -127,7 +128,7 @@ export async function startChild(spec: ChildSpec, guard: Guard, readyMs = READY_
     });
   });
   const { promise: ready, resolve, reject } = Promise.withResolvers<Readonly<Record<string, unknown>>>();
-  ready.catch(() => undefined); // whoever needs it awaits it
+  ready.catch(() => undefined); // The caller that needs the result awaits it.
   let givenUp: string | undefined;
   const giveUp = (why: string) => {
     givenUp = why;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Listening, listen } from "../http/listen.ts";
 import { drainRequests } from "./drain.ts";
 
-/** A runtime that answers what is under way, one answer after the other; the last one for ever. */
+/** The loads that the runtime answers, one after another; the last one is repeated for ever. */
 let answers: { in_flight: number; queued: number }[];
 let asked: (string | undefined)[];
 let runtime: Listening;
@@ -36,7 +36,7 @@ async function drain(finishMs: number, port = Number(new URL(runtime.url).port))
 }
 
 describe("draining", () => {
-  it("cuts off only when what is under way and what waits is done", async () => {
+  it("cuts off only when all running and waiting requests have ended", async () => {
     answers = [
       { in_flight: 2, queued: 1 },
       { in_flight: 0, queued: 1 },
@@ -46,7 +46,7 @@ describe("draining", () => {
     expect(new Set(asked)).toEqual(new Set(["/internal/stats Bearer token"]));
   });
 
-  it("cuts off whoever is left when the time is over, and waits until that is settled", async () => {
+  it("cuts off the remaining clients when the time is over, and waits until their requests are settled", async () => {
     answers = [{ in_flight: 1, queued: 0 }];
     const askedBeforeCut = await drain(1_000);
     expect(askedBeforeCut).toBeGreaterThan(0);

@@ -1,27 +1,28 @@
 /**
- * The end of the data plane without a lost row: requests under way may finish for a while; whoever is left is cut off as if
- * the client had gone, which the Cell settles; only then may the runtime end, whose permits live in memory.
+ * Ends the data plane without losing a row: requests under way may finish for a while; then the remaining clients are cut
+ * off as if they had left, and the Cell settles their requests; only then may the runtime end, because the permits are in
+ * its memory.
  */
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What {@link drainRequests} works on. */
+/** The runtime that {@link drainRequests} drains, and the time limits. */
 export interface Draining {
-  /** The runtime's loopback port; undefined while it is down. */
+  /** The runtime's loopback port; undefined while it is not running. */
   readonly port: () => number | undefined;
   readonly internalToken: string;
   /** Cuts off every client. */
   readonly cut: () => void;
-  /** How long requests may go on by themselves, in milliseconds. */
+  /** How long requests may go on, in milliseconds. */
   readonly finishMs: number;
-  /** How long the cut ones may take to be settled, in milliseconds. */
+  /** How long the requests that were cut off may take to be settled, in milliseconds. */
   readonly settleMs: number;
 }
 
 const EVERY_MS = 50;
-/** A slot is free the moment its row is on its way; the row needs a moment more to be on the disk. */
+/** A slot is free as soon as its row is sent to the ledger; the row needs a little longer to be on the disk. */
 const ROW_MS = 300;
 
-/** Resolves when nothing is under way and its rows are kept, or the time for it is over. */
+/** Resolves when no request is under way and all rows are on disk, or when the time is over. */
 export async function drainRequests({ port, internalToken, cut, finishMs, settleMs }: Draining): Promise<void> {
   const underWay = async (signal: AbortSignal): Promise<boolean> => {
     const at = port();

@@ -33,7 +33,7 @@ it("makes the folder, for its owner only", async () => {
   lock.release();
 });
 
-it("takes over from a dead process, a reused pid, and rubbish", async () => {
+it("takes over from a dead process, a reused pid, and invalid content", async () => {
   const child = await idle();
   const pid = child.pid as number;
   const gone = once(child, "exit");
@@ -57,7 +57,7 @@ it("waits for the children of a dead launcher, and only for them", async () => {
   const lock = await lockFolder(folder);
   lock.addHolder(pid);
   const holders = JSON.parse(readFileSync(join(folder, "lock"), "utf8")) as Record<string, string>;
-  // as if this process had died and its child were still there
+  // This makes it look as if this process had died and its child still existed.
   writeFileSync(join(folder, "lock"), JSON.stringify({ 1: "another start", [pid]: holders[pid] }));
   await expect(lockFolder(folder, 0)).rejects.toThrow(FolderLocked);
   const taken = lockFolder(folder, 30_000);

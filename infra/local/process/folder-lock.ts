@@ -1,7 +1,8 @@
 /**
- * One owner per folder: the embedded parts destroy data when two of them open the same files. The lock names every process
- * that may touch the folder (the launcher and its children), each with its start time so that a reused pid is not mistaken
- * for it. A lock whose processes are all dead is taken over; while only children of a dead launcher are left, it waits.
+ * One owner for each folder: the embedded parts destroy data when two of them open the same files. The lock names every
+ * process that may use the folder (the launcher and its children), each with its start time so that another process with a
+ * reused pid is not mistaken for it. A lock whose processes are all dead is taken over; while only children of a dead
+ * launcher live, the new launcher waits.
  */
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,11 +14,11 @@ const WAIT_FOR_CHILDREN_MS = 5_000;
 
 /** A held lock. */
 export interface FolderLock {
-  /** Names one more process that touches the folder. */
+  /** Adds a process that uses the folder. */
   addHolder(pid: number): void;
-  /** That process is gone. */
+  /** Removes a process that has ended. */
   removeHolder(pid: number): void;
-  /** Lets go. */
+  /** Releases the lock. */
   release(): void;
 }
 
@@ -39,7 +40,10 @@ function readHolders(path: string): Holders | undefined {
 
 const living = (holders: Holders) => Object.keys(holders).filter((pid) => processStart(Number(pid)) === holders[pid]);
 
-/** Writes a file beside the lock, which becomes the lock in one step. Follows no link that somebody has laid there. */
+/**
+ * Writes a file beside the lock, which becomes the lock in one step. Follows no link that another user has put at its
+ * place.
+ */
 function writeDraft(path: string, holders: Holders): string {
   const draft = `${path}.${process.pid}`;
   rmSync(draft, { force: true });
@@ -47,7 +51,7 @@ function writeDraft(path: string, holders: Holders): string {
   return draft;
 }
 
-/** Creates the lock with content in one step; false when there is one already. */
+/** Creates the lock with its content in one step; false when there is one already. */
 function create(path: string, holders: Holders): boolean {
   const draft = writeDraft(path, holders);
   try {
@@ -61,22 +65,25 @@ function create(path: string, holders: Holders): boolean {
   }
 }
 
-/** Puts a lock aside that nobody alive holds. Another launcher may do the same: then its new lock is put back. */
+/**
+ * Moves away and deletes a lock without a living holder. Another launcher may do the same at this moment: when the moved
+ * lock turns out to be its new lock, it is put back.
+ */
 function discard(path: string): void {
-  const aside = `${path}.stale.${process.pid}`;
+  const stalePath = `${path}.stale.${process.pid}`;
   try {
-    renameSync(path, aside);
+    renameSync(path, stalePath);
   } catch {
     return;
   }
-  if (living(readHolders(aside) ?? {}).length > 0) {
+  if (living(readHolders(stalePath) ?? {}).length > 0) {
     try {
-      linkSync(aside, path);
+      linkSync(stalePath, path);
     } catch {
-      // a third launcher holds it now
+      // A third launcher holds the lock now.
     }
   }
-  rmSync(aside, { force: true });
+  rmSync(stalePath, { force: true });
 }
 
 /** Takes the lock of a folder, which is made when missing. Throws FolderLocked while a living process holds it. */
@@ -92,7 +99,7 @@ export async function lockFolder(folder: string, waitMs = WAIT_FOR_CHILDREN_MS):
       discard(path);
       continue;
     }
-    // the first holder is the launcher; its children are on their way out once it is gone
+    // The first holder is the launcher; its children end soon after it.
     const launcher = Object.keys(found)[0] ?? "";
     if (alive.includes(launcher) || Date.now() >= deadline) {
       throw new FolderLocked(

@@ -1,7 +1,7 @@
 /**
- * The last one out: a process in a session of its own that reads `+pid` and `-pid` lines from the launcher. When that pipe
- * closes, however the launcher ended, it kills (SIGKILL) every process still on its list, and itself ends. A negative pid
- * stands for a process group.
+ * The process that ends last: in a session of its own it reads `+pid` and `-pid` lines from the launcher. When that pipe
+ * closes, whatever ended the launcher, it kills (SIGKILL) every process that is still on its list, and then ends. A
+ * negative pid means a process group.
  */
 import { createInterface } from "node:readline";
 
@@ -19,7 +19,7 @@ createInterface({ input: process.stdin })
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // already gone
+        // The process has already ended.
       }
     }
     process.exit(0);

@@ -13,7 +13,7 @@ import {
   waitUntilUnresponsive,
 } from "./liveness.ts";
 
-/** One check: what it answered, and after how long, in milliseconds. */
+/** One check: its result, and how long it took, in milliseconds. */
 interface Check {
   readonly answer: HealthAnswer;
   readonly tookMs: number;
@@ -21,7 +21,7 @@ interface Check {
 
 const policy: LivenessPolicy = { graceMs: 10_000, everyMs: 2_000, answerWithinMs: 5_000, checks: 4 };
 
-/** Plays checks on a clock of its own; afterwards the watching is stopped. Answers what was found, when, and how many were made. */
+/** Runs checks on a simulated clock, then stops. Returns what was found, when, and how many checks were made. */
 async function play(checks: readonly Check[], rules: LivenessPolicy = policy) {
   let nowMs = 0;
   let made = 0;
@@ -32,14 +32,14 @@ async function play(checks: readonly Check[], rules: LivenessPolicy = policy) {
       nowMs += ms;
     },
   };
-  const ask = async (): Promise<HealthAnswer> => {
-    const check = checks[made];
+  const check = async (): Promise<HealthAnswer> => {
+    const next = checks[made];
     made += 1;
     if (made >= checks.length) stopped.abort();
-    nowMs += check?.tookMs ?? 0;
-    return check?.answer ?? "answered";
+    nowMs += next?.tookMs ?? 0;
+    return next?.answer ?? "answered";
   };
-  const silentMs = await waitUntilUnresponsive(ask, rules, stopped.signal, time);
+  const silentMs = await waitUntilUnresponsive(check, rules, stopped.signal, time);
   return { silentMs, made, nowMs };
 }
 
@@ -48,12 +48,12 @@ const refused: Check = { answer: "silent", tookMs: 0 };
 const answered: Check = { answer: "answered", tookMs: 3 };
 const more: readonly Check[] = Array.from({ length: 5 }, () => answered);
 
-it("takes a process for hung after the number of unanswered checks in a row, and says for how long", async () => {
+it("takes a process for hung after the number of unanswered checks in a row, and reports for how long", async () => {
   expect(await play([answered, silent, silent, silent, silent, ...more])).toMatchObject({ silentMs: 26_000, made: 5 });
   expect(await play([refused, refused, refused, refused, ...more])).toMatchObject({ silentMs: 6_000, made: 4 });
 });
 
-it("leaves alone what answers at last, and what a check says nothing of", async () => {
+it("does not report a process that answers in the end, or one whose check failed here", async () => {
   for (const checks of [
     [silent, silent, silent, answered, silent, silent, silent],
     [silent, silent, silent, { answer: "unknown", tookMs: 0 } as const, answered, silent],
@@ -62,11 +62,11 @@ it("leaves alone what answers at last, and what a check says nothing of", async 
     expect((await play([...checks, answered])).silentMs).toBeNull();
 });
 
-it("asks nothing while the process may still warm up", async () => {
+it("makes no check while the process may still warm up", async () => {
   expect((await play([answered])).nowMs).toBe(policy.graceMs + answered.tookMs);
 });
 
-it("does not blame the process for a deadline that this process kept too late", async () => {
+it("does not count a check whose deadline fired too late in this process", async () => {
   const stalled: Check = { answer: "silent", tookMs: 60_000 };
   expect((await play([...Array.from({ length: 20 }, () => stalled), answered])).silentMs).toBeNull();
 });
@@ -89,7 +89,7 @@ it("is right for any sequence of checks", async () => {
   );
 });
 
-it("bears each part's longest healthy pause many times over", () => {
+it("allows many times each part's longest healthy pause", () => {
   const silenceMs = ({ checks, answerWithinMs, everyMs }: LivenessPolicy) =>
     checks * answerWithinMs + (checks - 1) * everyMs;
   expect([RUNTIME_LIVENESS, CONTROL_LIVENESS, ANALYTICS_LIVENESS].map(silenceMs)).toEqual([26_000, 54_000, 82_000]);

@@ -1,4 +1,4 @@
-/** Parts that are alive and hang: real processes, stopped by the system or held up in their own event loop. */
+/** Parts that live and hang: real processes, stopped by the system or blocked in their own event loop. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Answers on a port of its own; a request for /block holds its event loop up until the file `release` is there. */
+/** A server on a free port; a request for /block blocks its event loop until the file `release` exists. */
 const SERVER = `
   const { existsSync, writeFileSync } = require("node:fs");
   const server = require("node:http").createServer((request, response) => {
@@ -77,7 +77,7 @@ it("ends a process that is alive and answers nothing, and starts it anew", async
   expect([isAlive(pid), log]).toEqual([false, [expect.stringMatching(/^part did not answer for \d+ s; starting it/)]]);
 });
 
-it("leaves a process alone that is held up and answers in the end", async () => {
+it("does not restart a process that is blocked and answers in the end", async () => {
   const { part, port, log } = await serving({ graceMs: 0, everyMs: 10, answerWithinMs: 300, checks: 1_000 });
   const pid = part.pid;
   const held = fetch(`http://127.0.0.1:${port()}/block`);

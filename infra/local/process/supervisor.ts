@@ -1,17 +1,17 @@
 /**
- * Keeps one part running: a part that dies, or is alive and no longer answers, is started again, with growing pauses, until
- * that happens too often; then the whole stack learns why. A part that cannot be started the first time is an error of the
- * start, never retried.
+ * Keeps one part running: a part that ends, or lives and no longer answers, is started again, with growing pauses, until
+ * that happens too often; then the whole stack gets the reason and stops. A part that cannot be started the first time is
+ * an error of the start, and is not retried.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { askHealth } from "./ask-health.ts";
 import type { Child } from "./child.ts";
 import { type HealthAnswer, type LivenessPolicy, waitUntilUnresponsive } from "./liveness.ts";
 
-/** What others may know of a part. Parts that live in the launcher have no pid. */
+/** What other parts may know of a part. Parts that run in the launcher have no pid. */
 export interface PartHandle {
   readonly name: string;
-  /** Of the process that runs now; null while it is being restarted, and for a part in this process. */
+  /** The pid of the current process; null while it is being restarted, and for a part in this process. */
   readonly pid: number | null;
   /** Resolves when the part is ready (again). Rejects when it was given up or stopped. */
   ready(): Promise<void>;
@@ -19,7 +19,7 @@ export interface PartHandle {
 
 /** A supervised part. */
 export interface Supervised extends PartHandle {
-  /** Stops it for good. */
+  /** Stops the part for good. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ const POLICY: RestartPolicy = { restarts: 5, withinMs: 60_000, firstPauseMs: 100
 
 /** How a running part is checked. */
 export interface HealthCheck {
-  /** Where the process that runs now answers, by its own listener; null when none runs. */
+  /** The address of the current process, of its own listener; null when no process runs. */
   readonly url: () => string | null;
   readonly policy: LivenessPolicy;
 }
@@ -42,9 +42,9 @@ export interface HealthCheck {
 /** What {@link supervise} needs. */
 export interface SuperviseOptions {
   readonly name: string;
-  /** Starts the part and resolves when it is ready. `stopping` aborts when nobody waits for that any longer. */
+  /** Starts the part and resolves when it is ready. `stopping` aborts when the result is no longer needed. */
   readonly start: (stopping: AbortSignal) => Promise<Child>;
-  /** Absent: only its end is noticed. */
+  /** Absent: only the end of its process is noticed. */
   readonly health?: HealthCheck | undefined;
   readonly onGiveUp: (reason: string) => void;
   readonly log: (line: string) => void;
@@ -62,7 +62,7 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
   let readiness = Promise.resolve();
   const deaths: number[] = [];
 
-  /** Starts until it runs; resolves with the reason when that is given up. */
+  /** Starts the part until it runs; resolves with the reason when that is given up. */
   const again = async (reason: string): Promise<string | undefined> => {
     for (let why = reason; !isStopping(); ) {
       const now = performance.now();
@@ -84,18 +84,18 @@ export async function supervise(options: SuperviseOptions): Promise<Supervised> 
     return undefined;
   };
 
-  /** Resolves with why the process is gone. One that no longer answers is killed first. */
+  /** Resolves with the reason why the process has ended. A process that no longer answers is killed first. */
   const ended = async (child: Child): Promise<string> => {
     if (options.health === undefined) return await child.exited;
     const { url, policy: liveness } = options.health;
     const gone = new AbortController();
     const unwatched = AbortSignal.any([gone.signal, end.signal]);
     let hung: string | undefined;
-    const ask = async (withinMs: number): Promise<HealthAnswer> => {
+    const check = async (withinMs: number): Promise<HealthAnswer> => {
       const address = url();
       return address === null ? "unknown" : await askHealth(address, withinMs);
     };
-    void waitUntilUnresponsive(ask, liveness, unwatched).then((silentMs) => {
+    void waitUntilUnresponsive(check, liveness, unwatched).then((silentMs) => {
       if (silentMs === null) return;
       hung = `did not answer for ${Math.round(silentMs / 1000)} s`;
       child.kill();

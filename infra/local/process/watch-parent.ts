@@ -1,4 +1,4 @@
-/** Notices that the launcher is gone, also when it was killed: the channel to it closes with the process that held it. */
+/** Notices that the launcher has ended, also when it was killed: the channel to it closes together with its process. */
 
 /** Calls `onGone` once when the IPC channel (or, without one, standard input) closes. */
 export function watchParent(onGone: () => void): void {

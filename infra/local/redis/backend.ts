@@ -1,9 +1,9 @@
 /**
- * What the Upstash REST bridge needs from a key-value store. Two stores implement it: the embedded one (memory-backend.ts)
- * and a real Redis (real-backend.ts). One conformance suite holds both to the same answers.
+ * The key-value store interface that the Upstash REST bridge needs. Two stores implement it: the embedded one
+ * (memory-backend.ts) and a real Redis (real-backend.ts). One conformance suite requires the same answers of both.
  */
 
-/** A reply as Redis gives it. A status such as `OK` is a string here, as it is in the REST protocol. */
+/** A reply of Redis. A status such as `OK` is a string here, as in the REST protocol. */
 export type Reply = string | number | null | Reply[];
 
 /** One command: its name, then its arguments. */
@@ -14,7 +14,7 @@ export class RedisError extends Error {
   override readonly name = "RedisError";
 }
 
-/** The store cannot be reached; nothing is known about the command's effect. */
+/** The store cannot be reached; it is unknown whether the command had an effect. */
 export class RedisUnavailable extends Error {
   override readonly name = "RedisUnavailable";
 }
@@ -23,10 +23,16 @@ export class RedisUnavailable extends Error {
 export interface Backend {
   /** Runs one command. Throws RedisError or RedisUnavailable. */
   call(command: Command): Promise<Reply>;
-  /** Runs all commands with nothing in between; an item that fails is its error. Throws when none was run. */
+  /**
+   * Runs all commands with no other command in between; the result of a command that fails is its error. Throws when no
+   * command was run.
+   */
   transaction(commands: readonly Command[]): Promise<(Reply | RedisError)[]>;
-  /** Hands every message of the channels to `onMessage` from the moment the promise resolves. Returns the way to stop. */
+  /**
+   * Calls `onMessage` with every message of the channels from the moment the promise resolves. Returns a function that
+   * stops this.
+   */
   subscribe(channels: readonly string[], onMessage: (channel: string, message: string) => void): Promise<() => void>;
-  /** Lets go of every connection. */
+  /** Closes every connection. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
  * The Upstash REST protocol over a Backend: POST / (one command), /pipeline, /multi-exec, /subscribe/<channels> as
- * server-sent events. Every request needs the bearer token; a body is capped. With `Upstash-Encoding: base64` every string
- * is encoded but a top-level "OK".
+ * server-sent events. Every request needs the bearer token; the size of a body is limited. With `Upstash-Encoding: base64`
+ * every string is encoded except a top-level "OK".
  */
 import { timingSafeEqual } from "node:crypto";
 import http from "node:http";
@@ -10,7 +10,7 @@ import { readBody, TooLarge } from "../http/http-body.ts";
 import { type Listening, listen } from "../http/listen.ts";
 import { type Backend, type Command, RedisError, type Reply } from "./backend.ts";
 
-/** What {@link startRedisBridge} needs. Port 0 takes a free one. */
+/** What {@link startRedisBridge} needs. Port 0 takes a free port. */
 export interface RedisBridgeOptions {
   readonly backend: Backend;
   readonly token: string;
@@ -104,7 +104,7 @@ async function handle(options: RedisBridgeOptions, request: http.IncomingMessage
   }
 }
 
-/** Starts the bridge on 127.0.0.1. Closing it cuts open subscriptions; the backend stays the caller's. */
+/** Starts the bridge on 127.0.0.1. Closing it cuts open subscriptions; the caller keeps the backend and closes it. */
 export async function startRedisBridge(options: RedisBridgeOptions): Promise<Listening> {
   const server = http.createServer((request, response) => {
     handle(options, request, response).catch((error: unknown) => {

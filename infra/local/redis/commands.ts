@@ -1,6 +1,7 @@
 /**
- * The commands of the embedded store: exactly those the gateway uses, with Redis' own answers and error texts. A command
- * either throws RedisError and changes nothing, or takes effect whole. PUBLISH, SUBSCRIBE and MULTI are the backend's.
+ * The commands of the embedded store: exactly those that the gateway uses, with Redis' own answers and error texts. A
+ * command either throws RedisError and changes nothing, or takes effect completely. The backend implements PUBLISH,
+ * SUBSCRIBE and MULTI.
  */
 import { type Command, RedisError, type Reply } from "./backend.ts";
 import type { Store, Value } from "./store.ts";
@@ -40,13 +41,13 @@ function fields(value: Value | undefined): Map<string, string> {
   return value;
 }
 
-/** Stores a set or hash again after a change: empty means gone, and the deadline stays. */
+/** Stores a set or hash again after a change: an empty one is removed, and the expiry stays. */
 function keep(store: Store, key: string, value: Set<string> | Map<string, string>, now: number): void {
   if (value.size === 0) store.delete(key);
   else store.set(key, value, store.deadline(key, now) ?? undefined, now);
 }
 
-/** A glob of SCAN's MATCH as a regular expression: `*`, `?`, `[a-z]`, `[^a]` and `\x`. */
+/** Converts a glob of SCAN's MATCH to a regular expression: `*`, `?`, `[a-z]`, `[^a]` and `\x`. */
 function glob(pattern: string): RegExp {
   const source = pattern.replace(
     /\\(.)|\[(\^?)((?:\\.|[^\]\\])*)\]|[*?]|[$()+./\\^{|}[\]]/gs,
@@ -109,11 +110,11 @@ const scan: Handler = (store, [cursor, ...options], now) => {
     if (option === "MATCH" && value !== undefined) match = glob(value);
     else if (option !== "COUNT" || value === undefined || whole(value) < 1) throw syntax();
   }
-  // COUNT is a hint: everything fits into one page here, so a scan never misses a key
+  // COUNT is only a hint: everything fits into one page here, so a scan never misses a key.
   return ["0", cursor === "0" ? store.keys(now).filter((key) => match.test(key)) : []];
 };
 
-/** Name -> fewest arguments, whether they come in pairs after `fewest - 2`, and the command itself. */
+/** Name -> least number of arguments, whether the arguments after `fewest - 2` come in pairs, and the command itself. */
 const COMMANDS: Readonly<Record<string, readonly [fewest: number, most: number, run: Handler]>> = {
   PING: [0, 1, (_store, [message]) => message ?? "PONG"],
   GET: [1, 1, (store, [key = ""], now) => text(store.get(key, now))],
@@ -223,7 +224,7 @@ const COMMANDS: Readonly<Record<string, readonly [fewest: number, most: number, 
   ],
 };
 
-/** Throws the RedisError that `command` would meet before it runs: an unknown name or a wrong number of arguments. */
+/** Throws the RedisError that `command` would get before it runs: for an unknown name or a wrong number of arguments. */
 export function checkCommand([name, ...args]: Command): Handler {
   const found = Object.hasOwn(COMMANDS, name.toUpperCase()) ? COMMANDS[name.toUpperCase()] : undefined;
   if (found === undefined) throw new RedisError(`ERR unknown command '${name.slice(0, 128)}'`);

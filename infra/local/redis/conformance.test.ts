@@ -1,4 +1,4 @@
-/** Holds the embedded store and, where the binary is on the machine, a real redis-server to one suite. */
+/** Runs one suite with the embedded store and, where the binary is on the machine, with a real redis-server. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

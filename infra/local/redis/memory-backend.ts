@@ -1,5 +1,5 @@
 /**
- * The embedded key-value store: Store + commands + publish/subscribe in this process. Nothing is kept across a restart;
+ * The embedded key-value store: Store, commands and publish/subscribe in this process. It keeps nothing across a restart;
  * the control service writes every hot copy again when it starts.
  */
 import { type Backend, type Command, RedisError, type Reply } from "./backend.ts";
@@ -10,7 +10,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
 
 type Listener = (channel: string, message: string) => void;
 
-/** A store in this process. `now` gives milliseconds and may be replaced by a test. */
+/** A store in this process. `now` returns milliseconds; a test may replace it. */
 export function memoryBackend(now: () => number = Date.now, maxBytes = MAX_BYTES): Backend {
   const store = new Store(maxBytes);
   const listeners = new Map<string, Set<Listener>>();

@@ -1,6 +1,7 @@
 /**
- * A real Redis behind the same interface, through one shared connection (and one per subscription). Replies stay as Redis
- * sent them. A transaction is written in one tick, so that nothing comes between MULTI and EXEC on the shared connection.
+ * A real Redis behind the same interface, through one shared connection (and one for each subscription). Replies are passed
+ * on as Redis sent them. A transaction is written in one turn of the event loop, so that no other command comes between
+ * MULTI and EXEC on the shared connection.
  */
 import { Redis } from "ioredis";
 import { type Backend, type Command, RedisError, RedisUnavailable, type Reply } from "./backend.ts";
@@ -14,7 +15,10 @@ function failure(error: unknown): Error {
   return new RedisUnavailable(error instanceof Error ? error.message : "the store did not answer");
 }
 
-/** Connects to `url` (redis://, rediss:// or the path of a socket) in the background; a command before that waits, then fails as unavailable. */
+/**
+ * Connects to `url` (redis://, rediss:// or the path of a socket) in the background; a command that is sent before waits,
+ * then fails as unavailable.
+ */
 export function realBackend(url: string): Backend {
   const connect = () => {
     const client = new Redis(url, {
@@ -22,13 +26,14 @@ export function realBackend(url: string): Backend {
       commandTimeout: COMMAND_TIMEOUT_MS,
       enableAutoPipelining: false,
     });
-    client.on("error", () => undefined); // each command reports its own failure
+    client.on("error", () => undefined); // Each command reports its own failure.
     return client;
   };
   const shared = connect();
   const subscribers = new Set<Redis>();
 
-  // upper case keeps ioredis from reshaping replies (HGETALL as an object): its transformers go by lower-case name
+  // In upper case the command name does not match ioredis' reply transformers (HGETALL as an object), which are found by
+  // lower-case name.
   const send = async ([name, ...args]: Command): Promise<Reply> =>
     (await shared.call(name.toUpperCase(), ...args)) as Reply;
 

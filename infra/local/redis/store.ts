@@ -1,7 +1,7 @@
 /**
- * The embedded store's memory: typed values under keys, with expiry. It decides when a key is gone (at its deadline, seen
- * on every read) and what is dropped when memory is short (keys that would expire anyway, oldest first; never the others).
- * It reads no clock and starts no timer: `now` is an argument, and each write sweeps a few expired keys.
+ * The memory of the embedded store: typed values by key, with expiry. It decides when a key has expired (at its deadline,
+ * checked on every read) and what is removed when memory is short (keys with an expiry, oldest first; never the others). It
+ * reads no clock and starts no timer: `now` is an argument, and each write removes a few expired keys.
  */
 import { RedisError } from "./backend.ts";
 
@@ -10,7 +10,7 @@ export type Value = string | Set<string> | Map<string, string>;
 
 interface Entry {
   value: Value;
-  /** When the key goes, in ms; undefined = never. */
+  /** When the key expires, in ms; undefined: never. */
   expiresAtMs: number | undefined;
   bytes: number;
 }
@@ -28,7 +28,7 @@ function sizeOf(key: string, value: Value): number {
   return bytes;
 }
 
-/** Keys and values with expiry, bounded by `maxBytes` (an estimate). */
+/** Keys and values with expiry, limited to `maxBytes` (an estimate). */
 export class Store {
   readonly #entries = new Map<string, Entry>();
   readonly #expiring = new Set<string>();
@@ -40,12 +40,14 @@ export class Store {
     this.#maxBytes = maxBytes;
   }
 
-  /** The live value of a key. */
+  /** The value of a key that has not expired. */
   get(key: string, now: number): Value | undefined {
     return this.#live(key, now)?.value;
   }
 
-  /** Stores a value. `expiresAtMs` undefined = it stays. Throws RedisError `OOM` when nothing more can be dropped. */
+  /**
+   * Stores a value. `expiresAtMs` undefined: it does not expire. Throws RedisError `OOM` when nothing more can be removed.
+   */
   set(key: string, value: Value, expiresAtMs: number | undefined, now: number): void {
     const bytes = sizeOf(key, value);
     this.#sweepSome(now);
@@ -56,7 +58,7 @@ export class Store {
     if (expiresAtMs !== undefined) this.#expiring.add(key);
   }
 
-  /** Removes a key; false when there was none (an expired one counts as none only through `get`). */
+  /** Removes a key; false when there was none. An expired key counts as missing only through `get`. */
   delete(key: string): boolean {
     const entry = this.#entries.get(key);
     if (entry === undefined) return false;
@@ -65,7 +67,7 @@ export class Store {
     return this.#entries.delete(key);
   }
 
-  /** The deadline of a live key: undefined = it has none, null = there is no such key. */
+  /** The expiry of a live key; undefined: it does not expire; null: there is no such key. */
   deadline(key: string, now: number): number | undefined | null {
     const entry = this.#live(key, now);
     return entry === undefined ? null : entry.expiresAtMs;

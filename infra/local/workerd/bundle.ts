@@ -1,4 +1,4 @@
-/** Bundles the Worker into one ES module for workerd, and says which Durable Object classes it exports. */
+/** Bundles the Worker into one ES module for workerd, and lists the Durable Object classes that it exports. */
 import { join } from "node:path";
 import { build } from "esbuild";
 

@@ -37,7 +37,7 @@ it("runs V8 with a nursery as large as a gateway needs", () => {
   expect(workerdConfig(options)).toContain('v8Flags = ["--min-semi-space-size=16", "--max-semi-space-size=32"]');
 });
 
-it("gives registered upstreams a network of their own when private ones are blocked", () => {
+it("gives registered upstreams a separate network when private ones are blocked", () => {
   const bindings = {
     GATEWAY_BLOCK_PRIVATE_NETWORKS: "1",
     GATEWAY_ALLOWED_PRIVATE_CIDRS: "127.0.0.0/8, 169.254.0.0/16",
@@ -94,7 +94,7 @@ it("gives each further cell a Worker and a socket of its own, and the objects of
   expect(second).not.toMatch(/fromEnvironment = "GATEWAY_CELL"|uniqueKey|durableObjectStorage/);
 });
 
-it("denies every network whatever is always blocked, also where an IPv6 address leads there", () => {
+it("denies always-blocked addresses to every network, also when an IPv6 address leads there", () => {
   const denied = (reachable: readonly string[] | null): readonly (readonly string[])[] => {
     const options = { exports: ["default"], variables: [], objectsFolder: "/o", reachableUpstreams: reachable };
     return [...workerdConfig(options).matchAll(/deny = \[([^\]]*)\]/g)].map(([, list = ""]) =>
@@ -123,14 +123,14 @@ describe("several processes", () => {
   };
   const rpc = 'address = "unix:objects.sock", http = (capnpConnectHost = "objects")';
 
-  it("have their objects in one, which is asked over a socket that only their owner reaches, and serves no cell", () => {
+  it("have their objects in one process, which is called over a socket that only their owner can use, and serves no cell", () => {
     const config = workerdConfig({ ...options, role: "objects" });
     expect(config).toContain(`(name = "objects", ${rpc}, service = (name = "gateway", entrypoint = "Objects"))`);
     expect(config).toContain('durableObjectStorage = (localDisk = "objects")');
     expect(config).not.toMatch(/second|external/);
   });
 
-  it("have none in the others, which have every cell", () => {
+  it("have no objects in the other processes, which serve every cell", () => {
     const config = workerdConfig({ ...options, role: "requests" });
     expect(config).toContain(`(name = "objects", external = (${rpc}))`);
     expect(config.match(/\(name = "OBJECTS", service = "objects"\)/g)).toHaveLength(2);
@@ -138,7 +138,7 @@ describe("several processes", () => {
     expect(config).not.toMatch(/durableObjectNamespace =|className|durableObjectStorage|entrypoint|disk/);
   });
 
-  it("are not there unless asked for", () => {
+  it("exist only when they are configured", () => {
     expect(workerdConfig(options)).toBe(workerdConfig({ ...options, role: "everything" }));
     expect(workerdConfig(options)).not.toMatch(/OBJECTS|capnpConnectHost|unix:/);
   });

@@ -1,13 +1,13 @@
 /**
- * The workerd configuration of one machine, as Cap'n Proto text. Pure. Values of variables are not in it: workerd takes them
- * from its environment, so that no secret is written to disk. Address ranges that are always blocked (decisions §16) are
- * denied to every outgoing connection of the Worker; upstreams that an admin registered may have a narrower network. Several
- * processes (decisions §43.10) are one with the objects and those without, joined by the runtime's own RPC over a socket
- * in the folder of the configuration, which only its owner can enter.
+ * The workerd configuration of one machine, as Cap'n Proto text. Pure. It does not contain the values of variables: workerd
+ * takes them from its environment, so that no secret is written to disk. Address ranges that are always blocked
+ * (decisions §16) are denied to every outgoing connection of the Worker; upstreams that an admin registered may have a
+ * narrower network. Several processes (decisions §43.10) are one process with the objects and others without. They are
+ * connected by the runtime's own RPC over a socket in the folder of the configuration, which only its owner can enter.
  */
 import { ALWAYS_BLOCKED_CIDRS, carriedRanges, isCidr, PRIVATE_CIDRS } from "../../../shared/ssrf.ts";
 
-/** Durable Object classes the stack knows: class name -> binding. */
+/** The Durable Object classes that the stack knows: class name -> binding. */
 const OBJECTS: Readonly<Record<string, string>> = { Cell: "CELL", Ledger: "LEDGER", TenantBudget: "TENANT_BUDGET" };
 
 /** The compatibility date of wrangler.toml. */
@@ -15,19 +15,22 @@ const COMPATIBILITY_DATE = "2026-11-17";
 const COMPATIBILITY_FLAGS = ["no_nodejs_global_timers"];
 
 /**
- * How V8 runs, as a line of the configuration. A request makes more short-lived objects than V8's first nursery holds: with a
- * larger one fewer of them are carried along, which takes less of the one JavaScript thread and shorter pauses, for some tens
- * of megabytes.
+ * A line of the configuration with options of V8. A request makes more short-lived objects than V8's default nursery (the
+ * space for new objects) can hold. With a larger one fewer objects are copied, which takes less time of the one JavaScript
+ * thread and makes pauses shorter, for some tens of megabytes.
  */
 export const V8_FLAGS = 'v8Flags = ["--min-semi-space-size=16", "--max-semi-space-size=32"],';
 
-/** Nothing reaches these, by whatever way an IPv6 address leads there. */
+/** Never reachable, also not through an IPv6 address that leads there. */
 const ALWAYS_DENIED = [...ALWAYS_BLOCKED_CIDRS, ...carriedRanges(ALWAYS_BLOCKED_CIDRS)];
 
-/** What a process of the runtime does: everything, only its Durable Objects' work, or requests, with the objects elsewhere. */
+/**
+ * The work of a process of the runtime: all of it, only that of the Durable Objects, or only requests, with the objects in
+ * another process.
+ */
 export type ProcessRole = "everything" | "objects" | "requests";
 
-/** The socket of the process with the objects, in the folder that every process of the runtime works in. */
+/** The socket of the process with the objects, in the working folder that all processes of the runtime share. */
 export const OBJECTS_SOCKET = "objects.sock";
 
 /** What {@link workerdConfig} needs. */
@@ -39,18 +42,18 @@ export interface WorkerdConfigOptions {
   readonly variables: readonly string[];
   /** Folder of the object storage. */
   readonly objectsFolder: string;
-  /** What registered upstreams may be reached at, as network names and CIDRs; null: like everything else. */
+  /** The networks in which registered upstreams may be reached, as network names and CIDRs; null: like everything else. */
   readonly reachableUpstreams: readonly string[] | null;
-  /** More cells: each is a Worker of its own that differs in GATEWAY_CELL only, and shares the objects. */
+  /** Further cells: each is a Worker of its own that differs in GATEWAY_CELL only, and uses the same objects. */
   readonly moreCells?: readonly string[];
 }
 
-/** The socket of the Worker of one more cell. */
+/** The socket of the Worker of a further cell. */
 export function cellSocket(cell: string): string {
   return `http-${cell}`;
 }
 
-/** A text literal: printable characters as they are, everything else byte by byte. */
+/** A text literal: printable characters unchanged, all others byte by byte. */
 export function textLiteral(text: string): string {
   const escaped = [...Buffer.from(text)].map((byte) => {
     const character = String.fromCharCode(byte);
@@ -66,14 +69,17 @@ function network(name: string, allowed: readonly string[], denied: readonly stri
       allow = [${list(allowed)}], deny = [${list(denied)}], tlsOptions = (trustBrowserCas = true)))`;
 }
 
-/** Of two ranges that match, the narrower one counts, and of equal ones the denied. */
+/** Of two ranges that match, the narrower one counts; of two equal ones, the denied one. */
 function upstreamNetwork(reachable: readonly string[]): string {
   const closed = PRIVATE_CIDRS.filter((range) => !reachable.includes(range));
   const allowed = [...reachable, ...carriedRanges(reachable.filter(isCidr))];
   return network("upstreams", allowed, [...ALWAYS_DENIED, ...carriedRanges(closed)]);
 }
 
-/** The configuration; `worker.mjs` lies beside it. The HTTP socket takes a free port on loopback and is named `http`. */
+/**
+ * The configuration; `worker.mjs` must be in the same folder. The HTTP socket takes a free port on loopback and is named
+ * `http`.
+ */
 export function workerdConfig(options: WorkerdConfigOptions): string {
   const { role = "everything" } = options;
   const hasObjects = role !== "requests";

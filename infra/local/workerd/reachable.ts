@@ -1,6 +1,6 @@
 /**
- * What the network of registered upstreams may reach on this machine. A host name is resolved by the runtime when it
- * connects, so that only here a private address behind a public name can be refused (decisions §16).
+ * The addresses that the network of registered upstreams may reach on this machine. The runtime resolves a host name when
+ * it connects, so a private address behind a public name can be refused only here (decisions §16).
  */
 import { z } from "zod";
 import { envCidrs, envFlag } from "../../../shared/env-fields.ts";
@@ -11,7 +11,7 @@ const schema = z.object({
   GATEWAY_ALLOWED_PRIVATE_CIDRS: envCidrs,
 });
 
-/** Networks as workerd's configuration names them; null: everything that is not always blocked. */
+/** Networks under the names of workerd's configuration; null: every address that is not always blocked. */
 export function reachableUpstreams(bindings: Readonly<Record<string, string>>): readonly string[] | null {
   const policy = schema.parse(bindings);
   if (!policy.GATEWAY_BLOCK_PRIVATE_NETWORKS) return null;

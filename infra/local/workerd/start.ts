@@ -1,6 +1,6 @@
 /**
- * Runs the Worker in plain workerd on this machine: bundle, configuration, process. It listens on a free loopback port,
- * anew after each start; object storage stays in its folder, and so does the socket at which other processes find the objects.
+ * Runs the Worker in plain workerd on this machine: bundle, configuration, process. Each start listens on another free
+ * loopback port; the object storage stays in its folder, and so does the socket by which other processes reach the objects.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -21,11 +21,11 @@ export interface WorkerdOptions {
   readonly objectsFolder: string;
   /** Text bindings of the Worker. */
   readonly bindings: Readonly<Record<string, string>>;
-  /** Cells besides that of the bindings. */
+  /** Cells besides the one of the bindings. */
   readonly moreCells: readonly string[];
   /** See {@link bundleWorker}. */
   readonly entry?: string | undefined;
-  /** Whether the runtime can be looked into while it runs; it is slower then. */
+  /** Whether the runtime can be inspected while it runs, which makes it slower. */
   readonly inspect?: boolean | undefined;
   readonly guard: Guard;
   readonly log: (line: string) => void;
@@ -35,16 +35,19 @@ export interface WorkerdOptions {
 export interface RunningWorkerd {
   readonly child: Child;
   readonly port: number;
-  /** Those of more cells, by name. */
+  /** The ports of the further cells, by name. */
   readonly cellPorts: ReadonlyMap<string, number>;
-  /** Where V8's inspector answers; null when nobody asked for it. */
+  /** The address of V8's inspector; null when the inspector is not switched on. */
   readonly inspectorPort: number | null;
 }
 
-/** Starts a process; `unwanted` aborts when nobody waits for it any longer. Rejects when it is not ready in time. */
+/** Starts a process; `unwanted` aborts when the process is no longer needed. Rejects when it is not ready in time. */
 export type StartWorkerd = (role: ProcessRole, unwanted: AbortSignal) => Promise<RunningWorkerd>;
 
-/** Bundles and configures once; the answer starts a process each time it is called. Throws esbuild's BuildFailure. */
+/**
+ * Bundles and configures once; the returned function starts a process each time it is called. Throws esbuild's
+ * BuildFailure.
+ */
 export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWorkerd> {
   const { folder, objectsFolder, bindings, moreCells } = options;
   makePrivate(folder);
@@ -66,7 +69,7 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
   const { TZ, LANG, SSL_CERT_FILE } = process.env;
 
   return async (role, unwanted) => {
-    // that of a process which was killed
+    // The socket of a process that was killed.
     if (role === "objects") rmSync(join(folder, OBJECTS_SOCKET), { force: true });
     const sockets = role === "objects" ? ["http", "objects"] : ["http", ...moreCells.map(cellSocket)];
     const ports = new Map<unknown, number>();
@@ -83,7 +86,7 @@ export async function prepareWorkerd(options: WorkerdOptions): Promise<StartWork
           "--control-fd=3",
           ...(options.inspect === true ? ["--inspector-addr=127.0.0.1:0"] : []),
         ],
-        // the path of a socket is short, that of a folder need not be
+        // The path of a socket must be short; that of a folder may be long.
         cwd: folder,
         env: { TZ, LANG, SSL_CERT_FILE, ...bindings },
         readyFrom: "control",

@@ -17,7 +17,7 @@ const after: Operations = {
   objects: 3,
 };
 
-test("operations of a while are those of two counts", () => {
+test("the operations between two counts are their difference", () => {
   expect(lessOf(after, before)).toEqual({
     requests: 100,
     objectCalls: { "Cell.admit": 100, "Ledger.append": 20 },
@@ -27,7 +27,7 @@ test("operations of a while are those of two counts", () => {
   });
 });
 
-test("a million requests cost what their operations cost, each at its price", () => {
+test("a million requests cost what their operations cost, each operation at its price", () => {
   const each = perRequest(lessOf(after, before), 0.5);
   expect(each).toEqual({ objectRequests: 1.2, rowsWritten: 0.1, cpuMs: 0.5 });
   const cost = costOfMillion(each, 3, 100);

@@ -1,6 +1,6 @@
 /**
- * What a million requests cost on Cloudflare, from operations that were counted and CPU time that was measured. Prices are
- * those of one day, without what a plan includes. Pure.
+ * The cost of a million requests on Cloudflare, from counted operations and measured CPU time. The prices are those of one
+ * day, without the amounts that a plan includes. Pure.
  */
 import type { Operations } from "./operations.ts";
 
@@ -25,21 +25,21 @@ export interface Cost {
   readonly totalUsd: number;
 }
 
-/** Per request. */
+/** The operations and the CPU time of one request. */
 export interface PerRequest {
   readonly objectRequests: number;
   readonly rowsWritten: number;
-  /** The CPU time of the whole runtime: more than is billed, which is that of the Worker's script alone. */
+  /** The CPU time of the whole runtime. This is more than Cloudflare bills, which is only that of the Worker's script. */
   readonly cpuMs: number;
 }
 
-/** The objects' calls and rows of one request. */
+/** The calls to objects and the written rows of one request. */
 export function perRequest({ requests, objectCalls, rowsWritten }: Operations, cpuMs: number): PerRequest {
   const calls = Object.values(objectCalls).reduce((sum, count) => sum + count, 0);
   return { objectRequests: calls / requests, rowsWritten: rowsWritten / requests, cpuMs };
 }
 
-/** What a million requests cost when `objects` objects stay awake for them and `rps` come a second. */
+/** The cost of a million requests that come at `rps` a second, while `objects` objects stay awake for them. */
 export function costOfMillion(each: PerRequest, objects: number, rps: number): Cost {
   const seconds = 1_000_000 / rps;
   const requestsUsd = PRICES.requestsPerMillion;

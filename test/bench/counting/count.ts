@@ -1,6 +1,6 @@
 /**
- * Counts what a request costs in operations that are billed, on a stack of its own whose Worker counts them: one request
- * after another, where little can be done together, and many at once.
+ * Counts the billed operations of a request, on a separate stack whose Worker counts them: with one request after another,
+ * where few operations can be joined, and with many requests at once.
  */
 
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface Counted {
   readonly operations: Operations;
 }
 
-/** As many requests as say something of each, in a second or two. */
+/** Enough requests for a meaningful count of each load, in a second or two. */
 const COUNTED: readonly (readonly [load: string, requests: number])[] = [
   ["c1", 200],
   ["c32", 2000],
@@ -44,7 +44,7 @@ export async function countOperations(places: Places): Promise<readonly Counted[
       if (failure !== undefined) throw new Error(`a request failed while operations were counted: ${failure}`);
       sent += result.sent;
     };
-    /** Once the rows have left for good, what they cost is counted as well. */
+    /** The counts after the rows have been inserted, so that the inserts are counted as well. */
     const counts = async (): Promise<Operations> => {
       await governed.rows(sent);
       return (await (await fetch(`${base}/bench/operations`)).json()) as Operations;

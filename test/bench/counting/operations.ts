@@ -1,18 +1,18 @@
 /** Operations that Cloudflare bills, as the counting Worker counts them. Pure. */
 
 export interface Operations {
-  /** Of the Worker, from outside. */
+  /** Requests to the Worker from outside. */
   readonly requests: number;
-  /** By class and method. */
+  /** Calls to objects, by class and method. */
   readonly objectCalls: Readonly<Record<string, number>>;
-  /** Calls on permits, by method; each belongs to the session of the call that gave it out. */
+  /** Calls on permits, by method; each belongs to the session of the call that returned the permit. */
   readonly permitCalls: Readonly<Record<string, number>>;
   readonly rowsWritten: number;
-  /** Objects that have been woken so far. */
+  /** The number of objects that have been woken so far. */
   readonly objects: number;
 }
 
-/** What was done between two counts; the objects are those of the later one. */
+/** The operations between two counts; the number of objects is that of the later count. */
 export function lessOf(after: Operations, before: Operations): Operations {
   return {
     requests: after.requests - before.requests,

@@ -1,13 +1,13 @@
 /**
- * The Worker with its billed operations counted: calls of objects (one per call of a method from outside, alarms included;
- * what is called on a returned stub belongs to the same session) and rows written (an alarm that is set counts as one). Only
- * the bench bundles it, for a run of its own; the measured gateway is the real one.
+ * The Worker with counters for its billed operations: calls to objects (one per method call from outside, alarms included;
+ * a call on a returned stub belongs to the same session) and rows written (setting an alarm counts as one). Only the bench
+ * bundles it, for a separate run; the measured gateway is the real one.
  */
 import { Permit } from "../../../edge/objects/cell/permit.ts";
 import worker, { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";
 import type { Operations } from "./operations.ts";
 
-/** Where the counts are read. */
+/** The path at which the counts are read. */
 const COUNTS_PATH = "/bench/operations";
 
 let [requests, rowsWritten, objects] = [0, 0, 0];
@@ -17,12 +17,12 @@ const permitCalls: Record<string, number> = {};
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 const patched = new WeakSet<object>();
 
-/** Replaces a method, once, by one that is told of every call. */
-function onCall(prototype: object, name: string, told: (answer: unknown) => void): void {
+/** Replaces a method, once, by one that calls `called` with the answer of every call. */
+function onCall(prototype: object, name: string, called: (answer: unknown) => void): void {
   const method = Reflect.get(prototype, name) as Method;
   Reflect.set(prototype, name, function counted(this: unknown, ...args: unknown[]): unknown {
     const answer = method.apply(this, args);
-    told(answer);
+    called(answer);
     return answer;
   });
 }
@@ -53,7 +53,7 @@ countCalls("Ledger", Ledger.prototype);
 countCalls("TenantBudget", TenantBudget.prototype);
 countCalls("Permit", Permit.prototype, permitCalls);
 
-/** A class whose objects are counted when they wake. */
+/** A class that counts its objects when they wake. */
 const counted = <Class extends new (state: DurableObjectState, env: never) => object>(Base: Class): Class =>
   new Proxy(Base, {
     construct: (target, args: [DurableObjectState, never], newTarget) => {

@@ -33,13 +33,13 @@ describe("a stream", () => {
       reader.read(200, Buffer.from(text.slice(0, at)));
       reader.read(200, Buffer.from(text.slice(at)));
       expect(times.firstMs).toEqual([60]);
-      // all three came at once: each gap lost what the upstream had put between two events
+      // All three arrived at once, so each gap lost the time that the upstream had put between two events.
       expect(times.addedGapMs).toEqual([20, 20]);
     }
   });
 });
 
-test("a refusal is told with its status and what it said", () => {
+test("a refusal is reported with its status and its text", () => {
   const reader = new AnswerReader("whole", none(), 0);
   reader.read(503, Buffer.from('{"error":'));
   reader.read(503, Buffer.from('"later"}'));

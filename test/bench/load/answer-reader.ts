@@ -1,14 +1,14 @@
 /**
- * Reads one answer as its bytes come and says whether it was whole. Looks into the bytes as little as its purpose needs, so
- * that reading costs the measured machine next to nothing. The moments of timed events are those of the clock that all
- * processes of a machine share.
+ * Reads one answer as its bytes arrive and says whether it was complete. It inspects as few bytes as possible, so that
+ * reading costs the measured machine next to nothing. The times of timed events are those of the clock that all processes
+ * of a machine share.
  */
 import type { SliceReading } from "../slice.ts";
 
-/** Milliseconds of the machine's monotonic clock. */
+/** The time of the machine's monotonic clock, in milliseconds. */
 export const clockMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** Where a reader leaves what it saw of all streams of a slice. */
+/** The times that a reader has seen in all streams of a slice. */
 export interface StreamTimes {
   readonly firstMs: number[];
   readonly addedGapMs: number[];
@@ -19,7 +19,7 @@ const DONE = "data: [DONE]\n\n";
 
 const REFUSAL_MAX = 160;
 
-/** Of one answer. */
+/** Reads one answer. */
 export class AnswerReader {
   readonly #reading: SliceReading;
   readonly #times: StreamTimes;
@@ -68,7 +68,7 @@ export class AnswerReader {
     this.#tail = text.slice(text.endsWith(DONE) ? -DONE.length : end);
   }
 
-  /** What is wrong with the answer that has ended now; null when it was whole. */
+  /** What is wrong with the answer that has just ended; null when it was complete. */
   verdict(status: number): string | null {
     if (status !== 200) return `${status} ${this.#refusal}`;
     return this.#reading === "whole" || this.#tail === DONE ? null : "stream without [DONE]";

@@ -1,6 +1,6 @@
 /**
- * One client of the load generator: a connection that stays, one request at a time. It never retries: whatever does not end
- * well is an outcome.
+ * One client of the load generator: one connection that stays open, one request at a time. It never retries: a request that
+ * does not end well is an outcome.
  */
 import { Client, type Dispatcher } from "undici";
 import type { SliceReading } from "../slice.ts";
@@ -8,7 +8,7 @@ import { AnswerReader, clockMs, type StreamTimes } from "./answer-reader.ts";
 
 export interface CallOutcome {
   readonly ms: number;
-  /** Null: it ended well. */
+  /** Null when it ended well. */
   readonly failure: string | null;
 }
 

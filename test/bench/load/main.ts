@@ -1,6 +1,6 @@
 /**
- * The load generator, a process of its own: runs the slices it is told, one at a time, and answers each with what it saw.
- * Clients keep their connections from slice to slice, so that rounds do not measure connecting.
+ * The load generator, a process of its own: it runs the slices that it gets, one at a time, and answers each with its
+ * results. Clients keep their connections from slice to slice, so that rounds do not measure connecting.
  */
 import { watchParent } from "../../../infra/local/process/watch-parent.ts";
 import { FRESH, type Slice, type SliceResult } from "../slice.ts";
@@ -17,7 +17,7 @@ function clientsOf(origin: string, count: number): readonly LoadClient[] {
   return kept.slice(0, count);
 }
 
-/** A run's own start for texts, so that none was ever sent by an earlier one. */
+/** Texts of this run start with it, so that no earlier run has sent the same text. */
 const RUN = `${process.pid.toString(36)}-${Date.now().toString(36)}`;
 
 async function run(slice: Slice): Promise<SliceResult> {
@@ -31,7 +31,7 @@ async function run(slice: Slice): Promise<SliceResult> {
   const startedMs = clockMs();
   const untilMs = startedMs + slice.durationMs;
 
-  /** The share is met exactly: every request adds to a debt that a fresh one pays. */
+  /** The share is met exactly: each request adds the share to a sum, and a request with a fresh text takes one from it. */
   const body = (): Buffer | string => {
     debt += slice.freshShare;
     if (after === undefined || debt < 0.999_999) return fixed;

@@ -1,7 +1,7 @@
 /** Takes a CPU profile of the Worker through the inspector of its runtime (Chrome DevTools protocol). */
 import type { CpuProfile } from "./self-time.ts";
 
-/** Of V8's sampling. */
+/** V8's sampling interval. */
 const EVERY_US = 200;
 
 interface Reply {
@@ -10,7 +10,7 @@ interface Reply {
   readonly error?: { readonly message: string };
 }
 
-/** Profiles the worker called `name` while `work` runs. Throws when the inspector does not know it or refuses. */
+/** Profiles the worker called `name` while `work` runs. Throws when the inspector does not know that worker or refuses. */
 export async function profileDuring(url: string, name: string, work: () => Promise<void>): Promise<CpuProfile> {
   const listed = (await (await fetch(`${url}/json`)).json()) as { id: string; webSocketDebuggerUrl: string }[];
   const found = listed.find(({ id }) => id === name);
@@ -31,7 +31,7 @@ export async function profileDuring(url: string, name: string, work: () => Promi
     else asked?.reject(new Error(error.message));
   });
   let lastId = 0;
-  const ask = async (method: string, params: object = {}): Promise<unknown> => {
+  const send = async (method: string, params: object = {}): Promise<unknown> => {
     lastId += 1;
     const reply = Promise.withResolvers<unknown>();
     waiting.set(lastId, reply);
@@ -40,11 +40,11 @@ export async function profileDuring(url: string, name: string, work: () => Promi
   };
   try {
     await opened.promise;
-    await ask("Profiler.enable");
-    await ask("Profiler.setSamplingInterval", { interval: EVERY_US });
-    await ask("Profiler.start");
+    await send("Profiler.enable");
+    await send("Profiler.setSamplingInterval", { interval: EVERY_US });
+    await send("Profiler.start");
     await work();
-    return ((await ask("Profiler.stop")) as { profile: CpuProfile }).profile;
+    return ((await send("Profiler.stop")) as { profile: CpuProfile }).profile;
   } finally {
     socket.close();
   }

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:profile -- c32 [--seconds 5] [--out FILE.cpuprofile]`: what the Worker and its objects do with their time
- * under one load of the bench; of a load for several Worker processes, what the process with the objects does. Prints the
- * functions in which most of it went, by request; the file opens in browsers' tools.
- * An inspector makes log lines dear: each is sent to it as well.
+ * `npm run bench:profile -- c32 [--seconds 5] [--out FILE.cpuprofile]`: how the Worker and its objects spend their time
+ * under one load of the bench; for a load with several Worker processes, how the process with the objects does. Prints the
+ * functions that took most of the time, per request; the file can be opened in browsers' developer tools.
+ * An inspector makes log lines expensive, because each line is sent to it as well.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

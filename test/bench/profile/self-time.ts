@@ -1,5 +1,6 @@
 /**
- * Where the time of a V8 CPU profile went: by function, the time in itself, and the time in what it called as well. Pure.
+ * How a V8 CPU profile divides its time: for each function, its own time, and its time with that of the functions it
+ * called. Pure.
  */
 
 /** The parts of a profile that are read here (Chrome DevTools protocol, Profiler.Profile). */
@@ -17,11 +18,11 @@ export interface CpuProfile {
 export interface FunctionTime {
   readonly name: string;
   readonly selfMs: number;
-  /** With what it called; counted once when it calls itself. */
+  /** The time with that of the functions it called; counted once when it calls itself. */
   readonly totalMs: number;
 }
 
-/** Every function that was seen, the most time in itself first. */
+/** Every function of the profile, the longest own time first. */
 export function functionTimes({ nodes, samples, timeDeltas }: CpuProfile): readonly FunctionTime[] {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const selfOf = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** The Worker as it is, but for the ledgers of one cell, which have room for little. */
+/** The Worker with one difference: the ledgers of one cell have little storage. */
 
 import type { Bindings } from "../../../edge/env.ts";
 import { Ledger as FullLedger } from "../../../edge/objects/ledger/ledger.ts";

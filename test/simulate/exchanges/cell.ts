@@ -1,6 +1,6 @@
 /**
- * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. What outlives it is
- * on its disk: capacity, revisions, and that it was busy.
+ * One life of the Cell in the simulation of exchanges: its real parts, composed as the Cell object composes them. The
+ * simulated disk keeps what a new life of the Cell needs: capacity, revisions, and that the Cell was in use.
  */
 
 import type { ExchangeAnswer, ExchangeMessage } from "../../../edge/domain/admission/exchange-messages.ts";
@@ -39,12 +39,12 @@ export interface Surroundings {
   readonly algorithm: FairshareAlgorithm;
   readonly time: Timeline;
   readonly truth: Truth;
-  /** A tenant's budget object, as code of this life calls it. */
+  /** A tenant's budget object, as code of this life of the Cell calls it. */
   readonly budgetOf: (life: Context, tenantId: string) => BudgetObjectApi;
   readonly append: (batch: LedgerBatch) => Promise<void>;
 }
 
-/** As the Cell object's. */
+/** The same time as in the Cell object. */
 const ADOPTION_HOLD_MS = 500;
 
 export class CellLife {
@@ -53,16 +53,16 @@ export class CellLife {
   readonly desk: AdmissionController;
   readonly #disk: Disk;
   readonly #around: Surroundings;
-  readonly #courier: LedgerWriter;
+  readonly #ledgerWriter: LedgerWriter;
   readonly #budget: BudgetGateway;
   readonly #exchanges: ExchangeController;
   readonly #revisions = new Revisions();
-  /** Given up; perhaps in the turn of their grant, which is told only after it. */
+  /** Entries that were abandoned, perhaps in the same turn as their grant, which is reported only afterwards. */
   readonly #gone = new WeakSet<AdmissionEntry>();
-  /** Requests that were settled here, perhaps in that turn too. */
+  /** Ids of requests that were settled in this life, perhaps in the same turn as their grant. */
   readonly #settled = new Set<string>();
 
-  /** To be made within `context`. */
+  /** Must be called within `context`. */
   constructor(context: Context, disk: Disk, around: Surroundings) {
     this.context = context;
     this.#disk = disk;
@@ -82,7 +82,7 @@ export class CellLife {
       for (const { requestId } of grants) around.truth.slot(requestId);
       return grants;
     };
-    this.#courier = new LedgerWriter("c", 1, () => ({ append }) as never);
+    this.#ledgerWriter = new LedgerWriter("c", 1, () => ({ append }) as never);
     this.#budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
@@ -102,27 +102,27 @@ export class CellLife {
       maxQueuedPerTenant: 0,
       now,
       later,
-      complete: async (row, orphan) => void (await this.#courier.write(row, orphan)),
+      complete: async (row, orphan) => void (await this.#ledgerWriter.write(row, orphan)),
       changed: () => this.#changed(),
     });
     this.#exchanges = new ExchangeController({
       desk: {
         knows: (requestId) => this.desk.knows(requestId),
-        holds: (seat) => this.desk.holds(seat),
-        arrive: (ask) => {
-          this.#around.truth.admitted(ask);
-          const seat = this.desk.arrive(ask);
-          this.#follow(seat, "exchange");
-          return seat;
+        holds: (entry) => this.desk.holds(entry),
+        arrive: (request) => {
+          this.#around.truth.admitted(request);
+          const entry = this.desk.arrive(request);
+          this.#follow(entry, "exchange");
+          return entry;
         },
-        decision: async (seat) => await this.desk.decision(seat),
-        inUse: (seat) => this.desk.inUse(seat),
-        settle: async (seat, settlement) => await this.settle(seat, settlement),
-        abandon: (seat, mayHaveRow) => this.abandon(seat, mayHaveRow),
+        decision: async (entry) => await this.desk.decision(entry),
+        inUse: (entry) => this.desk.inUse(entry),
+        settle: async (entry, settlement) => await this.settle(entry, settlement),
+        abandon: (entry, mayHaveRow) => this.abandon(entry, mayHaveRow),
       },
       revisions: this.#revisions,
       rows: {
-        record: async ({ row }) => void (await this.#courier.write(row, false)),
+        record: async ({ row }) => void (await this.#ledgerWriter.write(row, false)),
         settleOrphan: async ({ row }) => await this.settleOrphan(row),
       },
       level: async () => null,
@@ -136,26 +136,26 @@ export class CellLife {
     later(ADOPTION_HOLD_MS, () => this.desk.apply({ type: "hold", on: false }));
   }
 
-  admit(ask: AdmissionRequest): Admitted<AdmissionEntry> {
-    const items = this.#revisions.staleAmong(ask.revs);
+  admit(request: AdmissionRequest): Admitted<AdmissionEntry> {
+    const items = this.#revisions.staleAmong(request.revs);
     if (items.length > 0) return { verdict: "stale", items };
-    this.#around.truth.admitted(ask);
-    const seat = this.desk.arrive(ask);
-    this.#follow(seat, "call");
-    const { decision } = seat;
+    this.#around.truth.admitted(request);
+    const entry = this.desk.arrive(request);
+    this.#follow(entry, "call");
+    const { decision } = entry;
     return decision === null || decision.verdict === "stale"
-      ? { verdict: "waiting", permit: seat }
-      : { ...decision, permit: seat };
+      ? { verdict: "waiting", permit: entry }
+      : { ...decision, permit: entry };
   }
 
   hold(requestId: string): AdmissionEntry | null {
     const { seated } = this.desk;
-    const seat = this.desk.hold(requestId);
-    if (seat === null) return null;
+    const entry = this.desk.hold(requestId);
+    if (entry === null) return null;
     const isBack = this.desk.seated > seated;
-    if (isBack && seat.decision?.verdict !== "stale") this.#around.truth.admitted(seat.ask);
-    if (isBack || seat.decision === null) this.#follow(seat, "call");
-    return seat;
+    if (isBack && entry.decision?.verdict !== "stale") this.#around.truth.admitted(entry.ask);
+    if (isBack || entry.decision === null) this.#follow(entry, "call");
+    return entry;
   }
 
   openSession(message: ExchangeMessage): { readonly session: ExchangeSessionState; readonly answer: ExchangeAnswer } {
@@ -174,26 +174,26 @@ export class CellLife {
     this.#exchanges.end(session);
   }
 
-  adopt(ask: AdmissionRequest): AdmissionEntry {
-    return this.desk.adopt(ask);
+  adopt(request: AdmissionRequest): AdmissionEntry {
+    return this.desk.adopt(request);
   }
 
-  async settle(seat: AdmissionEntry, settlement: Settlement): Promise<void> {
+  async settle(entry: AdmissionEntry, settlement: Settlement): Promise<void> {
     const { truth } = this.#around;
-    // Its client left before it heard of its grant.
+    // Its client left before its isolate received the grant.
     const { request_id: id } = settlement.row;
-    if (this.desk.holds(seat) && truth.running.get(id)?.heard === false) truth.end(id, 0);
-    if (this.desk.holds(seat)) this.#settled.add(id);
-    await this.desk.settle(seat, settlement);
+    if (this.desk.holds(entry) && truth.running.get(id)?.heard === false) truth.end(id, 0);
+    if (this.desk.holds(entry)) this.#settled.add(id);
+    await this.desk.settle(entry, settlement);
   }
 
-  /** The permit's holder is gone. */
-  abandon(seat: AdmissionEntry, mayHaveRow?: boolean): void {
+  /** The holder of the permit has ended. */
+  abandon(entry: AdmissionEntry, mayHaveRow?: boolean): void {
     const { truth } = this.#around;
-    const run = truth.running.get(seat.ask.requestId);
+    const run = truth.running.get(entry.ask.requestId);
     const held = this.desk.seated;
-    this.desk.abandon(seat, mayHaveRow);
-    this.#gone.add(seat);
+    this.desk.abandon(entry, mayHaveRow);
+    this.#gone.add(entry);
     if (run === undefined || this.desk.seated === held) return;
     if (!run.heard) truth.end(run.id, 0);
     else truth.uncount(run, "its permit was lost");
@@ -201,11 +201,11 @@ export class CellLife {
 
   async settleOrphan(row: UsageRow): Promise<void> {
     const { truth } = this.#around;
-    // Of an ask that came after its request had ended.
+    // The row of a request whose admission request arrived after the request had ended.
     if (truth.running.get(row.request_id)?.heard === false) truth.end(row.request_id, 0);
     this.#settled.add(row.request_id);
     this.desk.settledElsewhere(row);
-    await this.#courier.write(row, true);
+    await this.#ledgerWriter.write(row, true);
   }
 
   async invalidate(changes: readonly Change[]): Promise<void> {
@@ -220,34 +220,34 @@ export class CellLife {
     this.desk.apply({ type: "capacity", maxInFlight });
   }
 
-  /** A grant, whenever it is made, is held against the laws. `by`: how it is made when it is at once. */
-  #follow(seat: AdmissionEntry, by: ExchangeRun["by"]): void {
+  /** Checks a grant against the laws when it is made. `by`: how a grant that is made at once is sent. */
+  #follow(entry: AdmissionEntry, by: ExchangeRun["by"]): void {
     const { truth } = this.#around;
     const decided = ({ verdict }: Decision | Stale, grantedBy: ExchangeRun["by"] = "call"): void => {
-      const isOver = this.#gone.has(seat) || this.#settled.has(seat.ask.requestId);
-      if (verdict === "granted" && !isOver) truth.grant(seat.ask, grantedBy, this.context);
+      const isOver = this.#gone.has(entry) || this.#settled.has(entry.ask.requestId);
+      if (verdict === "granted" && !isOver) truth.grant(entry.ask, grantedBy, this.context);
     };
-    if (seat.decision !== null) decided(seat.decision, by);
+    if (entry.decision !== null) decided(entry.decision, by);
     else
-      void this.desk.decision(seat).then(
+      void this.desk.decision(entry).then(
         (decision) => decided(decision),
         () => undefined,
       );
   }
 
-  /** What is charged is held against the law that a request is charged once. */
+  /** Checks that a request is charged only once. */
   #watched(budget: BudgetGateway): BudgetPort {
-    const settle: BudgetPort["settle"] = (ask, used, goesOn) => {
-      this.#around.truth.charged(ask.requestId, this.context, used.tokens);
-      budget.settle(ask, used, goesOn);
+    const settle: BudgetPort["settle"] = (request, used, goesOn) => {
+      this.#around.truth.charged(request.requestId, this.context, used.tokens);
+      budget.settle(request, used, goesOn);
     };
     return {
-      expect: (ask) => budget.expect(ask),
-      reserve: (ask) => budget.reserve(ask),
-      withdraw: (ask) => budget.withdraw(ask),
+      expect: (request) => budget.expect(request),
+      reserve: (request) => budget.reserve(request),
+      withdraw: (request) => budget.withdraw(request),
       settle,
-      adopt: (ask) => budget.adopt(ask),
-      readmit: (ask) => budget.readmit(ask),
+      adopt: (request) => budget.adopt(request),
+      readmit: (request) => budget.readmit(request),
     };
   }
 

@@ -1,6 +1,6 @@
 /**
- * Exchanges between isolates and their Cell (design §4), with the real parts of both sides upon simulated time: that no law
- * of design §4-§7 is weaker than when every request calls its Cell. More worlds: EXCHANGE_SIMULATION_RUNS=5000.
+ * Exchanges between isolates and their Cell (design §4), with the real parts of both sides in simulated time: every law of
+ * design §4-§7 holds as strictly as when each request calls its Cell. EXCHANGE_SIMULATION_RUNS=5000 runs more worlds.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -9,10 +9,10 @@ import { AMPLE, orderly, playExchanges, setupPlay, stormy, type Timed } from "./
 import { Watch } from "./watch.ts";
 import type { World } from "./world.ts";
 
-/** Worlds of each kind. */
+/** How many worlds of each kind are simulated. */
 const runs = Number(process.env["EXCHANGE_SIMULATION_RUNS"] ?? 40);
 const seed = printedSeed("exchanges.property.test.ts");
-/** Many worlds are for finding, few for telling what was found: to shrink takes its time. */
+/** A run of many worlds is for finding failures. It stops at the first one, because shrinking takes long. */
 const options = { numRuns: runs, seed, endOnFailure: runs > 100 };
 const timeoutMs = 60_000 + 2_000 * runs;
 
@@ -23,7 +23,7 @@ function wrongWith(world: World, watch: Watch): readonly string[] {
 
 describe("exchanges in a simulated world", () => {
   it(
-    "keep every cap, revision, row and token while nobody dies",
+    "keep every cap, revision, row and token while no isolate and no Cell dies",
     async () => {
       await fc.assert(
         fc.asyncProperty(setupPlay, orderly, async (given, steps) => {

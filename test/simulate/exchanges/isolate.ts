@@ -1,7 +1,7 @@
 /**
- * An isolate in the simulation of exchanges: the real admission by exchanges and its carriers, and requests that live as the
- * pipeline lets them - a slot, an upstream call, one settlement; after 200 ms they watch their permit, or after a second take
- * one of their own, and adopt it anew when it or their session is lost.
+ * An isolate in the simulation of exchanges: the real admission by exchanges with its transports, and requests that behave
+ * as the pipeline does. A request has a slot, makes one upstream call and settles once; after 200 ms it watches its permit,
+ * or after a second it takes a permit of its own; it adopts a new one when its permit or its session is lost.
  */
 import { CellAdmission } from "../../../edge/adapters/objects/cell-admission.ts";
 import { ExchangeAdmission } from "../../../edge/adapters/objects/exchange-admission.ts";
@@ -30,9 +30,12 @@ const PLACES_MAX = 10;
 export interface Life {
   readonly tenantAt: number;
   readonly modelAt: number;
-  /** Of its upstream call. */
+  /** How long its upstream call lasts. */
   readonly lastsMs: number;
-  /** How it ends: with a settlement, its code gives up without a word, or its client leaves if it waits for so long. */
+  /**
+   * How it ends: with a settlement (`settles`), without one because its code stops (`givesUp`), or because its client
+   * leaves after `lastsMs` of waiting (`leaves`).
+   */
   readonly ends: "settles" | "givesUp" | "leaves";
 }
 
@@ -42,15 +45,15 @@ export interface IsolateParts extends Omit<StubParts, "serves"> {
   readonly truth: Truth;
   readonly time: Timeline;
   readonly exchanges: boolean;
-  /** The request has ended without a settlement. */
+  /** Called when a request has ended without a settlement. */
   readonly gaveUp: (requestId: string) => void;
 }
 
 interface Held {
-  readonly ask: AdmissionRequest;
+  readonly request: AdmissionRequest;
   readonly permit: PermitHandle;
   readonly grant: Grant;
-  /** It waited: its Cell does not know that the grant is used. */
+  /** Whether it waited; then its Cell does not know yet that the grant is used. */
   readonly waited: boolean;
   readonly sessionLost: Promise<void> | null;
 }
@@ -61,9 +64,9 @@ export class Isolate {
   readonly context: Context;
   readonly copies: Copies;
   readonly sessions = new Set<Session>();
-  /** Contexts of requests that see to a session or to its rows, and to how many. */
+  /** Contexts of requests that run the exchanges of a session or write its rows, each with the number of such tasks. */
   readonly carriers = new Map<Context, number>();
-  /** Requests under way, by id. */
+  /** Contexts of the requests under way, by request id. */
   readonly requests = new Map<string, Context>();
   readonly #parts: IsolateParts;
   readonly #admission: Admission;
@@ -86,7 +89,7 @@ export class Isolate {
       : admission;
   }
 
-  /** A request arrives; `id` is its own. */
+  /** A request with this id arrives. */
   request(id: string, life: Life): void {
     const context = new Context(id, this.#parts.time, this.context);
     this.requests.set(id, context);
@@ -98,8 +101,8 @@ export class Isolate {
       const held = await this.#seek(id, life);
       if (held !== null) await this.#run(held, life);
     } catch {
-      // As the pipeline does when nobody knows whether the Cell holds a place for it.
-      await this.#admission.settleOrphan(this.#row(this.#ask(id, life), 503, 0));
+      // The pipeline does the same when it does not know whether the Cell holds a place for the request.
+      await this.#admission.settleOrphan(this.#row(this.#admissionRequest(id, life), 503, 0));
     } finally {
       this.requests.delete(id);
       this.#leave(context);
@@ -111,16 +114,16 @@ export class Isolate {
     let sinceMs: number | null = null;
     for (let place = 1; place <= PLACES_MAX; place += 1) {
       const ofNow = (): AdmissionRequest => ({
-        ...this.#ask(id, life),
+        ...this.#admissionRequest(id, life),
         waitedMs: sinceMs === null ? null : here().clockMs - sinceMs,
       });
-      let ask = ofNow();
-      let admitted = await this.#admission.admit(ask);
+      let request = ofNow();
+      let admitted = await this.#admission.admit(request);
       if (admitted.verdict === "stale") {
         if (admitted.placeLost === true) sinceMs ??= here().clockMs;
         this.copies.forget(admitted.items);
-        ask = ofNow();
-        admitted = await this.#admission.admit(ask);
+        request = ofNow();
+        admitted = await this.#admission.admit(request);
       }
       if (admitted.verdict === "stale") throw new Error("stale twice");
       kept?.[Symbol.dispose]();
@@ -131,7 +134,7 @@ export class Isolate {
       const decision = admitted.verdict === "waiting" ? await this.#decision(permit, life) : admitted;
       if (decision === "left") {
         this.#parts.truth.left(id);
-        await this.#settle(permit, { row: this.#row(ask, 499, 0), actualTokens: 0 });
+        await this.#settle(permit, { row: this.#row(request, 499, 0), actualTokens: 0 });
         return null;
       }
       if (decision === null || decision.verdict === "stale") {
@@ -141,15 +144,15 @@ export class Isolate {
       }
       if (decision.verdict === "granted") {
         const sessionLost = admitted.sessionLost?.() ?? null;
-        return { ask, permit, grant: decision.grant, waited, sessionLost };
+        return { request, permit, grant: decision.grant, waited, sessionLost };
       }
-      await this.#settle(permit, { row: this.#row(ask, 429, 0), actualTokens: 0 });
+      await this.#settle(permit, { row: this.#row(request, 429, 0), actualTokens: 0 });
       return null;
     }
     throw new Error("no place");
   }
 
-  /** Null: the Cell, or the way to it, is gone. */
+  /** Null: the Cell, or the connection to it, is gone. */
   async #decision(permit: PermitHandle, { ends, lastsMs }: Life): Promise<Decision | Stale | "left" | null> {
     const decision = permit.decision().catch(() => null);
     if (ends !== "leaves") return await decision;
@@ -159,9 +162,9 @@ export class Isolate {
     return await Promise.race([decision, left]);
   }
 
-  async #run({ ask, permit: first, grant, waited, sessionLost }: Held, { lastsMs, ends }: Life): Promise<void> {
+  async #run({ request, permit: first, grant, waited, sessionLost }: Held, { lastsMs, ends }: Life): Promise<void> {
     const { truth } = this.#parts;
-    const run = truth.running.get(ask.requestId);
+    const run = truth.running.get(request.requestId);
     if (run !== undefined) run.heard = true;
     let permit = first;
     if (waited) permit.inUse().catch(() => undefined);
@@ -177,7 +180,7 @@ export class Isolate {
           await permit.lost();
         } catch {
           if (ended) return;
-          adoption = this.#adopt(ask, () => ended).then((adopted) => {
+          adoption = this.#adopt(request, () => ended).then((adopted) => {
             permit = adopted;
           });
           try {
@@ -196,21 +199,21 @@ export class Isolate {
     ended = true;
     clearTimeout(timer);
     if (ends === "givesUp") {
-      this.#parts.gaveUp(ask.requestId);
-      truth.end(ask.requestId, NEED_TOKENS);
+      this.#parts.gaveUp(request.requestId);
+      truth.end(request.requestId, NEED_TOKENS);
       await adoption.catch(() => undefined);
       return permit[Symbol.dispose]();
     }
-    truth.end(ask.requestId, NEED_TOKENS / 2);
-    const row = { ...this.#row(ask, 200, NEED_TOKENS / 2), admission: grant.admission };
+    truth.end(request.requestId, NEED_TOKENS / 2);
+    const row = { ...this.#row(request, 200, NEED_TOKENS / 2), admission: grant.admission };
     await adoption.catch(() => undefined);
     await this.#settle(permit, { row, actualTokens: NEED_TOKENS / 2 });
   }
 
-  async #adopt(ask: AdmissionRequest, ended: () => boolean): Promise<PermitHandle> {
+  async #adopt(request: AdmissionRequest, ended: () => boolean): Promise<PermitHandle> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#admission.adopt(ask);
+        return await this.#admission.adopt(request);
       } catch (error) {
         if (ended() || attempt === ADOPT_ATTEMPTS) throw error;
       }
@@ -240,17 +243,17 @@ export class Isolate {
     });
   }
 
-  /** A context lives as long as its request, and as what it sees to besides. */
+  /** Ends a context when its request has ended and it has no task of a session left. */
   #leave(context: Context): void {
     if (!this.carriers.has(context) && !this.requests.has(context.name)) context.die();
   }
 
-  #ask(id: string, { tenantAt, modelAt }: Life): AdmissionRequest {
+  #admissionRequest(id: string, { tenantAt, modelAt }: Life): AdmissionRequest {
     return this.copies.ask(id, tenantAt, modelAt, this.context.clockMs);
   }
 
-  #row(ask: AdmissionRequest, status: number, tokens: number): UsageRow {
+  #row(request: AdmissionRequest, status: number, tokens: number): UsageRow {
     const cost = tokens === 0 ? 0 : NEED_NANO_USD / 2e9;
-    return { ...ask.row, status_code: status, total_tokens: tokens, output_tokens: tokens, cost_usd: cost };
+    return { ...request.row, status_code: status, total_tokens: tokens, output_tokens: tokens, cost_usd: cost };
   }
 }

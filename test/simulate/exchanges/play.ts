@@ -1,6 +1,6 @@
 /**
- * Scenarios for the simulation of exchanges, and what has to hold at their end. Steps are plain data, so that a failing scenario
- * shrinks to the few that matter.
+ * Scenarios for the simulation of exchanges, and what must hold at their end. Steps are plain data, so that a failing
+ * scenario can be shrunk to the few steps that matter.
  */
 import fc from "fast-check";
 import { vi } from "vitest";
@@ -51,9 +51,9 @@ const stall = fc.record({
   tenantAt: fc.nat({ max: TENANTS - 1 }),
   requests: fc.integer({ min: 1, max: 10 }),
 });
-/** So long that its sessions are taken for cut off. */
+/** The isolate stops for so long that its sessions are considered broken. */
 const freeze = stall.map((step) => ({ ...step, ms: 15 * step.ms }));
-/** Trips take long, and nothing is lost. */
+/** Calls take long, and none is lost. */
 const haze = fc.record({
   do: fc.constant("weather" as const),
   lossy: fc.constant(0),
@@ -82,13 +82,13 @@ const gentle = [
 
 const timed = <T>(step: fc.Arbitrary<T>) =>
   fc.record({ afterMs: fc.constantFrom<number>(0, 3, 20, 70, 200, 500), step });
-/** Nobody dies, nothing is lost: trips take long at most. */
+/** No isolate and no Cell dies and no call is lost; calls take long at most. */
 export const orderly = fc.array(timed(fc.oneof(...gentle, { weight: 2, arbitrary: haze })), {
   minLength: 1,
   maxLength: 10,
   size: "max",
 });
-/** Anything may happen. */
+/** Any fault may happen. */
 export const stormy = fc.array(
   timed(
     fc.oneof(
@@ -103,7 +103,7 @@ export const stormy = fc.array(
 
 export type Timed = (typeof stormy extends fc.Arbitrary<infer T> ? T : never)[number];
 
-/** Requests of one kind that keep coming while the steps are played. */
+/** Requests of one kind that keep arriving while the steps are played. */
 const stream = fc.record({
   isolate: fc.nat({ max: 1 }),
   tenantAt: fc.nat({ max: TENANTS - 1 }),
@@ -117,7 +117,7 @@ const stream = fc.record({
 export const setupPlay: fc.Arbitrary<Setup & Streams> = fc.record({
   algorithm: fc.constantFrom("weighted" as const, "hierarchical" as const),
   streams: fc.array(stream, { minLength: 1, maxLength: 3 }),
-  // Long enough for a session to be followed by another, now and then.
+  // Long enough that, in some runs, one session is followed by another.
   afterMs: fc.constantFrom(400, 400, 400, 4_000),
   capacity: fc.constantFrom(300, 150, 100, 60, 40, 20, 6),
   tenants: fc.constantFrom(AMPLE, AMPLE, AMPLE, TIGHT),
@@ -128,18 +128,18 @@ export const setupPlay: fc.Arbitrary<Setup & Streams> = fc.record({
 
 export interface Streams {
   readonly streams: readonly Omit<Extract<Timed["step"], { do: "burst" }>, "do" | "requests">[];
-  /** How long they go on after the last step. */
+  /** How long the streams go on after the last step. */
   readonly afterMs: number;
 }
 
-/** Longer than any session, and the longest request. */
+/** Longer than any session and than the longest request. */
 const AFTER_MS = 12_000;
-/** A small cell needs long for many long requests. */
+/** A cell with few slots needs many rounds for many long requests. */
 const ROUNDS_MAX = 200;
-/** A book whose carrier was cut off is found by a later request. */
+/** After this time a later request has taken over the tasks of a request whose code was cut off. */
 const FOUND_MS = 31_000;
 
-/** Plays the steps, ends all faults, lets everybody finish. `watch` is called after every event. */
+/** Plays the steps, ends all faults, and lets all requests finish. `watch` is called after every event. */
 export async function playExchanges(
   given: Setup & Streams,
   steps: readonly Timed[],

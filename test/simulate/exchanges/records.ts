@@ -1,13 +1,14 @@
 /**
- * The records of the simulation of exchanges: tenants with one key each, models, one group. A store holds the newest, an isolate
- * copies that may be older; an ask states the revisions of the copies that it was built from.
+ * The records of the simulation of exchanges: tenants with one key each, models, one group. The store has the newest
+ * record, an isolate has copies that may be older; an admission request states the revisions of the copies that it was
+ * built from.
  */
 import type { AdmissionRequest } from "../../../edge/domain/admission/rpc.ts";
 import { limitsOf } from "../../../edge/domain/budget/limits.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
 
-/** What a request reserves, and the most that it uses. */
+/** The tokens that a request reserves, which is also the most that it uses. */
 export const NEED_TOKENS = 10;
 export const NEED_NANO_USD = 1_000;
 
@@ -47,7 +48,7 @@ export class Records {
     return copy;
   }
 
-  /** A newer record; a cap of its own where it has one. */
+  /** Writes a new revision of a record; `maxInFlight` is its cap where it has one. */
   change(kind: Kind, id: string, maxInFlight: number | null): Change {
     this.#rev += 1;
     const old = this.get(`${kind}:${id}`);
@@ -72,7 +73,7 @@ export class Records {
   }
 }
 
-/** What one isolate remembers of the records. */
+/** The copies of the records in the memory of one isolate. */
 export class Copies {
   readonly #store: Records;
   readonly #known = new Map<string, Copy>();

@@ -1,6 +1,6 @@
 /**
- * What an isolate of the simulation of exchanges holds of its Cell: stubs whose calls travel by the wire, and which the runtime
- * disposes when their holder's context ends. A session may be cut while both sides live.
+ * What an isolate of the simulation of exchanges holds of its Cell: stubs whose calls travel over the wire, and which the
+ * runtime disposes when the context that holds them ends. A session may be cut while isolate and Cell both live.
  */
 
 import type { ExchangeApi, ExchangeMessage } from "../../../edge/domain/admission/exchange-messages.ts";
@@ -11,7 +11,7 @@ import type { CellLife } from "./cell.ts";
 import { type Context, here } from "./timeline.ts";
 import { Link, type Wire } from "./wire.ts";
 
-/** A session as the simulation sees it. */
+/** A session, from the side of the simulation. */
 export interface Session {
   open: boolean;
   cut(): void;
@@ -20,29 +20,29 @@ export interface Session {
 export interface StubParts {
   readonly wire: Wire;
   readonly life: () => CellLife;
-  /** The session has had its first answer. */
+  /** Called when the session has had its first answer. */
   readonly serves: (session: Session) => void;
 }
 
-/** The Cell as code of an isolate calls it. Only what admission needs of it. */
+/** The Cell as code of an isolate calls it, with only the methods that admission needs. */
 export function cellStub(parts: StubParts): CellApi & ExchangeApi {
   const { wire, life } = parts;
   const stub = {
-    admit: async (ask: AdmissionRequest): Promise<Admitted<PermitHandle>> => {
+    admit: async (request: AdmissionRequest): Promise<Admitted<PermitHandle>> => {
       const [from, to] = [await caller(), life()];
       const undone = (admitted: Admitted<AdmissionEntry>) => {
         if (admitted.verdict !== "stale") wire.tell(to.context, () => to.abandon(admitted.permit));
       };
-      // What the wire may do to a place in the queue is no matter of exchanges.
-      const admitted = await wire.call(from, to.context, () => to.admit(ask), { undone, sure: true });
+      // Faults of the wire at this call are not a matter of exchanges.
+      const admitted = await wire.call(from, to.context, () => to.admit(request), { undone, sure: true });
       if (admitted.verdict === "stale") return admitted;
       return { ...admitted, permit: permitStub(parts, from, to, admitted.permit) };
     },
-    adopt: async (ask: AdmissionRequest) => {
+    adopt: async (request: AdmissionRequest) => {
       const [from, to] = [await caller(), life()];
-      const undone = (seat: AdmissionEntry) => wire.tell(to.context, () => to.abandon(seat));
+      const undone = (entry: AdmissionEntry) => wire.tell(to.context, () => to.abandon(entry));
       return {
-        permit: permitStub(parts, from, to, await wire.call(from, to.context, () => to.adopt(ask), { undone })),
+        permit: permitStub(parts, from, to, await wire.call(from, to.context, () => to.adopt(request), { undone })),
       };
     },
     settleOrphan: async (row: Parameters<CellApi["settleOrphan"]>[0]) => {
@@ -51,18 +51,18 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
     },
     hold: async (requestId: string) => {
       const [from, to] = [await caller(), life()];
-      const undone = (seat: AdmissionEntry | null) => {
-        if (seat !== null) wire.tell(to.context, () => to.abandon(seat));
+      const undone = (entry: AdmissionEntry | null) => {
+        if (entry !== null) wire.tell(to.context, () => to.abandon(entry));
       };
-      const seat = await wire.call(from, to.context, () => to.hold(requestId), { undone, sure: true });
-      return seat === null ? null : { permit: permitStub(parts, from, to, seat) };
+      const entry = await wire.call(from, to.context, () => to.hold(requestId), { undone, sure: true });
+      return entry === null ? null : { permit: permitStub(parts, from, to, entry) };
     },
     openSession: async (message: ExchangeMessage) => await sessionStub(parts, await caller(), life(), message),
   };
   return stub as unknown as CellApi & ExchangeApi;
 }
 
-function permitStub({ wire }: StubParts, from: Context, to: CellLife, seat: AdmissionEntry): PermitHandle {
+function permitStub({ wire }: StubParts, from: Context, to: CellLife, entry: AdmissionEntry): PermitHandle {
   const link = new Link();
   let disposed = false;
   const call = async <T>(work: () => Promise<T> | T): Promise<T> => await wire.call(from, to.context, work, { link });
@@ -70,15 +70,15 @@ function permitStub({ wire }: StubParts, from: Context, to: CellLife, seat: Admi
     forget();
     if (disposed) return;
     disposed = true;
-    wire.tell(to.context, () => to.abandon(seat), link);
+    wire.tell(to.context, () => to.abandon(entry), link);
   };
   const forget = from.onDeath(dispose);
   return {
     decision: async () =>
-      await wire.call(from, to.context, async () => await to.desk.decision(seat), { link, sure: true }),
-    inUse: async () => await call(() => to.desk.inUse(seat)),
+      await wire.call(from, to.context, async () => await to.desk.decision(entry), { link, sure: true }),
+    inUse: async () => await call(() => to.desk.inUse(entry)),
     lost: async () => await call(async () => await new Promise<never>(() => {})),
-    settle: async (settlement) => await call(async () => await to.settle(seat, settlement)),
+    settle: async (settlement) => await call(async () => await to.settle(entry, settlement)),
     [Symbol.dispose]: dispose,
   };
 }
@@ -104,7 +104,7 @@ async function sessionStub(
   const session: Session = { open: true, cut: dispose };
   const call = async <T>(work: () => Promise<T> | T, sure = false): Promise<T> => {
     if (cut) throw new Error("the session is cut");
-    return await wire.call(from, to.context, work, { link, tells: true, sure });
+    return await wire.call(from, to.context, work, { link, sessionCall: true, sure });
   };
   parts.serves(session);
   return {
@@ -118,7 +118,7 @@ async function sessionStub(
   };
 }
 
-/** The context that calls; code of a dead one gets no further. */
+/** The context that calls; code of a dead context does not go on. */
 async function caller(): Promise<Context> {
   const context = here();
   if (!context.alive) await new Promise<never>(() => {});

@@ -1,7 +1,7 @@
 /**
- * Time for the simulation of exchanges: events in order, and contexts in which code runs - an isolate, a request of it, one life
- * of a Cell. Code of a dead context never runs again; code of an isolate that computes waits until its turn is over, and its
- * clock stands still meanwhile. Timers belong to the context that set them, across awaits.
+ * Time for the simulation of exchanges: events in order, and the contexts in which code runs: an isolate, one of its
+ * requests, one life of a Cell. Code of a dead context never runs again. While an isolate computes, its other code waits
+ * and its clock stands still. Timers belong to the context that set them, across awaits.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -30,7 +30,7 @@ export class Timeline {
     return entry;
   }
 
-  /** Runs what is due until `untilMs`, everything that follows from an event before the next one. */
+  /** Runs the events that are due until `untilMs`; everything that follows from one event runs before the next event. */
   async run(untilMs: number, after: () => void): Promise<void> {
     for (let next = this.#heap[0]; next !== undefined && next.atMs <= untilMs; next = this.#heap[0]) {
       this.#heap.shift();
@@ -44,7 +44,7 @@ export class Timeline {
     this.nowMs = Math.max(this.nowMs, untilMs);
   }
 
-  /** In place of the global: fires in the context that set it. */
+  /** Replaces the global function: the timer fires in the context that set it. */
   readonly setTimeout = (run: () => void, delayMs = 0): number => {
     const context = inside.getStore();
     const entry = this.later(delayMs, () => {
@@ -56,7 +56,7 @@ export class Timeline {
     return entry.order;
   };
 
-  /** In place of the global: its id stays the same. */
+  /** Replaces the global function: the id of the interval stays the same. */
   readonly setInterval = (run: () => void, everyMs: number): number => {
     const again = (): void => {
       const next = this.#timers.get(this.setTimeout(tick, everyMs));
@@ -81,7 +81,7 @@ function isLater(one: Entry | undefined, other: Entry): boolean {
   return one !== undefined && one.atMs > other.atMs;
 }
 
-/** Every promise that can settle has settled. */
+/** Resolves when every promise that can settle has settled. */
 async function settled(): Promise<void> {
   await new Promise<void>((resolve) => {
     setImmediate(resolve);
@@ -95,7 +95,7 @@ export class Context {
   readonly #deaths = new Set<() => void>();
   #alive = true;
   #busyUntilMs = 0;
-  /** While it computes. */
+  /** The time at which the clock stands while the context computes. */
   #clockMs: number | null = null;
 
   constructor(name: string, time: Timeline, parent: Context | null = null) {
@@ -109,12 +109,12 @@ export class Context {
     return this.#alive;
   }
 
-  /** As its code reads it. */
+  /** The time that code of this context reads. */
   get clockMs(): number {
     return this.#parent?.clockMs ?? this.#clockMs ?? this.#time.nowMs;
   }
 
-  /** Runs code here, now or when the turn under way is over; never once it is dead. */
+  /** Runs code in this context, now or when the turn under way is over; never once the context is dead. */
   enter(run: () => void): void {
     if (!this.#alive) return;
     const waitMs = this.#busyMs() - this.#time.nowMs;
@@ -122,7 +122,7 @@ export class Context {
     else inside.run(this, run);
   }
 
-  /** A turn that takes long: what it does at its end still sees the clock of its beginning. */
+  /** A turn that takes `forMs`: the code at its end still reads the clock of its beginning. */
   compute(forMs: number, atEnd: () => void): void {
     if (this.#busyUntilMs > this.#time.nowMs) return;
     const beganMs = this.#time.nowMs;
@@ -138,14 +138,14 @@ export class Context {
   die(): void {
     if (!this.#alive) return;
     this.#alive = false;
-    for (const tell of this.#deaths) tell();
+    for (const notify of this.#deaths) notify();
     this.#deaths.clear();
   }
 
-  /** Answers how to forget it. */
-  onDeath(tell: () => void): () => void {
-    this.#deaths.add(tell);
-    return () => this.#deaths.delete(tell);
+  /** Calls a function when the context dies. Returns a function that cancels this. */
+  onDeath(notify: () => void): () => void {
+    this.#deaths.add(notify);
+    return () => this.#deaths.delete(notify);
   }
 
   #busyMs(): number {
@@ -153,7 +153,7 @@ export class Context {
   }
 }
 
-/** The context whose code runs now. Throws outside of any. */
+/** The context whose code runs now. Throws outside of all contexts. */
 export function here(): Context {
   const context = inside.getStore();
   if (context === undefined) throw new Error("code of the simulation runs in some context");

@@ -1,7 +1,7 @@
 /**
- * What really happens in the simulation of exchanges, told by the simulation itself and not by what it tests: who runs, on what
- * grounds, what was granted and spent, which revisions have been acknowledged. Every grant is held against the laws in the
- * moment in which it is made.
+ * What really happens in the simulation of exchanges, as the simulation records it, not as the tested code reports it:
+ * which requests run and which records they were built from, what was granted and spent, which revisions have been
+ * acknowledged. Every grant is checked against the laws when it is made.
  */
 import type { AdmissionRequest } from "../../../edge/domain/admission/rpc.ts";
 import type { RevItem } from "../../../shared/internal.ts";
@@ -14,15 +14,17 @@ export interface ExchangeRun {
   readonly by: "call" | "exchange";
   /** The life of the Cell that granted it. */
   readonly life: Context;
-  /** Whether its isolate has heard of the grant. */
+  /** Whether its isolate has received the grant. */
   heard: boolean;
-  /** Why the Cell does not count it, for sure: it was reset, or lost the session or the permit. Null: it does. */
+  /**
+   * Why the Cell certainly does not count it: it was reset, or it lost the session or the permit. Null: the Cell counts it.
+   */
   uncounted: string | null;
 }
 
 interface Cap {
   readonly maxInFlight: number | null;
-  /** Since when another is in force for sure; infinite while it may be in force. */
+  /** The time from which another cap is certainly in force; infinite while this one may be in force. */
   overMs: number;
 }
 
@@ -35,20 +37,20 @@ interface Spending {
 
 export class Truth {
   readonly running = new Map<string, ExchangeRun>();
-  /** Every request that was granted, by its last grant. */
+  /** Every request that was granted, by its id, with its last grant. */
   readonly runs = new Map<string, ExchangeRun>();
   readonly broken: string[] = [];
   readonly granted = { call: 0, exchange: 0 };
-  /** Grants made while more ran than the cap, the uncounted among them. */
+  /** Grants that were made while more requests ran than the cap allows, counting those that the Cell does not count. */
   readonly above = { call: 0, exchange: 0, most: 0 };
   readonly uncounted = new Map<string, number>();
   /** Tokens that a request was charged, by life of the Cell. */
   readonly #charged = new Map<string, Map<Context, number>>();
-  /** Requests that were granted by a life of the Cell when an earlier one had charged them. */
+  /** Ids of requests that one life of the Cell granted although an earlier life had charged them. */
   readonly #askedAnew = new Set<string>();
   readonly #acknowledged = new Map<string, number>();
   readonly #caps = new Map<string, readonly Cap[]>();
-  /** When the scheduler gave a request its slot, which comes before its tokens. */
+  /** When the scheduler gave a request its slot; its tokens are reserved afterwards. */
   readonly #slotMs = new Map<string, number>();
   readonly #spent = new Map<string, Spending>();
   readonly #now: () => number;
@@ -62,7 +64,10 @@ export class Truth {
     this.cap(`tenant:${id}`, tenant.maxInFlight);
   }
 
-  /** A cap is changed; answers what to call when that has been acknowledged: whatever was before is in force no longer. */
+  /**
+   * Changes a cap. The returned function is to be called when the change has been acknowledged: from then on the earlier
+   * cap is no longer in force.
+   */
   cap(name: string, maxInFlight: number | null): () => void {
     const cap = { maxInFlight, overMs: Infinity };
     const before = this.#caps.get(name) ?? [];
@@ -82,33 +87,36 @@ export class Truth {
     this.#acknowledged.set(name, Math.max(item.rev, this.#acknowledged.get(name) ?? 0));
   }
 
-  /** An ask that is let in now, before anybody decides about its slot. A grant that was not heard before is nobody's. */
-  admitted(ask: AdmissionRequest): void {
-    if (this.running.get(ask.requestId)?.heard === false) this.end(ask.requestId, 0);
-    for (const item of ask.revs) {
+  /**
+   * An admission request is accepted, before its slot is decided. An earlier grant that its isolate has not received is
+   * void.
+   */
+  admitted(request: AdmissionRequest): void {
+    if (this.running.get(request.requestId)?.heard === false) this.end(request.requestId, 0);
+    for (const item of request.revs) {
       const rev = this.#acknowledged.get(nameOf(item)) ?? 0;
-      if (item.rev < rev) this.#breaks(`law 2: ${ask.requestId} let in on ${nameOf(item)} ${item.rev}, not ${rev}`);
+      if (item.rev < rev) this.#breaks(`law 2: ${request.requestId} let in on ${nameOf(item)} ${item.rev}, not ${rev}`);
     }
   }
 
-  grant(ask: AdmissionRequest, by: ExchangeRun["by"], life: Context): ExchangeRun {
-    this.end(ask.requestId, 0);
-    const run: ExchangeRun = { id: ask.requestId, ask, by, life, heard: false, uncounted: null };
+  grant(request: AdmissionRequest, by: ExchangeRun["by"], life: Context): ExchangeRun {
+    this.end(request.requestId, 0);
+    const run: ExchangeRun = { id: request.requestId, ask: request, by, life, heard: false, uncounted: null };
     this.running.set(run.id, run);
     this.runs.set(run.id, run);
     this.granted[by] += 1;
     if ([...(this.#charged.get(run.id)?.keys() ?? [])].some((charging) => charging !== life))
       this.#askedAnew.add(run.id);
     this.#withinCaps(run);
-    const spending = this.#spent.get(ask.tenant.id);
+    const spending = this.#spent.get(request.tenant.id);
     if (spending !== undefined) {
-      spending.live += ask.need.termTokens;
-      this.#withinBudgets(ask.tenant.id, spending);
+      spending.live += request.need.termTokens;
+      this.#withinBudgets(request.tenant.id, spending);
     }
     return run;
   }
 
-  /** Its upstream call is over; `used` tokens. */
+  /** Its upstream call has ended; it used `used` tokens. */
   end(id: string, used: number): void {
     const run = this.running.get(id);
     if (run === undefined) return;
@@ -119,12 +127,15 @@ export class Truth {
     spending.used += used;
   }
 
-  /** Its client leaves before it has heard of a grant. */
+  /** Its client leaves before its isolate has received a grant. */
   left(id: string): void {
     this.end(id, 0);
   }
 
-  /** A life of the Cell charges a request: in all no more than it may use, however often it is settled. */
+  /**
+   * A life of the Cell charges a request. However often the request is settled, the sum must not be more than the request
+   * may use.
+   */
   charged(id: string, life: Context, tokens: number): void {
     const lives = this.#charged.get(id) ?? new Map<Context, number>();
     this.#charged.set(id, lives);
@@ -134,8 +145,8 @@ export class Truth {
   }
 
   /**
-   * The most that a request may have been charged. Of lives of the Cell that took it over from one another the largest counts;
-   * a life that was asked anew does not know what an earlier one charged.
+   * The most tokens that a request may have been charged. When one life of the Cell took the request over from another, the
+   * largest charge counts; a life that got a new admission request does not know what an earlier life charged.
    */
   mostCharged(id: string): number {
     const lives = [...(this.#charged.get(id)?.values() ?? [])];
@@ -147,7 +158,7 @@ export class Truth {
     return this.#spent.get(tenantId)?.used ?? 0;
   }
 
-  /** The Cell counts it no longer, though it may run. */
+  /** The Cell no longer counts the request, although it may still run. */
   uncount(run: ExchangeRun, why: string): void {
     if (run.uncounted !== null) return;
     run.uncounted = why;
@@ -179,7 +190,7 @@ export class Truth {
     const filled = tokensPerMinute + ((this.#now() - sinceMs) * tokensPerMinute) / 60_000;
     if (tokensPerMinute > 0 && live + used > filled + 1e-6)
       this.#breaks(`law 4: the bucket of ${id} gave ${live + used} of ${filled}`);
-    // The gate looks at what is left before a request, so the last one may pass the cap by its own size.
+    // The check compares what is left before a request, so the last request may exceed the cap by its own size.
     if (termTokens !== null && live + used >= Math.max(termTokens, 1) + 10)
       this.#breaks(`law 4: the budget of ${id} gave ${live + used} of ${termTokens}`);
   }

@@ -1,6 +1,6 @@
 /**
- * What has to hold after every event of a simulation of exchanges, besides what every grant is held against, and what has to be
- * even at its end.
+ * What must hold after every event of a simulation of exchanges, besides the checks of each grant, and what must be
+ * balanced at its end.
  */
 import { isNothing } from "../../../edge/domain/budget/amounts.ts";
 import type { World } from "./world.ts";
@@ -22,12 +22,13 @@ export class Watch {
     this.#held = held;
   }
 
-  /** Everybody has finished, and nothing is lost any more. */
+  /** Checks the end: all requests have finished, and no call is lost any more. */
   atLast(world: World): void {
     for (const id of world.asked.keys()) {
       const written = world.rows.get(id) ?? [];
       const rows = written.length;
-      // A word that its sender gave up on, and that the Cell hears after the ledger has the row: so it is with a permit's.
+      // The sender gave up on a call that arrives at the Cell after the ledger has the row. The same can happen to a
+      // permit's settlement.
       if (rows === 2 && world.direct.has(id)) this.directTwice += 1;
       else if (rows !== 1 && (rows !== 0 || !world.died.has(id)))
         this.#breaks(

@@ -1,7 +1,7 @@
 /**
- * Calls between contexts that take time and go wrong: a call may be lost, its answer may be lost, and the sender may give up
- * on one that arrives later all the same. Calls of one link arrive in order. A call to a dead context fails; a dead caller
- * hears nothing.
+ * Calls between contexts that take time and go wrong: a call may be lost, its answer may be lost, or the sender gives up on
+ * a call that arrives later all the same. Calls of one link arrive in order. A call to a dead context fails; a dead caller
+ * gets no answer.
  */
 import type { Random } from "../random.ts";
 import type { Context, Timeline } from "./timeline.ts";
@@ -9,28 +9,28 @@ import type { Context, Timeline } from "./timeline.ts";
 export interface Faults {
   /** Chance that a call goes wrong in one of the three ways. */
   readonly lossy: number;
-  /** The same for what a session tells, and for its recalls. */
+  /** The same chance for the calls of a session and for its recalls. */
   readonly tellsLossy: number;
-  /** Chance that a trip takes long, and how long at most. */
+  /** Chance that a call takes long, and how long at most. */
   readonly slow: number;
   readonly slowMs: number;
 }
 
 export const CALM: Faults = { lossy: 0, tellsLossy: 0, slow: 0, slowMs: 0 };
 
-/** Keeps the order of what travels one way. */
+/** Keeps calls in one direction in order. */
 export class Link {
   lastMs = 0;
 }
 
 interface CallOptions<T> {
   readonly link?: Link;
-  /** What becomes of an answer that nobody hears. */
+  /** Called with an answer that its caller does not receive. */
   readonly undone?: (value: T) => void;
-  /** Fails only with one of the two, and never takes long. */
+  /** The call fails only when one of the two contexts dies, and it never takes long. */
   readonly sure?: boolean;
-  /** Something that a session tells, or is told. */
-  readonly tells?: boolean;
+  /** The call belongs to a session. */
+  readonly sessionCall?: boolean;
 }
 
 const SURE_MS = 0.5;
@@ -40,7 +40,7 @@ type Fate = "arrives" | "lost" | "answerLost" | "late";
 
 export class Wire {
   #faults: Faults = CALM;
-  /** The longest trip that any weather so far allowed. */
+  /** The longest time that a call could take under any weather so far. */
   longestMs = 0;
   readonly #time: Timeline;
   readonly #random: Random;
@@ -71,10 +71,10 @@ export class Wire {
     from: Context,
     to: Context,
     work: () => Promise<T> | T,
-    { link, undone, sure = false, tells = false }: CallOptions<T> = {},
+    { link, undone, sure = false, sessionCall = false }: CallOptions<T> = {},
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const fate = sure ? "arrives" : this.#fate(tells ? this.#faults.tellsLossy : this.#faults.lossy);
+    const fate = sure ? "arrives" : this.#fate(sessionCall ? this.#faults.tellsLossy : this.#faults.lossy);
     this.counts.calls += 1;
     const fail = () =>
       from.enter(() =>
@@ -113,7 +113,7 @@ export class Wire {
     return await promise;
   }
 
-  /** A word that always arrives, as the runtime's own do. */
+  /** A message that always arrives, as the runtime's own messages do. */
   tell(to: Context, work: () => void, link?: Link): void {
     this.#time.later(this.#arrivalMs(this.tripMs(), link), () => to.enter(work));
   }

@@ -1,6 +1,7 @@
 /**
- * A small world for the simulation of exchanges: isolates, a Cell with its budgets and its ledger, changing records, and weather
- * on the wire. A scenario plays upon it; then all faults end, everybody finishes, and the books have to be even.
+ * A small world for the simulation of exchanges: isolates, a Cell with its budgets and its ledger, changing records, and
+ * weather (faults and delays) on the wire. A scenario is played in it; then all faults end, all requests finish, and rows
+ * and charges must agree.
  */
 import type { LedgerApi, LedgerBatch } from "../../../edge/domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../../edge/domain/budget/limits.ts";
@@ -21,12 +22,12 @@ export interface Setup {
   readonly capacity: number;
   readonly tenants: readonly Tenant[];
   readonly modelCaps: readonly (number | null)[];
-  /** By isolate: whether it asks in exchanges; else by a call for each request. */
+  /** By isolate: true when it sends exchanges, false when it makes a call for each request. */
   readonly isolates: readonly boolean[];
   readonly seed: number;
 }
 
-/** A Cell lives at least this long. */
+/** The shortest life of a Cell. */
 const LIFE_MS = 10;
 
 export class World {
@@ -40,11 +41,11 @@ export class World {
   readonly disk: Disk;
   /** Rows in the ledger, by request. */
   readonly rows = new Map<string, UsageRow[]>();
-  /** Requests whose isolate, or whose own code, died with what only it knew. */
+  /** Requests whose isolate or own code died with information that nothing else had, and how it died. */
   readonly died = new Map<string, string>();
-  /** Requests whose rows an isolate brought to the ledger itself, because the Cell was beyond reach. */
+  /** Requests whose rows an isolate sent to the ledger itself, because it could not reach the Cell. */
   readonly direct = new Set<string>();
-  /** Every request, and where it arrived. */
+  /** Every request, and the isolate at which it arrived. */
   readonly asked = new Map<string, Isolate>();
   readonly #gaveUp = new Set<string>();
   readonly #cutOff = new Set<string>();
@@ -55,8 +56,8 @@ export class World {
   readonly #ledgerContext: Context;
   readonly #budgetContext: Context;
   readonly #applied = new Set<string>();
-  /** What the control service says arrives in order. */
-  readonly #told = new Link();
+  /** Messages of the control service arrive in order. */
+  readonly #controlLink = new Link();
 
   constructor(setup: Setup) {
     const { seed, capacity, tenants, modelCaps, isolates } = setup;
@@ -90,13 +91,13 @@ export class World {
     return isolate;
   }
 
-  /** A record changes; the Cell is told until it has answered. */
+  /** Changes a record and sends the change to the Cell until the Cell has acknowledged it. */
   change(kind: Kind, id: string, maxInFlight: number | null): void {
     const change = this.records.change(kind, id, maxInFlight);
     const capped = change.tenant !== undefined || change.model !== undefined;
     const inForce = capped ? this.truth.cap(`${kind}:${id}`, maxInFlight) : () => undefined;
-    const link = this.#told;
-    const tell = (): void => {
+    const link = this.#controlLink;
+    const deliver = (): void => {
       const { life } = this;
       this.wire
         .call(this.#ledgerContext, life.context, async () => await life.invalidate([change]), { link })
@@ -105,10 +106,10 @@ export class World {
             inForce();
             this.truth.acknowledged(change);
           },
-          () => this.time.later(100, tell),
+          () => this.time.later(100, deliver),
         );
     };
-    tell();
+    deliver();
   }
 
   capacity(maxInFlight: number): void {
@@ -116,11 +117,15 @@ export class World {
     const { life } = this;
     const failed = () => this.time.later(100, () => this.capacity(maxInFlight));
     this.wire
-      .call(this.#ledgerContext, life.context, async () => await life.setCapacity(maxInFlight), { link: this.#told })
+      .call(this.#ledgerContext, life.context, async () => await life.setCapacity(maxInFlight), {
+        link: this.#controlLink,
+      })
       .then(inForce, failed);
   }
 
-  /** The Cell loses its memory; not twice at once, because lives are told apart by the time at which they began. */
+  /**
+   * The Cell loses its memory. At most once at each time, because lives are distinguished by the time at which they began.
+   */
   reset(): void {
     if (this.time.nowMs < this.#bornMs + LIFE_MS) return;
     this.#bornMs = this.time.nowMs;
@@ -135,13 +140,13 @@ export class World {
     }
     for (const run of this.truth.running.values())
       if (run.life === context) this.truth.uncount(run, "its Cell was reset");
-    // Whoever has ended and waits for its row only has its isolate left.
+    // When a request has ended and waits only for its row, only its isolate knows of it.
     for (const run of this.truth.runs.values())
       if (run.life === context && !this.rows.has(run.id)) run.uncounted ??= "its Cell was reset";
     this.life = this.#newLife();
   }
 
-  /** An isolate dies with everything that it knows. */
+  /** An isolate dies with everything that is in its memory. */
   kill(at: number): void {
     const isolate = this.isolate(at);
     isolate.context.die();
@@ -150,20 +155,23 @@ export class World {
     this.isolates[place] = this.#isolate(place, this.#setup.isolates[place] === true);
   }
 
-  /** The code of a request ends without a word, as when it used too much: one that carries a session, if there is one. */
+  /**
+   * Ends the code of a request without a settlement, as the runtime does when it used too much: of a request that runs a
+   * session, if there is one.
+   */
   cutOff(at: number): void {
     const isolate = this.isolate(at);
-    const [carrier] = isolate.carriers.keys();
-    if (carrier === undefined) return;
-    isolate.carriers.delete(carrier);
-    if (isolate.requests.delete(carrier.name)) {
-      this.#cutOff.add(carrier.name);
-      this.#dies(carrier.name, "its code was cut off");
+    const [sessionContext] = isolate.carriers.keys();
+    if (sessionContext === undefined) return;
+    isolate.carriers.delete(sessionContext);
+    if (isolate.requests.delete(sessionContext.name)) {
+      this.#cutOff.add(sessionContext.name);
+      this.#dies(sessionContext.name, "its code was cut off");
     }
-    carrier.die();
+    sessionContext.die();
   }
 
-  /** The Cell loses sight of a session whose isolate lives on. */
+  /** The Cell loses a session whose isolate goes on. */
   cutSession(at: number): void {
     const sessions = [...this.isolate(at).sessions].filter(({ open }) => open);
     sessions[this.random.between(0, Math.max(0, sessions.length - 1))]?.cut();
@@ -173,15 +181,15 @@ export class World {
     return this.#setup.tenants;
   }
 
-  /** As the newest records have them. */
+  /** The budget limits of the newest records. */
   limits(tenantAt: number): BudgetLimits {
     return new Copies(this.records).ask("", tenantAt, 0, 0).limits;
   }
 
-  /** Tokens of a tenant's requests: in their rows, and the most that they may have been charged. */
+  /** Tokens of a tenant's requests: those in their rows, and the most that the requests may have been charged. */
   books(tenantAt: number): { readonly written: number; readonly most: number } {
     let [written, most] = [0, 0];
-    // One that was charged may have no row: its code gave up, and its Cell was reset before the row was durable.
+    // A request that was charged may have no row: its code stopped, and its Cell was reset before the row was durable.
     for (const [id, { ask }] of this.truth.runs) {
       if (ask.tenant.id !== `t${tenantAt}`) continue;
       const tokens = this.rows.get(id)?.[0]?.total_tokens ?? 0;
@@ -200,10 +208,10 @@ export class World {
     await this.time.run(this.time.nowMs + ms, after);
   }
 
-  /** What nobody else knew of it may be lost. */
+  /** Records that a request died; what only the request knew may be lost. */
   #dies(id: string, how: string): void {
     const run = this.truth.runs.get(id);
-    // Of a grant that waited the Cell may not have heard that it was used: then it costs nothing.
+    // The Cell may not have learned that a grant after waiting was used: then it costs nothing.
     this.truth.end(id, run?.by === "exchange" ? NEED_TOKENS : 0);
     if (this.rows.has(id)) return;
     if (run === undefined) this.died.set(id, `${how} before it had a slot`);
@@ -248,7 +256,7 @@ export class World {
   #budgetOf(life: Context, tenantId: string): BudgetObjectApi {
     const object = this.budgets.budgetOf(tenantId);
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
-      // Code of a dead life gets no further.
+      // Code of a dead life does not go on.
       if (!life.alive) await new Promise<never>(() => {});
       return await this.wire.call(life, this.#budgetContext, work);
     };

@@ -1,4 +1,4 @@
-/** The rows of keys, tenants and groups: who asks, and what they may. */
+/** The rows of keys, tenants and groups: changes of the caller, and of what the caller may do. */
 import { expect } from "vitest";
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import { served } from "./routes.ts";
@@ -20,7 +20,7 @@ const allow =
 
 const exhausted = (code: string): Verdict => only({ admitted: `403 ${code}` });
 
-/** In the order in which a caller is looked at. */
+/** In the order in which the pipeline checks a caller. */
 export const CALLER_CHANGES: readonly Change[] = [
   { name: "key: disabled", own: "key", change: enable(true), after: everywhere("403 api_key_disabled") },
   {

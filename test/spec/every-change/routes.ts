@@ -1,7 +1,7 @@
 /**
- * The columns of the table: every route of the data plane, how a request of it is sent, and what it shows when its records
- * are as they were at first. What a request shows is one line: its status, what only this route tells, and each call that
- * reached an upstream (witness.ts).
+ * The columns of the table: every route of the data plane, how a request of it is sent, and what it shows with the first
+ * records. What a request shows is one line: its status, a detail that only this route has, and each call that reached an
+ * upstream (witness.ts).
  */
 import { randomUUID } from "node:crypto";
 import { request as httpRequest } from "node:http";
@@ -10,20 +10,21 @@ import { OLD, type Scene, type Upstream } from "./scene.ts";
 import { CELL_OF_TABLE, HELD } from "./witness.ts";
 
 /**
- * What a route has in common with others, as far as changes go. `admitted`: it takes a slot and tokens. `cached`: its answer is
- * stored already. `probe`: the upstream is asked without slot or budget. `list`: no upstream. `mcp`: no model.
+ * What changes of a route's records have in common with those of other routes. `admitted`: the route takes a slot and
+ * tokens. `cached`: its answer is stored already. `probe`: the upstream is called without slot or budget. `list`: no
+ * upstream. `mcp`: no model.
  */
 export type RouteKind = "admitted" | "cached" | "probe" | "list" | "mcp";
 
 export interface Route {
   readonly name: string;
   readonly kind: RouteKind;
-  /** Model name that the upstream is told: `upstream`: that of the record; `own`: the client's own; `none`. */
+  /** The model name that the upstream gets: `upstream`: that of the record; `own`: the client's own; `none`. */
   readonly names: "upstream" | "own" | "none";
   readonly send: (scene: Scene) => Promise<Response>;
-  /** What besides the status the answer says. */
+  /** The detail of the answer besides its status. */
   readonly tells?: (scene: Scene, response: Response, text: string) => string;
-  /** It waits for a slot while the change is made. */
+  /** The request waits for a slot while the change is made. */
   readonly waits?: true;
 }
 
@@ -64,7 +65,7 @@ async function sendForm(scene: Scene): Promise<Response> {
   return await fetch(`${scene.gateway.proxyUrl}/v1/audio/transcriptions`, init);
 }
 
-/** `fetch` sends no body with a GET. */
+/** Sent without `fetch`, because `fetch` sends no body with a GET. */
 async function sendProbeBody(scene: Scene): Promise<Response> {
   const body = JSON.stringify({ model: scene.model.name });
   const headers = { ...headersOf(scene), "content-type": "application/json", "content-length": String(body.length) };
@@ -108,7 +109,7 @@ export const ROUTES: readonly Route[] = [
   {
     ...admitted("cached chat", CHAT, {}),
     kind: "cached",
-    // What is stored is each cell's own, though cells share tenants and models.
+    // A stored answer belongs to one cell, although cells share tenants and models.
     send: async (scene) => await post(scene, CHAT, { ...chatBody(scene.id), model: scene.model.name }),
     tells: cacheResult,
   },
@@ -135,7 +136,7 @@ export const ROUTES: readonly Route[] = [
   QUEUED,
 ];
 
-/** What one request of a route shows. `meanwhile` runs while it is under way. */
+/** What one request of a route shows. `meanwhile` runs while the request is under way. */
 export async function show(scene: Scene, route: Route, meanwhile?: () => Promise<void>): Promise<Shown> {
   const before = scene.witness.callsOf(scene.id).length;
   const sent = route.send(scene);
@@ -155,7 +156,7 @@ export async function show(scene: Scene, route: Route, meanwhile?: () => Promise
   return { line: parts.join(", "), requestId: response.headers.get("x-gateway-request-id") };
 }
 
-/** Sends it until nothing more changes: a stored answer is served from the second request on. */
+/** Sends the request until its result no longer changes: a stored answer is served from the second request on. */
 export async function warm(scene: Scene, route: Route): Promise<Shown> {
   const first = await show(scene, route);
   if (route.kind !== "cached" || !first.line.startsWith("200, miss")) return first;
@@ -165,7 +166,7 @@ export async function warm(scene: Scene, route: Route): Promise<Shown> {
   );
 }
 
-/** A request that waits: the only slot of its model is held by somebody whom no change is about. */
+/** A request that waits: a request that no change affects holds the only slot of its model. */
 export async function showWaiting(scene: Scene, holder: Scene, change: () => Promise<void>): Promise<Shown> {
   const held = { ...holder, id: randomUUID() };
   const holding = post(held, CHAT, { ...chatBody("held"), model: scene.model.name }, { [HELD]: "1" });
@@ -194,11 +195,11 @@ function codeOf(text: string): string {
   }
 }
 
-/** What a request shows that is served by these records. */
+/** What a request shows when these records serve it. */
 export function served(route: Route, scene: Scene, at: Partial<Upstream> = {}): string {
   const { address, name, secret } = { ...OLD, ...at };
   if (route.kind === "list") return "200, listed";
   if (route.kind === "cached") return "200, hit";
-  const told = { upstream: name, own: scene.model.name, none: "-" }[route.names];
-  return `200, ${address} as ${told} with Bearer ${secret}`;
+  const sentName = { upstream: name, own: scene.model.name, none: "-" }[route.names];
+  return `200, ${address} as ${sentName} with Bearer ${secret}`;
 }

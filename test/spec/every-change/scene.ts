@@ -1,7 +1,7 @@
 /**
- * One cell of the table: the records that a request of one route goes by, with those of its own that a change is about. What
- * no change is about is shared by all cells: a record that two cells had in common would be read anew for both by the
- * first that is told of its change, and the second would show nothing.
+ * One cell of the table: the records that a request of one route uses, with separate copies of those that a change affects.
+ * All cells share the records that no change affects: if two cells shared a record that is changed, the first change would
+ * make both read it again, and the second cell would show nothing.
  */
 import { randomUUID } from "node:crypto";
 import type { CreatedKey } from "../../../shared/schema/api-key.ts";
@@ -11,35 +11,37 @@ import type { Tenant } from "../../../shared/schema/tenant.ts";
 import type { Gateway } from "../../harness/gateway.ts";
 import type { Witness } from "./witness.ts";
 
-/** The records that a change is about. `model with endpoint`: its only address is an endpoint's, of higher priority. */
+/**
+ * The records that a change affects. `model with endpoint`: its only address is that of an endpoint with higher priority.
+ */
 export type Own = "key" | "tenant" | "group" | "model" | "model with endpoint" | "unregistered model" | "server";
 
-/** Where a record leads: its address, the name and the credential that the upstream is told. */
+/** Where a record leads: its address, and the name and the credential that the upstream gets. */
 export interface Upstream {
   readonly address: string;
   readonly name: string;
   readonly secret: string;
 }
 
-/** What a cell's records begin as. */
+/** The values with which a cell's records begin. */
 export const OLD: Upstream = { address: "old", name: "name-old", secret: "of-old" };
 
 export interface Scene {
-  /** Unique; what the upstream knows its requests by. */
+  /** Unique; the upstream recognises the requests of this cell by it. */
   readonly id: string;
   readonly gateway: Gateway;
   readonly witness: Witness;
   readonly tenant: Tenant;
   readonly key: CreatedKey["key"];
   readonly secret: string;
-  /** Its fields; an id that is "" has no record yet. */
+  /** The fields of its records; an id that is "" has no record yet. */
   readonly model: { readonly id: string; readonly name: string };
   readonly endpointId: string;
   readonly server: McpServer;
   readonly group: string;
 }
 
-/** Fields of a model that is served by this address. */
+/** The fields of a model that this address serves. */
 export function modelFields(witness: Witness, address: string): Readonly<Record<string, unknown>> {
   return {
     upstream_model: OLD.name,
@@ -53,7 +55,7 @@ export function modelFields(witness: Witness, address: string): Readonly<Record<
   };
 }
 
-/** Makes cells; the records that they share are made once. */
+/** Makes cells; the shared records are made once. */
 export class Scenes {
   readonly #gateway: Gateway;
   readonly #witness: Witness;
@@ -64,7 +66,10 @@ export class Scenes {
     this.#witness = witness;
   }
 
-  /** A cell. `cached`: its model has the response cache on. `slots` of the model: null for as many as there are requests. */
+  /**
+   * Makes a cell. `cached`: the response cache of its model is on. `slots`: those of the model; null: as many as there are
+   * requests.
+   */
   async make(own: Own, cached: boolean, slots: number | null = null): Promise<Scene> {
     const id = randomUUID();
     const ownsModel = slots !== null || own.includes("model");

@@ -1,4 +1,4 @@
-/** The rows of models, endpoints and MCP servers: what is asked for, and where it is found. */
+/** The rows of models, endpoints and MCP servers: changes of what is requested and of its address. */
 import { expect } from "vitest";
 import { served } from "./routes.ts";
 import { modelFields, OLD, type Scene } from "./scene.ts";
@@ -16,7 +16,7 @@ const setModel =
     { upstream_model: OLD.name, api_base: scene.witness.baseOf(OLD.address), ...fields(scene) },
   ];
 
-/** In the order in which an upstream is found. */
+/** In the order in which the pipeline chooses an upstream. */
 export const UPSTREAM_CHANGES: readonly Change[] = [
   {
     name: "model: disabled",

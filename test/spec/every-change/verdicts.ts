@@ -1,5 +1,5 @@
 /**
- * A row of the table: one kind of change of one record that the data plane goes by, and what the next request of each route
+ * A row of the table: one kind of change of one record that the data plane reads, and what the next request of each route
  * shows after it (decisions §2.6, §43.3).
  */
 import type { UsageLog } from "../../../shared/schema/usage.ts";
@@ -16,15 +16,15 @@ export type Write = readonly [method: string, path: string, body?: unknown];
 export interface Change {
   readonly name: string;
   readonly own: Own;
-  /** Before the first request. */
+  /** A write that is made before the first request. */
   readonly first?: (scene: Scene) => Write;
-  /** Of the first requests; as served without it. */
+  /** What the first requests show; absent: that they are served. */
   readonly before?: Verdict;
   readonly change: (scene: Scene) => Write;
   readonly after: Verdict;
-  /** What the usage rows of two requests say, sent before and after the change; of routes that take a slot. */
+  /** What the usage rows of two requests say that are sent before and after the change; for routes that take a slot. */
   readonly rows?: (before: UsageLog, after: UsageLog) => void;
-  /** What is to be seen of it besides, of routes that take a slot. */
+  /** A further check after the change; for routes that take a slot. */
   readonly live?: (scene: Scene) => Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export const everywhere =
   () =>
     line;
 
-/** Routes of the kinds that are named show this, the others go on as served. */
+/** Routes of the named kinds show this; the others are still served. */
 export const only =
   (lines: Partial<Record<RouteKind, string | Verdict>>): Verdict =>
   (route, scene) => {
@@ -42,7 +42,7 @@ export const only =
     return typeof line === "string" ? line : line(route, scene);
   };
 
-/** Nothing is stored yet, or what is stored is another upstream's. */
+/** There is no stored answer yet, or the stored answer belongs to another upstream. */
 export const anew =
   (at: Partial<Upstream> = {}): Verdict =>
   (route, scene) => {
@@ -50,10 +50,10 @@ export const anew =
     return served({ ...route, kind: "admitted" }, scene, at).replace("200", "200, miss");
   };
 
-/** Routes of a model show one line, the list another one. */
+/** Routes of a model show one line, the list of models another. */
 export const model = (line: string, list: string): Verdict => only({ admitted: line, cached: line, probe: line, list });
 
-/** Nobody has registered the model. */
+/** The model is not registered. */
 export const unregistered: Verdict = (route, scene) => {
   if (route.kind === "mcp") return served(route, scene);
   if (route.kind === "list") return "200, not listed";
@@ -61,14 +61,14 @@ export const unregistered: Verdict = (route, scene) => {
   return route.name === "other path" ? "404 unknown_endpoint" : "404 model_not_found";
 };
 
-/** Routes of these kinds show that something changed upstream. */
+/** Routes of these kinds show that the upstream has changed. */
 const isOn = (...kinds: readonly RouteKind[]): ((at: Partial<Upstream>) => Verdict) => {
   return (at) => (route, scene) => (kinds.includes(route.kind) ? anew(at)(route, scene) : served(route, scene));
 };
 
-/** Where a model is found has changed, and with it what a stored answer is of. */
+/** The address of a model has changed, so that a stored answer belongs to another upstream. */
 export const onModel = isOn("admitted", "cached", "probe");
-/** How the same model is reached has changed: stored answers stay. */
+/** The credential or name for the same model has changed: stored answers stay. */
 export const onUpstream = isOn("admitted", "probe");
-/** Where an MCP server is found has changed. */
+/** The address of an MCP server has changed. */
 export const onServer = isOn("mcp");

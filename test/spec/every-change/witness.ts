@@ -1,6 +1,6 @@
 /**
- * The upstreams of every record in the table, as one server: which address was called, with which credential and under which
- * name, found again by the cell of the table that the request was sent for.
+ * The upstreams of every record in the table, as one server. It records which address was called, with which credential and
+ * under which name, for each cell of the table.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,29 +8,29 @@ import { setTimeout as pass } from "node:timers/promises";
 import { answerRoute } from "../../harness/route-answers.ts";
 import type { SeenCall } from "../../harness/seen-call.ts";
 
-/** Names the cell of the table that a request is sent for; it travels upstream like any header. */
+/** The header that names the cell of the table; it is forwarded to the upstream like other headers. */
 export const CELL_OF_TABLE = "x-cell-of-table";
 
 /** A request with this header is answered only after {@link Witness.release}. */
 export const HELD = "x-held";
 
-/** What an answer takes at least: energy is used in time. */
+/** The least time that an answer takes, because energy is calculated from time. */
 const WORK_MS = 5;
 
-/** The upstreams, as a test asks about them. */
+/** What tests can read of the upstreams. */
 export interface Witness {
-  /** Base of a model, or of an endpoint, of this address. */
+  /** The base URL of a model or endpoint with this address. */
   baseOf(address: string): string;
-  /** URL of an MCP server of this address. */
+  /** The URL of an MCP server with this address. */
   mcpUrlOf(address: string): string;
   /** The calls of a cell so far, each as `<address> as <model> with <credential>`; `-` for what a call does not have. */
   callsOf(cell: string): readonly string[];
-  /** Answers the requests of a cell that are held. */
+  /** Answers the held requests of a cell. */
   release(cell: string): void;
   close(): Promise<void>;
 }
 
-/** Starts it on a free loopback port. */
+/** Starts the server on a free loopback port. */
 export async function startWitness(): Promise<Witness> {
   const calls = new Map<string, string[]>();
   const held = new Map<string, (() => void)[]>();
@@ -39,8 +39,8 @@ export async function startWitness(): Promise<Witness> {
       async ({ address, call }) => {
         const cell = String(call.headers[CELL_OF_TABLE]);
         const name = call.json?.["model"] ?? call.fields["model"];
-        const told = `${address} as ${typeof name === "string" ? name : "-"} with ${call.headers.authorization ?? "-"}`;
-        calls.set(cell, [...(calls.get(cell) ?? []), told]);
+        const seen = `${address} as ${typeof name === "string" ? name : "-"} with ${call.headers.authorization ?? "-"}`;
+        calls.set(cell, [...(calls.get(cell) ?? []), seen]);
         if (call.headers[HELD] !== undefined)
           await new Promise<void>((resolve) => held.set(cell, [...(held.get(cell) ?? []), resolve]));
         await pass(WORK_MS);
@@ -71,7 +71,7 @@ async function answer(call: SeenCall, response: ServerResponse): Promise<void> {
   if (!call.path.startsWith("/mcp")) return await answerRoute(call, response);
   const type = call.method === "GET" ? "text/event-stream" : "application/json";
   response.writeHead(200, { "content-type": type });
-  // A stream that is only begun: its client lets go of it.
+  // Only the start of a stream is sent; its client leaves.
   if (call.method === "GET") response.write("data: begun\n\n");
   else response.end('{"jsonrpc":"2.0","id":1,"result":{}}');
 }

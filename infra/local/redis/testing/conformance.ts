@@ -1,6 +1,6 @@
 /**
- * What every store behind the bridge must answer over the Upstash REST protocol: the expectations that the embedded store
- * and a real Redis are both held to.
+ * The answers that every store behind the bridge must give over the Upstash REST protocol; the embedded store and a real
+ * Redis are both tested with them.
  */
 import { Redis } from "@upstash/redis";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { startRedisBridge } from "../bridge.ts";
 
 const TOKEN = "conformance-token";
 
-/** A store under test and the way to end it. */
+/** A store under test, and a function that ends it. */
 export interface Subject {
   readonly backend: Backend;
   stop(): Promise<void>;
@@ -270,7 +270,7 @@ export function conformance(start: () => Promise<Subject>): void {
     subscription.on("message", ({ channel, message }) => got.push([channel, message]));
     let joined = 0;
     subscription.on("subscribe", () => (joined += 1));
-    await expect.poll(() => joined).toBe(2); // the client opens one stream per channel
+    await expect.poll(() => joined).toBe(2); // The client opens one stream for each channel.
     expect(await run("PUBLISH", "news", "key:abc,def")).toBe(1);
     expect(await run("PUBLISH", "other", "2")).toBe(1);
     expect(await run("PUBLISH", "nobody", "3")).toBe(0);
