@@ -10,7 +10,7 @@ import { parseCall } from "./body/parse-call.ts";
 import { ClientGone } from "./call/client-gone.ts";
 import { NOTHING_KNOWN } from "./call/known.ts";
 import { startCall } from "./call/start-call.ts";
-import { type SubCallAnswer, subCall } from "./sub-call.ts";
+import { subCall } from "./sub-call.ts";
 import { IdentityTransform } from "./testing/identity-transform.ts";
 import { modelOf } from "./testing/records.ts";
 import { type Answer, bodyOf, endpoint, hangs, refuses, status } from "./testing/upstreams.ts";
@@ -43,7 +43,7 @@ class SubCallWorld extends TestPipeline {
   }
 
   /** Makes a sub-call of a request that has been admitted; what it throws is answered. */
-  async make(upstream: Answer): Promise<SubCallAnswer | unknown> {
+  async make(upstream: Answer): Promise<unknown> {
     this.upstream = upstream;
     const received = this.received({ signal: this.client.signal });
     const uuid = () => `00000000-0000-4000-8000-00000000000${++this.#ids}`;
