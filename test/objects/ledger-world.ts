@@ -1,18 +1,21 @@
 /** Ledgers of their own for tests, batches for them, and what the store's stand-in has of these. */
 import { env, runDurableObjectAlarm } from "cloudflare:test";
 import type { LedgerBatch } from "../../edge/domain/admission/rpc.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./asks.ts";
 import { SINK_CONTROL, type SinkOrder } from "./store-sink.ts";
 
-const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> }).LEDGER;
+const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<LedgerObject> }).LEDGER;
 
 let nextLedger = 1;
 
 /** A ledger that no other test has; `prefix` tells test files apart. */
-export function freshLedger(prefix = "ledger"): { readonly name: string; readonly stub: DurableObjectStub<Ledger> } {
+export function freshLedger(prefix = "ledger"): {
+  readonly name: string;
+  readonly stub: DurableObjectStub<LedgerObject>;
+} {
   const name = `${prefix}-${nextLedger++}:0`;
   return { name, stub: namespace.getByName(name) };
 }
@@ -55,7 +58,7 @@ export async function stored(requestIds: readonly string[]): Promise<string[]> {
 }
 
 /** Runs the alarm at once, however far its backoff is, until nothing waits. */
-export async function drain(stub: DurableObjectStub<Ledger>): Promise<void> {
+export async function drain(stub: DurableObjectStub<LedgerObject>): Promise<void> {
   await waitFor(
     async () => {
       await runDurableObjectAlarm(stub);

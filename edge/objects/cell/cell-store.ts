@@ -71,10 +71,12 @@ export interface StoredRevision {
 
 export class CellStore implements HistoryDisk {
   readonly #storage: DurableObjectStorage;
+  #busy: boolean;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     storage.sql.exec(SCHEMA);
+    this.#busy = this.#read("busy") !== null;
   }
 
   loadRevisions(): readonly StoredRevision[] {
@@ -122,13 +124,15 @@ export class CellStore implements HistoryDisk {
     return life;
   }
 
-  /** Set while requests hold slots: a Cell that starts with it was reset under load. */
+  /** Set while requests hold slots: a Cell that starts with it was reset under load. Written only when it changes. */
   get busy(): boolean {
-    return this.#read("busy") !== null;
+    return this.#busy;
   }
 
   set busy(value: boolean) {
+    if (this.#busy === value) return;
     this.#write("busy", value ? "1" : null);
+    this.#busy = value;
   }
 
   /** What the cell has counted, as it was when it was saved last; null when never, or in another form. */

@@ -18,7 +18,7 @@ function beating() {
     },
     save: () => write("save"),
     rest: () => write("rest"),
-    seated: () => state.seated,
+    entryCount: () => state.seated,
     failed: () => {
       state.failures += 1;
     },

@@ -14,7 +14,7 @@ export interface HeartbeatParts {
   readonly sample: () => void;
   readonly report: () => Promise<void>;
   readonly save: () => void;
-  readonly seated: () => number;
+  readonly entryCount: () => number;
   /** The end of activity, on disk; throws when it could not be written. */
   readonly rest: () => void;
   readonly failed: (error: unknown) => void;
@@ -47,7 +47,7 @@ export class Heartbeat {
     try {
       this.#parts.save();
       await this.#parts.report();
-      if (this.#parts.seated() === 0) {
+      if (this.#parts.entryCount() === 0) {
         this.#parts.save();
         this.#parts.rest();
         this.#beating = false;

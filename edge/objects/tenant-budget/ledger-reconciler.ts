@@ -4,15 +4,13 @@
  * the check goes on behind its back and is tried again later. What it waits for is measured by MonotonicClock: a clock that is
  * set holds nobody up.
  */
-import { ledgerSum } from "../../adapters/ledger-sums.ts";
-import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";
 import type { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
 import { periodTag } from "../../domain/budget/term-budget.ts";
 import type { BudgetOwner } from "../../domain/budget/term-counters.ts";
 import { periodStartMs } from "../../domain/budget/usage-view.ts";
-import type { ClickhouseEnv } from "../../env.ts";
+import type { TenantBudgetPorts } from "../object-ports.ts";
 
 /** Well inside the deadline of a lease (decisions §19.5). */
 const PATIENCE_MS = 400;
@@ -35,16 +33,13 @@ interface Check {
 
 export class LedgerReconciler {
   readonly #core: TenantBudgetAuthority;
-  readonly #store: ClickhouseEnv;
-  readonly #now: () => number;
+  readonly #ports: Omit<TenantBudgetPorts, "log">;
   readonly #checks = new Map<string, Check>();
   readonly #time = new MonotonicClock();
 
-  /** `now`: the object's clock. */
-  constructor(core: TenantBudgetAuthority, store: ClickhouseEnv, now: () => number) {
+  constructor(core: TenantBudgetAuthority, ports: Omit<TenantBudgetPorts, "log">) {
     this.#core = core;
-    this.#store = store;
-    this.#now = now;
+    this.#ports = ports;
   }
 
   /** Whether every counter that binds here has been checked; then there is nothing to wait for. */
@@ -63,7 +58,8 @@ export class LedgerReconciler {
   }
 
   async #patience(checks: readonly Check[]): Promise<void> {
-    const waitMs = Math.max(...checks.map(({ startedMs }) => startedMs)) + PATIENCE_MS - this.#time.at(this.#now());
+    const waitMs =
+      Math.max(...checks.map(({ startedMs }) => startedMs)) + PATIENCE_MS - this.#time.at(this.#ports.now());
     if (waitMs <= 0) return;
     const all = Promise.all(checks.map(({ done }) => done));
     await Promise.race([all, new Promise((resolve) => setTimeout(resolve, waitMs))]);
@@ -89,26 +85,26 @@ export class LedgerReconciler {
   /** The check of the period of now, finished or under way, unless it failed a while ago. */
   #known(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): Check | undefined {
     const check = this.#checks.get(this.#id(whose, limits));
-    const tag = periodTag(limits[whose].term, limits.tenant.timezone, nowMs, monthOf);
+    const tag = periodTag(limits[whose].term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
     if (check === undefined || check.tag !== tag) return undefined;
     return check.failedAtMs !== null && check.failedAtMs + RETRY_MS <= this.#time.at(nowMs) ? undefined : check;
   }
 
   #start(whose: BudgetOwner, limits: BudgetLimits, leftOutMs = CELLS_TELL_MS): Check {
-    const nowMs = this.#now();
+    const nowMs = this.#ports.now();
     const known = this.#known(whose, limits, nowMs);
     if (known !== undefined) return known;
     const { id, term } = limits[whose];
-    const tag = periodTag(term, limits.tenant.timezone, nowMs, monthOf);
-    const since = periodStartMs(term, limits.tenant.timezone, nowMs, monthBounds);
-    const done = ledgerSum(this.#store, whose, id, since, nowMs - leftOutMs).then(
+    const tag = periodTag(term, limits.tenant.timezone, nowMs, this.#ports.monthOf);
+    const since = periodStartMs(term, limits.tenant.timezone, nowMs, this.#ports.monthBounds);
+    const done = this.#ports.ledgerSum(whose, id, since, nowMs - leftOutMs).then(
       (sum) => {
-        this.#core.applyLedgerSum(whose, limits, tag, sum, this.#now());
+        this.#core.applyLedgerSum(whose, limits, tag, sum, this.#ports.now());
         check.answered = true;
         return true;
       },
       () => {
-        check.failedAtMs = this.#time.at(this.#now());
+        check.failedAtMs = this.#time.at(this.#ports.now());
         return false;
       },
     );

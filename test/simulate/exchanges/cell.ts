@@ -18,10 +18,12 @@ import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
 import type { FairshareAlgorithm, Scheduler } from "../../../edge/domain/fairshare/types.ts";
 import { AdmissionController } from "../../../edge/objects/cell/admission-controller.ts";
-import type { AdmissionEntry, BudgetPort } from "../../../edge/objects/cell/admission-entry.ts";
-import { BudgetGateway, type BudgetObjectApi } from "../../../edge/objects/cell/budget-gateway.ts";
+import { AdmissionEntries } from "../../../edge/objects/cell/admission-entries.ts";
+import { type AdmissionEntry, type BudgetPort, LateDecisions } from "../../../edge/objects/cell/admission-entry.ts";
+import { BudgetGateway } from "../../../edge/objects/cell/budget-gateway.ts";
 import { ExchangeController, type ExchangeSessionState } from "../../../edge/objects/cell/exchange-controller.ts";
 import { LedgerWriter } from "../../../edge/objects/cell/ledger-writer.ts";
+import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Context, Timeline } from "./timeline.ts";
@@ -71,11 +73,9 @@ export class CellLife {
     const now = () => time.nowMs;
     const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
     this.#revisions.note(disk.revisions, now());
-    const judge = {
-      mayHave: (requestId: string) => this.desk.mayHave(requestId),
-      deferred: (requestId: string) => this.desk.deferred(requestId),
-    };
-    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, judge });
+    const entries = new AdmissionEntries(this.#revisions, now);
+    const late = new LateDecisions();
+    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, judge: entries });
     const apply = this.scheduler.apply.bind(this.scheduler);
     this.scheduler.apply = (event, nowMs) => {
       const grants = apply(event, nowMs);
@@ -90,23 +90,29 @@ export class CellLife {
       nextLife: () => (disk.life += 1),
       monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => around.budgetOf(context, tenantId),
-      judged: (requestId, verdict) => this.desk.budgetDecided(requestId, verdict),
+      late,
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
     this.desk = new AdmissionController({
       cell: "c",
+      entries,
       scheduler: this.scheduler,
       budget: this.#watched(this.#budget),
       revisions: this.#revisions,
       maxQueuedPerTenant: 0,
       now,
       later,
-      complete: async (row, orphan) => void (await this.#courier.write(row, orphan)),
-      changed: () => this.#changed(),
+      rows: { complete: async (row, orphan) => void (await this.#courier.write(row, orphan)) },
+      activity: {
+        changed: () => {
+          if (entries.size > 0) disk.busy = true;
+        },
+      },
     });
+    late.readBy((decisions) => this.desk.applyBudgetDecisions(decisions));
     this.#exchanges = new ExchangeController({
-      desk: {
+      admission: {
         knows: (requestId) => this.desk.knows(requestId),
         holds: (seat) => this.desk.holds(seat),
         arrive: (ask) => {
@@ -149,11 +155,11 @@ export class CellLife {
   }
 
   hold(requestId: string): AdmissionEntry | null {
-    const { seated } = this.desk;
+    const { entryCount: seated } = this.desk;
     const seat = this.desk.hold(requestId);
     if (seat === null) return null;
-    const isBack = this.desk.seated > seated;
-    if (isBack && seat.decision?.verdict !== "stale") this.#around.truth.admitted(seat.ask);
+    const isBack = this.desk.entryCount > seated;
+    if (isBack && seat.decision?.verdict !== "stale") this.#around.truth.admitted(seat.request);
     if (isBack || seat.decision === null) this.#follow(seat, "call");
     return seat;
   }
@@ -190,11 +196,11 @@ export class CellLife {
   /** The permit's holder is gone. */
   abandon(seat: AdmissionEntry, mayHaveRow?: boolean): void {
     const { truth } = this.#around;
-    const run = truth.running.get(seat.ask.requestId);
-    const held = this.desk.seated;
+    const run = truth.running.get(seat.request.requestId);
+    const held = this.desk.entryCount;
     this.desk.abandon(seat, mayHaveRow);
     this.#gone.add(seat);
-    if (run === undefined || this.desk.seated === held) return;
+    if (run === undefined || this.desk.entryCount === held) return;
     if (!run.heard) truth.end(run.id, 0);
     else truth.uncount(run, "its permit was lost");
   }
@@ -224,8 +230,8 @@ export class CellLife {
   #follow(seat: AdmissionEntry, by: ExchangeRun["by"]): void {
     const { truth } = this.#around;
     const decided = ({ verdict }: Decision | Stale, grantedBy: ExchangeRun["by"] = "call"): void => {
-      const isOver = this.#gone.has(seat) || this.#settled.has(seat.ask.requestId);
-      if (verdict === "granted" && !isOver) truth.grant(seat.ask, grantedBy, this.context);
+      const isOver = this.#gone.has(seat) || this.#settled.has(seat.request.requestId);
+      if (verdict === "granted" && !isOver) truth.grant(seat.request, grantedBy, this.context);
     };
     if (seat.decision !== null) decided(seat.decision, by);
     else
@@ -249,9 +255,5 @@ export class CellLife {
       adopt: (ask) => budget.adopt(ask),
       readmit: (ask) => budget.readmit(ask),
     };
-  }
-
-  #changed(): void {
-    if (this.desk.seated > 0) this.#disk.busy = true;
   }
 }
