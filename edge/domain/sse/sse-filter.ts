@@ -4,7 +4,7 @@
  * through, so that memory stays bounded. Every byte is looked at once; only an event that may be the one is decoded.
  */
 import { CLOSE_BRACKET, CR, LF, OPEN_BRACKET, SPACE, TAB } from "../bytes/ascii.ts";
-import { concat, type Span } from "../json/top-level.ts";
+import { concat, type Span } from "../bytes/byte-pieces.ts";
 import { isUsageEvent } from "./events.ts";
 
 /** Above this an unfinished event is passed on as it comes. */

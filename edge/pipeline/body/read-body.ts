@@ -1,7 +1,7 @@
 /**
  * Reads a request body within its cap, its time and the isolate's room, and knows what of it nobody has read.
  */
-import { joined } from "../../domain/json/top-level.ts";
+import { joined } from "../../domain/bytes/byte-pieces.ts";
 import { type Call, ClientGone } from "../call/context.ts";
 import { type BodyReservation, UNRESERVED_MAX_BYTES } from "../memory/request-body-memory.ts";
 import { BodyDeadline } from "./body-deadline.ts";
