@@ -53,7 +53,7 @@ const ADOPTED_BEHIND_AN_END = [
 ];
 
 describe("the Cell's admission controller", () => {
-  it("never holds more than its cap by granting, ends every seat once, and gives every token back", async () => {
+  it("never holds more than its cap by granting, ends every entry once, and gives every token back", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom("weighted" as const, "hierarchical" as const),
@@ -61,7 +61,7 @@ describe("the Cell's admission controller", () => {
         async (algorithm, events) => {
           const world = admissionHarnessOf(algorithm, 2);
           const { admission, scheduler, rows, budgets, revisions } = world;
-          const seats: AdmissionEntry[] = [];
+          const entries: AdmissionEntry[] = [];
           const elsewhere = new Set<string>();
           const revs = [0, 0, 0];
           let refused = 0;
@@ -69,44 +69,44 @@ describe("the Cell's admission controller", () => {
             world.nowMs += 1;
             const before = scheduler.inFlight;
             if (step.type === "arrive")
-              seats.push(admission.arrive(askOf(seats.length, step.tenant, revs[step.tenant])));
+              entries.push(admission.arrive(askOf(entries.length, step.tenant, revs[step.tenant])));
             else if (step.type === "adopt")
-              seats.push(admission.adopt(askOf(seats.length, step.tenant, revs[step.tenant])));
+              entries.push(admission.adopt(askOf(entries.length, step.tenant, revs[step.tenant])));
             else if (step.type === "capacity") admission.apply({ type: "capacity", maxInFlight: step.max });
             else if (step.type === "change") {
               revs[step.tenant] = world.nowMs;
               revisions.note([{ kind: "tenant", id: `t${step.tenant}`, rev: world.nowMs }], world.nowMs);
             } else if (step.type === "back") {
-              const at = seats.findIndex((seat) => isOpen(seat) && seat.decision?.verdict === "stale");
-              const tenant = Number(seats[at]?.request.tenant.id.slice(1));
-              if (at >= 0) seats[at] = admission.arrive(askOf(at, tenant, revs[tenant]));
+              const at = entries.findIndex((entry) => isOpen(entry) && entry.decision?.verdict === "stale");
+              const tenant = Number(entries[at]?.request.tenant.id.slice(1));
+              if (at >= 0) entries[at] = admission.arrive(askOf(at, tenant, revs[tenant]));
             } else if (step.type === "turn") await vi.advanceTimersByTimeAsync(0);
             else if (step.type === "reach") budgets.reach = step.reach;
             else {
-              const seat = seats[step.who % Math.max(1, seats.length)];
-              if (seat === undefined) continue;
-              const { requestId, row } = seat.request;
+              const entry = entries[step.who % Math.max(1, entries.length)];
+              if (entry === undefined) continue;
+              const { requestId, row } = entry.request;
               const ended = rows.some((one) => one.request_id === requestId) || elsewhere.has(requestId);
-              if (step.type === "settle") void admission.settle(seat, { row, actualTokens: 5 });
-              else if (step.type === "abandon") admission.abandon(seat);
-              else if (step.type === "again" && !ended) seats[seats.indexOf(seat)] = admission.arrive(seat.request);
+              if (step.type === "settle") void admission.settle(entry, { row, actualTokens: 5 });
+              else if (step.type === "abandon") admission.abandon(entry);
+              else if (step.type === "again" && !ended) entries[entries.indexOf(entry)] = admission.arrive(entry.request);
               else if (step.type === "elsewhere" && !ended) {
                 elsewhere.add(requestId);
                 admission.settledElsewhere(row);
               }
               // The replaced permit dies later; it must not touch its successor.
-              admission.settle({ ...seat }, { row, actualTokens: 5 }).catch(() => undefined);
+              admission.settle({ ...entry }, { row, actualTokens: 5 }).catch(() => undefined);
             }
             if (step.type !== "adopt")
               expect(scheduler.inFlight).toBeLessThanOrEqual(Math.max(before, scheduler.maxInFlight));
-            refused = seats.filter((seat) => isOpen(seat) && seat.decision?.verdict === "refused").length;
+            refused = entries.filter((entry) => isOpen(entry) && entry.decision?.verdict === "refused").length;
             expect(admission.entryCount).toBe(scheduler.inFlight + scheduler.queued + refused);
           }
-          for (const seat of seats) admission.abandon(seat);
+          for (const entry of entries) admission.abandon(entry);
           expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([0, 0, 0]);
           await vi.advanceTimersByTimeAsync(6_000);
           const told = [...rows.map((row) => row.request_id), ...elsewhere].sort();
-          expect(told).toEqual(seats.map((seat) => seat.request.requestId).sort());
+          expect(told).toEqual(entries.map((entry) => entry.request.requestId).sort());
           budgets.reach = "up";
           await drain(world);
           for (const tenant of [0, 1, 2]) {
@@ -114,8 +114,8 @@ describe("the Cell's admission controller", () => {
             expect(reserved).toEqual({ bucketTokens: 0, termTokens: 0, nanoUsd: 0 });
           }
 
-          function isOpen(seat: AdmissionEntry): boolean {
-            const { requestId } = seat.request;
+          function isOpen(entry: AdmissionEntry): boolean {
+            const { requestId } = entry.request;
             return !elsewhere.has(requestId) && !rows.some((row) => row.request_id === requestId);
           }
         },
@@ -141,10 +141,10 @@ describe("the Cell's admission controller", () => {
   it("charges a request that is adopted after its permit was lost, and gives back nothing twice", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
-    const seat = admission.arrive(askOf(0, 1));
-    await admission.decision(seat);
-    admission.abandon(seat);
-    await admission.settle(admission.adopt(seat.request), { row: seat.request.row, actualTokens: 10 });
+    const entry = admission.arrive(askOf(0, 1));
+    await admission.decision(entry);
+    admission.abandon(entry);
+    await admission.settle(admission.adopt(entry.request), { row: entry.request.row, actualTokens: 10 });
     world.nowMs += 3_000;
     await vi.advanceTimersByTimeAsync(3_000);
     const refilled = (3 * 40) / 60;
@@ -154,11 +154,11 @@ describe("the Cell's admission controller", () => {
   it("charges such a request only for what its lost permit was not charged", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
-    const seat = admission.arrive(askOf(0, 2));
-    await admission.decision(seat);
-    admission.inUse(seat);
-    admission.abandon(seat); // at the estimate, 10
-    await admission.settle(admission.adopt(seat.request), { row: seat.request.row, actualTokens: 13 });
+    const entry = admission.arrive(askOf(0, 2));
+    await admission.decision(entry);
+    admission.inUse(entry);
+    admission.abandon(entry); // at the estimate, 10
+    await admission.settle(admission.adopt(entry.request), { row: entry.request.row, actualTokens: 13 });
     await drain(world);
     expect(budgets.core("t2").read("tenant", askOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
   });
@@ -166,11 +166,11 @@ describe("the Cell's admission controller", () => {
   it("charges such a request once, too, when it asks anew and the answer is lost", async () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission, budgets } = world;
-    const seat = admission.arrive(askOf(0, 2));
-    await admission.decision(seat);
-    admission.inUse(seat);
-    admission.abandon(seat); // at the estimate, 10
-    const again = { ...seat.request, waitedMs: 0 };
+    const entry = admission.arrive(askOf(0, 2));
+    await admission.decision(entry);
+    admission.inUse(entry);
+    admission.abandon(entry); // at the estimate, 10
+    const again = { ...entry.request, waitedMs: 0 };
     await admission.decision(admission.arrive(again));
     const last = admission.arrive(again);
     await admission.decision(last);
@@ -199,16 +199,16 @@ describe("the Cell's admission controller", () => {
     const { admission, orphans } = admissionHarnessOf("weighted", 8);
     const [plain, waited, adopted, left] = [askOf(0, 0), { ...askOf(1, 0), waitedMs: 5 }, askOf(2, 0), askOf(3, 0)];
     for (const ask of [plain, waited]) {
-      const seat = admission.arrive(ask);
-      await admission.decision(seat);
-      await admission.settle(seat, { row: ask.row, actualTokens: 1 });
+      const entry = admission.arrive(ask);
+      await admission.decision(entry);
+      await admission.settle(entry, { row: ask.row, actualTokens: 1 });
     }
     await admission.settle(admission.adopt(adopted), { row: adopted.row, actualTokens: 1 });
     admission.abandon(admission.adopt(left));
     expect(orphans).toEqual([waited, adopted, left].map((ask) => ask.requestId));
   });
 
-  it("rejects those who wait for the decision on a seat that ends", async () => {
+  it("rejects those who wait for the decision on an entry that ends", async () => {
     const { admission } = admissionHarnessOf("weighted", 1);
     admission.arrive(askOf(0, 0));
     const waiting = admission.arrive(askOf(1, 0));
@@ -238,11 +238,11 @@ describe("the Cell's admission controller", () => {
     const waiting = Array.from({ length: 5_000 }, (_, index) => admission.arrive(askOf(index + 1, 2)));
     await vi.advanceTimersByTimeAsync(0);
     await admission.settle(holder, { row: holder.request.row, actualTokens: 1 });
-    for (const seat of waiting.slice(0, 7)) {
-      const decision = await admission.decision(seat);
-      if (decision.verdict === "granted") await admission.settle(seat, { row: seat.request.row, actualTokens: 10 });
+    for (const entry of waiting.slice(0, 7)) {
+      const decision = await admission.decision(entry);
+      if (decision.verdict === "granted") await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
     }
-    const told = await Promise.all(waiting.slice(7).map(async (seat) => (await admission.decision(seat)).verdict));
+    const told = await Promise.all(waiting.slice(7).map(async (entry) => (await admission.decision(entry)).verdict));
     expect(new Set(told)).toEqual(new Set(["refused"]));
     expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
   });

@@ -110,26 +110,26 @@ it.each([
   ["every life, each of which was reset then", 3],
 ])("is charged what it used when its permit was lost by %s", async (_name, resets) => {
   const lives = new Lives();
-  let seat = lives.admission.arrive(ASK);
+  let entry = lives.admission.arrive(ASK);
   await lives.pass();
   for (let reset = 0; reset < resets; reset += 1) {
-    seat = lives.begin().adopt(ASK);
+    entry = lives.begin().adopt(ASK);
     await lives.pass();
-    lives.admission.abandon(seat);
+    lives.admission.abandon(entry);
     await lives.pass();
   }
   expect(lives.tenant).toMatchObject({ account: { usedTokens: 30, usedNanoUsd: 250_000_000 } });
-  seat = lives.begin().adopt(ASK);
-  await lives.admission.settle(seat, { row: ROW, actualTokens: 35 });
+  entry = lives.begin().adopt(ASK);
+  await lives.admission.settle(entry, { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
 });
 
 it("is charged what it used when the life that lost its permit is the one that ends it", async () => {
   const lives = new Lives();
-  const seat = lives.admission.arrive(ASK);
+  const entry = lives.admission.arrive(ASK);
   await lives.pass();
-  lives.admission.abandon(seat);
+  lives.admission.abandon(entry);
   await lives.pass();
   await lives.admission.settle(lives.admission.adopt(ASK), { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);

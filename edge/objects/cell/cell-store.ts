@@ -23,7 +23,7 @@ const countersSchema = z.object({
   total: histogramSchema,
 });
 
-const talliesSchema = z.array(z.tuple([z.string(), z.number()]));
+const eventCountsSchema = z.array(z.tuple([z.string(), z.number()]));
 
 const loadSchema = { in_flight: z.number(), queued: z.number() };
 const samplesSchema = z.array(
@@ -148,7 +148,7 @@ export class CellStore implements HistoryDisk {
 
   get eventCounts(): SavedEventCounts {
     const text = this.#read("tallies");
-    const saved = text === null ? null : talliesSchema.safeParse(JSON.parse(text));
+    const saved = text === null ? null : eventCountsSchema.safeParse(JSON.parse(text));
     return saved?.success ? saved.data : [];
   }
 

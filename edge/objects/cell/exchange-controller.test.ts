@@ -62,10 +62,10 @@ describe("an exchange", () => {
   it("says nothing of a request that has its place by another way, and takes nothing from it", () => {
     const stage = new ExchangeControllerHarness(1);
     const ask = admissionRequestOf("one", "t");
-    const seat = stage.world.admission.arrive(ask);
+    const entry = stage.world.admission.arrive(ask);
     const { session, answer } = stage.open(ask);
     stage.exchanges.end(session);
-    expect([answer.decided, seat.decision?.verdict, stage.load, stage.rows]).toEqual([[], "granted", [1, 0, 1], []]);
+    expect([answer.decided, entry.decision?.verdict, stage.load, stage.rows]).toEqual([[], "granted", [1, 0, 1], []]);
   });
 
   it("takes the row of a request that it does not know as one that may have come before", () => {

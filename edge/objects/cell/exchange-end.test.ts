@@ -135,7 +135,7 @@ describe("a session that ends", () => {
     expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
   });
 
-  it("gives no seat to an ask that comes when its request has left by another way", async () => {
+  it("gives no place to a request that comes when its request has left by another way", async () => {
     const stage = new ExchangeControllerHarness(1);
     const ask = admissionRequestOf("one", "t");
     const holder = stage.world.admission.arrive(admissionRequestOf("holder", "h"));

@@ -12,7 +12,7 @@ describe("a tenant's queue", () => {
     admission.arrive(admissionRequestOf("holder", "a"));
     const queued = ["1", "2", "3"].map((id) => admission.arrive(admissionRequestOf(id, "a")));
     const beyond = admission.arrive(admissionRequestOf("4", "a"));
-    expect([beyond.decision, queued.map((seat) => seat.decision), scheduler.queued]).toEqual([
+    expect([beyond.decision, queued.map((entry) => entry.decision), scheduler.queued]).toEqual([
       FULL,
       [null, null, null],
       3,
@@ -21,7 +21,7 @@ describe("a tenant's queue", () => {
     const row = { ...beyond.request.row, status_code: 429, admission: "rejected" as const };
     await admission.settle(beyond, { row, actualTokens: 0 });
     expect(rows).toMatchObject([{ request_id: "4", status_code: 429, admission: "rejected", queue_wait_ms: 0 }]);
-    for (const seat of queued.slice(0, 1)) admission.abandon(seat);
+    for (const entry of queued.slice(0, 1)) admission.abandon(entry);
     expect([
       admission.arrive(admissionRequestOf("5", "a")).decision,
       admission.arrive(admissionRequestOf("6", "a")).decision,

@@ -86,18 +86,18 @@ describe("a waiting request whose tenant changed", () => {
     const world = admissionHarnessOf("weighted", 1);
     const { admission } = world;
     let holder = admission.arrive(askOf("holder", "h"));
-    let seat = admission.arrive(askOf("1", "a"));
+    let entry = admission.arrive(askOf("1", "a"));
     for (let rev = 2; rev < 5; rev += 1) {
       change(world, "a", rev);
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-      expect((await admission.decision(seat)).verdict).toBe("stale");
+      expect((await admission.decision(entry)).verdict).toBe("stale");
       // somebody else has the slot while it reads
       holder = admission.arrive(askOf(`other${rev}`, "b"));
-      seat = admission.arrive(askOf("1", "a", rev));
-      expect([holder.decision?.verdict, seat.decision]).toEqual(["granted", null]);
+      entry = admission.arrive(askOf("1", "a", rev));
+      expect([holder.decision?.verdict, entry.decision]).toEqual(["granted", null]);
     }
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-    expect(seat.decision?.verdict).toBe("granted");
+    expect(entry.decision?.verdict).toBe("granted");
   });
 
   it("leaves the row of its refusal, and of its client's departure, and its place to the next", async () => {
@@ -179,7 +179,7 @@ describe("a waiting request whose access window ends", () => {
     await admission.settle(one, { row: one.request.row, actualTokens: 10 });
     world.nowMs = 100;
     await admission.settle(two, { row: two.request.row, actualTokens: 10 });
-    expect(waiting.map((seat) => seat.decision)).toMatchObject([
+    expect(waiting.map((entry) => entry.decision)).toMatchObject([
       { verdict: "granted" },
       { verdict: "stale", items: [] },
     ]);
@@ -193,10 +193,10 @@ describe("judging again", () => {
     const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
     let holder = admission.arrive(askOf("0", "a"));
-    const seats = Array.from({ length: 20 }, (_, at) => admission.arrive(askOf(`${at + 1}`, "a")));
+    const entries = Array.from({ length: 20 }, (_, at) => admission.arrive(askOf(`${at + 1}`, "a")));
     const next = async (): Promise<void> => {
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-      holder = seats.shift() ?? holder;
+      holder = entries.shift() ?? holder;
     };
     for (let at = 0; at < 10; at += 1) await next();
     expect(compared).not.toHaveBeenCalled();
@@ -223,7 +223,7 @@ describe("judging again", () => {
     for (let turn = 0; turn < 50; turn += 1) {
       const before = compared.mock.calls.length;
       await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
-      const told = waiting.filter((seat) => seat.decision?.verdict === "stale");
+      const told = waiting.filter((entry) => entry.decision?.verdict === "stale");
       expect(told).toHaveLength(turn + 1);
       // the one that is sent back, its items, and the one behind it
       expect(compared.mock.calls.length - before).toBeLessThanOrEqual(3);

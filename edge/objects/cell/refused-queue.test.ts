@@ -26,8 +26,8 @@ describe("a long queue of a tenant without budget", () => {
     await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     await admission.settle(other, { row: other.request.row, actualTokens: 10 });
     await vi.advanceTimersByTimeAsync(0);
-    expect(poor.map((seat) => seat.decision?.verdict)).toEqual(poor.map(() => "refused"));
-    expect(rich.map((seat) => seat.decision?.verdict)).toEqual(["granted", "granted"]);
+    expect(poor.map((entry) => entry.decision?.verdict)).toEqual(poor.map(() => "refused"));
+    expect(rich.map((entry) => entry.decision?.verdict)).toEqual(["granted", "granted"]);
     expect(budgets.calls).toBeLessThan(6);
     expect([scheduler.inFlight, scheduler.queued]).toEqual([2, 0]);
   });
@@ -41,13 +41,13 @@ describe("a long queue of a tenant without budget", () => {
       admission.arrive(admissionRequestOf(`p${index}`, "poor", {}, { tenantTokens: 9 })),
     );
     const rich = ["c", "d"].map((id) => admission.arrive(admissionRequestOf(id, "rich")));
-    for (const seat of holders) await admission.settle(seat, { row: seat.request.row, actualTokens: 10 });
+    for (const entry of holders) await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
     for (let second = 0; second < 3; second += 1) {
       world.nowMs += 1_000;
       await vi.advanceTimersByTimeAsync(1_000);
     }
-    expect(poor.map((seat) => seat.decision?.verdict)).toEqual(poor.map(() => "refused"));
-    expect(rich.map((seat) => seat.decision?.verdict)).toEqual(["granted", "granted"]);
+    expect(poor.map((entry) => entry.decision?.verdict)).toEqual(poor.map(() => "refused"));
+    expect(rich.map((entry) => entry.decision?.verdict)).toEqual(["granted", "granted"]);
     expect([scheduler.inFlight, scheduler.queued]).toEqual([2, 0]);
   });
 });

@@ -114,7 +114,7 @@ export class LedgerObject extends DurableObject<Bindings> {
     await this.#arm(LINGER_MS);
   }
 
-  /** What waits, what was lost for want of room since ever, and what is aside because the store refuses it. */
+  /** What waits, what was lost for want of room since ever, and the dead letters, which the store refuses. */
   async status(): Promise<LedgerStatus> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
     const { pending, dropped } = this.#index;
@@ -131,7 +131,7 @@ export class LedgerObject extends DurableObject<Bindings> {
     this.#takeAlerts(appendAlerts(this.#alerts, events));
   }
 
-  /** Lets go of what the control service has, and answers the next. An ack of another storage's numbers means nothing. */
+  /** Forgets what the control service has, and answers the next. An ack of another storage's numbers means nothing. */
   async alerts(ack: AlertAck | null): Promise<AlertBatch> {
     const ledger = this.#store.instance;
     if (ack?.ledger === ledger) this.#takeAlerts(acknowledgeAlerts(this.#alerts, ack.through));
@@ -148,7 +148,7 @@ export class LedgerObject extends DurableObject<Bindings> {
       await this.#shipSpans();
     } catch (error) {
       this.#failures += 1;
-      this.#tellFailure("rows", error, this.#failures);
+      this.#reportFailure("rows", error, this.#failures);
     } finally {
       this.#shipping = false;
     }
@@ -182,7 +182,7 @@ export class LedgerObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Lets go of a segment: its rows are in the store, or set aside in the same transaction. */
+  /** Ends the custody of a segment: its rows are in the store, or become dead letters in the same transaction. */
   #shipped(segment: number, refused: RefusedRows): void {
     const nowMs = this.#ports.now();
     this.ctx.storage.transactionSync(() => {
@@ -195,7 +195,7 @@ export class LedgerObject extends DurableObject<Bindings> {
     if (refused.rows.length > 0) this.#own.raise(issues.usageRowsRefused(this.#deadLetters.sizes.length));
   }
 
-  /** Puts what was set aside a while ago into the log once more, to be looked up and sent; false when there is none. */
+  /** Puts dead letters of a while ago into the log once more, to be looked up and sent; false when there are none. */
   #takeBack(): boolean {
     return this.ctx.storage.transactionSync(() => {
       const rows = this.#deadLetters.release(this.#ports.now() - DEAD_LETTER_RETRY_MS);
@@ -216,11 +216,11 @@ export class LedgerObject extends DurableObject<Bindings> {
     } catch (error) {
       this.#spanFailures += 1;
       this.#spansRestUntilMs = this.#ports.now() + shippingBackoffMs(this.#spanFailures);
-      this.#tellFailure("spans", error, this.#spanFailures);
+      this.#reportFailure("spans", error, this.#spanFailures);
     }
   }
 
-  #tellFailure(what: "rows" | "spans", error: unknown, failures: number): void {
+  #reportFailure(what: "rows" | "spans", error: unknown, failures: number): void {
     const reason = error instanceof Error && error.name === "StoreFailure" ? error.message : "internal failure";
     this.#ports.log.event("ledger_shipping_failed", {
       ledger: this.ctx.id.name ?? null,

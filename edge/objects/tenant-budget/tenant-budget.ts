@@ -1,7 +1,7 @@
 /**
  * The TenantBudget object, one per tenant and named by its id: the shell around TenantBudgetAuthority (design §7). It gives
- * the core its clock, its disk and the ledger's word. A lease is on disk before its answer leaves; the rest follows with
- * the alarm, and Cells repeat what they told until then.
+ * the core its clock, its disk and the sums of the ledger. A lease is on disk before its answer leaves; the rest follows with
+ * the alarm, and Cells repeat their reports until then.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
@@ -24,7 +24,7 @@ import { LedgerReconciler } from "./ledger-reconciler.ts";
 /** Changes other than leases are on disk this long after they happened. */
 const CHECKPOINT_MS = 5_000;
 /** When the ledger did not answer for a dead cell. */
-const ASK_AGAIN_MS = 10_000;
+const RETRY_LEDGER_MS = 10_000;
 
 export class TenantBudgetObject extends DurableObject<Bindings> implements TenantBudgetApi {
   readonly #ports: TenantBudgetPorts;
@@ -45,7 +45,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
     if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, this.#ports.now())) {
-      // What the cell tells counts first: the ledger has it too, and would have it counted twice.
+      // The cell's report counts first: the ledger has the same rows, which would count twice.
       this.#core.report(request.report, this.#ports.now());
       await this.#check.beforeDeciding(request.limits);
     }
@@ -122,7 +122,7 @@ export class TenantBudgetObject extends DurableObject<Bindings> implements Tenan
   async #arm(): Promise<void> {
     const nowMs = this.#ports.now();
     const wakeMs = this.#core.nextWakeMs();
-    const wake = wakeMs === null ? null : Math.max(wakeMs, nowMs + (wakeMs <= nowMs ? ASK_AGAIN_MS : 0));
+    const wake = wakeMs === null ? null : Math.max(wakeMs, nowMs + (wakeMs <= nowMs ? RETRY_LEDGER_MS : 0));
     const save = this.#core.dirty ? nowMs + CHECKPOINT_MS : null;
     const atMs = Math.min(wake ?? Infinity, save ?? Infinity);
     if (atMs === Infinity || (this.#alarmAtMs !== null && this.#alarmAtMs <= atMs)) return;
