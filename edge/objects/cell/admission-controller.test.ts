@@ -89,7 +89,8 @@ describe("the Cell's admission controller", () => {
               const ended = rows.some((one) => one.request_id === requestId) || elsewhere.has(requestId);
               if (step.type === "settle") void admission.settle(entry, { row, actualTokens: 5 });
               else if (step.type === "abandon") admission.abandon(entry);
-              else if (step.type === "again" && !ended) entries[entries.indexOf(entry)] = admission.arrive(entry.request);
+              else if (step.type === "again" && !ended)
+                entries[entries.indexOf(entry)] = admission.arrive(entry.request);
               else if (step.type === "elsewhere" && !ended) {
                 elsewhere.add(requestId);
                 admission.settledElsewhere(row);

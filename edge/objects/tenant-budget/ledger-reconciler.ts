@@ -58,8 +58,7 @@ export class LedgerReconciler {
   }
 
   async #awaitChecks(checks: readonly Check[]): Promise<void> {
-    const waitMs =
-      Math.max(...checks.map(({ startedMs }) => startedMs)) + WAIT_MS - this.#time.at(this.#ports.now());
+    const waitMs = Math.max(...checks.map(({ startedMs }) => startedMs)) + WAIT_MS - this.#time.at(this.#ports.now());
     if (waitMs <= 0) return;
     const all = Promise.all(checks.map(({ done }) => done));
     await Promise.race([all, new Promise((resolve) => setTimeout(resolve, waitMs))]);
