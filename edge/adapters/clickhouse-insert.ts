@@ -2,29 +2,11 @@
  * Writes to the analytics store over its HTTP protocol. An insert carries a deduplication token, so that sending it again
  * after a lost acknowledgement changes nothing (decisions §23.5). Internals of the store never leave this file.
  */
+import { type AnalyticsStore, RowsRefused, StoreFailure } from "../domain/ledger/analytics-store.ts";
 import type { ClickhouseEnv } from "../env.ts";
 
 const INSERT_TIMEOUT_MS = 30_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** The store did not take or answer it; `reason` is short and free of its internals. */
-export class StoreFailure extends Error {
-  override readonly name = "StoreFailure";
-}
-
-/**
- * The store reads the rows of an insert and will not have them, or not as many bytes at once; the same rows are refused
- * again, others may be taken. `code` is its code of the error, or `413`.
- */
-export class RowsRefused extends Error {
-  override readonly name = "RowsRefused";
-  readonly code: string;
-
-  constructor(code: string) {
-    super(`rows refused, code ${code}`);
-    this.code = code;
-  }
-}
 
 /**
  * Codes that speak of values: they cannot be read, or converted, or are out of their column's bounds, or break a
@@ -43,8 +25,15 @@ const VIEW_REFUSED = "while pushing to view";
  */
 const INTO_ROLLUP_ONCE = { deduplicate_blocks_in_dependent_materialized_views: "1" };
 
-/** Inserts lines of JSON into a table. Throws RowsRefused, StoreFailure. */
-export async function insertLines(
+/** The store as a Ledger uses it. */
+export function analyticsStoreOf(store: ClickhouseEnv): AnalyticsStore {
+  return {
+    insert: async (table, lines, token) => await insertLines(store, table, lines, token),
+    findRequests: async (requestIds) => await findRequests(store, requestIds),
+  };
+}
+
+async function insertLines(
   store: ClickhouseEnv,
   table: string,
   lines: readonly string[],
@@ -58,8 +47,7 @@ export async function insertLines(
   );
 }
 
-/** Which of these requests have a row in the store already. Throws StoreFailure. */
-export async function findRequests(store: ClickhouseEnv, requestIds: readonly string[]): Promise<ReadonlySet<string>> {
+async function findRequests(store: ClickhouseEnv, requestIds: readonly string[]): Promise<ReadonlySet<string>> {
   const ids = requestIds.filter((id) => UUID.test(id));
   if (ids.length === 0) return new Set();
   const list = ids.map((id) => `'${id}'`).join(",");

@@ -2,8 +2,9 @@
 import type { ActualUsage } from "../domain/budget/amounts.ts";
 import { ledgerQuery, readLedgerAnswer } from "../domain/budget/ledger-query.ts";
 import type { BudgetOwner } from "../domain/budget/term-counters.ts";
+import { StoreFailure } from "../domain/ledger/analytics-store.ts";
 import type { ClickhouseEnv } from "../env.ts";
-import { call, StoreFailure } from "./clickhouse-insert.ts";
+import { call } from "./clickhouse-insert.ts";
 
 /** The sum over the rows of the tenant or key that ended from `sinceMs` (null: ever) until `untilMs`. Throws StoreFailure. */
 export async function ledgerSum(

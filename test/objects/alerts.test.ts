@@ -4,12 +4,12 @@
  */
 import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./asks.ts";
 
-const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> }).LEDGER;
+const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<LedgerObject> }).LEDGER;
 
 let nextCell = 1;
 const nameCell = (): string => `alerting-${nextCell++}`;
@@ -25,7 +25,7 @@ const event = (id: number): AlertEvent => ({
 const events = (count: number, from = 0): AlertEvent[] => Array.from({ length: count }, (_, at) => event(from + at));
 
 /** Fills the Ledger so that no further segment fits. */
-async function fill(stub: DurableObjectStub<Ledger>): Promise<void> {
+async function fill(stub: DurableObjectStub<LedgerObject>): Promise<void> {
   await stub.status();
   await runInDurableObject(stub, (_ledger, state) => {
     state.storage.sql.exec(

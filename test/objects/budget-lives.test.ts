@@ -15,13 +15,13 @@ import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
 import type { LeaseRequest } from "../../edge/domain/budget/rpc.ts";
 import type { StoredGrants } from "../../edge/domain/budget/stored.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
-import type { Cell } from "../../edge/objects/cell/cell.ts";
-import type { TenantBudget } from "../../edge/objects/tenant-budget/tenant-budget.ts";
+import type { CellObject } from "../../edge/objects/cell/cell.ts";
+import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { askFor, settlementFor } from "./asks.ts";
 
 const bindings = env as unknown as {
-  CELL: DurableObjectNamespace<Cell>;
-  TENANT_BUDGET: DurableObjectNamespace<TenantBudget>;
+  CELL: DurableObjectNamespace<CellObject>;
+  TENANT_BUDGET: DurableObjectNamespace<TenantBudgetObject>;
 };
 
 /** The budget limits of a tenant that only this test has. */
@@ -41,7 +41,7 @@ describe("a life of a Cell", () => {
   }
 
   /** Runs one request: it is granted a slot and ends. */
-  async function serve(stub: DurableObjectStub<Cell>, limits: BudgetLimits): Promise<void> {
+  async function serve(stub: DurableObjectStub<CellObject>, limits: BudgetLimits): Promise<void> {
     const requestId = crypto.randomUUID();
     const admitted = await stub.admit(askFor(requestId, { limits }));
     if (admitted.verdict === "stale") throw new Error("stale");

@@ -1,14 +1,14 @@
 /** A budget object that neither answers nor fails (decisions §19.5): no request waits for it longer than the deadline. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
-import type { TenantBudget } from "../../edge/objects/tenant-budget/tenant-budget.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
+import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { CrashScene } from "./crash-scene.ts";
 
 const { TENANT_BUDGET, LEDGER } = env as unknown as {
-  TENANT_BUDGET: DurableObjectNamespace<TenantBudget>;
-  LEDGER: DurableObjectNamespace<Ledger>;
+  TENANT_BUDGET: DurableObjectNamespace<TenantBudgetObject>;
+  LEDGER: DurableObjectNamespace<LedgerObject>;
 };
 
 /** Holds back every call to an object until the returned function is called. */

@@ -4,14 +4,17 @@
 import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { AdmissionRequest, PermitHandle } from "../../edge/domain/admission/rpc.ts";
-import type { Cell } from "../../edge/objects/cell/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { CellObject } from "../../edge/objects/cell/cell.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, rowFor, settlementFor } from "./asks.ts";
 
-const bindings = env as unknown as { CELL: DurableObjectNamespace<Cell>; LEDGER: DurableObjectNamespace<Ledger> };
+const bindings = env as unknown as {
+  CELL: DurableObjectNamespace<CellObject>;
+  LEDGER: DurableObjectNamespace<LedgerObject>;
+};
 
-type Stub = DurableObjectStub<Cell>;
+type Stub = DurableObjectStub<CellObject>;
 
 interface Place {
   readonly name: string;

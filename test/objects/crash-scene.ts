@@ -16,8 +16,8 @@ import type {
 } from "../../edge/domain/admission/rpc.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
-import type { Cell } from "../../edge/objects/cell/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { CellObject } from "../../edge/objects/cell/cell.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";
 import type { PipelineInput } from "../../edge/pipeline/call/start-call.ts";
 import { run } from "../../edge/pipeline/run.ts";
@@ -28,8 +28,8 @@ import { waitFor } from "../harness/wait-for.ts";
 import { askFor, rowFor } from "./asks.ts";
 
 interface Namespaces {
-  readonly CELL: DurableObjectNamespace<Cell>;
-  readonly LEDGER: DurableObjectNamespace<Ledger>;
+  readonly CELL: DurableObjectNamespace<CellObject>;
+  readonly LEDGER: DurableObjectNamespace<LedgerObject>;
 }
 const bindings = env as unknown as Bindings;
 const { CELL, LEDGER } = env as unknown as Namespaces;
@@ -126,7 +126,7 @@ export class CrashScene {
     return scene;
   }
 
-  get stub(): DurableObjectStub<Cell> {
+  get stub(): DurableObjectStub<CellObject> {
     return CELL.getByName(this.name);
   }
 

@@ -10,8 +10,8 @@ import { limitsOf } from "../../edge/domain/budget/limits.ts";
 import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
 import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
 import type { Bindings } from "../../edge/env.ts";
-import type { Cell } from "../../edge/objects/cell/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { CellObject } from "../../edge/objects/cell/cell.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { run } from "../../edge/pipeline/run.ts";
 import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
 import { TestPipeline } from "../../edge/pipeline/testing/world.ts";
@@ -19,8 +19,8 @@ import type { Admission } from "../../edge/ports.ts";
 import type { CellStats } from "../../shared/internal.ts";
 
 interface Namespaces {
-  readonly CELL: DurableObjectNamespace<Cell>;
-  readonly LEDGER: DurableObjectNamespace<Ledger>;
+  readonly CELL: DurableObjectNamespace<CellObject>;
+  readonly LEDGER: DurableObjectNamespace<LedgerObject>;
 }
 const bindings = env as unknown as Bindings;
 const { CELL, LEDGER } = env as unknown as Namespaces;
@@ -65,7 +65,7 @@ export class Crowd {
     });
   }
 
-  get stub(): DurableObjectStub<Cell> {
+  get stub(): DurableObjectStub<CellObject> {
     return CELL.getByName(this.name);
   }
 

@@ -9,15 +9,15 @@ import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
 import type { ExchangeSession } from "../../edge/domain/admission/exchange-messages.ts";
 import type { AdmissionRequest, PermitHandle, Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
-import type { Cell } from "../../edge/objects/cell/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { CellObject } from "../../edge/objects/cell/cell.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { AdmissionOutcome } from "../../edge/ports.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, rowFor, settlementFor } from "./asks.ts";
 
 interface Namespaces {
-  readonly CELL: DurableObjectNamespace<Cell>;
-  readonly LEDGER: DurableObjectNamespace<Ledger>;
+  readonly CELL: DurableObjectNamespace<CellObject>;
+  readonly LEDGER: DurableObjectNamespace<LedgerObject>;
 }
 const bindings = env as unknown as Bindings;
 const { CELL, LEDGER } = env as unknown as Namespaces;
@@ -78,7 +78,7 @@ export class ObjectIsolate {
     });
   }
 
-  get stub(): DurableObjectStub<Cell> {
+  get stub(): DurableObjectStub<CellObject> {
     return CELL.getByName(this.cell);
   }
 

@@ -5,11 +5,11 @@
 import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import type { PermitHandle } from "../../edge/domain/admission/rpc.ts";
-import type { Cell } from "../../edge/objects/cell/cell.ts";
+import type { CellObject } from "../../edge/objects/cell/cell.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, settlementFor } from "./asks.ts";
 
-const { CELL } = env as unknown as { CELL: DurableObjectNamespace<Cell> };
+const { CELL } = env as unknown as { CELL: DurableObjectNamespace<CellObject> };
 
 it("keeps its samples and its active tenants while it is idle, in one row of its disk for each minute", async () => {
   const cell = CELL.getByName("rests");

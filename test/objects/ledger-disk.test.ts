@@ -5,11 +5,11 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { usageRowLine } from "../../edge/domain/ledger/row-line.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { rowFor } from "./asks.ts";
 import { batchOf, drain, freshLedger, ids, stored, tokensOf } from "./ledger-world.ts";
 
-type Stub = DurableObjectStub<Ledger>;
+type Stub = DurableObjectStub<LedgerObject>;
 
 /** Runs statements on the disk; returns the rows of the last one. */
 async function sql(stub: Stub, ...statements: readonly string[]): Promise<Record<string, SqlStorageValue>[]> {

@@ -1,18 +1,18 @@
 /** Helpers for tests of the Ledger: a ledger for one test, batches of rows, and what the store's stand-in has received. */
 import { env, runDurableObjectAlarm } from "cloudflare:test";
 import type { LedgerBatch } from "../../edge/domain/admission/rpc.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./asks.ts";
 import { SINK_CONTROL, type SinkOrder } from "./store-sink.ts";
 
-const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> }).LEDGER;
+const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<LedgerObject> }).LEDGER;
 
 let nextLedger = 1;
 
 /** A ledger that only one test uses; `prefix` makes its name different from those of other test files. */
-export function freshLedger(prefix = "ledger"): { readonly name: string; readonly stub: DurableObjectStub<Ledger> } {
+export function freshLedger(prefix = "ledger"): { readonly name: string; readonly stub: DurableObjectStub<LedgerObject> } {
   const name = `${prefix}-${nextLedger++}:0`;
   return { name, stub: namespace.getByName(name) };
 }
@@ -57,7 +57,7 @@ export async function stored(requestIds: readonly string[]): Promise<string[]> {
 }
 
 /** Runs the alarm at once, without waiting for its backoff, until no row waits. */
-export async function drain(stub: DurableObjectStub<Ledger>): Promise<void> {
+export async function drain(stub: DurableObjectStub<LedgerObject>): Promise<void> {
   await waitFor(
     async () => {
       await runDurableObjectAlarm(stub);

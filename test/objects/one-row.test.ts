@@ -6,15 +6,15 @@ import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } f
 import { expect, it } from "vitest";
 import type { PermitHandle } from "../../edge/domain/admission/rpc.ts";
 import { SHIPPED_KEEP_MS } from "../../edge/domain/ledger/ledger-log.ts";
-import type { Cell } from "../../edge/objects/cell/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { CellObject } from "../../edge/objects/cell/cell.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, settlementFor } from "./asks.ts";
 import { drain, stored } from "./ledger-world.ts";
 
 const { CELL, LEDGER } = env as unknown as {
-  CELL: DurableObjectNamespace<Cell>;
-  LEDGER: DurableObjectNamespace<Ledger>;
+  CELL: DurableObjectNamespace<CellObject>;
+  LEDGER: DurableObjectNamespace<LedgerObject>;
 };
 
 const permitOf = (answer: unknown): PermitHandle => (answer as { readonly permit: PermitHandle }).permit;

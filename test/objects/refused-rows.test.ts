@@ -6,7 +6,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { describe, expect, it } from "vitest";
 import { DEAD_LETTER_MAX_ROWS, DEAD_LETTER_RETRY_MS } from "../../edge/domain/ledger/send-plan.ts";
 import type { SpanRecord } from "../../edge/domain/trace/trace.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { batchOf, drain, freshLedger, ids, order, seen, stored, tokensOf } from "./ledger-world.ts";
 import { UNREADABLE } from "./store-sink.ts";
 
@@ -16,12 +16,12 @@ const withUnreadable = (requests: readonly string[], sequence: number, ...at: nu
 
 const without = (requests: readonly string[], ...at: number[]) => requests.filter((_, place) => !at.includes(place));
 
-async function sql(stub: DurableObjectStub<Ledger>, statement: string): Promise<void> {
+async function sql(stub: DurableObjectStub<LedgerObject>, statement: string): Promise<void> {
   await runInDurableObject(stub, (_ledger, state) => void state.storage.sql.exec(statement));
 }
 
 /** Fills the storage for dead letters completely. */
-async function fillAside(stub: DurableObjectStub<Ledger>): Promise<void> {
+async function fillAside(stub: DurableObjectStub<LedgerObject>): Promise<void> {
   await stub.status();
   await sql(
     stub,

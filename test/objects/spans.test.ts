@@ -5,11 +5,11 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { SpanRecord } from "../../edge/domain/trace/trace.ts";
-import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";
 import { SpanStore } from "../../edge/objects/ledger/span-store.ts";
 import { SINK_CONTROL, type SinkOrder } from "./store-sink.ts";
 
-const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> }).LEDGER;
+const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<LedgerObject> }).LEDGER;
 
 const span = (change: Partial<SpanRecord> = {}): SpanRecord => ({
   span_name: "proxy_request",

@@ -6,9 +6,9 @@ import { describe, expect, it } from "vitest";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
 import type { BudgetReport, LeaseReport, LeaseRequest, TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
 import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
-import type { TenantBudget } from "../../edge/objects/tenant-budget/tenant-budget.ts";
+import type { TenantBudgetObject } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 
-const namespace = (env as unknown as { TENANT_BUDGET: DurableObjectNamespace<TenantBudget> }).TENANT_BUDGET;
+const namespace = (env as unknown as { TENANT_BUDGET: DurableObjectNamespace<TenantBudgetObject> }).TENANT_BUDGET;
 
 const EMPTY: BudgetReport = { cell: "a", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
 
@@ -35,7 +35,7 @@ function end(limits: BudgetLimits, n: number, tokens: number): BudgetReport {
   return { ...EMPTY, sequence: n + 2, leases: [lease], open: [n] };
 }
 
-const tenant = (): DurableObjectStub<TenantBudget> => namespace.getByName(crypto.randomUUID());
+const tenant = (): DurableObjectStub<TenantBudgetObject> => namespace.getByName(crypto.randomUUID());
 
 describe("TenantBudget", () => {
   it("answers a repeated lease request with the same lease, debited once", async () => {

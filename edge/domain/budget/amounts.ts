@@ -71,6 +71,11 @@ export function beyondUsed(used: ActualUsage, known: ActualUsage): ActualUsage {
   return { tokens: Math.max(0, used.tokens - known.tokens), nanoUsd: Math.max(0, used.nanoUsd - known.nanoUsd) };
 }
 
+/** The larger of what was used, part by part. */
+export function largerUsed(a: ActualUsage, b: ActualUsage): ActualUsage {
+  return { tokens: Math.max(a.tokens, b.tokens), nanoUsd: Math.max(a.nanoUsd, b.nanoUsd) };
+}
+
 /** What is left of `a` without `b`; never negative. */
 export function minus(a: Amounts, b: Amounts): Amounts {
   return zip(a, b, (x, y) => Math.max(0, x - y));

@@ -1,10 +1,15 @@
 /**
- * Bytes that lie in pieces, as they were received, read and replaced as if they were one: copied only where a part that is
- * read spans two of them.
+ * Bytes that lie in pieces, as they were received, read and replaced as if they were one. They are copied only where a part that is
+ * read spans two of the pieces.
  */
-import { joined, type Span } from "../json/top-level.ts";
 
 const encoder = new TextEncoder();
+
+/** A part of some bytes: offsets of its first byte and of the byte after its last. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
 
 /** A replacement of bytes; spans of one call must not overlap. */
 export interface Edit {
@@ -43,6 +48,23 @@ export class BytePieces<B extends ArrayBufferLike = ArrayBufferLike> {
   slice(from: number, to: number): Uint8Array {
     return joined(this.parts(from, to));
   }
+}
+
+/** The pieces in one new buffer. */
+export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    out.set(piece, at);
+    at += piece.byteLength;
+  }
+  return out;
+}
+
+/** The pieces in one buffer; a single one is that already. */
+export function joined<B extends ArrayBufferLike>(pieces: readonly Uint8Array<B>[]): Uint8Array<B | ArrayBuffer> {
+  const [first] = pieces;
+  return first !== undefined && pieces.length === 1 ? first : concat(pieces);
 }
 
 /** The bytes with every edit made: what is kept as views, what is new between them. */

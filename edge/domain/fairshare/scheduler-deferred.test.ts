@@ -19,16 +19,19 @@ function arrivalOf(requestId: string, tenant: string, model = "m", modelCap: num
 /** A scheduler whose judge a test tells who may not be granted anything. */
 class Judged {
   readonly stale = new Set<string>();
-  readonly deferred: string[] = [];
+  readonly #deferred: string[] = [];
   readonly scheduler: Scheduler;
   nowMs = 0;
 
   constructor(algorithm: FairshareAlgorithm, maxInFlight: number) {
-    const judge = {
-      mayHave: (requestId: string) => !this.stale.has(requestId),
-      deferred: (requestId: string) => void this.deferred.push(requestId),
-    };
+    const judge = { mayHave: (requestId: string) => !this.stale.has(requestId) };
     this.scheduler = createScheduler({ algorithm, maxInFlight, judge });
+  }
+
+  /** Every request that was deferred so far. */
+  get deferred(): string[] {
+    this.#deferred.push(...this.scheduler.takeDeferred());
+    return this.#deferred;
   }
 
   arrive(requestId: string, tenant: string, model?: string, modelCap?: number): string[] {

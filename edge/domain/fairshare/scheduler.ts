@@ -24,7 +24,8 @@ import type {
 } from "./types.ts";
 import { WaitingRequests } from "./waiting-requests.ts";
 
-const EVERYBODY: GrantCheck = { mayHave: () => true, deferred: () => undefined };
+const NO_CHECK: GrantCheck = { mayHave: () => true };
+const NONE: readonly string[] = [];
 
 /** A scheduler with the policy of `options.algorithm`. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -41,10 +42,12 @@ class FairshareScheduler implements Scheduler {
   readonly #running = new RunningRequests();
   #maxInFlight: number;
   #held = false;
+  /** Deferred at their turn, and not taken yet. */
+  #deferred: string[] = [];
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#judge = options.judge ?? EVERYBODY;
+    this.#judge = options.judge ?? NO_CHECK;
     this.#maxInFlight = options.maxInFlight;
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
     const position = () => this.#known.order();
@@ -106,6 +109,13 @@ class FairshareScheduler implements Scheduler {
     return this.#dispatch(event.type === "arrive" ? event.arrival.requestId : null, nowMs);
   }
 
+  takeDeferred(): readonly string[] {
+    if (this.#deferred.length === 0) return NONE;
+    const deferred = this.#deferred;
+    this.#deferred = [];
+    return deferred;
+  }
+
   snapshot(nowMs: number): SchedulerSnapshot {
     const { algorithm } = this.#options;
     const { maxInFlight, inFlight, queued } = this;
@@ -149,7 +159,7 @@ class FairshareScheduler implements Scheduler {
     if (tenant.deferred >= this.#free) tenant.passedOver = true;
     else {
       this.#queues.defer(waiter);
-      this.#judge.deferred(waiter.arrival.requestId);
+      this.#deferred.push(waiter.arrival.requestId);
     }
     this.#policy.place(tenant);
   }

@@ -107,6 +107,11 @@ export interface SchedulerSnapshot {
 export interface Scheduler {
   /** Applies one event and dispatches until no head can be granted; answers the grants it caused, in order. */
   apply(event: SchedulerEvent, nowMs: number): readonly SchedulerGrant[];
+  /**
+   * The requests that were deferred at their turn since the last call, in order: each keeps its place, and is not granted anything
+   * until it arrives again.
+   */
+  takeDeferred(): readonly string[];
   readonly inFlight: number;
   /** Deferred requests included. */
   readonly queued: number;
@@ -119,16 +124,14 @@ export interface Scheduler {
 export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
-  /** Whoever waited is judged again before a slot is given to it; without a judge everybody may have it. */
+  /** Asked before a slot is given to a request; without a check every request may have one. */
   readonly judge?: GrantCheck;
   /** Called whenever two competitors are compared, or one or a line is looked at: the work of a decision, without a clock. */
   readonly probe?: () => void;
 }
 
-/** Whether those who wait may still have what they asked for (decisions §20.4). */
+/** Whether requests that wait may still have what they asked for (decisions §20.4). */
 export interface GrantCheck {
-  /** False: the request must not be granted a slot before it has been judged anew. */
+  /** False: the request must not be granted a slot before it has been judged anew; at its turn it is deferred. */
   mayHave(requestId: string): boolean;
-  /** The request's turn has come, and it is deferred: it keeps its place, and is not granted anything until it arrives again. */
-  deferred(requestId: string): void;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { concat } from "../json/top-level.ts";
+import { concat } from "../bytes/byte-pieces.ts";
 import { boundaryOf, partOf } from "./form-head.ts";
 import { type FormPiece, FormScan } from "./form-scan.ts";
 

@@ -8,7 +8,7 @@
  */
 import { CR, LF } from "../bytes/ascii.ts";
 import { BytePattern } from "../bytes/byte-pattern.ts";
-import { concat } from "../json/top-level.ts";
+import { concat } from "../bytes/byte-pieces.ts";
 import { type FormPart, partOf } from "./form-head.ts";
 
 export type FormPiece =

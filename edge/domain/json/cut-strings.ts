@@ -4,9 +4,9 @@
  * does natively. Offsets are byte offsets; `end` is exclusive.
  */
 import { BACKSLASH, QUOTE } from "../bytes/ascii.ts";
-import { BytePieces } from "../bytes/byte-pieces.ts";
+import { BytePieces, joined } from "../bytes/byte-pieces.ts";
 import { countCodePoints } from "../text/code-points.ts";
-import { backslashesBefore, joined, stringEnd, type TopLevel } from "./top-level.ts";
+import { backslashesBefore, stringEnd, type TopLevel } from "./top-level.ts";
 
 /** A string of more bytes is cut to these. */
 const KEPT_STRING_BYTES = 64 * 1024;

@@ -3,9 +3,10 @@
  * checked in place and counted, because a document of strings beside its bytes would fill an isolate (design §3 law 7).
  * Whoever reads a text of a document asks {@link JsonDocument} for it: a cut string carries a mark.
  */
+
+import { joined } from "../bytes/byte-pieces.ts";
 import { countCodePoints } from "../text/code-points.ts";
 import { type CutJson, cutLongStrings, uncut } from "./cut-strings.ts";
-import { joined } from "./top-level.ts";
 
 export { countCodePoints };
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BytePieces, splice } from "../bytes/byte-pieces.ts";
-import { concat, scanTopLevel } from "./top-level.ts";
+import { BytePieces, concat, splice } from "../bytes/byte-pieces.ts";
+import { scanTopLevel } from "./top-level.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

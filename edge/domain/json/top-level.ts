@@ -16,17 +16,13 @@ import {
   SPACE,
   TAB,
 } from "../bytes/ascii.ts";
+import type { Span } from "../bytes/byte-pieces.ts";
 
 const decoder = new TextDecoder();
 /** A longer string is not read letter by letter. */
 const PLAIN_MAX = 64;
 /** So much of a string is passed over byte by byte: a search costs more to begin. */
 const NEAR_BYTES = 128;
-
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
 
 export interface Member {
   readonly name: string;
@@ -69,23 +65,6 @@ export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolea
     if (bytes[at] !== COMMA) return null;
     at = skipSpace(bytes, at + 1);
   }
-}
-
-/** The pieces in one new buffer. */
-export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    out.set(piece, at);
-    at += piece.byteLength;
-  }
-  return out;
-}
-
-/** The pieces in one buffer; a single one is that already. */
-export function joined<B extends ArrayBufferLike>(pieces: readonly Uint8Array<B>[]): Uint8Array<B | ArrayBuffer> {
-  const [first] = pieces;
-  return first !== undefined && pieces.length === 1 ? first : concat(pieces);
 }
 
 /** One past the closing quote of the string that opens at `start`, or null when it never closes. */

@@ -12,7 +12,7 @@ import {
   offerAlerts,
 } from "./alert-log.ts";
 
-const EMPTY: AlertIndex = { waiting: [], told: [], nextSequence: 1, offeredThrough: 0, dropped: 0 };
+const EMPTY: AlertIndex = { waiting: [], rememberedIds: [], nextSequence: 1, offeredThrough: 0, dropped: 0 };
 
 const event = (id: number | string): AlertEvent => ({
   id: String(id),
@@ -52,7 +52,7 @@ describe("the alerts of a Ledger", () => {
     const afterThousand = acknowledgeAlerts(more, ALERTS_MAX_WAITING + 1).index;
     const next = appendAlerts(afterThousand, events(ALERTS_MAX_WAITING, 5000)).index;
     const { index, effects } = acknowledgeAlerts(next, 2 * ALERTS_MAX_WAITING + 1);
-    expect(index.told.length).toBe(ALERTS_REMEMBERED);
+    expect(index.rememberedIds.length).toBe(ALERTS_REMEMBERED);
     expect(effects.filter((effect) => effect.type === "forget")).toEqual([{ type: "forget", id: "1" }]);
     expect(ids(appendAlerts(index, [event(1), event(2)]).index)).toEqual(["1"]);
   });
@@ -87,7 +87,7 @@ describe("the alerts of a Ledger", () => {
     let index = appendAlerts(EMPTY, [event("budget")]).index;
     for (let id = 0; id < 10_000; id += 1) index = appendAlerts(index, [repeat(id, 10)]).index;
     expect([index.dropped, ids(index), index.waiting[1]?.event.count]).toEqual([0, ["budget", "0"], 100_000]);
-    expect(index.told.length).toBe(ALERTS_REMEMBERED);
+    expect(index.rememberedIds.length).toBe(ALERTS_REMEMBERED);
   });
 
   it("brings every time that an issue was raised to the reader, exactly, over lost answers and restarts", () => {

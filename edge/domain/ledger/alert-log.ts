@@ -23,7 +23,7 @@ export interface AlertIndex {
   /** Ascending. */
   readonly waiting: readonly WaitingAlert[];
   /** Ids that are remembered, oldest first: of alerts that the control service has, or that became part of another. */
-  readonly told: readonly string[];
+  readonly rememberedIds: readonly string[];
   readonly nextSequence: number;
   /** The control service may have been answered everything up to here: what it has changes no more. */
   readonly offeredThrough: number;
@@ -54,9 +54,9 @@ export interface AlertStep {
 
 /** Takes alerts that are new; one whose id waits or is remembered changes nothing. */
 export function appendAlerts(start: AlertIndex, events: readonly AlertEvent[]): AlertStep {
-  const known = new Set([...start.told, ...start.waiting.map((entry) => entry.event.id)]);
+  const known = new Set([...start.rememberedIds, ...start.waiting.map((entry) => entry.event.id)]);
   const waiting = [...start.waiting];
-  const told = [...start.told];
+  const told = [...start.rememberedIds];
   const effects: AlertEffect[] = [];
   let { nextSequence, dropped } = start;
   for (const event of events) {
@@ -83,7 +83,10 @@ export function appendAlerts(start: AlertIndex, events: readonly AlertEvent[]): 
     effects.push({ type: "drop", sequence: oldest.sequence, total: dropped });
   }
   const forgotten = forgetOldest(told);
-  return { index: { ...start, waiting, told, nextSequence, dropped }, effects: [...effects, ...forgotten] };
+  return {
+    index: { ...start, waiting, rememberedIds: told, nextSequence, dropped },
+    effects: [...effects, ...forgotten],
+  };
 }
 
 /** Takes what is beyond the bound out of the ids that are remembered. */
@@ -98,10 +101,10 @@ export function acknowledgeAlerts(start: AlertIndex, through: number): AlertStep
   const gone = start.waiting.slice(0, start.waiting.length - left.length);
   const last = gone.at(-1);
   if (last === undefined) return { index: start, effects: [] };
-  const told = [...start.told, ...gone.map((entry) => entry.event.id)];
+  const told = [...start.rememberedIds, ...gone.map((entry) => entry.event.id)];
   const forgotten = forgetOldest(told);
   return {
-    index: { ...start, waiting: left, told },
+    index: { ...start, waiting: left, rememberedIds: told },
     effects: [{ type: "told", through: last.sequence }, ...forgotten],
   };
 }

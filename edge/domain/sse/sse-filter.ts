@@ -4,7 +4,7 @@
  * Every byte is looked at once; only an event that concerns a transform is looked at by it.
  */
 import { CLOSE_BRACKET, CR, LF, OPEN_BRACKET, SPACE, TAB } from "../bytes/ascii.ts";
-import { concat, type Span } from "../json/top-level.ts";
+import { concat, type Span } from "../bytes/byte-pieces.ts";
 import type { EventShape, ResponseTransform } from "./response-transform.ts";
 
 /** Above this an unfinished event is passed on as it comes. */

@@ -52,59 +52,62 @@ const ADOPTED_BEHIND_AN_END = [
   { type: "adopt" as const, tenant: 2 },
 ];
 
-describe("the Cell's front desk", () => {
-  it("never holds more than its cap by granting, ends every seat once, and gives every token back", async () => {
+describe("the Cell's admission controller", () => {
+  it("never holds more than its cap by granting, ends every entry once, and gives every token back", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom("weighted" as const, "hierarchical" as const),
         fc.array(event, { maxLength: 80 }),
         async (algorithm, events) => {
           const world = admissionHarnessOf(algorithm, 2);
-          const { desk, scheduler, rows, budgets, revisions } = world;
-          const seats: AdmissionEntry[] = [];
+          const { admission, scheduler, rows, budgets, revisions } = world;
+          const entries: AdmissionEntry[] = [];
           const elsewhere = new Set<string>();
           const revs = [0, 0, 0];
           let refused = 0;
           for (const step of events) {
             world.nowMs += 1;
             const before = scheduler.inFlight;
-            if (step.type === "arrive") seats.push(desk.arrive(askOf(seats.length, step.tenant, revs[step.tenant])));
-            else if (step.type === "adopt") seats.push(desk.adopt(askOf(seats.length, step.tenant, revs[step.tenant])));
-            else if (step.type === "capacity") desk.apply({ type: "capacity", maxInFlight: step.max });
+            if (step.type === "arrive")
+              entries.push(admission.arrive(askOf(entries.length, step.tenant, revs[step.tenant])));
+            else if (step.type === "adopt")
+              entries.push(admission.adopt(askOf(entries.length, step.tenant, revs[step.tenant])));
+            else if (step.type === "capacity") admission.apply({ type: "capacity", maxInFlight: step.max });
             else if (step.type === "change") {
               revs[step.tenant] = world.nowMs;
               revisions.note([{ kind: "tenant", id: `t${step.tenant}`, rev: world.nowMs }], world.nowMs);
             } else if (step.type === "back") {
-              const at = seats.findIndex((seat) => isOpen(seat) && seat.decision?.verdict === "stale");
-              const tenant = Number(seats[at]?.ask.tenant.id.slice(1));
-              if (at >= 0) seats[at] = desk.arrive(askOf(at, tenant, revs[tenant]));
+              const at = entries.findIndex((entry) => isOpen(entry) && entry.decision?.verdict === "stale");
+              const tenant = Number(entries[at]?.request.tenant.id.slice(1));
+              if (at >= 0) entries[at] = admission.arrive(askOf(at, tenant, revs[tenant]));
             } else if (step.type === "turn") await vi.advanceTimersByTimeAsync(0);
             else if (step.type === "reach") budgets.reach = step.reach;
             else {
-              const seat = seats[step.who % Math.max(1, seats.length)];
-              if (seat === undefined) continue;
-              const { requestId, row } = seat.ask;
+              const entry = entries[step.who % Math.max(1, entries.length)];
+              if (entry === undefined) continue;
+              const { requestId, row } = entry.request;
               const ended = rows.some((one) => one.request_id === requestId) || elsewhere.has(requestId);
-              if (step.type === "settle") void desk.settle(seat, { row, actualTokens: 5 });
-              else if (step.type === "abandon") desk.abandon(seat);
-              else if (step.type === "again" && !ended) seats[seats.indexOf(seat)] = desk.arrive(seat.ask);
+              if (step.type === "settle") void admission.settle(entry, { row, actualTokens: 5 });
+              else if (step.type === "abandon") admission.abandon(entry);
+              else if (step.type === "again" && !ended)
+                entries[entries.indexOf(entry)] = admission.arrive(entry.request);
               else if (step.type === "elsewhere" && !ended) {
                 elsewhere.add(requestId);
-                desk.settledElsewhere(row);
+                admission.settledElsewhere(row);
               }
               // The replaced permit dies later; it must not touch its successor.
-              desk.settle({ ...seat }, { row, actualTokens: 5 }).catch(() => undefined);
+              admission.settle({ ...entry }, { row, actualTokens: 5 }).catch(() => undefined);
             }
             if (step.type !== "adopt")
               expect(scheduler.inFlight).toBeLessThanOrEqual(Math.max(before, scheduler.maxInFlight));
-            refused = seats.filter((seat) => isOpen(seat) && seat.decision?.verdict === "refused").length;
-            expect(desk.seated).toBe(scheduler.inFlight + scheduler.queued + refused);
+            refused = entries.filter((entry) => isOpen(entry) && entry.decision?.verdict === "refused").length;
+            expect(admission.entryCount).toBe(scheduler.inFlight + scheduler.queued + refused);
           }
-          for (const seat of seats) desk.abandon(seat);
-          expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([0, 0, 0]);
+          for (const entry of entries) admission.abandon(entry);
+          expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([0, 0, 0]);
           await vi.advanceTimersByTimeAsync(6_000);
           const told = [...rows.map((row) => row.request_id), ...elsewhere].sort();
-          expect(told).toEqual(seats.map((seat) => seat.ask.requestId).sort());
+          expect(told).toEqual(entries.map((entry) => entry.request.requestId).sort());
           budgets.reach = "up";
           await drain(world);
           for (const tenant of [0, 1, 2]) {
@@ -112,8 +115,8 @@ describe("the Cell's front desk", () => {
             expect(reserved).toEqual({ bucketTokens: 0, termTokens: 0, nanoUsd: 0 });
           }
 
-          function isOpen(seat: AdmissionEntry): boolean {
-            const { requestId } = seat.ask;
+          function isOpen(entry: AdmissionEntry): boolean {
+            const { requestId } = entry.request;
             return !elsewhere.has(requestId) && !rows.some((row) => row.request_id === requestId);
           }
         },
@@ -123,26 +126,26 @@ describe("the Cell's front desk", () => {
   });
 
   it("keeps the slot of a request that is adopted though its Cell never lost it, and grants it to nobody else", async () => {
-    const { desk, scheduler, rows } = admissionHarnessOf("weighted", 1);
-    const holder = desk.arrive(askOf(0, 1));
-    await desk.decision(holder);
-    const waiting = desk.arrive(askOf(1, 0));
-    const adopted = desk.adopt(holder.ask);
-    expect([scheduler.inFlight, scheduler.queued, waiting.decision, desk.seated]).toEqual([1, 1, null, 2]);
-    desk.abandon(holder);
+    const { admission, scheduler, rows } = admissionHarnessOf("weighted", 1);
+    const holder = admission.arrive(askOf(0, 1));
+    await admission.decision(holder);
+    const waiting = admission.arrive(askOf(1, 0));
+    const adopted = admission.adopt(holder.request);
+    expect([scheduler.inFlight, scheduler.queued, waiting.decision, admission.entryCount]).toEqual([1, 1, null, 2]);
+    admission.abandon(holder);
     expect([scheduler.inFlight, rows]).toEqual([1, []]);
-    await desk.settle(adopted, { row: holder.ask.row, actualTokens: 5 });
-    expect(await desk.decision(waiting)).toMatchObject({ verdict: "granted" });
+    await admission.settle(adopted, { row: holder.request.row, actualTokens: 5 });
+    expect(await admission.decision(waiting)).toMatchObject({ verdict: "granted" });
     expect([scheduler.inFlight, rows.length]).toEqual([1, 1]);
   });
 
   it("charges a request that is adopted after its permit was lost, and gives back nothing twice", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, budgets } = world;
-    const seat = desk.arrive(askOf(0, 1));
-    await desk.decision(seat);
-    desk.abandon(seat);
-    await desk.settle(desk.adopt(seat.ask), { row: seat.ask.row, actualTokens: 10 });
+    const { admission, budgets } = world;
+    const entry = admission.arrive(askOf(0, 1));
+    await admission.decision(entry);
+    admission.abandon(entry);
+    await admission.settle(admission.adopt(entry.request), { row: entry.request.row, actualTokens: 10 });
     world.nowMs += 3_000;
     await vi.advanceTimersByTimeAsync(3_000);
     const refilled = (3 * 40) / 60;
@@ -151,42 +154,42 @@ describe("the Cell's front desk", () => {
 
   it("charges such a request only for what its lost permit was not charged", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, budgets } = world;
-    const seat = desk.arrive(askOf(0, 2));
-    await desk.decision(seat);
-    desk.inUse(seat);
-    desk.abandon(seat); // at the estimate, 10
-    await desk.settle(desk.adopt(seat.ask), { row: seat.ask.row, actualTokens: 13 });
+    const { admission, budgets } = world;
+    const entry = admission.arrive(askOf(0, 2));
+    await admission.decision(entry);
+    admission.inUse(entry);
+    admission.abandon(entry); // at the estimate, 10
+    await admission.settle(admission.adopt(entry.request), { row: entry.request.row, actualTokens: 13 });
     await drain(world);
     expect(budgets.core("t2").read("tenant", askOf(0, 2).limits, world.nowMs).account.usedTokens).toBe(13);
   });
 
   it("charges such a request once, too, when it asks anew and the answer is lost", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, budgets } = world;
-    const seat = desk.arrive(askOf(0, 2));
-    await desk.decision(seat);
-    desk.inUse(seat);
-    desk.abandon(seat); // at the estimate, 10
-    const again = { ...seat.ask, waitedMs: 0 };
-    await desk.decision(desk.arrive(again));
-    const last = desk.arrive(again);
-    await desk.decision(last);
-    await desk.settle(last, { row: again.row, actualTokens: 5 });
+    const { admission, budgets } = world;
+    const entry = admission.arrive(askOf(0, 2));
+    await admission.decision(entry);
+    admission.inUse(entry);
+    admission.abandon(entry); // at the estimate, 10
+    const again = { ...entry.request, waitedMs: 0 };
+    await admission.decision(admission.arrive(again));
+    const last = admission.arrive(again);
+    await admission.decision(last);
+    await admission.settle(last, { row: again.row, actualTokens: 5 });
     await drain(world);
     expect(budgets.core("t2").read("tenant", again.limits, world.nowMs).account.usedTokens).toBe(10);
   });
 
   it("has no slot, no charge and no row for a word of a request that comes after its end", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, scheduler, budgets, rows } = world;
-    const { ask } = desk.arrive(askOf(0, 2));
-    await desk.decision(desk.adopt(ask));
-    await desk.settle(desk.adopt(ask), { row: ask.row, actualTokens: 5 });
-    for (const late of [desk.adopt(ask), desk.arrive(ask)]) {
-      expect([scheduler.inFlight, desk.seated, desk.hold(ask.requestId)]).toEqual([0, 0, null]);
-      await expect(desk.decision(late)).rejects.toThrow("the permit has ended");
-      desk.abandon(late);
+    const { admission, scheduler, budgets, rows } = world;
+    const { request: ask } = admission.arrive(askOf(0, 2));
+    await admission.decision(admission.adopt(ask));
+    await admission.settle(admission.adopt(ask), { row: ask.row, actualTokens: 5 });
+    for (const late of [admission.adopt(ask), admission.arrive(ask)]) {
+      expect([scheduler.inFlight, admission.entryCount, admission.hold(ask.requestId)]).toEqual([0, 0, null]);
+      await expect(admission.decision(late)).rejects.toThrow("the permit has ended");
+      admission.abandon(late);
     }
     await drain(world);
     expect(rows).toHaveLength(1);
@@ -194,65 +197,65 @@ describe("the Cell's front desk", () => {
   });
 
   it("says of the row of a request that an earlier life may have ended that it may have come before", async () => {
-    const { desk, orphans } = admissionHarnessOf("weighted", 8);
+    const { admission, orphans } = admissionHarnessOf("weighted", 8);
     const [plain, waited, adopted, left] = [askOf(0, 0), { ...askOf(1, 0), waitedMs: 5 }, askOf(2, 0), askOf(3, 0)];
     for (const ask of [plain, waited]) {
-      const seat = desk.arrive(ask);
-      await desk.decision(seat);
-      await desk.settle(seat, { row: ask.row, actualTokens: 1 });
+      const entry = admission.arrive(ask);
+      await admission.decision(entry);
+      await admission.settle(entry, { row: ask.row, actualTokens: 1 });
     }
-    await desk.settle(desk.adopt(adopted), { row: adopted.row, actualTokens: 1 });
-    desk.abandon(desk.adopt(left));
+    await admission.settle(admission.adopt(adopted), { row: adopted.row, actualTokens: 1 });
+    admission.abandon(admission.adopt(left));
     expect(orphans).toEqual([waited, adopted, left].map((ask) => ask.requestId));
   });
 
-  it("rejects those who wait for the decision on a seat that ends", async () => {
-    const { desk } = admissionHarnessOf("weighted", 1);
-    desk.arrive(askOf(0, 0));
-    const waiting = desk.arrive(askOf(1, 0));
-    const decision = desk.decision(waiting);
-    desk.abandon(waiting);
+  it("rejects those who wait for the decision on an entry that ends", async () => {
+    const { admission } = admissionHarnessOf("weighted", 1);
+    admission.arrive(askOf(0, 0));
+    const waiting = admission.arrive(askOf(1, 0));
+    const decision = admission.decision(waiting);
+    admission.abandon(waiting);
     await expect(decision).rejects.toThrow("the permit has ended");
-    await expect(desk.decision(waiting)).rejects.toThrow("the permit has ended");
+    await expect(admission.decision(waiting)).rejects.toThrow("the permit has ended");
   });
 
   it("holds the slot while the budget object is asked, and frees it in the turn of a refusal", async () => {
-    const { desk, scheduler } = admissionHarnessOf("weighted", 1);
-    const first = desk.arrive({ ...askOf(0, 1), need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 } });
-    const next = desk.arrive(askOf(1, 0));
+    const { admission, scheduler } = admissionHarnessOf("weighted", 1);
+    const first = admission.arrive({ ...askOf(0, 1), need: { bucketTokens: 41, termTokens: 41, nanoUsd: 0 } });
+    const next = admission.arrive(askOf(1, 0));
     expect([first.decision, next.decision, scheduler.inFlight, scheduler.queued]).toEqual([null, null, 1, 1]);
-    expect(await desk.decision(first)).toMatchObject({
+    expect(await admission.decision(first)).toMatchObject({
       verdict: "refused",
       refusal: { code: "token_budget_exceeded", retryAfterMs: 1 },
     });
-    expect(await desk.decision(next)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
-    expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([1, 0, 2]);
+    expect(await admission.decision(next)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+    expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([1, 0, 2]);
     expect(scheduler.snapshot(0).tenants.find((tenant) => tenant.tenantId === "t1")?.servedTokens).toBe(0);
   });
 
   it("refuses thousands who wait in one turn", async () => {
-    const { desk, scheduler } = admissionHarnessOf("weighted", 1);
-    const holder = desk.arrive(askOf(0, 0));
-    const waiting = Array.from({ length: 5_000 }, (_, index) => desk.arrive(askOf(index + 1, 2)));
+    const { admission, scheduler } = admissionHarnessOf("weighted", 1);
+    const holder = admission.arrive(askOf(0, 0));
+    const waiting = Array.from({ length: 5_000 }, (_, index) => admission.arrive(askOf(index + 1, 2)));
     await vi.advanceTimersByTimeAsync(0);
-    await desk.settle(holder, { row: holder.ask.row, actualTokens: 1 });
-    for (const seat of waiting.slice(0, 7)) {
-      const decision = await desk.decision(seat);
-      if (decision.verdict === "granted") await desk.settle(seat, { row: seat.ask.row, actualTokens: 10 });
+    await admission.settle(holder, { row: holder.request.row, actualTokens: 1 });
+    for (const entry of waiting.slice(0, 7)) {
+      const decision = await admission.decision(entry);
+      if (decision.verdict === "granted") await admission.settle(entry, { row: entry.request.row, actualTokens: 10 });
     }
-    const told = await Promise.all(waiting.slice(7).map(async (seat) => (await desk.decision(seat)).verdict));
+    const told = await Promise.all(waiting.slice(7).map(async (entry) => (await admission.decision(entry)).verdict));
     expect(new Set(told)).toEqual(new Set(["refused"]));
     expect([scheduler.inFlight, scheduler.queued]).toEqual([0, 0]);
   });
 
   it("bills a holder that is gone when its grant was used at once, or when it had said so", () => {
-    const { desk, rows } = admissionHarnessOf("weighted", 1);
-    const [atOnce, waited, said] = [1, 2, 3].map((number) => desk.arrive(askOf(number, 0)));
+    const { admission, rows } = admissionHarnessOf("weighted", 1);
+    const [atOnce, waited, said] = [1, 2, 3].map((number) => admission.arrive(askOf(number, 0)));
     if (atOnce === undefined || waited === undefined || said === undefined) throw new Error("three arrive");
-    desk.abandon(atOnce);
-    desk.abandon(waited);
-    desk.inUse(said);
-    desk.abandon(said);
+    admission.abandon(atOnce);
+    admission.abandon(waited);
+    admission.inUse(said);
+    admission.abandon(said);
     expect(rows.map((row) => [row.request_id, row.total_tokens])).toEqual([
       ["r1", 10],
       ["r2", 0],
@@ -263,15 +266,15 @@ describe("the Cell's front desk", () => {
 
 describe("10,000 requests that wait", () => {
   it("are not looked at for 1,000 pushed keys; each is compared once, at its turn", () => {
-    const { desk, scheduler, revisions } = admissionHarnessOf("weighted", 1, 0);
+    const { admission, scheduler, revisions } = admissionHarnessOf("weighted", 1, 0);
     const compared = vi.spyOn(revisions, "staleAmong");
     const looked = vi.spyOn(scheduler, "apply");
-    const first = desk.arrive(askOf(0, 0));
-    for (let number = 1; number <= 10_000; number += 1) desk.arrive(askOf(number, 0));
+    const first = admission.arrive(askOf(0, 0));
+    for (let number = 1; number <= 10_000; number += 1) admission.arrive(askOf(number, 0));
     looked.mockClear();
     for (let at = 0; at < 1_000; at += 1) revisions.note([{ kind: "key", id: `k${at}`, rev: 2 }], 0);
     expect([compared.mock.calls.length, looked.mock.calls.length]).toEqual([0, 0]);
-    desk.abandon(first);
+    admission.abandon(first);
     expect(scheduler.queued).toBe(9_999);
     expect(compared).toHaveBeenCalledTimes(1);
   });

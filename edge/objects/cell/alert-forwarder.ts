@@ -4,11 +4,8 @@
  */
 
 import type { AlertEvent, Issue } from "../../../shared/alerts.ts";
-import { consoleLog } from "../../adapters/console-log.ts";
-import { alertLedgerOf, LedgerAlerts } from "../../adapters/objects/ledger-alerts.ts";
-import type { ObjectStubs } from "../../adapters/objects/object-stubs.ts";
-import { timerSleep } from "../../adapters/timer-sleep.ts";
 import type { BudgetAlert } from "../../domain/budget/alerts.ts";
+import type { AlertChannel } from "../object-ports.ts";
 
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
@@ -21,13 +18,13 @@ interface Waiting {
 }
 
 export class AlertForwarder {
-  readonly #alerts: Pick<LedgerAlerts, "raise" | "deliver">;
+  readonly #alerts: AlertChannel;
   readonly #now: () => number;
   #waiting: Waiting[] = [];
   #retryMs = RETRY_MS;
   #sending = false;
 
-  constructor(alerts: Pick<LedgerAlerts, "raise" | "deliver">, now: () => number) {
+  constructor(alerts: AlertChannel, now: () => number) {
     this.#alerts = alerts;
     this.#now = now;
   }
@@ -62,16 +59,4 @@ export class AlertForwarder {
     this.#sending = true;
     setTimeout(() => void this.#send(), this.#retryMs);
   }
-}
-
-/** The alert forwarder of a Cell: its alerts go to the Ledger that keeps the cell's alerts. */
-export function alertForwarderOf(
-  cell: string,
-  places: ObjectStubs,
-  keepAlive: (work: Promise<unknown>) => void,
-): AlertForwarder {
-  const ledger = () => places.ledger(alertLedgerOf(cell));
-  const uuid = () => crypto.randomUUID();
-  const options = { ledger, clock: Date.now, sleep: timerSleep, uuid, keepAlive, log: consoleLog };
-  return new AlertForwarder(new LedgerAlerts(options), Date.now);
 }

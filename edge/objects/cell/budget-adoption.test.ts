@@ -10,6 +10,8 @@ import { limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simula
 import { Revisions } from "../../domain/cell/revisions.ts";
 import { createScheduler } from "../../domain/fairshare/scheduler.ts";
 import { AdmissionController } from "./admission-controller.ts";
+import { AdmissionEntries } from "./admission-entries.ts";
+import { LateDecisions } from "./admission-entry.ts";
 import { BudgetGateway } from "./budget-gateway.ts";
 import { budgetRequestOf } from "./testing/budget-gateway.ts";
 import { TestBudgets } from "./testing/test-budgets.ts";
@@ -30,13 +32,14 @@ class Lives {
   readonly budgets = new TestBudgets(Date.now);
   #alive = 0;
   #stored: string | null = null;
-  desk = this.begin();
+  admission = this.begin();
 
   begin(): AdmissionController {
     this.#alive += 1;
     const life = this.#alive;
     const silent = async () => await new Promise<never>(() => undefined);
-    const budget: BudgetGateway = new BudgetGateway({
+    const late = new LateDecisions();
+    const budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
       now: Date.now,
@@ -49,23 +52,26 @@ class Lives {
         life === this.#alive
           ? this.budgets.budgetOf(tenantId)
           : { lease: silent, report: silent, level: async () => null },
-      judged: (requestId, verdict) => desk.budgetDecided(requestId, verdict),
+      late,
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
-    const desk: AdmissionController = new AdmissionController({
+    const revisions = new Revisions();
+    const admission = new AdmissionController({
       cell: "c",
+      entries: new AdmissionEntries(revisions, Date.now),
       scheduler: createScheduler({ algorithm: "weighted", maxInFlight: 8 }),
       budget,
-      revisions: new Revisions(),
+      revisions,
       maxQueuedPerTenant: 0,
       now: Date.now,
-      complete: async () => undefined,
+      rows: { complete: async () => undefined },
       later: () => undefined,
-      changed: () => undefined,
+      activity: { changed: () => undefined },
     });
-    this.desk = desk;
-    return desk;
+    late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
+    this.admission = admission;
+    return admission;
   }
 
   async pass(ms = 5_000): Promise<void> {
@@ -88,13 +94,13 @@ const CHARGED = {
 
 it("is charged what it used when every reset hands it over", async () => {
   const lives = new Lives();
-  lives.desk.arrive(ASK);
+  lives.admission.arrive(ASK);
   await lives.pass();
   for (let reset = 0; reset < 3; reset += 1) {
     lives.begin().adopt(ASK);
     await lives.pass();
   }
-  await lives.desk.settle(lives.desk.adopt(ASK), { row: ROW, actualTokens: 35 });
+  await lives.admission.settle(lives.admission.adopt(ASK), { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
 });
@@ -104,28 +110,28 @@ it.each([
   ["every life, each of which was reset then", 3],
 ])("is charged what it used when its permit was lost by %s", async (_name, resets) => {
   const lives = new Lives();
-  let seat = lives.desk.arrive(ASK);
+  let entry = lives.admission.arrive(ASK);
   await lives.pass();
   for (let reset = 0; reset < resets; reset += 1) {
-    seat = lives.begin().adopt(ASK);
+    entry = lives.begin().adopt(ASK);
     await lives.pass();
-    lives.desk.abandon(seat);
+    lives.admission.abandon(entry);
     await lives.pass();
   }
   expect(lives.tenant).toMatchObject({ account: { usedTokens: 30, usedNanoUsd: 250_000_000 } });
-  seat = lives.begin().adopt(ASK);
-  await lives.desk.settle(seat, { row: ROW, actualTokens: 35 });
+  entry = lives.begin().adopt(ASK);
+  await lives.admission.settle(entry, { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
 });
 
 it("is charged what it used when the life that lost its permit is the one that ends it", async () => {
   const lives = new Lives();
-  const seat = lives.desk.arrive(ASK);
+  const entry = lives.admission.arrive(ASK);
   await lives.pass();
-  lives.desk.abandon(seat);
+  lives.admission.abandon(entry);
   await lives.pass();
-  await lives.desk.settle(lives.desk.adopt(ASK), { row: ROW, actualTokens: 35 });
+  await lives.admission.settle(lives.admission.adopt(ASK), { row: ROW, actualTokens: 35 });
   await lives.pass(60_000);
   expect(lives.tenant).toMatchObject(CHARGED);
 });

@@ -76,14 +76,14 @@ describe("a budget object that answers anything", () => {
           if (calls > LIMIT) return await new Promise<never>(() => undefined);
           return says(answers[calls % answers.length], message) as never;
         };
-        const { desk, verdicts } = budgetGatewayOf({
+        const { gateway, verdicts } = budgetGatewayOf({
           budgetOf: () => ({ lease: reply, report: reply, level: async () => null }),
         });
         const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: AMOUNT_MAX });
         for (const [at, { tokens, expected, waitMs }] of requests.entries()) {
           const ask = budgetRequestOf(`r${at}`, limits, needOf(tokens));
-          if (expected) desk.expect(ask);
-          else desk.reserve(ask);
+          if (expected) gateway.expect(ask);
+          else gateway.reserve(ask);
           await vi.advanceTimersByTimeAsync(waitMs);
         }
         const seconds = requests.reduce((sum, { waitMs }) => sum + waitMs, 0) / 1_000;
@@ -120,11 +120,11 @@ describe("a budget object that answers anything", () => {
         return says(given === "half" ? answered : given, message) as never;
       };
       const report = async (message: BudgetReport): Promise<never> => says("heard", message) as never;
-      const { desk, verdicts, alerts } = budgetGatewayOf({
+      const { gateway, verdicts, alerts } = budgetGatewayOf({
         budgetOf: () => ({ lease, report, level: async () => null }),
       });
       for (let at = 0; at < 100; at += 1) {
-        desk.reserve(budgetRequestOf(`r${at}`, limitsWith({ tokensPerMinute: 100 }), needOf(10)));
+        gateway.reserve(budgetRequestOf(`r${at}`, limitsWith({ tokensPerMinute: 100 }), needOf(10)));
         await vi.advanceTimersByTimeAsync(10);
       }
       expect(verdicts.size).toBe(100);
@@ -141,10 +141,10 @@ describe("a budget object that answers anything", () => {
     const told: unknown[] = [Number.NaN, { limitTokens: 1, remainingTokens: -1, resetMs: 0 }, "level", undefined];
     for (const level of told) {
       const none = async () => await Promise.reject(new Error("beyond reach"));
-      const { desk } = budgetGatewayOf({
+      const { gateway } = budgetGatewayOf({
         budgetOf: () => ({ lease: none, report: none, level: async () => level as null }),
       });
-      expect(await desk.level(limitsWith({ tokensPerMinute: 10 }))).toBeNull();
+      expect(await gateway.level(limitsWith({ tokensPerMinute: 10 }))).toBeNull();
     }
   });
 });

@@ -23,16 +23,16 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
     const limits = limitsWith({ tenantTokens: 1_000 });
     const hourMs = 3_600_000;
     for (const [life, behindMs] of [0, hourMs, 400 * 24 * hourMs].entries()) {
-      const { desk, verdicts, alerts } = budgetGatewayOf({
+      const { gateway, verdicts, alerts } = budgetGatewayOf({
         budgetOf: (tenantId) => budgets.budgetOf(tenantId),
         now: () => Date.now() - behindMs,
         nextLife,
       });
       const ask = budgetRequestOf(`r${life}`, limits, needOf(50));
-      desk.reserve(ask);
+      gateway.reserve(ask);
       await vi.advanceTimersByTimeAsync(0);
       expect([verdicts.get(ask.requestId), alerts]).toEqual([{ kind: "ok", level: null }, []]);
-      desk.settle(ask, { tokens: 7, nanoUsd: 0 });
+      gateway.settle(ask, { tokens: 7, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(11_000);
       const { account } = budgets.core("tenant-1").read("tenant", limits, Date.now());
       expect(account.usedTokens).toBe(7 * (life + 1));
@@ -42,7 +42,7 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
   it("or is set back while a tenant rests, is heard as well", async () => {
     const budgets = new TestBudgets(Date.now);
     let behindMs = 0;
-    const { desk, verdicts } = budgetGatewayOf({
+    const { gateway, verdicts } = budgetGatewayOf({
       budgetOf: (tenantId) => budgets.budgetOf(tenantId),
       now: () => Date.now() - behindMs,
     });
@@ -54,10 +54,10 @@ describe("a life of a Cell whose clock is behind that of the one before", () => 
       ["r3", limits],
     ] as const) {
       const ask = budgetRequestOf(id, given, needOf(50));
-      desk.reserve(ask);
+      gateway.reserve(ask);
       await vi.advanceTimersByTimeAsync(0);
       expect(verdicts.get(id)?.kind).toBe("ok");
-      desk.settle(ask, { tokens: 7, nanoUsd: 0 });
+      gateway.settle(ask, { tokens: 7, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(30_000);
       expect(vi.getTimerCount()).toBe(0);
       if (id === "r2") behindMs = 3_600_000;
@@ -75,7 +75,7 @@ describe("a Cell's timers", () => {
         const budgets = new TestBudgets(Date.now);
         let skewMs = 0;
         let readings = 0;
-        const { desk } = budgetGatewayOf({
+        const { gateway } = budgetGatewayOf({
           budgetOf: (tenantId) => budgets.budgetOf(tenantId),
           now: () => {
             readings += 1;
@@ -85,10 +85,10 @@ describe("a Cell's timers", () => {
         const limits = limitsWith({ tokensPerMinute: 100_000 });
         for (const [at, jump] of list.entries()) {
           const ask = budgetRequestOf(`r${at}`, limits, needOf(10));
-          desk.reserve(ask);
+          gateway.reserve(ask);
           await vi.advanceTimersByTimeAsync(waitMs);
           skewMs += jump;
-          desk.settle(ask, { tokens: 10, nanoUsd: 0 });
+          gateway.settle(ask, { tokens: 10, nanoUsd: 0 });
         }
         await vi.advanceTimersByTimeAsync(45_000);
         expect(budgets.core("tenant-1").read("tenant", limits, Date.now())).toMatchObject({

@@ -4,8 +4,7 @@ import { zeroUsageRow } from "../../../shared/usage-row.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { FIRST_LIFE } from "../../domain/budget/cell-life.ts";
 import { type Caps, limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simulation.ts";
-import type { BudgetVerdict } from "./admission-entry.ts";
-import { BudgetGateway } from "./budget-gateway.ts";
+import { RecordedGateway } from "./testing/budget-gateway.ts";
 import { TestBudgets } from "./testing/test-budgets.ts";
 
 beforeEach(() => vi.useFakeTimers());
@@ -30,25 +29,23 @@ function askOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest {
 
 function world(failOpen: boolean, deliversAlerts = true) {
   const budgets = new TestBudgets(Date.now);
-  const verdicts = new Map<string, BudgetVerdict>();
   const alerts: string[] = [];
   const told = Promise.withResolvers<undefined>();
   if (deliversAlerts) told.resolve(undefined);
-  const desk = new BudgetGateway({
+  const gateway = new RecordedGateway({
     cell: "c",
     failOpen,
     now: Date.now,
     nextLife: () => FIRST_LIFE,
     monthOf: thirtyDayMonthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
-    judged: (requestId, verdict) => verdicts.set(requestId, verdict),
     deliverAlert: async (alert) => {
       alerts.push(alert.issueKey);
       await told.promise;
     },
     raise: (issue) => alerts.push(issue.issueKey),
   });
-  return { budgets, verdicts, alerts, desk };
+  return { budgets, verdicts: gateway.verdicts, alerts, gateway };
 }
 
 const CAPS = { tokensPerMinute: 100 };
@@ -60,12 +57,12 @@ const ALL_WAYS = [
 
 describe("a Cell's budgets", () => {
   it("judge a request without caps in the same turn, and report what it used within 10 s", async () => {
-    const { budgets, verdicts, desk } = world(true);
+    const { budgets, verdicts, gateway } = world(true);
     const ask = askOf("r1", {});
-    desk.reserve(ask);
+    gateway.reserve(ask);
     expect(verdicts.get("r1")).toEqual({ kind: "ok", level: null });
     expect(budgets.calls).toBe(0);
-    desk.settle(ask, { tokens: 7, nanoUsd: 3 });
+    gateway.settle(ask, { tokens: 7, nanoUsd: 3 });
     await vi.advanceTimersByTimeAsync(10_000);
     expect(budgets.core("tenant-1").read("tenant", ask.limits, Date.now()).account).toMatchObject({
       usedTokens: 7,
@@ -74,12 +71,12 @@ describe("a Cell's budgets", () => {
   });
 
   it("fetch tokens while a request still waits for its slot", async () => {
-    const { budgets, verdicts, desk } = world(true);
+    const { budgets, verdicts, gateway } = world(true);
     const ask = askOf("r1", CAPS, 60);
-    desk.expect(ask);
+    gateway.expect(ask);
     await vi.advanceTimersByTimeAsync(0);
     expect(budgets.calls).toBe(1);
-    desk.reserve(ask);
+    gateway.reserve(ask);
     expect(verdicts.get("r1")).toEqual({
       kind: "ok",
       level: { limitTokens: 100, remainingTokens: 40, resetMs: 36_000 },
@@ -87,12 +84,12 @@ describe("a Cell's budgets", () => {
   });
 
   it("give back everything when nothing is used, and forget a tenant at rest", async () => {
-    const { budgets, desk } = world(true);
+    const { budgets, gateway } = world(true);
     const asks = [askOf("r1", CAPS), askOf("r2", CAPS), askOf("r3", CAPS)];
-    for (const ask of asks) desk.reserve(ask);
+    for (const ask of asks) gateway.reserve(ask);
     await vi.advanceTimersByTimeAsync(0);
-    desk.withdraw(askOf("r1", CAPS));
-    for (const ask of asks.slice(1)) desk.settle(ask, { tokens: 0, nanoUsd: 0 });
+    gateway.withdraw(askOf("r1", CAPS));
+    for (const ask of asks.slice(1)) gateway.settle(ask, { tokens: 0, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(30_000);
     expect(budgets.core("tenant-1").bucket(limitsWith(CAPS), Date.now()).levelTokens).toBe(100);
     expect(budgets.core("tenant-1").read("tenant", limitsWith(CAPS), Date.now()).reserved).toEqual({
@@ -104,56 +101,56 @@ describe("a Cell's budgets", () => {
   });
 
   it("ask once more when the first call fails", async () => {
-    const { budgets, verdicts, alerts, desk } = world(false);
+    const { budgets, verdicts, alerts, gateway } = world(false);
     budgets.failNext = 1;
-    desk.reserve(askOf("r1", CAPS));
+    gateway.reserve(askOf("r1", CAPS));
     await vi.advanceTimersByTimeAsync(0);
     expect([verdicts.get("r1")?.kind, budgets.calls, alerts]).toEqual(["ok", 2, []]);
   });
 
   it.each(ALL_WAYS)("refuse with fail-closed when the object fails twice: %o", async (caps, code, key) => {
-    const { budgets, verdicts, alerts, desk } = world(false);
+    const { budgets, verdicts, alerts, gateway } = world(false);
     budgets.reach = "down";
-    desk.reserve(askOf("r1", caps));
+    gateway.reserve(askOf("r1", caps));
     await vi.advanceTimersByTimeAsync(0);
     expect(verdicts.get("r1")).toEqual({ kind: "refused", refusal: { code, retryAfterMs: null, level: null } });
-    expect([alerts, desk.unchecked]).toEqual([[`${key}_closed`], 0]);
+    expect([alerts, gateway.unchecked]).toEqual([[`${key}_closed`], 0]);
   });
 
   it.each(ALL_WAYS)("let through with fail-open when the object is silent for 1 s: %o", async (caps, _code, key) => {
-    const { budgets, verdicts, alerts, desk } = world(true);
+    const { budgets, verdicts, alerts, gateway } = world(true);
     budgets.reach = "silent";
-    desk.reserve(askOf("r1", caps));
+    gateway.reserve(askOf("r1", caps));
     await vi.advanceTimersByTimeAsync(999);
     expect(verdicts.size).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
     expect(verdicts.get("r1")).toEqual({ kind: "ok", level: null });
-    expect([alerts, desk.unchecked]).toEqual([[`${key}_open`], 1]);
+    expect([alerts, gateway.unchecked]).toEqual([[`${key}_open`], 1]);
   });
 
   it.each([true, false])(
     "refuse what the object refused though its first answer was lost (fail open: %s)",
     async (open) => {
-      const { budgets, verdicts, alerts, desk } = world(open);
+      const { budgets, verdicts, alerts, gateway } = world(open);
       budgets.loseNext = 1;
-      for (const id of ["r1", "r2"]) desk.reserve(askOf(id, { tenantTokens: 0 }));
+      for (const id of ["r1", "r2"]) gateway.reserve(askOf(id, { tenantTokens: 0 }));
       await vi.advanceTimersByTimeAsync(0);
       const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null };
       for (const id of ["r1", "r2"]) expect(verdicts.get(id)).toEqual({ kind: "refused", refusal });
-      expect([alerts, desk.unchecked]).toEqual([[], 0]);
+      expect([alerts, gateway.unchecked]).toEqual([[], 0]);
     },
   );
 
   it("judge by the ask of a key's own budget that the tenant's overtakes", async () => {
-    const { budgets, verdicts, alerts, desk } = world(false);
+    const { budgets, verdicts, alerts, gateway } = world(false);
     const keyed = askOf("keyed", { tokensPerMinute: 1_000, keyTokens: 1_000 });
     const plain = askOf("plain", { tokensPerMinute: 1_000 });
     const ledger = Promise.withResolvers<undefined>();
     budgets.ledger = ledger.promise;
-    desk.reserve(keyed);
+    gateway.reserve(keyed);
     await vi.advanceTimersByTimeAsync(0);
     budgets.ledger = null;
-    desk.reserve({ ...plain, limits: { ...plain.limits, key: { ...plain.limits.key, id: "key-2" } } });
+    gateway.reserve({ ...plain, limits: { ...plain.limits, key: { ...plain.limits.key, id: "key-2" } } });
     await vi.advanceTimersByTimeAsync(0);
     expect([...verdicts.keys()]).toEqual(["plain"]);
     ledger.resolve(undefined);
@@ -162,12 +159,12 @@ describe("a Cell's budgets", () => {
   });
 
   it("charge what was let through unchecked once the object is back", async () => {
-    const { budgets, desk } = world(true);
+    const { budgets, gateway } = world(true);
     budgets.reach = "down";
     const ask = askOf("r1", { tenantTokens: 100 });
-    desk.reserve(ask);
+    gateway.reserve(ask);
     await vi.advanceTimersByTimeAsync(0);
-    desk.settle(ask, { tokens: 30, nanoUsd: 0 });
+    gateway.settle(ask, { tokens: 30, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(5_000);
     budgets.reach = "up";
     await vi.advanceTimersByTimeAsync(5_000);
@@ -175,12 +172,12 @@ describe("a Cell's budgets", () => {
   });
 
   it("tell of settlements that cannot be delivered for 30 s, once per outage", async () => {
-    const { budgets, alerts, desk } = world(true);
+    const { budgets, alerts, gateway } = world(true);
     const ask = askOf("r1", { tokensPerMinute: 100, tenantTokens: 100, keyTokens: 50 });
-    desk.reserve(ask);
+    gateway.reserve(ask);
     await vi.advanceTimersByTimeAsync(0);
     budgets.reach = "down";
-    desk.settle(ask, { tokens: 5, nanoUsd: 0 });
+    gateway.settle(ask, { tokens: 5, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(29_000);
     expect(alerts).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -188,16 +185,16 @@ describe("a Cell's budgets", () => {
   });
 
   it("hand over the alerts of a budget once per period and level", async () => {
-    const { alerts, desk } = world(true);
+    const { alerts, gateway } = world(true);
     for (const [id, used] of [
       ["r1", 85],
       ["r2", 20],
       ["r3", 0],
     ] as const) {
       const ask = askOf(id, { tenantTokens: 100 });
-      desk.reserve(ask);
+      gateway.reserve(ask);
       await vi.advanceTimersByTimeAsync(0);
-      desk.settle(ask, { tokens: used, nanoUsd: 0 });
+      gateway.settle(ask, { tokens: used, nanoUsd: 0 });
       await vi.advanceTimersByTimeAsync(20_000);
     }
     expect(alerts).toEqual(["term_budget_warn:tenant-1", "term_budget_exhausted:tenant-1"]);
@@ -207,11 +204,11 @@ describe("a Cell's budgets", () => {
     ["leave the object when they are safe", true, 0],
     ["stay with the object while they are not", false, 1],
   ])("have alerts that %s, for the Cell may end before", async (_, delivers, kept) => {
-    const { budgets, alerts, desk } = world(true, delivers);
+    const { budgets, alerts, gateway } = world(true, delivers);
     const ask = askOf("r1", { tenantTokens: 100 });
-    desk.reserve(ask);
+    gateway.reserve(ask);
     await vi.advanceTimersByTimeAsync(0);
-    desk.settle(ask, { tokens: 85, nanoUsd: 0 });
+    gateway.settle(ask, { tokens: 85, nanoUsd: 0 });
     await vi.advanceTimersByTimeAsync(40_000);
     expect(alerts).toEqual(["term_budget_warn:tenant-1"]);
     const other = { cell: "other", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
@@ -219,10 +216,10 @@ describe("a Cell's budgets", () => {
   });
 
   it("read the level from the object while nothing is known here, and say nothing when it is silent", async () => {
-    const { budgets, desk } = world(true);
-    expect(await desk.level(limitsWith(CAPS))).toEqual({ limitTokens: 100, remainingTokens: 100, resetMs: 0 });
+    const { budgets, gateway } = world(true);
+    expect(await gateway.level(limitsWith(CAPS))).toEqual({ limitTokens: 100, remainingTokens: 100, resetMs: 0 });
     budgets.reach = "silent";
-    const level = desk.level(limitsWith(CAPS));
+    const level = gateway.level(limitsWith(CAPS));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await level).toBeNull();
   });

@@ -32,7 +32,7 @@ describe("a request whose numbers are no amounts", () => {
     const notOne = anyNumber.filter((number) => !isAmount(number));
     fc.assert(
       fc.property(fc.constantFrom(...fields), notOne, fc.boolean(), (field, number, capped) => {
-        const { desk, verdicts, alerts } = budgetGatewayOf({
+        const { gateway, verdicts, alerts } = budgetGatewayOf({
           budgetOf: () => {
             throw new Error("nobody is to be asked");
           },
@@ -41,8 +41,8 @@ describe("a request whose numbers are no amounts", () => {
           ...needOf(1),
           [field]: number,
         });
-        desk.expect(ask);
-        desk.reserve(ask);
+        gateway.expect(ask);
+        gateway.reserve(ask);
         expect(verdicts.get("r")).toEqual({ kind: "refused", refusal: REJECTED });
         expect(alerts).toEqual([
           {
@@ -67,8 +67,10 @@ describe("a request whose numbers are no amounts", () => {
     );
     fc.assert(
       fc.property(capOf, notOne, ([cap], number) => {
-        const { desk, verdicts, alerts } = budgetGatewayOf({ budgetOf: () => new TestBudgets(Date.now).budgetOf("t") });
-        desk.reserve(budgetRequestOf("r", limitsWith({ [cap as string]: number }), needOf(1)));
+        const { gateway, verdicts, alerts } = budgetGatewayOf({
+          budgetOf: () => new TestBudgets(Date.now).budgetOf("t"),
+        });
+        gateway.reserve(budgetRequestOf("r", limitsWith({ [cap as string]: number }), needOf(1)));
         expect(verdicts.get("r")).toEqual({ kind: "refused", refusal: REJECTED });
         expect(alerts.map(({ issueKey }) => issueKey)).toEqual(["budget_amount_refused"]);
       }),
@@ -105,11 +107,11 @@ describe("whatever numbers enter a Cell's budgets", () => {
     { maxLength: 30 },
   );
 
-  function play({ desk }: ReturnType<typeof budgetGatewayOf>, step: Step): void {
+  function play({ gateway }: ReturnType<typeof budgetGatewayOf>, step: Step): void {
     const ask = budgetRequestOf(`r${step.id}`, limitsWith(step.caps), step.need);
-    if (step.do === "settle") desk.settle(ask, step.used);
-    else if (step.do === "lost") desk.settle(ask, step.used, true);
-    else desk[step.do](ask);
+    if (step.do === "settle") gateway.settle(ask, step.used);
+    else if (step.do === "lost") gateway.settle(ask, step.used, true);
+    else gateway[step.do](ask);
   }
 
   it("only amounts are said, stored, kept and told, and headers are numbers", async () => {
@@ -117,7 +119,7 @@ describe("whatever numbers enter a Cell's budgets", () => {
       fc.asyncProperty(steps, async (sequence) => {
         const budgets = new TestBudgets(Date.now);
         const said: (LeaseRequest | BudgetReport)[] = [];
-        const desk = budgetGatewayOf({
+        const gateway = budgetGatewayOf({
           budgetOf: (tenantId) => {
             const real = budgets.budgetOf(tenantId);
             return {
@@ -134,14 +136,14 @@ describe("whatever numbers enter a Cell's budgets", () => {
           },
         });
         for (const step of sequence) {
-          play(desk, step);
+          play(gateway, step);
           await vi.advanceTimersByTimeAsync(step.waitMs);
         }
         await vi.advanceTimersByTimeAsync(30_000);
         expect(said.every(hasAmounts)).toBe(true);
         const core = budgets.core("tenant-1");
         expect(allFinite(JSON.parse(JSON.stringify(core.checkpoint())))).toBe(true);
-        expect([...desk.verdicts.values()].every(hasNumbers)).toBe(true);
+        expect([...gateway.verdicts.values()].every(hasNumbers)).toBe(true);
         const limits = limitsWith({ tokensPerMinute: 10, rev: 9 });
         const { account, reserved } = core.read("tenant", limits, Date.now());
         const kept = [account.usedTokens, account.usedNanoUsd, ...Object.values(reserved)];

@@ -51,7 +51,7 @@ export function cellGauges({
   ];
 }
 
-/** What those of a cell's ledgers say that answer: one that does not must not hide the others, nor the cell itself. */
+/** The states of the cell's ledgers that answer: one that does not must not hide the others, nor the cell itself. */
 export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly LedgerStatus[]> {
   const answers = await Promise.allSettled(ledgers.map(async (ledger) => await ledger.status()));
   return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));

@@ -23,7 +23,7 @@ const countersSchema = z.object({
   total: histogramSchema,
 });
 
-const talliesSchema = z.array(z.tuple([z.string(), z.number()]));
+const eventCountsSchema = z.array(z.tuple([z.string(), z.number()]));
 
 const loadSchema = { in_flight: z.number(), queued: z.number() };
 const samplesSchema = z.array(
@@ -71,10 +71,12 @@ export interface StoredRevision {
 
 export class CellStore implements HistoryDisk {
   readonly #storage: DurableObjectStorage;
+  #busy: boolean;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     storage.sql.exec(SCHEMA);
+    this.#busy = this.#read("busy") !== null;
   }
 
   loadRevisions(): readonly StoredRevision[] {
@@ -122,13 +124,15 @@ export class CellStore implements HistoryDisk {
     return life;
   }
 
-  /** Set while requests hold slots: a Cell that starts with it was reset under load. */
+  /** Set while requests hold slots: a Cell that starts with it was reset under load. Written only when it changes. */
   get busy(): boolean {
-    return this.#read("busy") !== null;
+    return this.#busy;
   }
 
   set busy(value: boolean) {
+    if (this.#busy === value) return;
     this.#write("busy", value ? "1" : null);
+    this.#busy = value;
   }
 
   /** What the cell has counted, as it was when it was saved last; null when never, or in another form. */
@@ -144,7 +148,7 @@ export class CellStore implements HistoryDisk {
 
   get eventCounts(): SavedEventCounts {
     const text = this.#read("tallies");
-    const saved = text === null ? null : talliesSchema.safeParse(JSON.parse(text));
+    const saved = text === null ? null : eventCountsSchema.safeParse(JSON.parse(text));
     return saved?.success ? saved.data : [];
   }
 

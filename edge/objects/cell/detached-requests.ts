@@ -1,10 +1,11 @@
 /**
  * Requests whose permits or sessions were lost. Those that were let through were charged then, and have rows; those that waited
- * have given way to others, and may come back for a while: the row that says they left is written when they have not, for the
- * log keeps the first row of a request.
+ * gave up their place, and may come back for a while: when one does not, the row that says it left is written, for the log
+ * keeps the first row of a request.
  */
-import type { ActualUsage } from "../../domain/budget/amounts.ts";
-import { type AdmissionEntry, largerUsage, NO_USAGE } from "./admission-entry.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import { type ActualUsage, largerUsed, NOTHING_USED } from "../../domain/budget/amounts.ts";
+import type { AdmissionEntry, RowCompletion } from "./admission-entry.ts";
 
 /** Enough for all that a cell lets run at once. */
 const KEPT = 10_000;
@@ -13,48 +14,50 @@ const BACK_WITHIN_MS = 6_000;
 
 export class DetachedRequests {
   readonly #charged = new Map<string, ActualUsage>();
-  readonly #away = new Map<string, AdmissionEntry>();
+  readonly #waiting = new Map<string, AdmissionEntry>();
   readonly #later: (delayMs: number, run: () => void) => void;
+  readonly #rows: RowCompletion;
 
-  constructor(later: (delayMs: number, run: () => void) => void) {
+  constructor(later: (delayMs: number, run: () => void) => void, rows: RowCompletion) {
     this.#later = later;
+    this.#rows = rows;
   }
 
-  /** Whoever lost the way to this Cell, and not the request, may come back and adopt it. */
+  /** Keeps what a request was charged when its permit was lost: the request may go on, come back and be adopted. */
   rememberCharge(requestId: string, charged: ActualUsage): void {
     this.#charged.set(requestId, charged);
     const [oldest = requestId] = this.#charged.keys();
     if (this.#charged.size > KEPT) this.#charged.delete(oldest);
   }
 
-  /** One that waited; `left` is called when it has not come back. */
-  detach(seat: AdmissionEntry, left: () => void): void {
-    const { requestId } = seat.ask;
-    if (seat.charged !== null) this.rememberCharge(requestId, seat.charged);
-    this.#away.set(requestId, seat);
+  /** Keeps a request that waited. `row` says that it left; it is written when the request has not come back in time. */
+  detach(entry: AdmissionEntry, row: UsageRow): void {
+    const { requestId } = entry.request;
+    if (entry.charged !== null) this.rememberCharge(requestId, entry.charged);
+    this.#waiting.set(requestId, entry);
     this.#later(BACK_WITHIN_MS, () => {
-      if (this.#away.get(requestId) !== seat) return;
-      this.#away.delete(requestId);
-      this.rememberCharge(requestId, largerUsage(NO_USAGE, seat.charged));
-      left();
+      if (this.#waiting.get(requestId) !== entry) return;
+      this.#waiting.delete(requestId);
+      this.rememberCharge(requestId, largerUsed(NOTHING_USED, entry.charged ?? NOTHING_USED));
+      void this.#rows.complete(row, true).catch(() => undefined);
     });
   }
 
   has(requestId: string): boolean {
-    return this.#away.has(requestId) || this.#charged.has(requestId);
+    return this.#waiting.has(requestId) || this.#charged.has(requestId);
   }
 
-  /** The seat of one that waited; null: it did not, or it is too late. */
+  /** The entry of a request that waited; null: it did not, or it is too late. */
   waiting(requestId: string): AdmissionEntry | null {
-    return this.#away.get(requestId) ?? null;
+    return this.#waiting.get(requestId) ?? null;
   }
 
   /** The request is here again, or ended elsewhere. */
   reattach(requestId: string): void {
-    this.#away.delete(requestId);
+    this.#waiting.delete(requestId);
   }
 
-  /** What it was charged, nothing if it only waited, once; null: it was not lost. */
+  /** What a lost request was charged (nothing if it only waited), answered once; null: it was not lost. */
   takeCharge(requestId: string): ActualUsage | null {
     const charged = this.#charged.get(requestId) ?? null;
     this.#charged.delete(requestId);

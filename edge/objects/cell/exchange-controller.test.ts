@@ -28,10 +28,10 @@ describe("an exchange", () => {
     const stage = new ExchangeControllerHarness(1);
     const [first, second] = [admissionRequestOf("first", "t"), admissionRequestOf("second", "t")];
     const { session } = stage.open(first, second);
-    const own = stage.world.desk.hold(second.requestId);
+    const own = stage.world.admission.hold(second.requestId);
     if (own === null) throw new Error("nobody waits");
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(first)] });
-    expect(await stage.world.desk.decision(own)).toMatchObject({ verdict: "granted" });
+    expect(await stage.world.admission.decision(own)).toMatchObject({ verdict: "granted" });
     await stage.pass(0);
     expect(verdicts(stage.exchanges.exchange(session, EMPTY_MESSAGE))).toEqual([]);
     stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, departures: [second.requestId] });
@@ -62,10 +62,10 @@ describe("an exchange", () => {
   it("says nothing of a request that has its place by another way, and takes nothing from it", () => {
     const stage = new ExchangeControllerHarness(1);
     const ask = admissionRequestOf("one", "t");
-    const seat = stage.world.desk.arrive(ask);
+    const entry = stage.world.admission.arrive(ask);
     const { session, answer } = stage.open(ask);
     stage.exchanges.end(session);
-    expect([answer.decided, seat.decision?.verdict, stage.load, stage.rows]).toEqual([[], "granted", [1, 0, 1], []]);
+    expect([answer.decided, entry.decision?.verdict, stage.load, stage.rows]).toEqual([[], "granted", [1, 0, 1], []]);
   });
 
   it("takes the row of a request that it does not know as one that may have come before", () => {

@@ -1,6 +1,6 @@
 /**
- * The Cell's side of exchanges (design §4): each ask is decided in its order by the admission desk, each row goes the way of
- * every row, and the isolate is told what became of them. Invariant: a request that was asked for in a session, and neither
+ * The Cell's side of exchanges (design §4): each request is decided in its order by the admission controller, each row goes the
+ * way of every row, and the isolate hears what became of them. Invariant: a request that came in a session, and neither
  * ended nor took a permit of its own, is settled as one of a lost permit when the session ends, however it ends.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
@@ -18,33 +18,36 @@ import type { Revisions } from "../../domain/cell/revisions.ts";
 import type { AdmissionController } from "./admission-controller.ts";
 import type { AdmissionEntry } from "./admission-entry.ts";
 
-/** A word that a row is stored waits this long for others, or for an answer to travel with. */
+/** The news that a row is stored waits this long for other news, or for an answer to travel with. */
 const NEWS_MS = 50;
 
-/** What the Cell does with rows that come without a seat. Each resolves when the row is durable. */
+/** What the Cell does with rows that come without an entry. Each resolves when the row is durable. */
 export interface RowSink {
   record(record: RowRecord): Promise<void>;
   settleOrphan(record: RowRecord): Promise<void>;
 }
 
 export interface ExchangeControllerOptions {
-  readonly desk: Pick<AdmissionController, "knows" | "holds" | "arrive" | "decision" | "inUse" | "settle" | "abandon">;
+  readonly admission: Pick<
+    AdmissionController,
+    "knows" | "holds" | "arrive" | "decision" | "inUse" | "settle" | "abandon"
+  >;
   readonly revisions: Pick<Revisions, "staleAmong">;
   readonly rows: RowSink;
   readonly level: (limits: BudgetLimits) => Promise<BucketLevel | null>;
   readonly later: (delayMs: number, run: () => void) => void;
-  /** Told of a request that could not be decided, a defect of ours. */
+  /** Hears of a request that could not be decided, a defect of ours. */
   readonly failed: (error: unknown) => void;
 }
 
-/** One session. Only the desk reads it; a capability just hands it back. */
+/** One session. Only the controller reads it; a capability hands it back as it is. */
 export interface ExchangeSessionState {
   readonly entries: Map<string, AdmissionEntry>;
   decided: (readonly [string, AdmissionAnswer])[];
   hits: (readonly [string, CacheHitDecision])[];
   stored: string[];
   refused: string[];
-  /** Tells the isolate, which waits for news; null: it does not. */
+  /** Wakes the call by which the isolate waits for news; null: there is none. */
   notify: (() => void) | null;
   hasNews: boolean;
   isOver: boolean;
@@ -72,23 +75,23 @@ export class ExchangeController {
     try {
       return { session, answer: this.exchange(session, message) };
     } catch (error) {
-      // Nobody gets hold of it.
+      // Its caller gets an error, and no session.
       this.end(session);
       throw error;
     }
   }
 
-  /** Ends first: what they give back is there for the asks. Throws when the session is over. */
+  /** Ends come first: what they give back is there for the requests. Throws when the session is over. */
   exchange(session: ExchangeSessionState, message: ExchangeMessage): ExchangeAnswer {
-    const { ends, departures, records, hits, asks } = message;
+    const { ends, departures, records, hits, asks: requests } = message;
     if (session.isOver) throw new Error("the session is over");
     for (const settlement of ends) this.#end(session, settlement);
     for (const requestId of departures) this.#depart(session, requestId);
     for (const record of records) this.#track(session, record.row, this.#options.rows.record(record));
     for (const hit of hits) this.#hit(session, hit);
-    for (const ask of asks) {
-      const answer = this.#ask(session, ask);
-      if (answer !== null) session.decided.push([ask.requestId, answer]);
+    for (const request of requests) {
+      const answer = this.#admit(session, request);
+      if (answer !== null) session.decided.push([request.requestId, answer]);
     }
     return this.#answer(session);
   }
@@ -106,13 +109,13 @@ export class ExchangeController {
   end(session: ExchangeSessionState): void {
     if (session.isOver) return;
     session.isOver = true;
-    const { desk } = this.#options;
-    const seats = [...session.entries.values()];
+    const { admission } = this.#options;
+    const entries = [...session.entries.values()];
     session.entries.clear();
-    // Who waits first, for a slot and then for tokens: nothing of what comes back is to be granted to them.
-    for (const seat of seats) if (waits(seat) && seat.slot === null) desk.abandon(seat, true);
-    for (const seat of seats) if (waits(seat)) desk.abandon(seat, true);
-    for (const seat of seats) desk.abandon(seat, true);
+    // Requests that wait come first, for a slot and then for tokens: nothing that comes back is to be granted to them.
+    for (const entry of entries) if (waits(entry) && entry.slot === null) admission.abandon(entry, true);
+    for (const entry of entries) if (waits(entry)) admission.abandon(entry, true);
+    for (const entry of entries) admission.abandon(entry, true);
     session.notify?.();
   }
 
@@ -126,18 +129,18 @@ export class ExchangeController {
   }
 
   /** Null: it was not decided, and has no place in this session. */
-  #ask(session: ExchangeSessionState, ask: AdmissionRequest): AdmissionAnswer | null {
-    const { desk, revisions, failed } = this.#options;
-    // It has gone another way meanwhile: this word of it came late.
-    if (desk.knows(ask.requestId)) return null;
-    const items = revisions.staleAmong(ask.revs);
+  #admit(session: ExchangeSessionState, request: AdmissionRequest): AdmissionAnswer | null {
+    const { admission, revisions, failed } = this.#options;
+    // It has gone another way meanwhile: this message of it came late.
+    if (admission.knows(request.requestId)) return null;
+    const items = revisions.staleAmong(request.revs);
     if (items.length > 0) return { verdict: "stale", items };
     try {
-      const seat = desk.arrive(ask);
-      session.entries.set(ask.requestId, seat);
-      const { decision } = seat;
+      const entry = admission.arrive(request);
+      session.entries.set(request.requestId, entry);
+      const { decision } = entry;
       if (decision !== null && decision.verdict !== "stale") return decision;
-      this.#follow(session, seat);
+      this.#follow(session, entry);
       return { verdict: "waiting" };
     } catch (error) {
       failed(error);
@@ -145,53 +148,55 @@ export class ExchangeController {
     }
   }
 
-  /** Tells the isolate what is decided of one that waits, unless it has a permit of its own by then. */
-  #follow(session: ExchangeSessionState, seat: AdmissionEntry): void {
-    const { desk } = this.#options;
-    const told = (decision: Decision | Stale): void => {
-      if (session.isOver || session.entries.get(seat.ask.requestId) !== seat) return;
-      if (decision.verdict === "granted") desk.inUse(seat);
-      session.decided.push([seat.ask.requestId, decision]);
-      this.#tell(session);
+  /** Reports to the isolate what is decided of a request that waits, unless it has a permit of its own by then. */
+  #follow(session: ExchangeSessionState, entry: AdmissionEntry): void {
+    const { admission } = this.#options;
+    const report = (decision: Decision | Stale): void => {
+      if (session.isOver || session.entries.get(entry.request.requestId) !== entry) return;
+      if (decision.verdict === "granted") admission.inUse(entry);
+      session.decided.push([entry.request.requestId, decision]);
+      this.#report(session);
     };
-    void desk.decision(seat).then(told, () => undefined);
+    void admission.decision(entry).then(report, () => undefined);
   }
 
   #end(session: ExchangeSessionState, settlement: Settlement): void {
-    const { desk, rows } = this.#options;
+    const { admission, rows } = this.#options;
     const { row, upstream } = settlement;
-    const seat = session.entries.get(row.request_id);
+    const entry = session.entries.get(row.request_id);
     session.entries.delete(row.request_id);
     const stored =
-      seat === undefined || !desk.holds(seat) ? rows.settleOrphan({ row, upstream }) : desk.settle(seat, settlement);
+      entry === undefined || !admission.holds(entry)
+        ? rows.settleOrphan({ row, upstream })
+        : admission.settle(entry, settlement);
     this.#track(session, row, stored);
   }
 
   #depart(session: ExchangeSessionState, requestId: string): void {
-    const seat = session.entries.get(requestId);
+    const entry = session.entries.get(requestId);
     session.entries.delete(requestId);
-    if (seat !== undefined) this.#options.desk.abandon(seat);
+    if (entry !== undefined) this.#options.admission.abandon(entry);
   }
 
   #hit(session: ExchangeSessionState, { revs, limits, row }: CacheHit): void {
     const { revisions, rows, level } = this.#options;
-    const say = (verdict: CacheHitDecision): void => {
+    const answer = (verdict: CacheHitDecision): void => {
       session.hits.push([row.request_id, verdict]);
-      this.#tell(session);
+      this.#report(session);
     };
     const items = revisions.staleAmong(revs);
-    if (items.length > 0) say({ verdict: "stale", items });
+    if (items.length > 0) answer({ verdict: "stale", items });
     else {
       this.#track(session, row, rows.record({ row }));
-      if (limits === null) say({ verdict: "current", level: null });
+      if (limits === null) answer({ verdict: "current", level: null });
       else
         void level(limits)
           .catch(() => null)
-          .then((known) => say({ verdict: "current", level: known }));
+          .then((known) => answer({ verdict: "current", level: known }));
     }
   }
 
-  /** Sees to it that the isolate hears what became of a row. */
+  /** Reports to the isolate what became of a row. */
   #track(session: ExchangeSessionState, { request_id: requestId }: UsageRow, stored: Promise<void>): void {
     void stored
       .then(
@@ -199,11 +204,11 @@ export class ExchangeController {
         () => session.refused.push(requestId),
       )
       .then((waiting) => {
-        if (waiting === 1) this.#options.later(NEWS_MS, () => this.#tell(session));
+        if (waiting === 1) this.#options.later(NEWS_MS, () => this.#report(session));
       });
   }
 
-  #tell(session: ExchangeSessionState): void {
+  #report(session: ExchangeSessionState): void {
     const { decided, hits, stored, refused } = session;
     if (decided.length + hits.length + stored.length + refused.length === 0) return;
     session.hasNews = true;

@@ -5,37 +5,37 @@
 import { RpcTarget } from "cloudflare:workers";
 import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
 
-/** What a session asks of its Cell. `Session` is the controller's own record; nobody else looks inside. */
+/** What a session asks of its Cell. `Session` is the controller's own record, which a capability only hands back. */
 export interface SessionController<Session> {
   exchange(session: Session, message: ExchangeMessage): ExchangeAnswer;
   news(session: Session): Promise<ExchangeAnswer>;
-  /** Its end, said or not; a second one is a no-op. */
+  /** Ends it, whether its holder said so or is gone; a second call is a no-op. */
   end(session: Session): void;
 }
 
 export class SessionTarget<Session> extends RpcTarget implements ExchangeSession {
-  readonly #desk: SessionController<Session>;
+  readonly #controller: SessionController<Session>;
   readonly #session: Session;
 
-  constructor(desk: SessionController<Session>, session: Session) {
+  constructor(controller: SessionController<Session>, session: Session) {
     super();
-    this.#desk = desk;
+    this.#controller = controller;
     this.#session = session;
   }
 
   async exchange(message: ExchangeMessage): Promise<ExchangeAnswer> {
-    return this.#desk.exchange(this.#session, message);
+    return this.#controller.exchange(this.#session, message);
   }
 
   async news(): Promise<ExchangeAnswer> {
-    return await this.#desk.news(this.#session);
+    return await this.#controller.news(this.#session);
   }
 
   async close(): Promise<void> {
-    this.#desk.end(this.#session);
+    this.#controller.end(this.#session);
   }
 
   [Symbol.dispose](): void {
-    this.#desk.end(this.#session);
+    this.#controller.end(this.#session);
   }
 }

@@ -1,4 +1,4 @@
-/** The pulse of an active Cell: when it samples, saves and ends, and that no failure leaves it deaf to the next request. */
+/** The heartbeat of an active Cell: when it samples, saves and ends, and that no failure leaves it deaf to the next request. */
 import { describe, expect, it } from "vitest";
 import { Heartbeat } from "./heartbeat.ts";
 
@@ -10,7 +10,7 @@ function beating() {
     if (state.diskFails) throw new Error("the disk is full");
     did.push(what);
   };
-  const pulse = new Heartbeat({
+  const heartbeat = new Heartbeat({
     later: (_delayMs, run) => waiting.push(run),
     sample: () => did.push("sample"),
     report: async () => {
@@ -18,7 +18,7 @@ function beating() {
     },
     save: () => write("save"),
     rest: () => write("rest"),
-    seated: () => state.seated,
+    entryCount: () => state.seated,
     failed: () => {
       state.failures += 1;
     },
@@ -30,14 +30,14 @@ function beating() {
       for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
     }
   };
-  return { pulse, waiting, did, state, beats };
+  return { heartbeat, waiting, did, state, beats };
 }
 
-describe("the pulse of a Cell", () => {
+describe("the heartbeat of a Cell", () => {
   it("samples at once and every beat, saves and reports with the fifth, and ends when nobody is seated", async () => {
-    const { pulse, waiting, did, beats } = beating();
-    pulse.wake();
-    pulse.wake();
+    const { heartbeat, waiting, did, beats } = beating();
+    heartbeat.wake();
+    heartbeat.wake();
     expect(did).toEqual(["sample"]);
     await beats(5);
     expect(did).toEqual([...Array.from({ length: 6 }, () => "sample"), "save", "report", "save", "rest"]);
@@ -45,9 +45,9 @@ describe("the pulse of a Cell", () => {
   });
 
   it("goes on while somebody is seated", async () => {
-    const { pulse, waiting, did, state, beats } = beating();
+    const { heartbeat, waiting, did, state, beats } = beating();
     state.seated = 1;
-    pulse.wake();
+    heartbeat.wake();
     await beats(10);
     expect(did.filter((what) => what === "report")).toHaveLength(2);
     expect(did).not.toContain("rest");
@@ -55,9 +55,9 @@ describe("the pulse of a Cell", () => {
   });
 
   it("tries a disk that failed again with the next report, and wakes anew after its end", async () => {
-    const { pulse, waiting, did, state, beats } = beating();
+    const { heartbeat, waiting, did, state, beats } = beating();
     state.diskFails = true;
-    pulse.wake();
+    heartbeat.wake();
     await beats(5);
     expect(state.failures).toBe(1);
     expect(waiting).toHaveLength(1);
@@ -65,7 +65,7 @@ describe("the pulse of a Cell", () => {
     await beats(5);
     expect(did.slice(-4)).toEqual(["save", "report", "save", "rest"]);
     expect(waiting).toHaveLength(0);
-    pulse.wake();
+    heartbeat.wake();
     expect(waiting).toHaveLength(1);
   });
 });

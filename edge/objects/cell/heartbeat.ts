@@ -1,6 +1,6 @@
 /**
- * The pulse of an active Cell: a sample every two seconds, and with every fifth of them what it has counted goes to its
- * disk and its report to the key-value store (decisions §7.3, §32.1). It ends only when nobody is seated and everything
+ * The heartbeat of an active Cell: a sample every two seconds, and with every fifth of them what it has counted goes to its
+ * disk and its report to the key-value store (decisions §7.3, §32.1). It ends only when no request is entered and everything
  * counted is saved, because an object at rest loses its memory; a disk that fails is tried again with the next report.
  */
 import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
@@ -8,19 +8,19 @@ import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
 /** While active, the Cell's state is written to the key-value store with every fifth sample: each 10 s (decisions §32.1). */
 const SAMPLES_PER_REPORT = 5;
 
-/** What the pulse drives. `save` and `rest` may throw, `report` may reject: none of them stops it. */
+/** What the heartbeat drives. `save` and `rest` may throw, `report` may reject: none of them stops it. */
 export interface HeartbeatParts {
   readonly later: (delayMs: number, run: () => void) => void;
   readonly sample: () => void;
   readonly report: () => Promise<void>;
   readonly save: () => void;
-  readonly seated: () => number;
+  readonly entryCount: () => number;
   /** The end of activity, on disk; throws when it could not be written. */
   readonly rest: () => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** Beats from the first `wake` until a report finds nobody seated and nothing unsaved. */
+/** Beats from the first `wake` until a report finds no request entered and nothing unsaved. */
 export class Heartbeat {
   readonly #parts: HeartbeatParts;
   #beating = false;
@@ -47,7 +47,7 @@ export class Heartbeat {
     try {
       this.#parts.save();
       await this.#parts.report();
-      if (this.#parts.seated() === 0) {
+      if (this.#parts.entryCount() === 0) {
         this.#parts.save();
         this.#parts.rest();
         this.#beating = false;

@@ -7,7 +7,7 @@ import type { LedgerApi } from "../../domain/admission/rpc.ts";
 import { GROUP_COMMIT_MS, GroupCommit, type OutgoingBatch } from "../../domain/ledger/group-commit.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";
 
-/** Too many rows wait for the Ledger: the sender keeps custody. */
+/** Too many rows wait for the Ledger: the sender keeps the row. */
 export class LedgerWriterFull extends Error {
   override readonly name = "LedgerWriterFull";
 }

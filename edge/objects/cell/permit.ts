@@ -6,34 +6,34 @@
 import { RpcTarget } from "cloudflare:workers";
 import type { Decision, PermitHandle, Settlement, Stale } from "../../domain/admission/rpc.ts";
 
-/** What a permit asks of its Cell. `Seat` is the controller's own record of one arrival; nobody else looks inside. */
-export interface PermitController<Seat> {
-  decision(seat: Seat): Promise<Decision | Stale>;
-  inUse(seat: Seat): void;
-  settle(seat: Seat, settlement: Settlement): Promise<void>;
+/** What a permit asks of its Cell. `Entry` is the controller's own record of one arrival, which a permit only hands back. */
+export interface PermitController<Entry> {
+  decision(entry: Entry): Promise<Decision | Stale>;
+  inUse(entry: Entry): void;
+  settle(entry: Entry, settlement: Settlement): Promise<void>;
   /** The holder is gone. A no-op for a permit that was settled or replaced. */
-  abandon(seat: Seat): void;
+  abandon(entry: Entry): void;
 }
 
-/** What a call hears that waited for the decision when its holder ended it: nobody listens, and an error would be logged. */
+/** The answer to a call for the decision whose holder settled meanwhile: it is read by nothing, and an error would be logged. */
 const SETTLED: Stale = { verdict: "stale", items: [] };
 
-export class Permit<Seat> extends RpcTarget implements PermitHandle {
-  readonly #desk: PermitController<Seat>;
-  readonly #seat: Seat;
+export class Permit<Entry> extends RpcTarget implements PermitHandle {
+  readonly #controller: PermitController<Entry>;
+  readonly #entry: Entry;
   #settled = false;
-  /** Kept, because the runtime rejects a promise that nobody can settle any more: a collection of garbage is no loss. */
+  /** Kept, because the runtime rejects a promise that can no longer be settled: a collection of garbage is no loss of the permit. */
   readonly #alive = Promise.withResolvers<never>();
 
-  constructor(desk: PermitController<Seat>, seat: Seat) {
+  constructor(controller: PermitController<Entry>, entry: Entry) {
     super();
-    this.#desk = desk;
-    this.#seat = seat;
+    this.#controller = controller;
+    this.#entry = entry;
   }
 
   async decision(): Promise<Decision | Stale> {
     try {
-      return await this.#desk.decision(this.#seat);
+      return await this.#controller.decision(this.#entry);
     } catch (error) {
       if (this.#settled) return SETTLED;
       throw error;
@@ -41,7 +41,7 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
   }
 
   async inUse(): Promise<void> {
-    this.#desk.inUse(this.#seat);
+    this.#controller.inUse(this.#entry);
   }
 
   async lost(): Promise<never> {
@@ -50,10 +50,10 @@ export class Permit<Seat> extends RpcTarget implements PermitHandle {
 
   async settle(settlement: Settlement): Promise<void> {
     this.#settled = true;
-    await this.#desk.settle(this.#seat, settlement);
+    await this.#controller.settle(this.#entry, settlement);
   }
 
   [Symbol.dispose](): void {
-    this.#desk.abandon(this.#seat);
+    this.#controller.abandon(this.#entry);
   }
 }

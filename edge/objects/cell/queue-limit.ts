@@ -3,10 +3,10 @@
 /** Of all tenants together. */
 export const MAX_QUEUED = 20_000;
 
-/** What one is told that finds no room. */
+/** The refusal of a request that finds the queue full. */
 export const QUEUE_FULL = { code: "queue_full", retryAfterMs: 1000, level: null } as const;
 
-/** Whether so many are too many, the newest among them; `maxQueuedPerTenant` 0: no bound of a tenant's own. */
+/** Whether more requests wait than may, the newest included; `maxQueuedPerTenant` 0: a tenant has no bound of its own. */
 export function exceedsQueueLimit(maxQueuedPerTenant: number, queuedOfTenant: number, queued: number): boolean {
   return queued > MAX_QUEUED || (maxQueuedPerTenant > 0 && queuedOfTenant > maxQueuedPerTenant);
 }

@@ -34,13 +34,13 @@ const row = (ask: AdmissionRequest, status: number) => ({
 describe("a waiting request whose tenant changed", () => {
   it("is told so at its turn, holds nothing, and the slot goes to the next", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, scheduler, rows } = world;
-    const holder = desk.arrive(askOf("holder", "h"));
-    const [stale, next] = [desk.arrive(askOf("stale", "a")), desk.arrive(askOf("next", "b"))];
+    const { admission, scheduler, rows } = world;
+    const holder = admission.arrive(askOf("holder", "h"));
+    const [stale, next] = [admission.arrive(askOf("stale", "a")), admission.arrive(askOf("next", "b"))];
     change(world, "a", 2);
     expect(stale.decision).toBeNull();
-    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
-    expect(await desk.decision(stale)).toEqual({ verdict: "stale", items: [{ kind: "tenant", id: "a", rev: 2 }] });
+    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+    expect(await admission.decision(stale)).toEqual({ verdict: "stale", items: [{ kind: "tenant", id: "a", rev: 2 }] });
     expect([stale.slot, next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual([null, "granted", 1, 1]);
     expect(scheduler.snapshot(0).tenants.find(({ tenantId }) => tenantId === "a")?.servedTokens).toBe(0);
     expect(rows.map(({ request_id }) => request_id)).toEqual(["holder"]);
@@ -48,34 +48,34 @@ describe("a waiting request whose tenant changed", () => {
 
   it("is told so however long it has waited, whatever else was forgotten meanwhile", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, revisions } = world;
-    const holder = desk.arrive(askOf("holder", "h"));
-    const parked = desk.arrive(askOf("parked", "a"));
+    const { admission, revisions } = world;
+    const holder = admission.arrive(askOf("holder", "h"));
+    const parked = admission.arrive(askOf("parked", "a"));
     change(world, "a", 2);
     world.nowMs += REVISION_KEEP_MS + 1;
-    revisions.prune(desk.oldestArrivalMs(world.nowMs));
-    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    revisions.prune(admission.oldestArrivalMs(world.nowMs));
+    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     expect(parked.decision?.verdict).toBe("stale");
-    desk.abandon(parked);
-    revisions.prune(desk.oldestArrivalMs(world.nowMs));
+    admission.abandon(parked);
+    revisions.prune(admission.oldestArrivalMs(world.nowMs));
     expect(revisions.size).toBe(0);
   });
 
   it("takes its place again with newer records, before all who came after it, its wait counted from the first", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk } = world;
-    const holder = desk.arrive(askOf("holder", "h"));
-    const first = desk.arrive(askOf("1", "a"));
-    desk.arrive(askOf("2", "a"));
+    const { admission } = world;
+    const holder = admission.arrive(askOf("holder", "h"));
+    const first = admission.arrive(askOf("1", "a"));
+    admission.arrive(askOf("2", "a"));
     change(world, "a", 2);
     world.nowMs = 30;
-    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     world.nowMs = 40;
-    const back = desk.arrive(askOf("1", "a", 2));
+    const back = admission.arrive(askOf("1", "a", 2));
     expect(back.decision).toMatchObject({ verdict: "granted", grant: { admission: "queued", queueWaitMs: 40 } });
     // the permit that was replaced dies later and means nothing
-    desk.abandon(first);
-    await desk.settle(back, { row: back.ask.row, actualTokens: 3 });
+    admission.abandon(first);
+    await admission.settle(back, { row: back.request.row, actualTokens: 3 });
     expect(world.rows.map((one) => [one.request_id, one.queue_wait_ms])).toEqual([
       ["holder", 0],
       ["1", 40],
@@ -84,34 +84,37 @@ describe("a waiting request whose tenant changed", () => {
 
   it("may find its records changed once more, and again, and is served in the end", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk } = world;
-    let holder = desk.arrive(askOf("holder", "h"));
-    let seat = desk.arrive(askOf("1", "a"));
+    const { admission } = world;
+    let holder = admission.arrive(askOf("holder", "h"));
+    let entry = admission.arrive(askOf("1", "a"));
     for (let rev = 2; rev < 5; rev += 1) {
       change(world, "a", rev);
-      await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
-      expect((await desk.decision(seat)).verdict).toBe("stale");
+      await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+      expect((await admission.decision(entry)).verdict).toBe("stale");
       // somebody else has the slot while it reads
-      holder = desk.arrive(askOf(`other${rev}`, "b"));
-      seat = desk.arrive(askOf("1", "a", rev));
-      expect([holder.decision?.verdict, seat.decision]).toEqual(["granted", null]);
+      holder = admission.arrive(askOf(`other${rev}`, "b"));
+      entry = admission.arrive(askOf("1", "a", rev));
+      expect([holder.decision?.verdict, entry.decision]).toEqual(["granted", null]);
     }
-    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
-    expect(seat.decision?.verdict).toBe("granted");
+    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+    expect(entry.decision?.verdict).toBe("granted");
   });
 
   it("leaves the row of its refusal, and of its client's departure, and its place to the next", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, scheduler, rows } = world;
-    const holder = desk.arrive(askOf("holder", "h"));
-    const [refused, gone] = [desk.arrive(askOf("refused", "a")), desk.arrive(askOf("gone", "a"))];
+    const { admission, scheduler, rows } = world;
+    const holder = admission.arrive(askOf("holder", "h"));
+    const [refused, gone] = [admission.arrive(askOf("refused", "a")), admission.arrive(askOf("gone", "a"))];
     change(world, "a", 2);
-    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
     world.nowMs = 7;
-    await desk.settle(refused, { row: row(refused.ask, 403), actualTokens: 0 });
-    expect((await desk.decision(gone)).verdict).toBe("stale");
-    await desk.settle(gone, { row: { ...gone.ask.row, status_code: 499, admission: "queued" }, actualTokens: 0 });
-    expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([0, 0, 0]);
+    await admission.settle(refused, { row: row(refused.request, 403), actualTokens: 0 });
+    expect((await admission.decision(gone)).verdict).toBe("stale");
+    await admission.settle(gone, {
+      row: { ...gone.request.row, status_code: 499, admission: "queued" },
+      actualTokens: 0,
+    });
+    expect([scheduler.inFlight, scheduler.queued, admission.entryCount]).toEqual([0, 0, 0]);
     expect(rows.slice(1).map((one) => [one.request_id, one.status_code, one.admission, one.queue_wait_ms])).toEqual([
       ["refused", 403, "rejected", 7],
       ["gone", 499, "queued", 7],
@@ -121,20 +124,20 @@ describe("a waiting request whose tenant changed", () => {
 
   it("gives back the tokens that were fetched for it", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk } = world;
-    const holder = desk.arrive(askOf("holder", "h"));
-    const stale = desk.arrive(askOf("stale", "a", 1, 100));
+    const { admission } = world;
+    const holder = admission.arrive(askOf("holder", "h"));
+    const stale = admission.arrive(askOf("stale", "a", 1, 100));
     await vi.advanceTimersByTimeAsync(0);
     change(world, "a", 2);
-    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
-    expect((await desk.decision(stale)).verdict).toBe("stale");
-    await desk.settle(stale, { row: row(stale.ask, 401), actualTokens: 0 });
+    await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+    expect((await admission.decision(stale)).verdict).toBe("stale");
+    await admission.settle(stale, { row: row(stale.request, 401), actualTokens: 0 });
     for (let second = 0; second < 30; second += 1) {
       world.nowMs += 1_000;
       await vi.advanceTimersByTimeAsync(1_000);
     }
-    expect(reservedOf(world, stale.ask)).toBe(0);
-    expect(world.budgets.core("a").bucket(stale.ask.limits, world.nowMs).levelTokens).toBe(100);
+    expect(reservedOf(world, stale.request)).toBe(0);
+    expect(world.budgets.core("a").bucket(stale.request.limits, world.nowMs).levelTokens).toBe(100);
   });
 });
 
@@ -144,56 +147,56 @@ describe("a request whose tenant changed while its tokens were on their way", ()
     ["were refused", 5],
   ])("is judged again though they %s, keeps its place, and the slot goes to the next", async (_, tokensPerMinute) => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, scheduler } = world;
-    const first = desk.arrive(askOf("first", "a", 1, tokensPerMinute));
-    const next = desk.arrive(askOf("next", "b"));
+    const { admission, scheduler } = world;
+    const first = admission.arrive(askOf("first", "a", 1, tokensPerMinute));
+    const next = admission.arrive(askOf("next", "b"));
     expect([first.decision, scheduler.inFlight]).toEqual([null, 1]);
     change(world, "a", 2);
-    expect(await desk.decision(first)).toMatchObject({ verdict: "stale" });
+    expect(await admission.decision(first)).toMatchObject({ verdict: "stale" });
     expect([next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual(["granted", 1, 1]);
-    const back = desk.arrive(askOf("first", "a", 2));
-    await desk.settle(next, { row: next.ask.row, actualTokens: 10 });
-    expect(await desk.decision(back)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
-    await desk.settle(back, { row: back.ask.row, actualTokens: 10 });
+    const back = admission.arrive(askOf("first", "a", 2));
+    await admission.settle(next, { row: next.request.row, actualTokens: 10 });
+    expect(await admission.decision(back)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+    await admission.settle(back, { row: back.request.row, actualTokens: 10 });
     for (let second = 0; second < 30; second += 1) {
       world.nowMs += 1_000;
       await vi.advanceTimersByTimeAsync(1_000);
     }
-    expect(reservedOf(world, back.ask)).toBe(0);
+    expect(reservedOf(world, back.request)).toBe(0);
   });
 });
 
 describe("a waiting request whose access window ends", () => {
   it("is to be judged again from that instant on, not before, and not in the turn of its arrival", async () => {
     const world = admissionHarnessOf("weighted", 2);
-    const { desk } = world;
+    const { admission } = world;
     const until = { openUntilMs: 100 };
-    const holders = ["h1", "h2"].map((id) => desk.arrive(askOf(id, "h")));
-    const waiting = ["in time", "late"].map((id) => desk.arrive({ ...askOf(id, "a"), ...until }));
+    const holders = ["h1", "h2"].map((id) => admission.arrive(askOf(id, "h")));
+    const waiting = ["in time", "late"].map((id) => admission.arrive({ ...askOf(id, "a"), ...until }));
     const [one, two] = holders;
     if (one === undefined || two === undefined) throw new Error("two hold slots");
     world.nowMs = 99;
-    await desk.settle(one, { row: one.ask.row, actualTokens: 10 });
+    await admission.settle(one, { row: one.request.row, actualTokens: 10 });
     world.nowMs = 100;
-    await desk.settle(two, { row: two.ask.row, actualTokens: 10 });
-    expect(waiting.map((seat) => seat.decision)).toMatchObject([
+    await admission.settle(two, { row: two.request.row, actualTokens: 10 });
+    expect(waiting.map((entry) => entry.decision)).toMatchObject([
       { verdict: "granted" },
       { verdict: "stale", items: [] },
     ]);
-    expect(desk.arrive({ ...askOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
+    expect(admission.arrive({ ...askOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
   });
 });
 
 describe("judging again", () => {
   it("compares nothing while no record has changed, and each waiter once after a change that was not its own", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, revisions } = world;
+    const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
-    let holder = desk.arrive(askOf("0", "a"));
-    const seats = Array.from({ length: 20 }, (_, at) => desk.arrive(askOf(`${at + 1}`, "a")));
+    let holder = admission.arrive(askOf("0", "a"));
+    const entries = Array.from({ length: 20 }, (_, at) => admission.arrive(askOf(`${at + 1}`, "a")));
     const next = async (): Promise<void> => {
-      await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
-      holder = seats.shift() ?? holder;
+      await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+      holder = entries.shift() ?? holder;
     };
     for (let at = 0; at < 10; at += 1) await next();
     expect(compared).not.toHaveBeenCalled();
@@ -204,27 +207,27 @@ describe("judging again", () => {
 
   it("costs nothing when a thousand keys change under ten thousand waiters, and one look a turn afterwards", async () => {
     const world = admissionHarnessOf("weighted", 1);
-    const { desk, revisions } = world;
+    const { admission, revisions } = world;
     const compared = vi.spyOn(revisions, "staleAmong");
     const ofKey = (id: string, key: number, rev: number): AdmissionRequest => ({
       ...askOf(id, "a"),
       revs: [{ kind: "key", id: `k${key}`, rev }],
     });
-    let holder = desk.arrive(ofKey("holder", 0, 2));
-    const waiting = Array.from({ length: 10_000 }, (_, at) => desk.arrive(ofKey(`r${at}`, at % 1000, 1)));
+    let holder = admission.arrive(ofKey("holder", 0, 2));
+    const waiting = Array.from({ length: 10_000 }, (_, at) => admission.arrive(ofKey(`r${at}`, at % 1000, 1)));
     const trips = world.budgets.calls;
     const changes = Array.from({ length: 1000 }, (_, key) => ({ kind: "key" as const, id: `k${key}`, rev: 2 }));
     revisions.note(changes, 1);
-    for (const { id } of changes) desk.apply({ type: "tenant", id });
+    for (const { id } of changes) admission.apply({ type: "tenant", id });
     expect([compared.mock.calls.length, world.budgets.calls]).toEqual([0, trips]);
     for (let turn = 0; turn < 50; turn += 1) {
       const before = compared.mock.calls.length;
-      await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
-      const told = waiting.filter((seat) => seat.decision?.verdict === "stale");
+      await admission.settle(holder, { row: holder.request.row, actualTokens: 10 });
+      const told = waiting.filter((entry) => entry.decision?.verdict === "stale");
       expect(told).toHaveLength(turn + 1);
       // the one that is sent back, its items, and the one behind it
       expect(compared.mock.calls.length - before).toBeLessThanOrEqual(3);
-      holder = desk.arrive(ofKey(`r${turn}`, turn % 1000, 2));
+      holder = admission.arrive(ofKey(`r${turn}`, turn % 1000, 2));
       expect(holder.decision?.verdict).toBe("granted");
     }
   });

@@ -1,6 +1,6 @@
 /**
- * The word that a row is durable, over RPC: asked for behind the answer that the row is of, in the session of the call that
- * handed the row in.
+ * The confirmation that a row is durable, over RPC: asked for after the answer that the row is of, in the session of the call
+ * that handed the row in.
  */
 import { RpcTarget } from "cloudflare:workers";
 import type { ReceiptHandle } from "../../domain/admission/rpc.ts";
@@ -11,7 +11,7 @@ export class Receipt extends RpcTarget implements ReceiptHandle {
   constructor(durable: Promise<void>) {
     super();
     this.#durable = durable;
-    // Nobody may ask.
+    // It may never be asked for.
     durable.catch(() => undefined);
   }
 
@@ -20,6 +20,6 @@ export class Receipt extends RpcTarget implements ReceiptHandle {
   }
 
   [Symbol.dispose](): void {
-    // The row has been taken, whoever waits for it.
+    // The row has been taken, whether it is waited for or not.
   }
 }

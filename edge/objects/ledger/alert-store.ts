@@ -33,7 +33,7 @@ export class AlertStore {
       waiting: rows
         .filter(waits)
         .map((row) => ({ sequence: row.sequence, event: alertEventSchema.parse(JSON.parse(row.event)) })),
-      told: rows.filter((row) => !waits(row)).map((row) => row.id),
+      rememberedIds: rows.filter((row) => !waits(row)).map((row) => row.id),
       nextSequence: last + 1,
       // what was answered before the restart is not known any more
       offeredThrough: last,

@@ -7,11 +7,7 @@ import { DurableObject } from "cloudflare:workers";
 import { type AlertEvent, issues } from "../../../shared/alerts.ts";
 import type { AlertAck, AlertBatch } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import { consoleLog } from "../../adapters/console-log.ts";
-import { alertLedgerOf, LedgerAlerts } from "../../adapters/objects/ledger-alerts.ts";
-import { ObjectStubs } from "../../adapters/objects/object-stubs.ts";
-import { timerSleep } from "../../adapters/timer-sleep.ts";
-import type { LedgerApi, LedgerBatch, LedgerStatus } from "../../domain/admission/rpc.ts";
+import type { LedgerBatch, LedgerStatus } from "../../domain/admission/rpc.ts";
 import {
   type AlertIndex,
   type AlertStep,
@@ -26,7 +22,6 @@ import {
   type LogIndex,
   type LogLimits,
   type LogStep,
-  limitsPerShard,
   markShipped,
   SHIPPED_KEEP_MS,
   sealForSending,
@@ -36,7 +31,9 @@ import {
 import { requestIdOf, spanLine, storedRowLine, usageRowLine } from "../../domain/ledger/row-line.ts";
 import { DEAD_LETTER_RETRY_MS } from "../../domain/ledger/send-plan.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
-import { type Bindings, type Env, parseEnv } from "../../env.ts";
+import type { Bindings } from "../../env.ts";
+import type { Alerts } from "../../ports.ts";
+import type { LedgerPorts } from "../object-ports.ts";
 import { AlertStore } from "./alert-store.ts";
 import { DeadLetterStore } from "./dead-letter-store.ts";
 import { LedgerShipping, type RefusedRows } from "./ledger-shipping.ts";
@@ -49,16 +46,16 @@ const LINGER_MS = 250;
 const INSERTS_PER_RUN = 12;
 const SPAN_PARTS_PER_RUN = 4;
 
-export class Ledger extends DurableObject<Bindings> {
-  readonly #config: Env;
+export class LedgerObject extends DurableObject<Bindings> {
+  readonly #ports: LedgerPorts;
   readonly #store: LedgerStore;
   readonly #limits: LogLimits;
   readonly #alertStore: AlertStore;
   readonly #spans: SpanStore;
-  readonly #aside: DeadLetterStore;
+  readonly #deadLetters: DeadLetterStore;
   readonly #shipper: LedgerShipping;
   /** Alerts of this object's own. */
-  readonly #own: LedgerAlerts;
+  readonly #own: Alerts;
   #alerts: AlertIndex;
   #index: LogIndex;
   /** Requests of the orphan rows in the log. */
@@ -68,32 +65,24 @@ export class Ledger extends DurableObject<Bindings> {
   #spansRestUntilMs = 0;
   #shipping = false;
 
-  /** `limits`: what it may keep; its share of the cell's unless told otherwise. */
-  constructor(state: DurableObjectState, bindings: Bindings, limits?: LogLimits) {
+  constructor(state: DurableObjectState, bindings: Bindings, ports: LedgerPorts, limits: LogLimits) {
     super(state, bindings);
-    this.#config = parseEnv(bindings);
-    this.#limits = limits ?? limitsPerShard(this.#config.ledgerShards);
+    this.#ports = ports;
+    this.#limits = limits;
     this.#store = new LedgerStore(state.storage);
     this.#alertStore = new AlertStore(state.storage);
     this.#alerts = this.#alertStore.load();
     this.#spans = new SpanStore(state.storage);
-    this.#aside = new DeadLetterStore(state.storage);
+    this.#deadLetters = new DeadLetterStore(state.storage);
     this.#shipper = new LedgerShipping({
       store: this.#store,
-      aside: this.#aside,
+      deadLetters: this.#deadLetters,
       spans: this.#spans,
-      clickhouse: this.#config.clickhouse,
+      analytics: ports.analytics,
       ledger: state.id.name ?? state.id.toString(),
-      log: consoleLog,
+      log: ports.log,
     });
-    this.#own = new LedgerAlerts({
-      ledger: () => this.#alertLedger(),
-      clock: Date.now,
-      sleep: timerSleep,
-      uuid: () => crypto.randomUUID(),
-      keepAlive: (work) => state.waitUntil(work),
-      log: consoleLog,
-    });
+    this.#own = ports.alertsOf(this);
     this.#index = this.#store.loadIndex();
     this.#orphans = this.#orphanIds();
     // Whatever ended the last life of this object, rows that wait have an alarm.
@@ -125,11 +114,11 @@ export class Ledger extends DurableObject<Bindings> {
     await this.#arm(LINGER_MS);
   }
 
-  /** What waits, what was lost for want of room since ever, and what is aside because the store refuses it. */
+  /** What waits, what was lost for want of room since ever, and the dead letters, which the store refuses. */
   async status(): Promise<LedgerStatus> {
     const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
     const { pending, dropped } = this.#index;
-    return { segments: pending.length, bytes, dropped, aside: this.#aside.sizes.length };
+    return { segments: pending.length, bytes, dropped, aside: this.#deadLetters.sizes.length };
   }
 
   async spans(requestId: string, spans: readonly SpanRecord[]): Promise<void> {
@@ -142,7 +131,7 @@ export class Ledger extends DurableObject<Bindings> {
     this.#takeAlerts(appendAlerts(this.#alerts, events));
   }
 
-  /** Lets go of what the control service has, and answers the next. An ack of another storage's numbers means nothing. */
+  /** Forgets what the control service has, and answers the next. An ack of another storage's numbers means nothing. */
   async alerts(ack: AlertAck | null): Promise<AlertBatch> {
     const ledger = this.#store.instance;
     if (ack?.ledger === ledger) this.#takeAlerts(acknowledgeAlerts(this.#alerts, ack.through));
@@ -159,7 +148,7 @@ export class Ledger extends DurableObject<Bindings> {
       await this.#shipSpans();
     } catch (error) {
       this.#failures += 1;
-      this.#tellFailure("rows", error, this.#failures);
+      this.#reportFailure("rows", error, this.#failures);
     } finally {
       this.#shipping = false;
     }
@@ -179,7 +168,7 @@ export class Ledger extends DurableObject<Bindings> {
   }
 
   async #ship(): Promise<void> {
-    if (this.#store.prune(Date.now() - SHIPPED_KEEP_MS)) this.#orphans = this.#orphanIds();
+    if (this.#store.prune(this.#ports.now() - SHIPPED_KEEP_MS)) this.#orphans = this.#orphanIds();
     const turn = { inserts: INSERTS_PER_RUN };
     while (turn.inserts > 0) {
       this.#take(sealForSending(this.#index));
@@ -193,23 +182,23 @@ export class Ledger extends DurableObject<Bindings> {
     }
   }
 
-  /** Lets go of a segment: its rows are in the store, or set aside in the same transaction. */
+  /** Ends the custody of a segment: its rows are in the store, or become dead letters in the same transaction. */
   #shipped(segment: number, refused: RefusedRows): void {
-    const nowMs = Date.now();
+    const nowMs = this.#ports.now();
     this.ctx.storage.transactionSync(() => {
-      if (refused.rows.length > 0) this.#aside.keep(refused.rows, refused.displaced, nowMs);
-      this.#aside.plan = null;
+      if (refused.rows.length > 0) this.#deadLetters.keep(refused.rows, refused.displaced, nowMs);
+      this.#deadLetters.plan = null;
       this.#store.markShipped(segment, nowMs);
     });
     this.#index = markShipped(this.#index, segment);
     this.#take(countDropped(this.#index, refused.displaced));
-    if (refused.rows.length > 0) this.#own.raise(issues.usageRowsRefused(this.#aside.sizes.length));
+    if (refused.rows.length > 0) this.#own.raise(issues.usageRowsRefused(this.#deadLetters.sizes.length));
   }
 
-  /** Puts what was set aside a while ago into the log once more, to be looked up and sent; false when there is none. */
+  /** Puts dead letters of a while ago into the log once more, to be looked up and sent; false when there are none. */
   #takeBack(): boolean {
     return this.ctx.storage.transactionSync(() => {
-      const rows = this.#aside.release(Date.now() - DEAD_LETTER_RETRY_MS);
+      const rows = this.#deadLetters.release(this.#ports.now() - DEAD_LETTER_RETRY_MS);
       if (rows.length === 0) return false;
       const lines = rows.map(({ line, bytes }) => storedRowLine(line, bytes));
       this.#take(appendLines(this.#index, lines, true, this.#limits));
@@ -220,20 +209,20 @@ export class Ledger extends DurableObject<Bindings> {
 
   /** Spans that cannot be sent wait for themselves: rows do not wait for them. */
   async #shipSpans(): Promise<void> {
-    if (this.#index.pending.length > 0 || Date.now() < this.#spansRestUntilMs) return;
+    if (this.#index.pending.length > 0 || this.#ports.now() < this.#spansRestUntilMs) return;
     try {
       await this.#shipper.spans(SPAN_PARTS_PER_RUN);
       this.#spanFailures = 0;
     } catch (error) {
       this.#spanFailures += 1;
-      this.#spansRestUntilMs = Date.now() + shippingBackoffMs(this.#spanFailures);
-      this.#tellFailure("spans", error, this.#spanFailures);
+      this.#spansRestUntilMs = this.#ports.now() + shippingBackoffMs(this.#spanFailures);
+      this.#reportFailure("spans", error, this.#spanFailures);
     }
   }
 
-  #tellFailure(what: "rows" | "spans", error: unknown, failures: number): void {
+  #reportFailure(what: "rows" | "spans", error: unknown, failures: number): void {
     const reason = error instanceof Error && error.name === "StoreFailure" ? error.message : "internal failure";
-    consoleLog.event("ledger_shipping_failed", {
+    this.#ports.log.event("ledger_shipping_failed", {
       ledger: this.ctx.id.name ?? null,
       what,
       reason,
@@ -243,7 +232,7 @@ export class Ledger extends DurableObject<Bindings> {
   }
 
   #take(step: LogStep): void {
-    if (step.effects.length > 0) this.#store.apply(step.effects, Date.now());
+    if (step.effects.length > 0) this.#store.apply(step.effects, this.#ports.now());
     this.#index = step.index;
     const dropped = step.effects.findLast((effect) => effect.type === "dropped");
     if (dropped !== undefined) this.#own.raise(issues.usageSpillRefused(dropped.total));
@@ -254,13 +243,6 @@ export class Ledger extends DurableObject<Bindings> {
     this.#alerts = step.index;
   }
 
-  /** The first shard keeps the alerts of all. */
-  #alertLedger(): Pick<LedgerApi, "alert"> {
-    const own = this.ctx.id.name ?? "";
-    const first = alertLedgerOf(own.slice(0, own.lastIndexOf(":")));
-    return own === first ? this : new ObjectStubs(this.env, this.#config.cells).ledger(first);
-  }
-
   #orphanIds(): Set<string> {
     return new Set(this.#store.orphanLines().map(requestIdOf));
   }
@@ -269,8 +251,8 @@ export class Ledger extends DurableObject<Bindings> {
   async #rearm(): Promise<void> {
     if (this.#failures > 0) return await this.#arm(shippingBackoffMs(this.#failures));
     if (this.#index.pending.length > 0) return await this.#arm(LINGER_MS);
-    const nowMs = Date.now();
-    const { oldestAtMs } = this.#aside;
+    const nowMs = this.#ports.now();
+    const { oldestAtMs } = this.#deadLetters;
     const waits = [
       ...(this.#spans.waiting ? [this.#spansRestUntilMs - nowMs] : []),
       ...(oldestAtMs === null ? [] : [oldestAtMs + DEAD_LETTER_RETRY_MS - nowMs]),
@@ -282,7 +264,7 @@ export class Ledger extends DurableObject<Bindings> {
   /** An earlier alarm stays; one that only tidies up gives way to one that ships. While shipping, its end arms. */
   async #arm(inMs: number): Promise<void> {
     if (this.#shipping) return;
-    const at = Date.now() + inMs;
+    const at = this.#ports.now() + inMs;
     const pending = await this.ctx.storage.getAlarm();
     if (pending !== null && (pending <= at || this.#failures > 0)) return;
     await this.ctx.storage.setAlarm(at);

@@ -1,9 +1,20 @@
 /** The check of a cold budget object against a ledger that takes its time. */
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { ledgerSum } from "../../adapters/ledger-sums.ts";
+import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
 import { NOTHING_STORED } from "../../domain/budget/stored.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
 import { limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simulation.ts";
+import type { LedgerSum } from "../object-ports.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
+
+const STORE = { url: "http://ledger.test", db: "gateway", user: "u", password: "p" };
+const PORTS = {
+  now: () => Date.now(),
+  monthOf,
+  monthBounds,
+  ledgerSum: async (...asked: Parameters<LedgerSum>) => await ledgerSum(STORE, ...asked),
+};
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -14,11 +25,7 @@ it("is waited for by everyone who decides before its answer, not only by the fir
   const asked = Promise.withResolvers<Response>();
   vi.stubGlobal("fetch", () => asked.promise);
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
-  const check = new LedgerReconciler(
-    core,
-    { url: "http://ledger.test", db: "gateway", user: "u", password: "p" },
-    Date.now,
-  );
+  const check = new LedgerReconciler(core, PORTS);
   const caps = limitsWith({ tenantTokens: 100 });
   const limits = { ...caps, tenant: { ...caps.tenant, id: crypto.randomUUID() } };
   const first = check.beforeDeciding(limits);
@@ -33,11 +40,7 @@ it("is waited for by everyone who decides before its answer, not only by the fir
 it("tells who reads a counter without a cap what the ledger has", async () => {
   vi.stubGlobal("fetch", async () => new Response("70\t0\n"));
   const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
-  const check = new LedgerReconciler(
-    core,
-    { url: "http://ledger.test", db: "gateway", user: "u", password: "p" },
-    Date.now,
-  );
+  const check = new LedgerReconciler(core, PORTS);
   const limits = { ...limitsWith({}), tenant: { ...limitsWith({}).tenant, id: crypto.randomUUID() } };
   await check.beforeDeciding(limits);
   expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(0);
@@ -46,7 +49,6 @@ it("tells who reads a counter without a cap what the ledger has", async () => {
 });
 
 describe("while the clock of its object is set", () => {
-  const store = { url: "http://ledger.test", db: "gateway", user: "u", password: "p" };
   const caps = limitsWith({ tenantTokens: 100 });
   const limits = { ...caps, tenant: { ...caps.tenant, id: "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81" } };
   const YEAR_MS = 31_536_000_000;
@@ -54,11 +56,7 @@ describe("while the clock of its object is set", () => {
   it.each([3_600_000, -3_600_000])("waits for a silent ledger no longer than ever: %d ms", async (jumpMs) => {
     vi.useFakeTimers();
     vi.stubGlobal("fetch", () => new Promise(() => undefined));
-    const check = new LedgerReconciler(
-      new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()),
-      store,
-      Date.now,
-    );
+    const check = new LedgerReconciler(new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()), PORTS);
     let decided = 0;
     const decide = () => void check.beforeDeciding(limits).then(() => (decided += 1));
     decide();
@@ -76,11 +74,7 @@ describe("while the clock of its object is set", () => {
       asked += 1;
       throw new TypeError("away");
     });
-    const check = new LedgerReconciler(
-      new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()),
-      store,
-      Date.now,
-    );
+    const check = new LedgerReconciler(new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()), PORTS);
     await check.beforeDeciding(limits);
     vi.setSystemTime(Date.now() - YEAR_MS);
     await check.beforeDeciding(limits);

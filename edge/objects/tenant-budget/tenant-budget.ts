@@ -1,11 +1,9 @@
 /**
  * The TenantBudget object, one per tenant and named by its id: the shell around TenantBudgetAuthority (design §7). It gives
- * the core its clock, its disk and the ledger's word. A lease is on disk before its answer leaves; the rest follows with
- * the alarm, and Cells repeat what they told until then.
+ * the core its clock, its disk and the sums of the ledger. A lease is on disk before its answer leaves; the rest follows with
+ * the alarm, and Cells repeat their reports until then.
  */
 import { DurableObject } from "cloudflare:workers";
-import { consoleLog } from "../../adapters/console-log.ts";
-import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";
 import type {
   BudgetReport,
@@ -18,58 +16,62 @@ import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authori
 import { type BucketLevel, bucketLevel } from "../../domain/budget/token-bucket.ts";
 import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
 import { faultInLeaseRequest } from "../../domain/budget/validity.ts";
-import { type Bindings, parseEnv } from "../../env.ts";
+import type { Bindings } from "../../env.ts";
+import type { TenantBudgetPorts } from "../object-ports.ts";
 import { BudgetStore } from "./budget-store.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
 
 /** Changes other than leases are on disk this long after they happened. */
 const CHECKPOINT_MS = 5_000;
 /** When the ledger did not answer for a dead cell. */
-const ASK_AGAIN_MS = 10_000;
+const RETRY_LEDGER_MS = 10_000;
 
-export class TenantBudget extends DurableObject<Bindings> implements TenantBudgetApi {
+export class TenantBudgetObject extends DurableObject<Bindings> implements TenantBudgetApi {
+  readonly #ports: TenantBudgetPorts;
   readonly #store: BudgetStore;
   readonly #core: TenantBudgetAuthority;
   readonly #check: LedgerReconciler;
   #alarmAtMs: number | null = null;
 
-  constructor(state: DurableObjectState, bindings: Bindings) {
+  constructor(state: DurableObjectState, bindings: Bindings, ports: TenantBudgetPorts) {
     super(state, bindings);
+    this.#ports = ports;
     this.#store = new BudgetStore(state.storage);
     const { state: stored, damaged } = this.#store.load();
-    if (damaged > 0) consoleLog.event("budget_rows_damaged", { tenant_id: state.id.name ?? null, rows: damaged });
-    this.#core = new TenantBudgetAuthority(stored, monthOf, Date.now());
-    this.#check = new LedgerReconciler(this.#core, parseEnv(bindings).clickhouse, Date.now);
+    if (damaged > 0) ports.log.event("budget_rows_damaged", { tenant_id: state.id.name ?? null, rows: damaged });
+    this.#core = new TenantBudgetAuthority(stored, ports.monthOf, ports.now());
+    this.#check = new LedgerReconciler(this.#core, ports);
   }
 
   async lease(request: LeaseRequest): Promise<LeaseAnswer> {
-    if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, Date.now())) {
-      // What the cell tells counts first: the ledger has it too, and would have it counted twice.
-      this.#core.report(request.report, Date.now());
+    if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, this.#ports.now())) {
+      // The cell's report counts first: the ledger has the same rows, which would count twice.
+      this.#core.report(request.report, this.#ports.now());
       await this.#check.beforeDeciding(request.limits);
     }
-    const { answer, grants } = this.#core.lease(request, Date.now());
+    const { answer, grants } = this.#core.lease(request, this.#ports.now());
     if (grants !== null) this.#store.putGrants(grants);
     await this.#arm();
     return answer;
   }
 
   async report(report: BudgetReport): Promise<ReportAnswer> {
-    const answer = this.#core.report(report, Date.now());
+    const answer = this.#core.report(report, this.#ports.now());
     await this.#arm();
     return answer;
   }
 
   async level(limits: BudgetLimits): Promise<BucketLevel | null> {
-    return bucketLevel(this.#core.bucket(limits, Date.now()));
+    return bucketLevel(this.#core.bucket(limits, this.#ports.now()));
   }
 
   async usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {
     await this.#check.beforeReading(whose, limits);
-    const nowMs = Date.now();
+    const nowMs = this.#ports.now();
     const { limits: newest, account, reserved } = this.#core.read(whose, limits, nowMs);
     const { term } = newest[whose];
     const zone = newest.tenant.timezone;
+    const { monthBounds } = this.#ports;
     const startMs = periodStartMs(term, zone, nowMs, monthBounds);
     const monthEndMs = term.period === "monthly" ? monthBounds(nowMs, zone).endMs : null;
     return budgetUsageOf(term, account, reserved, {
@@ -91,7 +93,7 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
       this.#checkpoint();
     } catch (error) {
       const reason = error instanceof Error ? error.name : "unknown";
-      consoleLog.event("budget_alarm_failed", { tenant_id: this.ctx.id.name ?? null, reason });
+      this.#ports.log.event("budget_alarm_failed", { tenant_id: this.ctx.id.name ?? null, reason });
     }
     await this.#arm();
   }
@@ -109,8 +111,8 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
 
   /** What dead cells held counts as spent until the ledger has been asked about every counter concerned. */
   async #settleDeadCells(): Promise<void> {
-    this.#core.tick(Date.now());
-    const waiting = this.#core.countersAwaitingLedger(Date.now());
+    this.#core.tick(this.#ports.now());
+    const waiting = this.#core.countersAwaitingLedger(this.#ports.now());
     if (waiting.length === 0) return;
     const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.recheck(whose, limits, true)));
     if (answers.every(Boolean)) this.#core.ledgerSettled();
@@ -118,9 +120,9 @@ export class TenantBudget extends DurableObject<Bindings> implements TenantBudge
 
   /** One alarm: the checkpoint, or the next time that a silent cell is looked at. An earlier one stays. */
   async #arm(): Promise<void> {
-    const nowMs = Date.now();
+    const nowMs = this.#ports.now();
     const wakeMs = this.#core.nextWakeMs();
-    const wake = wakeMs === null ? null : Math.max(wakeMs, nowMs + (wakeMs <= nowMs ? ASK_AGAIN_MS : 0));
+    const wake = wakeMs === null ? null : Math.max(wakeMs, nowMs + (wakeMs <= nowMs ? RETRY_LEDGER_MS : 0));
     const save = this.#core.dirty ? nowMs + CHECKPOINT_MS : null;
     const atMs = Math.min(wake ?? Infinity, save ?? Infinity);
     if (atMs === Infinity || (this.#alarmAtMs !== null && this.#alarmAtMs <= atMs)) return;

@@ -1,8 +1,8 @@
 /** The fields of a form that something rests on, cut anywhere (decisions §43.1). */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
+import { concat } from "../../domain/bytes/byte-pieces.ts";
 import { FormScan } from "../../domain/form/form-scan.ts";
-import { concat } from "../../domain/json/top-level.ts";
 import { sourceOf } from "../testing/forms.ts";
 import { FormReader } from "./form-reader.ts";
 

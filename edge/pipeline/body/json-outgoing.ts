@@ -2,8 +2,8 @@
  * A JSON body on its way upstream. It may be sent any number of times, each time from the client's own bytes: small ones
  * as one buffer, large ones piece by piece, so that a large document is never in memory twice.
  */
-import { BytePieces } from "../../domain/bytes/byte-pieces.ts";
-import { concat, type TopLevel } from "../../domain/json/top-level.ts";
+import { BytePieces, concat } from "../../domain/bytes/byte-pieces.ts";
+import type { TopLevel } from "../../domain/json/top-level.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";
 import { rewriteBody } from "../../domain/upstream/request-body.ts";
 import type { UpstreamBody } from "../../ports.ts";

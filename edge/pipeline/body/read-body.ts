@@ -1,7 +1,7 @@
 /**
  * Reads a request body within its cap, its time and the isolate's memory for bodies.
  */
-import { joined } from "../../domain/json/top-level.ts";
+import { joined } from "../../domain/bytes/byte-pieces.ts";
 import { ClientGone } from "../call/client-gone.ts";
 import type { Call } from "../call/context.ts";
 import type { Authenticated } from "../call/known.ts";

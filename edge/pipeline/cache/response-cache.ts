@@ -8,7 +8,7 @@ import type { RevItem } from "../../../shared/internal.ts";
 import type { ModelRecord } from "../../../shared/records.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
-import { concat } from "../../domain/json/top-level.ts";
+import { concat } from "../../domain/bytes/byte-pieces.ts";
 import type { CacheEntry } from "../../ports.ts";
 import { subjectRevs } from "../access/freshness.ts";
 import type { Call } from "../call/context.ts";

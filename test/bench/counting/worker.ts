@@ -3,7 +3,10 @@
  * a call on a returned stub belongs to the same session) and rows written (setting an alarm counts as one). Only the bench
  * bundles it, for a separate run; the measured gateway is the real one.
  */
+import { CellObject } from "../../../edge/objects/cell/cell.ts";
 import { Permit } from "../../../edge/objects/cell/permit.ts";
+import { LedgerObject } from "../../../edge/objects/ledger/ledger.ts";
+import { TenantBudgetObject } from "../../../edge/objects/tenant-budget/tenant-budget.ts";
 import worker, { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";
 import type { Operations } from "./operations.ts";
 
@@ -48,9 +51,9 @@ function countCalls(kind: string, prototype: object, calls = objectCalls): void 
   }
 }
 
-countCalls("Cell", Cell.prototype);
-countCalls("Ledger", Ledger.prototype);
-countCalls("TenantBudget", TenantBudget.prototype);
+countCalls("Cell", CellObject.prototype);
+countCalls("Ledger", LedgerObject.prototype);
+countCalls("TenantBudget", TenantBudgetObject.prototype);
 countCalls("Permit", Permit.prototype, permitCalls);
 
 /** A class that counts its objects when they wake. */

@@ -1,11 +1,10 @@
 /** The Worker with one difference: the ledgers of one cell have little storage. */
 
+import { Ledger as FullLedger } from "../../../edge/durable-objects.ts";
 import type { Bindings } from "../../../edge/env.ts";
-import { Ledger as FullLedger } from "../../../edge/objects/ledger/ledger.ts";
 import { FULL_CELL, SMALL_LIMITS } from "../../harness/small-ledger.ts";
 
-export { Cell } from "../../../edge/objects/cell/cell.ts";
-export { TenantBudget } from "../../../edge/objects/tenant-budget/tenant-budget.ts";
+export { Cell, TenantBudget } from "../../../edge/durable-objects.ts";
 export { default } from "../../../edge/worker.ts";
 
 export class Ledger extends FullLedger {

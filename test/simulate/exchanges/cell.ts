@@ -1,6 +1,6 @@
 /**
- * One life of the Cell in the simulation of exchanges: its real parts, composed as the Cell object composes them. The
- * simulated disk keeps what a new life of the Cell needs: capacity, revisions, and that the Cell was in use.
+ * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. What outlives it is
+ * on its disk: capacity, revisions, and that it was busy.
  */
 
 import type { ExchangeAnswer, ExchangeMessage } from "../../../edge/domain/admission/exchange-messages.ts";
@@ -18,10 +18,12 @@ import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
 import type { FairshareAlgorithm, Scheduler } from "../../../edge/domain/fairshare/types.ts";
 import { AdmissionController } from "../../../edge/objects/cell/admission-controller.ts";
-import type { AdmissionEntry, BudgetPort } from "../../../edge/objects/cell/admission-entry.ts";
-import { BudgetGateway, type BudgetObjectApi } from "../../../edge/objects/cell/budget-gateway.ts";
+import { AdmissionEntries } from "../../../edge/objects/cell/admission-entries.ts";
+import { type AdmissionEntry, type BudgetPort, LateDecisions } from "../../../edge/objects/cell/admission-entry.ts";
+import { BudgetGateway } from "../../../edge/objects/cell/budget-gateway.ts";
 import { ExchangeController, type ExchangeSessionState } from "../../../edge/objects/cell/exchange-controller.ts";
 import { LedgerWriter } from "../../../edge/objects/cell/ledger-writer.ts";
+import type { BudgetObjectApi } from "../../../edge/objects/object-ports.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Context, Timeline } from "./timeline.ts";
@@ -39,12 +41,12 @@ export interface Surroundings {
   readonly algorithm: FairshareAlgorithm;
   readonly time: Timeline;
   readonly truth: Truth;
-  /** A tenant's budget object, as code of this life of the Cell calls it. */
+  /** A tenant's budget object, as code of this life calls it. */
   readonly budgetOf: (life: Context, tenantId: string) => BudgetObjectApi;
   readonly append: (batch: LedgerBatch) => Promise<void>;
 }
 
-/** The same time as in the Cell object. */
+/** As the Cell object's. */
 const ADOPTION_HOLD_MS = 500;
 
 export class CellLife {
@@ -53,16 +55,16 @@ export class CellLife {
   readonly desk: AdmissionController;
   readonly #disk: Disk;
   readonly #around: Surroundings;
-  readonly #ledgerWriter: LedgerWriter;
+  readonly #courier: LedgerWriter;
   readonly #budget: BudgetGateway;
   readonly #exchanges: ExchangeController;
   readonly #revisions = new Revisions();
-  /** Entries that were abandoned, perhaps in the same turn as their grant, which is reported only afterwards. */
+  /** Given up; perhaps in the turn of their grant, which is told only after it. */
   readonly #gone = new WeakSet<AdmissionEntry>();
-  /** Ids of requests that were settled in this life, perhaps in the same turn as their grant. */
+  /** Requests that were settled here, perhaps in that turn too. */
   readonly #settled = new Set<string>();
 
-  /** Must be called within `context`. */
+  /** To be made within `context`. */
   constructor(context: Context, disk: Disk, around: Surroundings) {
     this.context = context;
     this.#disk = disk;
@@ -71,18 +73,16 @@ export class CellLife {
     const now = () => time.nowMs;
     const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
     this.#revisions.note(disk.revisions, now());
-    const judge = {
-      mayHave: (requestId: string) => this.desk.mayHave(requestId),
-      deferred: (requestId: string) => this.desk.deferred(requestId),
-    };
-    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, judge });
+    const entries = new AdmissionEntries(this.#revisions, now);
+    const late = new LateDecisions();
+    this.scheduler = createScheduler({ algorithm, maxInFlight: disk.capacity, judge: entries });
     const apply = this.scheduler.apply.bind(this.scheduler);
     this.scheduler.apply = (event, nowMs) => {
       const grants = apply(event, nowMs);
       for (const { requestId } of grants) around.truth.slot(requestId);
       return grants;
     };
-    this.#ledgerWriter = new LedgerWriter("c", 1, () => ({ append }) as never);
+    this.#courier = new LedgerWriter("c", 1, () => ({ append }) as never);
     this.#budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
@@ -90,39 +90,45 @@ export class CellLife {
       nextLife: () => (disk.life += 1),
       monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => around.budgetOf(context, tenantId),
-      judged: (requestId, verdict) => this.desk.budgetDecided(requestId, verdict),
+      late,
       deliverAlert: async () => undefined,
       raise: () => undefined,
     });
     this.desk = new AdmissionController({
       cell: "c",
+      entries,
       scheduler: this.scheduler,
       budget: this.#watched(this.#budget),
       revisions: this.#revisions,
       maxQueuedPerTenant: 0,
       now,
       later,
-      complete: async (row, orphan) => void (await this.#ledgerWriter.write(row, orphan)),
-      changed: () => this.#changed(),
-    });
-    this.#exchanges = new ExchangeController({
-      desk: {
-        knows: (requestId) => this.desk.knows(requestId),
-        holds: (entry) => this.desk.holds(entry),
-        arrive: (request) => {
-          this.#around.truth.admitted(request);
-          const entry = this.desk.arrive(request);
-          this.#follow(entry, "exchange");
-          return entry;
+      rows: { complete: async (row, orphan) => void (await this.#courier.write(row, orphan)) },
+      activity: {
+        changed: () => {
+          if (entries.size > 0) disk.busy = true;
         },
-        decision: async (entry) => await this.desk.decision(entry),
-        inUse: (entry) => this.desk.inUse(entry),
-        settle: async (entry, settlement) => await this.settle(entry, settlement),
-        abandon: (entry, mayHaveRow) => this.abandon(entry, mayHaveRow),
+      },
+    });
+    late.readBy((decisions) => this.desk.applyBudgetDecisions(decisions));
+    this.#exchanges = new ExchangeController({
+      admission: {
+        knows: (requestId) => this.desk.knows(requestId),
+        holds: (seat) => this.desk.holds(seat),
+        arrive: (ask) => {
+          this.#around.truth.admitted(ask);
+          const seat = this.desk.arrive(ask);
+          this.#follow(seat, "exchange");
+          return seat;
+        },
+        decision: async (seat) => await this.desk.decision(seat),
+        inUse: (seat) => this.desk.inUse(seat),
+        settle: async (seat, settlement) => await this.settle(seat, settlement),
+        abandon: (seat, mayHaveRow) => this.abandon(seat, mayHaveRow),
       },
       revisions: this.#revisions,
       rows: {
-        record: async ({ row }) => void (await this.#ledgerWriter.write(row, false)),
+        record: async ({ row }) => void (await this.#courier.write(row, false)),
         settleOrphan: async ({ row }) => await this.settleOrphan(row),
       },
       level: async () => null,
@@ -136,26 +142,26 @@ export class CellLife {
     later(ADOPTION_HOLD_MS, () => this.desk.apply({ type: "hold", on: false }));
   }
 
-  admit(request: AdmissionRequest): Admitted<AdmissionEntry> {
-    const items = this.#revisions.staleAmong(request.revs);
+  admit(ask: AdmissionRequest): Admitted<AdmissionEntry> {
+    const items = this.#revisions.staleAmong(ask.revs);
     if (items.length > 0) return { verdict: "stale", items };
-    this.#around.truth.admitted(request);
-    const entry = this.desk.arrive(request);
-    this.#follow(entry, "call");
-    const { decision } = entry;
+    this.#around.truth.admitted(ask);
+    const seat = this.desk.arrive(ask);
+    this.#follow(seat, "call");
+    const { decision } = seat;
     return decision === null || decision.verdict === "stale"
-      ? { verdict: "waiting", permit: entry }
-      : { ...decision, permit: entry };
+      ? { verdict: "waiting", permit: seat }
+      : { ...decision, permit: seat };
   }
 
   hold(requestId: string): AdmissionEntry | null {
-    const { seated } = this.desk;
-    const entry = this.desk.hold(requestId);
-    if (entry === null) return null;
-    const isBack = this.desk.seated > seated;
-    if (isBack && entry.decision?.verdict !== "stale") this.#around.truth.admitted(entry.ask);
-    if (isBack || entry.decision === null) this.#follow(entry, "call");
-    return entry;
+    const { entryCount: seated } = this.desk;
+    const seat = this.desk.hold(requestId);
+    if (seat === null) return null;
+    const isBack = this.desk.entryCount > seated;
+    if (isBack && seat.decision?.verdict !== "stale") this.#around.truth.admitted(seat.request);
+    if (isBack || seat.decision === null) this.#follow(seat, "call");
+    return seat;
   }
 
   openSession(message: ExchangeMessage): { readonly session: ExchangeSessionState; readonly answer: ExchangeAnswer } {
@@ -174,38 +180,38 @@ export class CellLife {
     this.#exchanges.end(session);
   }
 
-  adopt(request: AdmissionRequest): AdmissionEntry {
-    return this.desk.adopt(request);
+  adopt(ask: AdmissionRequest): AdmissionEntry {
+    return this.desk.adopt(ask);
   }
 
-  async settle(entry: AdmissionEntry, settlement: Settlement): Promise<void> {
+  async settle(seat: AdmissionEntry, settlement: Settlement): Promise<void> {
     const { truth } = this.#around;
-    // Its client left before its isolate received the grant.
+    // Its client left before it heard of its grant.
     const { request_id: id } = settlement.row;
-    if (this.desk.holds(entry) && truth.running.get(id)?.heard === false) truth.end(id, 0);
-    if (this.desk.holds(entry)) this.#settled.add(id);
-    await this.desk.settle(entry, settlement);
+    if (this.desk.holds(seat) && truth.running.get(id)?.heard === false) truth.end(id, 0);
+    if (this.desk.holds(seat)) this.#settled.add(id);
+    await this.desk.settle(seat, settlement);
   }
 
-  /** The holder of the permit has ended. */
-  abandon(entry: AdmissionEntry, mayHaveRow?: boolean): void {
+  /** The permit's holder is gone. */
+  abandon(seat: AdmissionEntry, mayHaveRow?: boolean): void {
     const { truth } = this.#around;
-    const run = truth.running.get(entry.ask.requestId);
-    const held = this.desk.seated;
-    this.desk.abandon(entry, mayHaveRow);
-    this.#gone.add(entry);
-    if (run === undefined || this.desk.seated === held) return;
+    const run = truth.running.get(seat.request.requestId);
+    const held = this.desk.entryCount;
+    this.desk.abandon(seat, mayHaveRow);
+    this.#gone.add(seat);
+    if (run === undefined || this.desk.entryCount === held) return;
     if (!run.heard) truth.end(run.id, 0);
     else truth.uncount(run, "its permit was lost");
   }
 
   async settleOrphan(row: UsageRow): Promise<void> {
     const { truth } = this.#around;
-    // The row of a request whose admission request arrived after the request had ended.
+    // Of an ask that came after its request had ended.
     if (truth.running.get(row.request_id)?.heard === false) truth.end(row.request_id, 0);
     this.#settled.add(row.request_id);
     this.desk.settledElsewhere(row);
-    await this.#ledgerWriter.write(row, true);
+    await this.#courier.write(row, true);
   }
 
   async invalidate(changes: readonly Change[]): Promise<void> {
@@ -220,38 +226,34 @@ export class CellLife {
     this.desk.apply({ type: "capacity", maxInFlight });
   }
 
-  /** Checks a grant against the laws when it is made. `by`: how a grant that is made at once is sent. */
-  #follow(entry: AdmissionEntry, by: ExchangeRun["by"]): void {
+  /** A grant, whenever it is made, is held against the laws. `by`: how it is made when it is at once. */
+  #follow(seat: AdmissionEntry, by: ExchangeRun["by"]): void {
     const { truth } = this.#around;
     const decided = ({ verdict }: Decision | Stale, grantedBy: ExchangeRun["by"] = "call"): void => {
-      const isOver = this.#gone.has(entry) || this.#settled.has(entry.ask.requestId);
-      if (verdict === "granted" && !isOver) truth.grant(entry.ask, grantedBy, this.context);
+      const isOver = this.#gone.has(seat) || this.#settled.has(seat.request.requestId);
+      if (verdict === "granted" && !isOver) truth.grant(seat.request, grantedBy, this.context);
     };
-    if (entry.decision !== null) decided(entry.decision, by);
+    if (seat.decision !== null) decided(seat.decision, by);
     else
-      void this.desk.decision(entry).then(
+      void this.desk.decision(seat).then(
         (decision) => decided(decision),
         () => undefined,
       );
   }
 
-  /** Checks that a request is charged only once. */
+  /** What is charged is held against the law that a request is charged once. */
   #watched(budget: BudgetGateway): BudgetPort {
-    const settle: BudgetPort["settle"] = (request, used, goesOn) => {
-      this.#around.truth.charged(request.requestId, this.context, used.tokens);
-      budget.settle(request, used, goesOn);
+    const settle: BudgetPort["settle"] = (ask, used, goesOn) => {
+      this.#around.truth.charged(ask.requestId, this.context, used.tokens);
+      budget.settle(ask, used, goesOn);
     };
     return {
-      expect: (request) => budget.expect(request),
-      reserve: (request) => budget.reserve(request),
-      withdraw: (request) => budget.withdraw(request),
+      expect: (ask) => budget.expect(ask),
+      reserve: (ask) => budget.reserve(ask),
+      withdraw: (ask) => budget.withdraw(ask),
       settle,
-      adopt: (request) => budget.adopt(request),
-      readmit: (request) => budget.readmit(request),
+      adopt: (ask) => budget.adopt(ask),
+      readmit: (ask) => budget.readmit(ask),
     };
-  }
-
-  #changed(): void {
-    if (this.desk.seated > 0) this.#disk.busy = true;
   }
 }

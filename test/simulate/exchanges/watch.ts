@@ -37,8 +37,8 @@ export class Watch {
     }
     const { scheduler, desk } = world.life;
     const { inFlight, queued } = scheduler;
-    if (inFlight + queued + desk.seated > 0)
-      this.#breaks(`law 5: ${inFlight} in flight, ${queued} wait, ${desk.seated} have seats`);
+    if (inFlight + queued + desk.entryCount > 0)
+      this.#breaks(`law 5: ${inFlight} in flight, ${queued} wait, ${desk.entryCount} have seats`);
     for (const [at, tenant] of world.tenants.entries()) {
       if (tenant.tokensPerMinute === 0 && tenant.termTokens === null) continue;
       const core = world.budgets.core(`t${at}`);

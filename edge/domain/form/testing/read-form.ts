@@ -1,6 +1,6 @@
 /** A form as a test reads it: whole, or cut anywhere. */
 
-import { concat } from "../../json/top-level.ts";
+import { concat } from "../../bytes/byte-pieces.ts";
 import { boundaryOf } from "../form-head.ts";
 import { FormScan } from "../form-scan.ts";
 

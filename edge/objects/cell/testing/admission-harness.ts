@@ -6,11 +6,13 @@ import { Revisions } from "../../../domain/cell/revisions.ts";
 import { createScheduler } from "../../../domain/fairshare/scheduler.ts";
 import type { Scheduler } from "../../../domain/fairshare/types.ts";
 import { AdmissionController } from "../admission-controller.ts";
+import { AdmissionEntries } from "../admission-entries.ts";
+import { LateDecisions } from "../admission-entry.ts";
 import { BudgetGateway } from "../budget-gateway.ts";
 import { TestBudgets } from "./test-budgets.ts";
 
 export interface AdmissionHarness {
-  readonly desk: AdmissionController;
+  readonly admission: AdmissionController;
   readonly scheduler: Scheduler;
   readonly budgets: TestBudgets;
   readonly rows: UsageRow[];
@@ -20,7 +22,7 @@ export interface AdmissionHarness {
   nowMs: number;
 }
 
-/** A desk at time 0; a test moves `nowMs`. */
+/** A controller at time 0; a test moves `nowMs`. */
 export function admissionHarnessOf(
   algorithm: "weighted" | "hierarchical",
   maxInFlight: number,
@@ -31,11 +33,9 @@ export function admissionHarnessOf(
   const now = () => world.nowMs;
   const budgets = new TestBudgets(now);
   const revisions = new Revisions();
-  const judge = {
-    mayHave: (requestId: string) => desk.mayHave(requestId),
-    deferred: (requestId: string) => desk.deferred(requestId),
-  };
-  const scheduler = createScheduler({ algorithm, maxInFlight, judge });
+  const entries = new AdmissionEntries(revisions, now);
+  const scheduler = createScheduler({ algorithm, maxInFlight, judge: entries });
+  const late = new LateDecisions();
   const budget = new BudgetGateway({
     cell: "c",
     failOpen: false,
@@ -43,24 +43,28 @@ export function admissionHarnessOf(
     nextLife: () => FIRST_LIFE,
     monthOf: thirtyDayMonthOf,
     budgetOf: (tenantId) => budgets.budgetOf(tenantId),
-    judged: (requestId, verdict) => desk.budgetDecided(requestId, verdict),
+    late,
     deliverAlert: async () => undefined,
     raise: () => undefined,
   });
-  const desk: AdmissionController = new AdmissionController({
+  const admission = new AdmissionController({
     cell: "c",
+    entries,
     scheduler,
     budget,
     revisions,
     maxQueuedPerTenant,
     now,
     later: (delayMs, run) => void setTimeout(run, delayMs),
-    complete: async (row, orphan) => {
-      rows.push(row);
-      if (orphan) orphans.push(row.request_id);
+    rows: {
+      complete: async (row, orphan) => {
+        rows.push(row);
+        if (orphan) orphans.push(row.request_id);
+      },
     },
-    changed: () => undefined,
+    activity: { changed: () => undefined },
   });
-  const world: AdmissionHarness = { desk, scheduler, budgets, rows, orphans, revisions, nowMs: 0 };
+  late.readBy((decisions) => admission.applyBudgetDecisions(decisions));
+  const world: AdmissionHarness = { admission, scheduler, budgets, rows, orphans, revisions, nowMs: 0 };
   return world;
 }

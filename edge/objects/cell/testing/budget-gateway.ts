@@ -9,8 +9,9 @@ import type { BudgetLimits } from "../../../domain/budget/limits.ts";
 import type { BudgetReport, LeaseRequest } from "../../../domain/budget/rpc.ts";
 import { thirtyDayMonthOf } from "../../../domain/budget/testing/simulation.ts";
 import { isLevel } from "../../../domain/budget/validity.ts";
-import type { BudgetVerdict } from "../admission-entry.ts";
-import { BudgetGateway, type BudgetObjectApi } from "../budget-gateway.ts";
+import type { BudgetObjectApi } from "../../object-ports.ts";
+import { type BudgetDecision, type BudgetVerdict, LateDecisions } from "../admission-entry.ts";
+import { BudgetGateway, type BudgetGatewayOptions } from "../budget-gateway.ts";
 
 export function budgetRequestOf(requestId: string, limits: BudgetLimits, need: Amounts): AdmissionRequest {
   return {
@@ -31,6 +32,34 @@ export function budgetRequestOf(requestId: string, limits: BudgetLimits, need: A
 
 export const needOf = (tokens: number): Amounts => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens });
 
+/** A gateway that keeps every verdict of its own, at once or late, in `verdicts`. */
+export class RecordedGateway extends BudgetGateway {
+  readonly verdicts = new Map<string, BudgetVerdict>();
+
+  constructor(options: Omit<BudgetGatewayOptions, "late">) {
+    const late = new LateDecisions();
+    super({ ...options, late });
+    late.readBy((decisions) => void this.#record(decisions));
+  }
+
+  override expect(request: AdmissionRequest): readonly BudgetDecision[] {
+    return this.#record(super.expect(request));
+  }
+
+  override reserve(request: AdmissionRequest): readonly BudgetDecision[] {
+    return this.#record(super.reserve(request));
+  }
+
+  override withdraw(request: AdmissionRequest): readonly BudgetDecision[] {
+    return this.#record(super.withdraw(request));
+  }
+
+  #record(decisions: readonly BudgetDecision[]): readonly BudgetDecision[] {
+    for (const { requestId, verdict } of decisions) this.verdicts.set(requestId, verdict);
+    return decisions;
+  }
+}
+
 export interface BudgetGatewaySetup {
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
   readonly now?: () => number;
@@ -42,20 +71,18 @@ export function budgetGatewayOf({
   now = Date.now,
   nextLife = () => Number(lifeAfter(null)),
 }: BudgetGatewaySetup) {
-  const verdicts = new Map<string, BudgetVerdict>();
   const alerts: Issue[] = [];
-  const desk = new BudgetGateway({
+  const gateway = new RecordedGateway({
     cell: "c",
     failOpen: true,
     now,
     nextLife,
     monthOf: thirtyDayMonthOf,
     budgetOf,
-    judged: (requestId, verdict) => verdicts.set(requestId, verdict),
     deliverAlert: async (alert) => void alerts.push(alert),
     raise: (issue) => alerts.push(issue),
   });
-  return { desk, verdicts, alerts };
+  return { gateway, verdicts: gateway.verdicts, alerts };
 }
 
 /** Every number in a message or an answer is one that arithmetic can go on with. */

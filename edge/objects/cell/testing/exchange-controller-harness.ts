@@ -24,7 +24,7 @@ export class ExchangeControllerHarness {
       await this.stores(row);
     };
     this.exchanges = new ExchangeController({
-      desk: this.world.desk,
+      admission: this.world.admission,
       revisions: this.world.revisions,
       rows: { record: take, settleOrphan: take },
       level: async () => null,
@@ -43,8 +43,8 @@ export class ExchangeControllerHarness {
   }
 
   get load() {
-    const { scheduler, desk } = this.world;
-    return [scheduler.inFlight, scheduler.queued, desk.seated];
+    const { scheduler, admission } = this.world;
+    return [scheduler.inFlight, scheduler.queued, admission.entryCount];
   }
 
   async pass(ms: number): Promise<void> {

@@ -1,0 +1,90 @@
+/**
+ * The Durable Object classes that the runtime makes, by their names in wrangler.toml: each composes one object of
+ * edge/objects with the adapters that it is given (edge/objects/object-ports.ts). Nothing is decided here.
+ */
+import { reportCell } from "./adapters/cell-report.ts";
+import { analyticsStoreOf } from "./adapters/clickhouse-insert.ts";
+import { consoleLog } from "./adapters/console-log.ts";
+import { ledgerSum } from "./adapters/ledger-sums.ts";
+import { alertLedgerOf, LedgerAlerts } from "./adapters/objects/ledger-alerts.ts";
+import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
+import { timerSleep } from "./adapters/timer-sleep.ts";
+import { monthBounds, monthOf } from "./adapters/zone-months.ts";
+import type { LedgerApi } from "./domain/admission/rpc.ts";
+import { type LogLimits, limitsPerShard } from "./domain/ledger/ledger-log.ts";
+import { type Bindings, type Env, parseEnv } from "./env.ts";
+import { CellObject } from "./objects/cell/cell.ts";
+import { LedgerObject } from "./objects/ledger/ledger.ts";
+import type { AlertChannel, CellPorts, LedgerPorts } from "./objects/object-ports.ts";
+import { TenantBudgetObject } from "./objects/tenant-budget/tenant-budget.ts";
+
+const now = (): number => Date.now();
+
+/** The Cell of a region. */
+export class Cell extends CellObject {
+  constructor(state: DurableObjectState, bindings: Bindings) {
+    const env = parseEnv(bindings);
+    const name = state.id.name ?? env.cell;
+    super(state, bindings, { ...env, cell: name }, cellPorts(name, state, new ObjectStubs(bindings, env.cells), env));
+  }
+}
+
+/** One of a cell's Ledgers, named `<cell>:<shard>`. */
+export class Ledger extends LedgerObject {
+  /** `limits`: what it may keep; its share of the cell's unless said otherwise. */
+  constructor(state: DurableObjectState, bindings: Bindings, limits?: LogLimits) {
+    const env = parseEnv(bindings);
+    const ports = ledgerPorts(state, new ObjectStubs(bindings, env.cells), env);
+    super(state, bindings, ports, limits ?? limitsPerShard(env.ledgerShards));
+  }
+}
+
+/** The budgets of a tenant, named by its id. */
+export class TenantBudget extends TenantBudgetObject {
+  constructor(state: DurableObjectState, bindings: Bindings) {
+    const { clickhouse } = parseEnv(bindings);
+    super(state, bindings, {
+      now,
+      log: consoleLog,
+      monthOf,
+      monthBounds,
+      ledgerSum: async (whose, id, sinceMs, untilMs) => await ledgerSum(clickhouse, whose, id, sinceMs, untilMs),
+    });
+  }
+}
+
+function cellPorts(cell: string, state: DurableObjectState, stubs: ObjectStubs, { redis }: Env): CellPorts {
+  return {
+    now,
+    later: (delayMs, run) => void setTimeout(run, delayMs),
+    monthOf,
+    log: consoleLog,
+    alerts: alertsBy(() => stubs.ledger(alertLedgerOf(cell)), state),
+    ledger: (shard) => stubs.ledger(`${cell}:${shard}`),
+    budgetOf: (tenantId) => stubs.budget(tenantId),
+    reportState: async (seen) => await reportCell(redis, cell, seen),
+  };
+}
+
+function ledgerPorts(state: DurableObjectState, stubs: ObjectStubs, { clickhouse }: Env): LedgerPorts {
+  const name = state.id.name ?? "";
+  const first = alertLedgerOf(name.slice(0, name.lastIndexOf(":")));
+  return {
+    now,
+    log: consoleLog,
+    analytics: analyticsStoreOf(clickhouse),
+    // The first shard keeps the alerts of all.
+    alertsOf: (own) => alertsBy(() => (name === first ? own : stubs.ledger(first)), state),
+  };
+}
+
+function alertsBy(ledger: () => Pick<LedgerApi, "alert">, state: DurableObjectState): AlertChannel {
+  return new LedgerAlerts({
+    ledger,
+    clock: now,
+    sleep: timerSleep,
+    uuid: () => crypto.randomUUID(),
+    keepAlive: (work) => state.waitUntil(work),
+    log: consoleLog,
+  });
+}

@@ -1,0 +1,52 @@
+/**
+ * The rows of requests that ended, on their way from a Cell to its Ledgers: each is counted once and written
+ * (ledger-writer.ts). Rows of unauthenticated refusals beyond their bound are only counted (decisions §23.4).
+ */
+import { NIL_UUID, type UsageRow } from "../../../shared/usage-row.ts";
+import type { RowRecord } from "../../domain/admission/exchange-messages.ts";
+import { RefusalRateLimit } from "../../domain/cell/refusal-rate-limit.ts";
+import type { RequestCounters } from "../../domain/cell/request-counters.ts";
+import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
+import type { RowCompletion } from "./admission-entry.ts";
+import type { Heartbeat } from "./heartbeat.ts";
+import type { LedgerWriter } from "./ledger-writer.ts";
+
+export interface CompletedRowsOptions {
+  readonly cell: string;
+  readonly counters: RequestCounters;
+  readonly writer: LedgerWriter;
+  /** Woken by what is counted, for counts are saved with it. */
+  readonly heartbeat: Heartbeat;
+  readonly now: () => number;
+}
+
+export class CompletedRows implements RowCompletion {
+  readonly #options: CompletedRowsOptions;
+  readonly #refusals = new RefusalRateLimit();
+
+  constructor(options: CompletedRowsOptions) {
+    this.#options = options;
+  }
+
+  /** A row that may have come before is counted when the Ledger says that it has not: an earlier life has counted the other. */
+  async complete(row: UsageRow, orphan: boolean, upstream: UpstreamOutcomes = {}): Promise<void> {
+    if (!orphan) this.#count(row, upstream);
+    const isNew = await this.#options.writer.write(row, orphan);
+    if (orphan && isNew) this.#count(row, upstream);
+  }
+
+  /** The row of a request that never held a permit. */
+  async record({ row, upstream }: RowRecord): Promise<void> {
+    const { cell, counters, now } = this.#options;
+    if (row.tenant_id === NIL_UUID && !this.#refusals.allow(now())) {
+      counters.count(row);
+      return;
+    }
+    await this.complete({ ...row, cell }, false, upstream);
+  }
+
+  #count(row: UsageRow, upstream: UpstreamOutcomes): void {
+    this.#options.counters.count(row, upstream);
+    this.#options.heartbeat.wake();
+  }
+}

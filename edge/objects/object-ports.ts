@@ -1,0 +1,67 @@
+/**
+ * What the Durable Objects need from the outside world, as interfaces. Adapters implement them, edge/durable-objects.ts hands
+ * them in, tests hand in their own. The objects import no adapter.
+ */
+import type { AlertEvent } from "../../shared/alerts.ts";
+import type { CellSeen } from "../../shared/records.ts";
+import type { LedgerApi } from "../domain/admission/rpc.ts";
+import type { ActualUsage } from "../domain/budget/amounts.ts";
+import type { TenantBudgetApi } from "../domain/budget/rpc.ts";
+import type { MonthOf } from "../domain/budget/term-budget.ts";
+import type { BudgetOwner } from "../domain/budget/term-counters.ts";
+import type { MonthBounds } from "../domain/budget/usage-view.ts";
+import type { AnalyticsStore } from "../domain/ledger/analytics-store.ts";
+import type { Alerts, Clock, Log } from "../ports.ts";
+
+/** Runs something once, after so many milliseconds. */
+export type Later = (delayMs: number, run: () => void) => void;
+
+/** What a Cell asks of a tenant's budget object. */
+export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level">;
+
+/** Alerts of an object, on their way to the Ledger that keeps those of its cell. */
+export interface AlertChannel extends Alerts {
+  /** Sends events that have an id of their own. Resolves when they are on the Ledger's disk; rejects when it was not reached. */
+  deliver(events: readonly AlertEvent[]): Promise<void>;
+}
+
+/** What a Cell is given. */
+export interface CellPorts {
+  readonly now: Clock;
+  readonly later: Later;
+  readonly monthOf: MonthOf;
+  readonly log: Log;
+  readonly alerts: AlertChannel;
+  /** A fresh stub of one of the cell's Ledgers. */
+  readonly ledger: (shard: number) => LedgerApi;
+  /** A fresh stub of a tenant's budget object. */
+  readonly budgetOf: (tenantId: string) => BudgetObjectApi;
+  /** Writes the cell's state where the control service finds every cell. False: it was not written. Never throws. */
+  readonly reportState: (state: CellSeen) => Promise<boolean>;
+}
+
+/** What a Ledger is given. */
+export interface LedgerPorts {
+  readonly now: Clock;
+  readonly log: Log;
+  readonly analytics: AnalyticsStore;
+  /** Alerts that this Ledger raises itself. `own`: itself, for it may be the one that keeps the cell's alerts. */
+  readonly alertsOf: (own: Pick<LedgerApi, "alert">) => Alerts;
+}
+
+/** What a tenant's budget object is given. */
+export interface TenantBudgetPorts {
+  readonly now: Clock;
+  readonly log: Log;
+  readonly monthOf: MonthOf;
+  readonly monthBounds: MonthBounds;
+  readonly ledgerSum: LedgerSum;
+}
+
+/** What a tenant or key used by the rows that ended from `sinceMs` (null: ever) until `untilMs`. Rejects when it cannot be read. */
+export type LedgerSum = (
+  whose: BudgetOwner,
+  id: string,
+  sinceMs: number | null,
+  untilMs: number,
+) => Promise<ActualUsage>;
