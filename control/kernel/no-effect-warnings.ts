@@ -2,8 +2,7 @@
  * What can be configured and has no effect yet. Whoever configures it is told so in the answer; nothing is refused. The change
  * that builds a capability removes its function here, and the last one this file.
  */
-import type { z } from "zod";
-import type { compressionPolicySchema, guardrailsPolicySchema } from "../../shared/records.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
 
 const GUARDRAILS = "guardrails have no effect yet: the policy is stored, and nothing is scanned, blocked or redacted";
 const COMPRESSION = "compression has no effect yet: the policy is stored, and requests go upstream as they are";
@@ -14,13 +13,13 @@ const ASSISTANT = "the assistant has no effect yet: the settings are stored, and
 const PROVISIONER = "the provisioner has no effect yet: the settings are stored, and no jobs are started";
 
 /** Of a guardrails policy that asks for a scan. */
-export function guardrailsWarnings(policy: z.infer<typeof guardrailsPolicySchema> | null): readonly string[] {
+export function guardrailsWarnings(policy: Tenant["guardrails_policy"]): readonly string[] {
   const scanners = policy === null ? 0 : policy.input_scanners.length + policy.output_scanners.length;
   return scanners === 0 ? [] : [GUARDRAILS];
 }
 
 /** Of a compression policy that is on. */
-export function compressionWarnings(policy: z.infer<typeof compressionPolicySchema> | null): readonly string[] {
+export function compressionWarnings(policy: Tenant["compression_policy"]): readonly string[] {
   return policy?.enabled === true ? [COMPRESSION] : [];
 }
 
