@@ -7,8 +7,9 @@ import type { Tenant } from "../../shared/schema/tenant.ts";
 import { type TenantRow, tenants } from "../db/schema/tenancy.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "../kernel/database-errors.ts";
 import { auditedWarnings, withWarnings } from "../kernel/warnings.ts";
-import { isForeignKeyViolation, isUniqueViolation, write } from "../kernel/write.ts";
+import { write } from "../kernel/write.ts";
 import { lockTenant, tenantRecord } from "./tenant-record.ts";
 
 type Fields = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;

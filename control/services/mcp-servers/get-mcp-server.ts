@@ -6,8 +6,8 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServer } from "../../../shared/schema/mcp-server.ts";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";
 import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { parseId } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { mcpServerRecord } from "../../resources/mcp-server-record.ts";
 
 /** Throws 404. */

@@ -5,8 +5,8 @@ import { getTableColumns } from "drizzle-orm";
 import type { McpServer } from "../../../shared/schema/mcp-server.ts";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { mcpServerRecord } from "../../resources/mcp-server-record.ts";
 
 /** One page. Throws 400. */

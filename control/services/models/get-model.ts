@@ -6,8 +6,8 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { parseId } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { modelRecord, modelWithHealth } from "../../resources/model-record.ts";
 
 /** The model. Throws 404. */

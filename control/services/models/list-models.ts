@@ -5,8 +5,8 @@ import { asc, eq, gt } from "drizzle-orm";
 import type { Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { modelRecord, modelWithHealth } from "../../resources/model-record.ts";
 
 /** One page. Throws 400. */

@@ -5,7 +5,7 @@ import { and, eq } from "drizzle-orm";
 import type { AutoRouter, AutoRouterValue } from "../../../shared/schema/settings/auto-router.ts";
 import { models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { autoRouterSetting } from "../../settings/definitions.ts";
 import { readSetting } from "../../settings/setting.ts";
 

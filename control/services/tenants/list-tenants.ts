@@ -5,8 +5,8 @@ import { getTableColumns } from "drizzle-orm";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { tenants } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
 
 /** One page. Throws 400. */

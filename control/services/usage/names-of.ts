@@ -4,7 +4,7 @@
 import { inArray } from "drizzle-orm";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext } from "../../kernel/context.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 
 interface Named {
   readonly tenant_name: string;
