@@ -9,6 +9,8 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FIXTURES = "test/lint/fixtures";
+/** Folder of fixtures whose rules are not the linter's: `structure.test.ts` expects their findings. */
+const STRUCTURE = "structure/";
 
 /** Fixture -> the rule that must name it. */
 const EXPECTED: Readonly<Record<string, string>> = {
@@ -73,8 +75,8 @@ describe("lint rules", () => {
   });
 
   it("has an expectation for every fixture", () => {
-    const files = readdirSync(join(ROOT, FIXTURES), { recursive: true, encoding: "utf8" }).filter((name) =>
-      name.endsWith(".ts"),
+    const files = readdirSync(join(ROOT, FIXTURES), { recursive: true, encoding: "utf8" }).filter(
+      (name) => name.endsWith(".ts") && !name.startsWith(STRUCTURE),
     );
     expect(files.sort()).toEqual([...Object.keys(EXPECTED), ...INNOCENT].sort());
   });
