@@ -5,7 +5,7 @@
 import type { RevItem } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
 
-export interface AuditDraft {
+interface AuditDraft {
   readonly action: string;
   readonly entityType:
     | "tenant"

@@ -129,9 +129,9 @@ describe.each(Object.entries(RESOURCES))("the fields of %s", (key, { fields, rec
     const { rows } = (await from.connection.db.execute(
       sql`SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_name = ${getTableName(table)}`,
     )) as unknown as { rows: { column_name: string; data_type: string; is_nullable: "YES" | "NO" }[] };
-    const stored = rows.map((row) => [row.column_name, row.data_type, row.is_nullable === "YES"]).sort();
-    const columns = Object.values(getTableColumns(table)).map((it) => [it.name, it.getSQLType(), !it.notNull]);
-    expect(columns.sort()).toEqual(stored);
+    const stored = rows.map((row) => [row.column_name, [row.data_type, row.is_nullable === "YES"]]);
+    const columns = Object.values(getTableColumns(table)).map((it) => [it.name, [it.getSQLType(), !it.notNull]]);
+    expect(Object.fromEntries(columns)).toEqual(Object.fromEntries(stored));
     expect(sorted(Object.keys(getTableColumns(table)))).toEqual(sorted([...Object.keys(fields), "rev"]));
     for (const [name, { value }] of Object.entries(fields))
       expect([name, getTableColumns(table)[name]?.notNull]).toEqual([name, !value.safeParse(null).success]);

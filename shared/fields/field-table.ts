@@ -10,7 +10,7 @@ import type * as z from "zod";
 export type ColumnKind = "uuid" | "text" | "integer" | "bigint" | "double" | "boolean" | "instant" | "json" | "texts";
 
 /** Fields of an object, as zod takes them. */
-export type Shape = Readonly<Record<string, z.ZodType>>;
+type Shape = Readonly<Record<string, z.ZodType>>;
 
 export interface Field {
   readonly column: ColumnKind;
@@ -50,9 +50,7 @@ type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (a
 type Flat<T> = { [K in keyof T]: T[K] };
 
 /** What a place shows of a table. */
-export type PlaceShape<T extends FieldTable, P extends Place> = Flat<
-  Plain<T, P> & Intersection<Instead<T[keyof T], P>>
->;
+type PlaceShape<T extends FieldTable, P extends Place> = Flat<Plain<T, P> & Intersection<Instead<T[keyof T], P>>>;
 
 /** What the record shows of a table, in the order of its lines. */
 export function recordShape<T extends FieldTable>(fields: T): PlaceShape<T, "record"> {

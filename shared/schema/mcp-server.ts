@@ -15,7 +15,7 @@ export const mcpServerSchema = z
 export type McpServer = z.infer<typeof mcpServerSchema>;
 
 /** Part of the path `/mcp/{name}`, so only what a path can carry as it is; `.` and `..` are path segments already. */
-export const mcpServerName = z
+const mcpServerName = z
   .string({ error: "must be a text" })
   .trim()
   .regex(/^[A-Za-z0-9._-]{1,100}$/, "must be 1 to 100 characters of A-Z a-z 0-9 . _ -")

@@ -70,7 +70,7 @@ const nameList = (lowered: boolean, max: number) =>
     .refine((items) => items.length <= max, `must have at most ${max} entries`);
 
 /** Every field of a model that a body may set, but its names, address and credential. */
-export const modelFields = {
+const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
   enabled: flag,

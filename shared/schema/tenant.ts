@@ -33,7 +33,7 @@ export type Tenant = z.infer<typeof tenantSchema>;
 const WINDOWS_MAX = 100;
 
 /** One recurring window of a week (specification "Tenant"). */
-export const weeklyWindow = z
+const weeklyWindow = z
   .object({ day: whole(0, 6), start_min: whole(0, 1439), end_min: whole(1, 1440) })
   .refine((window) => window.start_min < window.end_min, {
     path: ["end_min"],

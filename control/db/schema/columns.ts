@@ -72,17 +72,17 @@ type ColumnOf<F extends Field> =
     ? ReturnType<(typeof COLUMNS)[F["column"]]>
     : NotNull<ReturnType<(typeof COLUMNS)[F["column"]]>>;
 
-type ColumnsOf<T extends FieldTable> = { -readonly [K in keyof T]: ColumnOf<T[K]> };
+type FieldColumns<T extends FieldTable> = { -readonly [K in keyof T]: ColumnOf<T[K]> };
 
 /** The columns of a table of fields. Defaults of the database are not in it: such a column is stated beside them. */
-export function columnsOf<T extends FieldTable>(fields: T): ColumnsOf<T> {
+export function fieldColumns<T extends FieldTable>(fields: T): FieldColumns<T> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, { column, value, unique }]) => {
       const nullable = COLUMNS[column](name);
       const built = value.safeParse(null).success ? nullable : nullable.notNull();
       return [name, unique === true ? built.unique() : built];
     }),
-  ) as unknown as ColumnsOf<T>;
+  ) as unknown as FieldColumns<T>;
 }
 
 export const idColumn = { id: uuid("id").primaryKey().default(sql`gen_random_uuid()`) };

@@ -3,10 +3,10 @@
  */
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import { ENDPOINT_FIELDS } from "../../../shared/fields/endpoint-fields.ts";
-import { columnsOf, idColumn, revColumn, timeColumns } from "./columns.ts";
+import { fieldColumns, idColumn, revColumn, timeColumns } from "./columns.ts";
 
 export const modelEndpoints = pgTable("model_endpoints", {
-  ...columnsOf(ENDPOINT_FIELDS),
+  ...fieldColumns(ENDPOINT_FIELDS),
   health_status: text("health_status").notNull().default("unknown"),
   consecutive_failures: integer("consecutive_failures").notNull().default(0),
   alert_state: text("alert_state").notNull().default("ok"),

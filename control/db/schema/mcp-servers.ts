@@ -3,10 +3,10 @@
  */
 import { pgTable } from "drizzle-orm/pg-core";
 import { MCP_SERVER_FIELDS } from "../../../shared/fields/mcp-server-fields.ts";
-import { columnsOf, idColumn, revColumn, timeColumns } from "./columns.ts";
+import { fieldColumns, idColumn, revColumn, timeColumns } from "./columns.ts";
 
 export const mcpServers = pgTable("mcp_servers", {
-  ...columnsOf(MCP_SERVER_FIELDS),
+  ...fieldColumns(MCP_SERVER_FIELDS),
   ...idColumn,
   ...timeColumns,
   ...revColumn,

@@ -3,10 +3,10 @@
  */
 import { integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";
-import { columnsOf, idColumn, instant, NOW, revColumn, timeColumns } from "./columns.ts";
+import { fieldColumns, idColumn, instant, NOW, revColumn, timeColumns } from "./columns.ts";
 
 export const models = pgTable("models", {
-  ...columnsOf(MODEL_FIELDS),
+  ...fieldColumns(MODEL_FIELDS),
   ...idColumn,
   ...timeColumns,
   ...revColumn,

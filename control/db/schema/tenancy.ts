@@ -5,24 +5,24 @@ import { pgTable, text } from "drizzle-orm/pg-core";
 import { GROUP_FIELDS } from "../../../shared/fields/group-fields.ts";
 import { KEY_FIELDS } from "../../../shared/fields/key-fields.ts";
 import { TENANT_FIELDS } from "../../../shared/fields/tenant-fields.ts";
-import { columnsOf, idColumn, revColumn, timeColumns } from "./columns.ts";
+import { fieldColumns, idColumn, revColumn, timeColumns } from "./columns.ts";
 
 export const fairshareGroups = pgTable("fairshare_groups", {
-  ...columnsOf(GROUP_FIELDS),
+  ...fieldColumns(GROUP_FIELDS),
   name: text("name").primaryKey(),
   ...timeColumns,
   ...revColumn,
 });
 
 export const tenants = pgTable("tenants", {
-  ...columnsOf(TENANT_FIELDS),
+  ...fieldColumns(TENANT_FIELDS),
   ...idColumn,
   ...timeColumns,
   ...revColumn,
 });
 
 export const apiKeys = pgTable("api_keys", {
-  ...columnsOf(KEY_FIELDS),
+  ...fieldColumns(KEY_FIELDS),
   ...idColumn,
   ...timeColumns,
   ...revColumn,
