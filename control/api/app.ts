@@ -4,13 +4,11 @@
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";
-import { auditRoutes } from "./audit.ts";
 import { autotuneRoutes } from "./autotune.ts";
 import { backupRoutes } from "./backup.ts";
 import { budgetRoutes } from "./budgets.ts";
 import { fairshareRoutes } from "./fairshare.ts";
 import { authenticate, limitBody } from "./guard.ts";
-import { infrastructureSettingsRoutes } from "./infrastructure-settings.ts";
 import { internalRoutes } from "./internal.ts";
 import { keyRoutes } from "./keys.ts";
 import { loadRoutes } from "./load.ts";
@@ -18,10 +16,9 @@ import { mcpServerRoutes } from "./mcp-servers.ts";
 import { modelEndpointRoutes } from "./model-endpoints.ts";
 import { modelHealthRoutes } from "./model-health.ts";
 import { modelRoutes } from "./models.ts";
+import { operationRoutes } from "./operations.ts";
 import { publicRoutes } from "./public.ts";
-import { resyncRoutes } from "./resync.ts";
-import { settingsRoutes } from "./settings.ts";
-import { tenantPolicyRoutes } from "./tenant-policies.ts";
+import { infrastructureSettingsRoutes, settingsRoutes } from "./settings.ts";
 import { tenantRoutes } from "./tenants.ts";
 import type { Api, ApiDeps, ApiTypes } from "./types.ts";
 import { usageRoutes } from "./usage.ts";
@@ -34,7 +31,6 @@ export function createApp(deps: ApiDeps): Api {
   internalRoutes(app, deps);
   app.use("/api/v1/*", authenticate(deps), limitBody);
   tenantRoutes(app);
-  tenantPolicyRoutes(app);
   keyRoutes(app);
   modelHealthRoutes(app, deps);
   modelRoutes(app);
@@ -45,8 +41,7 @@ export function createApp(deps: ApiDeps): Api {
   usageRoutes(app, deps);
   loadRoutes(app, deps);
   budgetRoutes(app, deps);
-  resyncRoutes(app, deps);
-  auditRoutes(app);
+  operationRoutes(app, deps);
   settingsRoutes(app, deps);
   infrastructureSettingsRoutes(app, deps);
   backupRoutes(app, deps);

@@ -2,11 +2,9 @@
  * Routes of capacity auto-tune: a probe that recommends, and taking up what it recommended.
  */
 import { autotuneReportSchema, autotuneSchema } from "../../shared/schema/autotune.ts";
-import { applyAutotuneSchema, modelSchema } from "../../shared/schema/model.ts";
-import { applyAutotune } from "../autotune/apply-autotune.ts";
-import { autotuneModel } from "../autotune/autotune-model.ts";
-import { endpoint, jsonBody, written } from "./endpoint.ts";
-import { pathId } from "./tenants.ts";
+import { modelSchema } from "../../shared/schema/model.ts";
+import { applyAutotune, autotuneModel } from "../autotune/autotune-model.ts";
+import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 const tag = "Models";
@@ -14,6 +12,7 @@ const at = "/api/v1/models/{id}/autotune";
 
 export function autotuneRoutes(app: Api, { upstreamBaseUrl, ending }: ApiDeps): void {
   endpoint(app, {
+    kind: "write",
     method: "post",
     path: at,
     summary: "Find the capacity of a model by real load on its upstream; changes nothing",
@@ -22,18 +21,19 @@ export function autotuneRoutes(app: Api, { upstreamBaseUrl, ending }: ApiDeps): 
     tag,
     body: autotuneSchema,
     answer: autotuneReportSchema,
-    handler: async (c) => {
-      const options = { upstreamBaseUrl, caller: AbortSignal.any([c.req.raw.signal, ending]) };
-      return written(c, await autotuneModel(c.var.ctx, pathId(c), await jsonBody(c), options));
+    handler: async ({ ctx, path, body, signal }) => {
+      const caller = AbortSignal.any([signal, ending]);
+      return await autotuneModel(ctx, path.id, body, { upstreamBaseUrl, caller });
     },
   });
   endpoint(app, {
+    kind: "write",
     method: "post",
     path: `${at}/apply`,
     summary: "Set the capacity of a model to what auto-tune recommended",
     tag,
-    body: applyAutotuneSchema,
+    body: applyAutotune.body,
     answer: modelSchema,
-    handler: async (c) => written(c, await applyAutotune(c.var.ctx, pathId(c), await jsonBody(c))),
+    handler: async ({ ctx, path, body }) => await applyAutotune.apply(ctx, path.id, body),
   });
 }

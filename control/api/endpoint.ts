@@ -1,34 +1,122 @@
 /**
- * One route: its place in the OpenAPI document and its handler, declared together. Handlers get the raw body; the verb
+ * One route: its place in the OpenAPI document, its handler and its answer, declared together. The handler returns the value
+ * that the answer's schema describes, and this file makes the response from it. A handler gets the body as it came; the verb
  * parses it with the same schema that the document shows. Bytes that are no UTF-8 are refused, never replaced.
  */
 import type { Context } from "hono";
-import type { z } from "zod";
+import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
-import type { Written } from "../kernel/context.ts";
+import type { Page, VerbContext, Written } from "../kernel/context.ts";
 import { runOnce } from "../kernel/idempotency.ts";
-import { errorBodySchema } from "./error-schema.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
-export type RouteContext = Context<ApiTypes>;
+type RouteContext = Context<ApiTypes>;
 
-interface Endpoint {
+/**
+ * How a handler's value becomes a response. `read`: the value. `page`: one page of a list, with a `link` header to the next;
+ * its query is that of every paged list besides its own. `write`: the record that was written, 204 without an answer's
+ * schema, with `x-gateway-sync`. `create`: likewise, once per Idempotency-Key. `file`: a JSON file to save.
+ */
+type Kind = "read" | "page" | "write" | "create" | "file";
+
+/** A file of JSON text in pieces, and its name. */
+interface JsonFile {
+  readonly filename: string;
+  readonly pieces: readonly string[];
+}
+
+/** What a schema describes; a list may be read-only. */
+type ValueOf<Answer extends z.ZodType> =
+  z.output<Answer> extends readonly (infer Row)[] ? readonly Row[] : z.output<Answer>;
+
+type RowOf<Value> = Value extends readonly (infer Row)[] ? Row : never;
+
+/** What a handler of this kind returns. */
+export type HandlerResult<K extends Kind, Answer extends z.ZodType> = {
+  read: ValueOf<Answer>;
+  page: Page<RowOf<ValueOf<Answer>>>;
+  write: Written<ValueOf<Answer>>;
+  create: Written<ValueOf<Answer>>;
+  file: JsonFile;
+}[K];
+
+/** The record in a result: of a page or list, one row. */
+type RecordOf<R> = R extends { readonly record: infer T }
+  ? T
+  : R extends { readonly rows: infer Rows }
+    ? RowOf<Rows>
+    : R extends readonly (infer Row)[]
+      ? Row
+      : R;
+
+/**
+ * Refuses a record with a field that the answer's schema does not name: it would be sent. A schema of no known shape names
+ * every field.
+ */
+export type NoOtherField<R, Wanted> =
+  unknown extends RecordOf<Wanted>
+    ? unknown
+    : [Exclude<keyof RecordOf<R>, keyof RecordOf<Wanted>>] extends [never]
+      ? unknown
+      : { readonly fieldsThatTheAnswerDoesNotName: Exclude<keyof RecordOf<R>, keyof RecordOf<Wanted>> };
+
+/** The names in braces of a path. */
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
+/** What a handler works with. */
+interface Call<Path extends string, Query extends z.ZodObject> {
+  readonly ctx: VerbContext;
+  /** The parameters of the path. */
+  readonly path: Readonly<Record<NamesIn<Path>, string>>;
+  /** The query as it came; the verb parses it. */
+  readonly query: { readonly [Name in keyof z.output<Query>]?: string };
+  /** The JSON body as it came; undefined for a route without one. */
+  readonly body: unknown;
+  /** Aborted when the caller leaves. */
+  readonly signal: AbortSignal;
+}
+
+interface Endpoint<K extends Kind, Path extends string, Query extends z.ZodObject, Answer extends z.ZodType, R> {
+  readonly kind: K;
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   /** With `{name}` for path parameters. */
-  readonly path: string;
+  readonly path: Path;
   readonly summary: string;
   /** More than the summary says; the rules of all routes are added to the document by themselves. */
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly tag: string;
   readonly body?: z.ZodType;
-  readonly query?: z.ZodObject;
-  readonly answer?: z.ZodType;
-  /** Answered by {@link create}: the Idempotency-Key is honoured. */
-  readonly creates?: true;
+  readonly query?: Query;
+  readonly answer?: Answer;
   /** Answers 502 when this cannot be reached. */
   readonly reaches?: "cell" | "job scheduler";
-  readonly handler: (c: RouteContext) => Promise<Response>;
+  /** The answer holds a secret: it is not to be stored on its way. */
+  readonly noStore?: true;
+  readonly handler: (call: Call<Path, Query>) => Promise<R>;
 }
+
+/** A route of any kind, once the compiler has checked it. */
+type AnyEndpoint = Omit<Endpoint<Kind, string, z.ZodObject, z.ZodType, unknown>, "handler"> & {
+  readonly handler: (call: Call<string, z.ZodObject>) => Promise<unknown>;
+};
+
+const errorBodySchema = z
+  .object({
+    error: z.object({
+      message: z.string(),
+      type: z.string(),
+      code: z.string().nullable(),
+      param: z.string().nullable(),
+      details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    }),
+  })
+  .meta({ id: "Error" });
+
+/** The query of every paged list, as the document shows it; the verb validates. */
+const pageQuerySchema = z.object({
+  limit: z.string().optional().meta({ description: "1 to 1000, default 100" }),
+  cursor: z.string().optional().meta({ description: "From the link header of the page before" }),
+});
 
 const ACTOR_HEADER = {
   name: "x-gateway-audit-actor",
@@ -48,9 +136,45 @@ const IDEMPOTENCY_HEADER = {
   example: "create-research-1",
 };
 
-/** Adds a route to the application and to its document. */
-export function endpoint(app: Api, route: Endpoint): void {
-  const bodyIsOptional = route.method === "post" && route.body?.safeParse({}).success === true;
+/**
+ * Adds a route to the application and to its document. A handler whose value is not what `answer` describes does not
+ * compile, nor does one that names a path parameter or a query parameter that is not declared.
+ */
+export function endpoint<
+  const K extends Kind,
+  const Path extends string,
+  R extends HandlerResult<K, Answer>,
+  Query extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  Answer extends z.ZodType = z.ZodNull,
+>(app: Api, route: Endpoint<K, Path, Query, Answer, R> & NoOtherField<R, HandlerResult<K, Answer>>): void {
+  const checked = route as unknown as AnyEndpoint;
+  const query = checked.kind === "page" ? pageQuerySchema.extend(checked.query?.shape ?? {}) : checked.query;
+  const declared: AnyEndpoint = query === undefined ? checked : { ...checked, query };
+  const bodyIsOptional = isBodyOptional(declared);
+  addToDocument(app, declared, bodyIsOptional);
+  app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+    const { text, input } = route.body === undefined ? NO_BODY : await readBody(c, bodyIsOptional);
+    const handle = async (ctx: VerbContext): Promise<unknown> =>
+      await declared.handler({
+        ctx,
+        path: c.req.param() as Record<string, string>,
+        query: c.req.query(),
+        body: input,
+        signal: c.req.raw.signal,
+      });
+    if (route.noStore) c.header("cache-control", "no-store");
+    return await ANSWERS[route.kind](c, handle, text);
+  });
+}
+
+const NO_BODY = { text: "", input: undefined };
+
+/** A POST whose fields are all optional may come without a body (decisions §43.5). */
+function isBodyOptional({ method, body }: AnyEndpoint): boolean {
+  return method === "post" && body?.safeParse({}).success === true;
+}
+
+function addToDocument(app: Api, route: AnyEndpoint, bodyIsOptional: boolean): void {
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   app.openAPIRegistry.registerPath({
     method: route.method,
@@ -67,7 +191,7 @@ export function endpoint(app: Api, route: Endpoint): void {
         schema: { type: "string" as const },
       })),
       ...(route.method === "get" ? [] : [ACTOR_HEADER]),
-      ...(route.creates ? [IDEMPOTENCY_HEADER] : []),
+      ...(route.kind === "create" ? [IDEMPOTENCY_HEADER] : []),
     ],
     request: {
       ...(route.query === undefined ? {} : { query: route.query }),
@@ -82,13 +206,10 @@ export function endpoint(app: Api, route: Endpoint): void {
       ...errorAnswers(route, names.length > 0),
     },
   });
-  app.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
-    c.set("bodyIsOptional", bodyIsOptional);
-    return await route.handler(c);
-  });
 }
 
-function errorAnswers({ body, query, creates, reaches, method }: Endpoint, named: boolean): Record<number, object> {
+function errorAnswers({ body, query, kind, reaches, method }: AnyEndpoint, named: boolean): Record<number, object> {
+  const creates = kind === "create";
   const descriptions: Readonly<Record<number, string | false | undefined>> = {
     400:
       (body !== undefined || query !== undefined || method === "post") &&
@@ -110,37 +231,40 @@ function errorAnswers({ body, query, creates, reaches, method }: Endpoint, named
   );
 }
 
-/** The JSON body; `{}` for none on a POST whose fields are all optional (decisions §43.5). Throws 400 `invalid_json`. */
-export async function jsonBody(c: RouteContext): Promise<unknown> {
-  return (await readBody(c)).input;
-}
+/** How each kind is answered; `text` is the body's, `handle` runs the handler in the context that it is given. */
+const ANSWERS: Readonly<
+  Record<Kind, (c: RouteContext, handle: (ctx: VerbContext) => Promise<unknown>, text: string) => Promise<Response>>
+> = {
+  read: async (c, handle) => c.json((await handle(c.var.ctx)) as object),
+  page: async (c, handle) => paged(c, (await handle(c.var.ctx)) as Page<unknown>),
+  write: async (c, handle) => written(c, (await handle(c.var.ctx)) as Written<unknown>),
+  create: async (c, handle, text) => await created(c, async (ctx) => (await handle(ctx)) as Written<unknown>, text),
+  file: async (c, handle) => await saved(c, (await handle(c.var.ctx)) as JsonFile),
+};
 
 /** Answers a write: the record, and whether some cell has not confirmed it yet. */
-export function written<T>(c: RouteContext, { record, sync }: Written<T>): Response {
+function written(c: RouteContext, { record, sync }: Written<unknown>): Response {
   if (sync === "pending") c.header("x-gateway-sync", "pending");
   return record === null ? c.body(null, 204) : c.json(record as object, 200);
 }
 
-/** Answers a create, once per Idempotency-Key (decisions §2.5). `verb` takes its context from `c` when it is called. */
-export async function create<T>(c: RouteContext, verb: (input: unknown) => Promise<Written<T>>): Promise<Response> {
-  const { text, input } = await readBody(c);
+/** Answers a create, once per Idempotency-Key (decisions §2.5). */
+async function created(
+  c: RouteContext,
+  verb: (ctx: VerbContext) => Promise<Written<unknown>>,
+  text: string,
+): Promise<Response> {
   const key = c.req.header("idempotency-key");
-  if (key === undefined) return written(c, await verb(input));
+  if (key === undefined) return written(c, await verb(c.var.ctx));
   const scope = `${c.req.method} ${c.req.path}`;
-  const answer = await runOnce(c.var.ctx, key, scope, text, async (ctx) => {
-    c.set("ctx", ctx);
-    return await verb(input);
-  });
+  const answer = await runOnce(c.var.ctx, key, scope, text, verb);
   if (answer.sync === "pending") c.header("x-gateway-sync", "pending");
   if (answer.replayed) c.header("idempotency-replayed", "true");
   return c.body(answer.body, 200, { "content-type": "application/json" });
 }
 
 /** Answers one page of a list, with a link to the next (decisions §2.4). */
-export function paged(
-  c: RouteContext,
-  page: { readonly rows: readonly unknown[]; readonly next: string | null },
-): Response {
+function paged(c: RouteContext, page: Page<unknown>): Response {
   if (page.next !== null) {
     const query = new URLSearchParams(c.req.query());
     query.set("cursor", page.next);
@@ -149,11 +273,21 @@ export function paged(
   return c.json(page.rows as object[], 200);
 }
 
-async function readBody(c: RouteContext): Promise<{ readonly text: string; readonly input: unknown }> {
+async function saved(c: RouteContext, { filename, pieces }: JsonFile): Promise<Response> {
+  c.header("content-type", "application/json");
+  c.header("content-disposition", `attachment; filename="${filename}"`);
+  return c.body(await new Blob([...pieces]).arrayBuffer());
+}
+
+/** The JSON body and its text; `{}` for an empty one that may be absent. Throws 400 `invalid_json`. */
+async function readBody(
+  c: RouteContext,
+  isOptional: boolean,
+): Promise<{ readonly text: string; readonly input: unknown }> {
   const bytes = await c.req.arrayBuffer();
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return { text, input: c.var.bodyIsOptional && text.trim() === "" ? {} : JSON.parse(text) };
+    return { text, input: isOptional && text.trim() === "" ? {} : JSON.parse(text) };
   } catch {
     throw new GatewayError("invalid_json");
   }

@@ -6,39 +6,39 @@ import { createGroupSchema, fairshareGroupSchema, groupWeightSchema } from "../.
 import { createGroup } from "../services/fairshare/create-group.ts";
 import { listGroups } from "../services/fairshare/list-groups.ts";
 import { setGroupWeight } from "../services/fairshare/set-group-weight.ts";
-import { create, endpoint, jsonBody, paged, written } from "./endpoint.ts";
-import { pageQuerySchema } from "./page-query.ts";
+import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
 
 const tag = "Fairshare";
 
 export function fairshareRoutes(app: Api): void {
   endpoint(app, {
+    kind: "page",
     method: "get",
     path: "/api/v1/fairshare/groups",
     summary: "List fairshare groups",
     tag,
-    query: pageQuerySchema,
     answer: z.array(fairshareGroupSchema),
-    handler: async (c) => paged(c, await listGroups(c.var.ctx, c.req.query())),
+    handler: async ({ ctx, query }) => await listGroups(ctx, query),
   });
   endpoint(app, {
+    kind: "create",
     method: "post",
     path: "/api/v1/fairshare/groups",
     summary: "Create a fairshare group",
     tag,
     body: createGroupSchema,
     answer: fairshareGroupSchema,
-    creates: true,
-    handler: async (c) => await create(c, async (input) => await createGroup(c.var.ctx, input)),
+    handler: async ({ ctx, body }) => await createGroup(ctx, body),
   });
   endpoint(app, {
+    kind: "write",
     method: "patch",
     path: "/api/v1/fairshare/groups/{name}/weight",
     summary: "Set the weight of a fairshare group",
     tag,
     body: groupWeightSchema,
     answer: fairshareGroupSchema,
-    handler: async (c) => written(c, await setGroupWeight(c.var.ctx, c.req.param("name") ?? "", await jsonBody(c))),
+    handler: async ({ ctx, path, body }) => await setGroupWeight(ctx, path.name, body),
   });
 }

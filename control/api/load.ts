@@ -9,10 +9,9 @@ import {
   setCapacitySchema,
 } from "../../shared/schema/load.ts";
 import { cellQuerySchema } from "../cells/cell-directory.ts";
-import { getCapacity } from "../services/load/get-capacity.ts";
+import { getCapacity, setCapacity } from "../services/load/capacity.ts";
 import { getFairshareHistory, getFairshareLive, historyQuerySchema } from "../services/load/get-fairshare.ts";
-import { setCapacity } from "../services/load/set-capacity.ts";
-import { endpoint, jsonBody, written } from "./endpoint.ts";
+import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 const tag = "Load";
@@ -20,6 +19,7 @@ const tag = "Load";
 export function loadRoutes(app: Api, deps: ApiDeps): void {
   const directory = { cells: deps.cells, own: deps.cell };
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: "/api/v1/capacity",
     summary: "Read the capacity of a cell",
@@ -27,9 +27,10 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     query: cellQuerySchema,
     answer: capacitySchema,
     reaches: "cell",
-    handler: async (c) => c.json(await getCapacity(directory, c.req.query())),
+    handler: async ({ query }) => await getCapacity(directory, query),
   });
   endpoint(app, {
+    kind: "write",
     method: "put",
     path: "/api/v1/capacity",
     summary: "Set the capacity of a cell, live",
@@ -38,9 +39,10 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     body: setCapacitySchema,
     answer: capacitySchema,
     reaches: "cell",
-    handler: async (c) => written(c, await setCapacity(c.var.ctx, directory, c.req.query(), await jsonBody(c))),
+    handler: async ({ ctx, query, body }) => await setCapacity(ctx, directory, query, body),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: "/api/v1/fairshare/live",
     summary: "The scheduler of a cell, now",
@@ -48,9 +50,10 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     query: cellQuerySchema,
     answer: fairshareLiveSchema,
     reaches: "cell",
-    handler: async (c) => c.json(await getFairshareLive(directory, c.req.query())),
+    handler: async ({ query }) => await getFairshareLive(directory, query),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: "/api/v1/fairshare/history",
     summary: "The scheduler of a cell over the last hour",
@@ -58,6 +61,6 @@ export function loadRoutes(app: Api, deps: ApiDeps): void {
     query: historyQuerySchema,
     answer: z.array(fairshareSampleSchema),
     reaches: "cell",
-    handler: async (c) => c.json((await getFairshareHistory(directory, c.req.query())) as object[]),
+    handler: async ({ query }) => await getFairshareHistory(directory, query),
   });
 }

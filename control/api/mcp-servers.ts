@@ -5,12 +5,9 @@ import { z } from "zod";
 import { createMcpServerSchema, mcpServerSchema, updateMcpServerSchema } from "../../shared/schema/mcp-server.ts";
 import { createMcpServer } from "../services/mcp-servers/create-mcp-server.ts";
 import { deleteMcpServer } from "../services/mcp-servers/delete-mcp-server.ts";
-import { getMcpServer } from "../services/mcp-servers/get-mcp-server.ts";
-import { listMcpServers } from "../services/mcp-servers/list-mcp-servers.ts";
+import { getMcpServer, listMcpServers } from "../services/mcp-servers/read-mcp-servers.ts";
 import { updateMcpServer } from "../services/mcp-servers/update-mcp-server.ts";
-import { create, endpoint, jsonBody, paged, written } from "./endpoint.ts";
-import { pageQuerySchema } from "./page-query.ts";
-import { pathId } from "./tenants.ts";
+import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
 
 const tag = "MCP servers";
@@ -19,46 +16,49 @@ const one = `${all}/{id}`;
 
 export function mcpServerRoutes(app: Api): void {
   endpoint(app, {
+    kind: "page",
     method: "get",
     path: all,
     summary: "List MCP servers",
     tag,
-    query: pageQuerySchema,
     answer: z.array(mcpServerSchema),
-    handler: async (c) => paged(c, await listMcpServers(c.var.ctx, c.req.query())),
+    handler: async ({ ctx, query }) => await listMcpServers(ctx, query),
   });
   endpoint(app, {
+    kind: "create",
     method: "post",
     path: all,
     summary: "Register an MCP server",
     tag,
     body: createMcpServerSchema,
     answer: mcpServerSchema,
-    creates: true,
-    handler: async (c) => await create(c, async (input) => await createMcpServer(c.var.ctx, input)),
+    handler: async ({ ctx, body }) => await createMcpServer(ctx, body),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: one,
     summary: "Read an MCP server",
     tag,
     answer: mcpServerSchema,
-    handler: async (c) => c.json(await getMcpServer(c.var.ctx, pathId(c))),
+    handler: async ({ ctx, path }) => await getMcpServer(ctx, path.id),
   });
   endpoint(app, {
+    kind: "write",
     method: "put",
     path: one,
     summary: "Update an MCP server",
     tag,
     body: updateMcpServerSchema,
     answer: mcpServerSchema,
-    handler: async (c) => written(c, await updateMcpServer(c.var.ctx, pathId(c), await jsonBody(c))),
+    handler: async ({ ctx, path, body }) => await updateMcpServer(ctx, path.id, body),
   });
   endpoint(app, {
+    kind: "write",
     method: "delete",
     path: one,
     summary: "Remove an MCP server",
     tag,
-    handler: async (c) => written(c, await deleteMcpServer(c.var.ctx, pathId(c))),
+    handler: async ({ ctx, path }) => await deleteMcpServer(ctx, path.id),
   });
 }

@@ -11,28 +11,25 @@ import { createEndpoint } from "../services/endpoints/create-endpoint.ts";
 import { deleteEndpoint } from "../services/endpoints/delete-endpoint.ts";
 import { listEndpoints } from "../services/endpoints/list-endpoints.ts";
 import { updateEndpoint } from "../services/endpoints/update-endpoint.ts";
-import { create, endpoint, jsonBody, paged, type RouteContext, written } from "./endpoint.ts";
-import { pageQuerySchema } from "./page-query.ts";
-import { pathId } from "./tenants.ts";
+import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
 
 const tag = "Model endpoints";
 const all = "/api/v1/models/{id}/endpoints";
 const one = `${all}/{endpoint_id}`;
 
-const endpointId = (c: RouteContext): string => c.req.param("endpoint_id") ?? "";
-
 export function modelEndpointRoutes(app: Api): void {
   endpoint(app, {
+    kind: "page",
     method: "get",
     path: all,
     summary: "List the endpoints of a model, in the order of failover",
     tag,
-    query: pageQuerySchema,
     answer: z.array(modelEndpointSchema),
-    handler: async (c) => paged(c, await listEndpoints(c.var.ctx, pathId(c), c.req.query())),
+    handler: async ({ ctx, path, query }) => await listEndpoints(ctx, path.id, query),
   });
   endpoint(app, {
+    kind: "create",
     method: "post",
     path: all,
     summary: "Add an endpoint to a model",
@@ -41,10 +38,10 @@ export function modelEndpointRoutes(app: Api): void {
     tag,
     body: createModelEndpointSchema,
     answer: modelEndpointSchema,
-    creates: true,
-    handler: async (c) => await create(c, async (input) => await createEndpoint(c.var.ctx, pathId(c), input)),
+    handler: async ({ ctx, path, body }) => await createEndpoint(ctx, path.id, body),
   });
   endpoint(app, {
+    kind: "write",
     method: "put",
     path: one,
     summary: "Update an endpoint; an omitted field keeps its value",
@@ -53,13 +50,14 @@ export function modelEndpointRoutes(app: Api): void {
     tag,
     body: updateModelEndpointSchema,
     answer: modelEndpointSchema,
-    handler: async (c) => written(c, await updateEndpoint(c.var.ctx, pathId(c), endpointId(c), await jsonBody(c))),
+    handler: async ({ ctx, path, body }) => await updateEndpoint(ctx, path.id, path.endpoint_id, body),
   });
   endpoint(app, {
+    kind: "write",
     method: "delete",
     path: one,
     summary: "Remove an endpoint",
     tag,
-    handler: async (c) => written(c, await deleteEndpoint(c.var.ctx, pathId(c), endpointId(c))),
+    handler: async ({ ctx, path }) => await deleteEndpoint(ctx, path.id, path.endpoint_id),
   });
 }

@@ -13,22 +13,23 @@ import { checkHealth } from "../health/check-health.ts";
 import { getHealth } from "../health/get-health.ts";
 import { listHealth } from "../health/list-health.ts";
 import { setHealthConfig } from "../health/set-health-config.ts";
-import { endpoint, jsonBody, written } from "./endpoint.ts";
-import { pathId } from "./tenants.ts";
+import { endpoint } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 const tag = "Model health";
 
 export function modelHealthRoutes(app: Api, { prober }: ApiDeps): void {
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: "/api/v1/models/health",
     summary: "The latest health of every model",
     tag,
     answer: z.array(modelHealthSummarySchema),
-    handler: async (c) => c.json(await listHealth(c.var.ctx)),
+    handler: async ({ ctx }) => await listHealth(ctx),
   });
   endpoint(app, {
+    kind: "write",
     method: "post",
     path: "/api/v1/models/health",
     summary: "Check every model now that is enabled, has checks on and is not in maintenance",
@@ -36,17 +37,19 @@ export function modelHealthRoutes(app: Api, { prober }: ApiDeps): void {
       "The answer comes when all are done. A model that has served a request within its check interval is not called.",
     tag,
     answer: modelHealthBulkSchema,
-    handler: async (c) => written(c, await checkAllHealth(c.var.ctx, prober, c.req.raw.signal)),
+    handler: async ({ ctx, signal }) => await checkAllHealth(ctx, prober, signal),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: "/api/v1/models/{id}/health",
     summary: "The latest health of a model, and its recent checks",
     tag,
     answer: modelHealthDetailSchema,
-    handler: async (c) => c.json(await getHealth(c.var.ctx, pathId(c))),
+    handler: async ({ ctx, path }) => await getHealth(ctx, path.id),
   });
   endpoint(app, {
+    kind: "write",
     method: "post",
     path: "/api/v1/models/{id}/health/check",
     summary: "Check a model and its endpoints now",
@@ -54,9 +57,10 @@ export function modelHealthRoutes(app: Api, { prober }: ApiDeps): void {
       "Also in maintenance and with checks off; of a disabled model only the status is brought in line. The answer comes when the check is done: after at most three attempts of `GATEWAY_MODEL_HEALTH_TIMEOUT_SECS` each.",
     tag,
     answer: modelHealthDetailSchema,
-    handler: async (c) => written(c, await checkHealth(c.var.ctx, prober, pathId(c))),
+    handler: async ({ ctx, path }) => await checkHealth(ctx, prober, path.id),
   });
   endpoint(app, {
+    kind: "write",
     method: "put",
     path: "/api/v1/models/{id}/health/config",
     summary: "Say how a model is checked; an omitted field keeps its value",
@@ -65,6 +69,6 @@ export function modelHealthRoutes(app: Api, { prober }: ApiDeps): void {
     tag,
     body: healthConfigSchema,
     answer: modelHealthSummarySchema,
-    handler: async (c) => written(c, await setHealthConfig(c.var.ctx, pathId(c), await jsonBody(c))),
+    handler: async ({ ctx, path, body }) => await setHealthConfig(ctx, path.id, body),
   });
 }

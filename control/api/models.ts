@@ -4,56 +4,68 @@
 import { z } from "zod";
 import {
   createModelSchema,
-  modelCacheSchema,
-  modelCapacityModeSchema,
-  modelCapacitySchema,
-  modelReliabilitySchema,
   modelSchema,
   modelValidationSchema,
-  modelWeightSchema,
   updateModelSchema,
   validateModelSchema,
 } from "../../shared/schema/model.ts";
 import { createModel } from "../services/models/create-model.ts";
 import { deleteModel } from "../services/models/delete-model.ts";
-import { getModel } from "../services/models/get-model.ts";
-import { listModels } from "../services/models/list-models.ts";
-import { setModelCache } from "../services/models/set-model-cache.ts";
-import { setModelCapacity } from "../services/models/set-model-capacity.ts";
-import { setModelCapacityMode } from "../services/models/set-model-capacity-mode.ts";
-import { setModelReliability } from "../services/models/set-model-reliability.ts";
-import { setModelWeight } from "../services/models/set-model-weight.ts";
+import { modelChanges } from "../services/models/model-changes.ts";
+import { getModel, listModels } from "../services/models/read-models.ts";
 import { updateModel } from "../services/models/update-model.ts";
 import { validateModel } from "../services/models/validate-model.ts";
-import { create, endpoint, jsonBody, paged, written } from "./endpoint.ts";
-import { pageQuerySchema } from "./page-query.ts";
-import { pathId } from "./tenants.ts";
+import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
 
 const tag = "Models";
 const one = "/api/v1/models/{id}";
 
+interface ChangeRoute {
+  /** Below the model's own path. */
+  readonly at: string;
+  readonly change: (typeof modelChanges)[keyof typeof modelChanges];
+  readonly summary: string;
+  readonly description?: string;
+}
+
+/** The routes that change some fields of a model, all alike. */
+const CHANGES: readonly ChangeRoute[] = [
+  { at: "capacity", change: modelChanges.capacity, summary: "Set or clear the capacity of a model" },
+  { at: "capacity-mode", change: modelChanges.capacityMode, summary: "Set the capacity mode of a model" },
+  { at: "weight", change: modelChanges.weight, summary: "Set the admission weight of a model" },
+  { at: "cache", change: modelChanges.cache, summary: "Configure the response cache of a model" },
+  {
+    at: "reliability",
+    change: modelChanges.reliability,
+    summary: "Replace timeout, retries and endpoint selection of a model",
+    description:
+      "What is omitted takes its default. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session where it is.",
+  },
+];
+
 export function modelRoutes(app: Api): void {
   endpoint(app, {
+    kind: "page",
     method: "get",
     path: "/api/v1/models",
     summary: "List models",
     tag,
-    query: pageQuerySchema,
     answer: z.array(modelSchema),
-    handler: async (c) => paged(c, await listModels(c.var.ctx, c.req.query())),
+    handler: async ({ ctx, query }) => await listModels(ctx, query),
   });
   endpoint(app, {
+    kind: "create",
     method: "post",
     path: "/api/v1/models",
     summary: "Register a model",
     tag,
     body: createModelSchema,
     answer: modelSchema,
-    creates: true,
-    handler: async (c) => await create(c, async (input) => await createModel(c.var.ctx, input)),
+    handler: async ({ ctx, body }) => await createModel(ctx, body),
   });
   endpoint(app, {
+    kind: "read",
     method: "post",
     path: "/api/v1/models/validate",
     summary: "Ask an upstream whether it serves a model; changes nothing",
@@ -62,77 +74,46 @@ export function modelRoutes(app: Api): void {
     tag,
     body: validateModelSchema,
     answer: modelValidationSchema,
-    handler: async (c) => c.json(await validateModel(c.var.ctx, await jsonBody(c))),
+    handler: async ({ ctx, body }) => await validateModel(ctx, body),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: one,
     summary: "Read a model",
     tag,
     answer: modelSchema,
-    handler: async (c) => c.json(await getModel(c.var.ctx, pathId(c))),
+    handler: async ({ ctx, path }) => await getModel(ctx, path.id),
   });
   endpoint(app, {
+    kind: "write",
     method: "put",
     path: one,
     summary: "Update a model",
     tag,
     body: updateModelSchema,
     answer: modelSchema,
-    handler: async (c) => written(c, await updateModel(c.var.ctx, pathId(c), await jsonBody(c))),
+    handler: async ({ ctx, path, body }) => await updateModel(ctx, path.id, body),
   });
   endpoint(app, {
+    kind: "write",
     method: "delete",
     path: one,
     summary: "Remove a model",
     tag,
-    handler: async (c) => written(c, await deleteModel(c.var.ctx, pathId(c))),
+    handler: async ({ ctx, path }) => await deleteModel(ctx, path.id),
   });
-  endpoint(app, {
-    method: "put",
-    path: `${one}/capacity`,
-    summary: "Set or clear the capacity of a model",
-    tag,
-    body: modelCapacitySchema,
-    answer: modelSchema,
-    handler: async (c) => written(c, await setModelCapacity(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "put",
-    path: `${one}/capacity-mode`,
-    summary: "Set the capacity mode of a model",
-    tag,
-    body: modelCapacityModeSchema,
-    answer: modelSchema,
-    handler: async (c) => written(c, await setModelCapacityMode(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "put",
-    path: `${one}/weight`,
-    summary: "Set the admission weight of a model",
-    tag,
-    body: modelWeightSchema,
-    answer: modelSchema,
-    handler: async (c) => written(c, await setModelWeight(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "put",
-    path: `${one}/cache`,
-    summary: "Configure the response cache of a model",
-    tag,
-    body: modelCacheSchema,
-    answer: modelSchema,
-    handler: async (c) => written(c, await setModelCache(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "put",
-    path: `${one}/reliability`,
-    summary: "Replace timeout, retries and endpoint selection of a model",
-    description:
-      "What is omitted takes its default. `failover` goes by priority, `load_balance` by weight, `session_hash` keeps a session where it is.",
-    tag,
-    body: modelReliabilitySchema,
-    answer: modelSchema,
-    handler: async (c) => written(c, await setModelReliability(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
+  for (const { at, change, summary, description } of CHANGES) {
+    endpoint(app, {
+      kind: "write",
+      method: "put",
+      path: `${one}/${at}`,
+      summary,
+      description,
+      tag,
+      body: change.body,
+      answer: modelSchema,
+      handler: async ({ ctx, path, body }) => await change.apply(ctx, path.id, body),
+    });
+  }
 }

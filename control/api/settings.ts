@@ -1,49 +1,91 @@
 /**
- * Routes of the settings of alerts, retention, routing, boons and the assistant.
+ * Routes of the settings: every one is read and changed alike, some can be tested besides. Tests really call what they test.
  */
-import { alertsBodySchema, alertsSchema, alertsTestSchema } from "../../shared/schema/settings/alerts.ts";
-import { assistantBodySchema, assistantSchema } from "../../shared/schema/settings/assistant.ts";
-import { autoRouterBodySchema, autoRouterSchema } from "../../shared/schema/settings/auto-router.ts";
-import { boonsBodySchema, boonsSchema } from "../../shared/schema/settings/boons.ts";
-import { usageRetentionBodySchema, usageRetentionSchema } from "../../shared/schema/settings/usage-retention.ts";
-import { getAlerts } from "../alerts/get-alerts.ts";
-import { sendTestAlert } from "../alerts/send-test-alert.ts";
-import { setAlerts } from "../alerts/set-alerts.ts";
-import { getAssistant } from "../services/settings/get-assistant.ts";
-import { getAutoRouter } from "../services/settings/get-auto-router.ts";
-import { getBoons } from "../services/settings/get-boons.ts";
-import { getUsageRetention } from "../services/settings/get-usage-retention.ts";
-import { setAssistant } from "../services/settings/set-assistant.ts";
-import { setAutoRouter } from "../services/settings/set-auto-router.ts";
-import { setBoons } from "../services/settings/set-boons.ts";
-import { setUsageRetention } from "../services/settings/set-usage-retention.ts";
-import { endpoint, jsonBody, written } from "./endpoint.ts";
+import type { z } from "zod";
+import { alertsSchema, alertsTestSchema } from "../../shared/schema/settings/alerts.ts";
+import { assistantSchema } from "../../shared/schema/settings/assistant.ts";
+import { autoRouterSchema } from "../../shared/schema/settings/auto-router.ts";
+import { boonsSchema } from "../../shared/schema/settings/boons.ts";
+import { compressorSchema } from "../../shared/schema/settings/compressor.ts";
+import { energySchema, energyTestBodySchema, powerReadingSchema } from "../../shared/schema/settings/energy.ts";
+import {
+  jobschedResolvedQuerySchema,
+  jobschedResolvedSchema,
+  jobschedSchema,
+  jobschedTestSchema,
+} from "../../shared/schema/settings/jobsched.ts";
+import { usageRetentionSchema } from "../../shared/schema/settings/usage-retention.ts";
+import { alertSettings, sendTestAlert } from "../alerts/alert-settings.ts";
+import { energySettings } from "../energy/energy-settings.ts";
+import { testEnergy } from "../energy/try-power-query.ts";
+import { jobschedSettings, resolveJobsched } from "../jobsched/jobsched-settings.ts";
+import { testJobsched } from "../jobsched/ping-jobsched.ts";
+import { probeCompressor } from "../outbound/compressor-probe.ts";
+import {
+  assistantSettings,
+  autoRouterSettings,
+  boonsSettings,
+  retentionSettings,
+} from "../services/settings/plain-settings.ts";
+import type { SettingVerbs } from "../settings/setting.ts";
+import { endpoint, type HandlerResult, type NoOtherField } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
 const tag = "Settings";
 const at = "/api/v1/settings";
 
-export function settingsRoutes(app: Api, deps: ApiDeps): void {
+interface SettingRoutes<Answer extends z.ZodType, Shown extends object> {
+  readonly name: string;
+  readonly verbs: SettingVerbs<Shown>;
+  readonly answer: Answer;
+  readonly read: { readonly summary: string; readonly description?: string };
+  readonly change: { readonly summary: string; readonly description?: string };
+}
+
+/** Reads with GET, changes with PUT. Does not compile when the verbs return something else than the answer. */
+function settingRoutes<Answer extends z.ZodType, Shown extends HandlerResult<"read", Answer> & object>(
+  app: Api,
+  setting: SettingRoutes<Answer, Shown> & NoOtherField<Shown, HandlerResult<"read", Answer>>,
+): void {
+  const { name, verbs, read, change }: SettingRoutes<Answer, Shown> = setting;
+  const answer: z.ZodType = setting.answer;
+  const path = `${at}/${name}`;
   endpoint(app, {
+    kind: "read",
     method: "get",
-    path: `${at}/alerts`,
-    summary: "Read where alerts go; secrets show as booleans",
+    path,
+    ...read,
     tag,
-    answer: alertsSchema,
-    handler: async (c) => c.json(await getAlerts(c.var.ctx)),
+    answer,
+    handler: async ({ ctx }) => await verbs.read(ctx),
   });
   endpoint(app, {
+    kind: "write",
     method: "put",
-    path: `${at}/alerts`,
-    summary: "Say where alerts go; an omitted field keeps its value",
-    description:
-      "Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address is held to the address policy.",
+    path,
+    ...change,
     tag,
-    body: alertsBodySchema,
+    body: verbs.body,
+    answer,
+    handler: async ({ ctx, body }) => await verbs.save(ctx, body),
+  });
+}
+
+/** The settings of the gateway itself. */
+export function settingsRoutes(app: Api, deps: ApiDeps): void {
+  settingRoutes(app, {
+    name: "alerts",
+    verbs: alertSettings,
     answer: alertsSchema,
-    handler: async (c) => written(c, await setAlerts(c.var.ctx, await jsonBody(c))),
+    read: { summary: "Read where alerts go; secrets show as booleans" },
+    change: {
+      summary: "Say where alerts go; an omitted field keeps its value",
+      description:
+        "Secrets that are omitted or blank are kept; `clear_slack_webhook` and `clear_smtp_password` remove them. `email: null` turns email off; inside `email`, host, sender and at least one recipient are required once. The webhook's address is held to the address policy.",
+    },
   });
   endpoint(app, {
+    kind: "read",
     method: "post",
     path: `${at}/alerts/test`,
     summary: "Send a test alert on every configured channel",
@@ -51,80 +93,123 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
       "Ignores the cooldown. A channel that fails is tried once more; the answer says per channel what came of it and never shows a secret.",
     tag,
     answer: alertsTestSchema,
-    handler: async (c) => c.json(await sendTestAlert(c.var.ctx)),
+    handler: async ({ ctx }) => await sendTestAlert(ctx),
   });
-  endpoint(app, {
-    method: "get",
-    path: `${at}/usage-retention`,
-    summary: "Read how long raw usage rows are kept",
-    tag,
+  settingRoutes(app, {
+    name: "usage-retention",
+    verbs: retentionSettings(deps.usageRetentionDays),
     answer: usageRetentionSchema,
-    handler: async (c) => c.json(await getUsageRetention(c.var.ctx, deps.usageRetentionDays)),
+    read: { summary: "Read how long raw usage rows are kept" },
+    change: {
+      summary: "Say how long raw usage rows are kept",
+      description: "Whole days of raw rows are dropped once they are older. The daily rollup is kept for ever.",
+    },
   });
-  endpoint(app, {
-    method: "put",
-    path: `${at}/usage-retention`,
-    summary: "Say how long raw usage rows are kept",
-    description: "Whole days of raw rows are dropped once they are older. The daily rollup is kept for ever.",
-    tag,
-    body: usageRetentionBodySchema,
-    answer: usageRetentionSchema,
-    handler: async (c) => written(c, await setUsageRetention(c.var.ctx, await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "get",
-    path: `${at}/auto-router`,
-    summary: "Read the auto router's settings",
-    tag,
+  settingRoutes(app, {
+    name: "auto-router",
+    verbs: autoRouterSettings,
     answer: autoRouterSchema,
-    handler: async (c) => c.json(await getAutoRouter(c.var.ctx)),
+    read: { summary: "Read the auto router's settings" },
+    change: {
+      summary: "Configure the auto router's classifier",
+      description:
+        "A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. 0 for the timeout keeps the stored one.",
+    },
   });
-  endpoint(app, {
-    method: "put",
-    path: `${at}/auto-router`,
-    summary: "Configure the auto router's classifier",
-    description:
-      "A blank `classifier_model` clears it and turns the classifier off: routing goes by capacity, cost and keywords. 0 for the timeout keeps the stored one.",
-    tag,
-    body: autoRouterBodySchema,
-    answer: autoRouterSchema,
-    handler: async (c) => written(c, await setAutoRouter(c.var.ctx, await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "get",
-    path: `${at}/boons`,
-    summary: "Read the global settings of boons",
-    tag,
+  settingRoutes(app, {
+    name: "boons",
+    verbs: boonsSettings,
     answer: boonsSchema,
-    handler: async (c) => c.json(await getBoons(c.var.ctx)),
+    read: { summary: "Read the global settings of boons" },
+    change: {
+      summary: "Change the global settings of boons; omitted fields and zeros keep their values",
+      description:
+        "A boon takes effect for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; more become that. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one.",
+    },
+  });
+  settingRoutes(app, {
+    name: "assistant",
+    verbs: assistantSettings,
+    answer: assistantSchema,
+    read: { summary: "Read the assistant's settings" },
+    change: {
+      summary: "Change the assistant's settings",
+      description: "A tool that `tools_enabled` does not list is on; a given map replaces the stored one.",
+    },
+  });
+}
+
+/** The settings that lead to parts of the operator's own infrastructure: metrics server, job scheduler, compression sidecar. */
+export function infrastructureSettingsRoutes(app: Api, { store, compressor }: ApiDeps): void {
+  settingRoutes(app, {
+    name: "energy",
+    verbs: energySettings(store),
+    answer: energySchema,
+    read: { summary: "Read the energy settings, with the last reading" },
+    change: {
+      summary: "Change the energy settings",
+      description:
+        "While `enabled`, `prometheus_url` and `power_query` are required. 0 for the interval keeps the stored one. A model takes part with `energy_slots_per_node` above 0.",
+    },
   });
   endpoint(app, {
-    method: "put",
-    path: `${at}/boons`,
-    summary: "Change the global settings of boons; omitted fields and zeros keep their values",
+    kind: "read",
+    method: "post",
+    path: `${at}/energy/test`,
+    summary: "Run the power query once, stored or given",
     description:
-      "A boon takes effect for models that list it while its switch here is on. At most 3 repair attempts and 8 tool turns; more become that. A blank model clears it, a blank prompt keeps it, a blank nudge is the default one.",
+      "Asks for `sum(<power_query>)` and `count(<power_query>)` and saves nothing. What is omitted is what is stored.",
     tag,
-    body: boonsBodySchema,
-    answer: boonsSchema,
-    handler: async (c) => written(c, await setBoons(c.var.ctx, await jsonBody(c))),
+    body: energyTestBodySchema,
+    answer: powerReadingSchema,
+    handler: async ({ ctx, body }) => await testEnergy(ctx, body),
+  });
+  settingRoutes(app, {
+    name: "jobsched",
+    verbs: jobschedSettings(store),
+    answer: jobschedSchema,
+    read: {
+      summary: "Read the job scheduler's settings, the token masked",
+      description: "The provisioner counts as running for 60 seconds after it has read its settings.",
+    },
+    change: {
+      summary: "Change the job scheduler's settings",
+      description:
+        "While `enabled`, `url` and `user` are required. An omitted or blank token is kept, `clear_token` removes it. The provisioner's next tick goes by it.",
+    },
   });
   endpoint(app, {
+    kind: "read",
+    method: "post",
+    path: `${at}/jobsched/test`,
+    summary: "Test the connection to the job scheduler: token expiry and one ping",
+    description:
+      "The token's expiry is read from it, not verified. A scheduler that does not answer is `ping.ok: false` with the reason.",
+    tag,
+    answer: jobschedTestSchema,
+    handler: async ({ ctx }) => await testJobsched(ctx),
+  });
+  endpoint(app, {
+    kind: "read",
     method: "get",
-    path: `${at}/assistant`,
-    summary: "Read the assistant's settings",
+    path: `${at}/jobsched/resolved`,
+    summary: "The provisioner's own read, with the token in clear",
+    description:
+      "The read is the provisioner's heartbeat and says how its previous tick went. Only for the provisioner: it is the one read that answers a secret.",
     tag,
-    answer: assistantSchema,
-    handler: async (c) => c.json(await getAssistant(c.var.ctx)),
+    query: jobschedResolvedQuerySchema,
+    answer: jobschedResolvedSchema,
+    noStore: true,
+    handler: async ({ ctx, query }) => await resolveJobsched(ctx, store, query),
   });
   endpoint(app, {
-    method: "put",
-    path: `${at}/assistant`,
-    summary: "Change the assistant's settings",
-    description: "A tool that `tools_enabled` does not list is on; a given map replaces the stored one.",
+    kind: "read",
+    method: "get",
+    path: `${at}/compressor`,
+    summary: "Probe the compression sidecar",
+    description: "Never an error: what is wrong stands in `error`.",
     tag,
-    body: assistantBodySchema,
-    answer: assistantSchema,
-    handler: async (c) => written(c, await setAssistant(c.var.ctx, await jsonBody(c))),
+    answer: compressorSchema,
+    handler: async () => await probeCompressor(compressor.url, compressor.timeoutMs),
   });
 }

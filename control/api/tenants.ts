@@ -2,145 +2,127 @@
  * Tenant routes.
  */
 import { z } from "zod";
-import {
-  createTenantSchema,
-  tenantAllowlistSchema,
-  tenantBudgetSchema,
-  tenantGroupSchema,
-  tenantQuotaSchema,
-  tenantScheduleSchema,
-  tenantSchema,
-  tenantStatusSchema,
-  tenantWeightSchema,
-  updateTenantSchema,
-} from "../../shared/schema/tenant.ts";
+import { createTenantSchema, tenantSchema } from "../../shared/schema/tenant.ts";
 import { createTenant } from "../services/tenants/create-tenant.ts";
 import { deleteTenant } from "../services/tenants/delete-tenant.ts";
-import { getTenant } from "../services/tenants/get-tenant.ts";
-import { listTenants } from "../services/tenants/list-tenants.ts";
-import { setTenantAllowlist } from "../services/tenants/set-tenant-allowlist.ts";
-import { setTenantBudget } from "../services/tenants/set-tenant-budget.ts";
-import { setTenantGroup } from "../services/tenants/set-tenant-group.ts";
-import { setTenantQuota } from "../services/tenants/set-tenant-quota.ts";
-import { setTenantSchedule } from "../services/tenants/set-tenant-schedule.ts";
-import { setTenantStatus } from "../services/tenants/set-tenant-status.ts";
-import { setTenantWeight } from "../services/tenants/set-tenant-weight.ts";
-import { updateTenant } from "../services/tenants/update-tenant.ts";
-import { create, endpoint, jsonBody, paged, type RouteContext, written } from "./endpoint.ts";
-import { pageQuerySchema } from "./page-query.ts";
+import { getTenant, listTenants } from "../services/tenants/read-tenants.ts";
+import { tenantChanges } from "../services/tenants/tenant-changes.ts";
+import { endpoint } from "./endpoint.ts";
 import type { Api } from "./types.ts";
 
 const tag = "Tenants";
 const one = "/api/v1/tenants/{id}";
 
-/** The id of the path. */
-export const pathId = (c: RouteContext): string => c.req.param("id") ?? "";
+interface ChangeRoute {
+  readonly method: "put" | "patch";
+  /** Below the tenant's own path. */
+  readonly at: string;
+  readonly change: (typeof tenantChanges)[keyof typeof tenantChanges];
+  readonly summary: string;
+  readonly description?: string;
+}
+
+/** The routes that change some fields of a tenant, all alike. */
+const CHANGES: readonly ChangeRoute[] = [
+  { method: "patch", at: "status", change: tenantChanges.status, summary: "Set the status of a tenant" },
+  { method: "patch", at: "weight", change: tenantChanges.weight, summary: "Set the weight of a tenant in its group" },
+  { method: "put", at: "quota", change: tenantChanges.quota, summary: "Replace the quota of a tenant" },
+  { method: "patch", at: "group", change: tenantChanges.group, summary: "Move a tenant to another fairshare group" },
+  { method: "patch", at: "budget", change: tenantChanges.budget, summary: "Replace the budget of a tenant" },
+  { method: "patch", at: "schedule", change: tenantChanges.schedule, summary: "Replace when a tenant may be served" },
+  {
+    method: "patch",
+    at: "allowlist",
+    change: tenantChanges.allowlist,
+    summary: "Replace the models that a tenant may use",
+  },
+  {
+    method: "patch",
+    at: "guardrails",
+    change: tenantChanges.guardrails,
+    summary: "Replace or clear the guardrails policy of a tenant",
+    description:
+      "A policy that is set is on. What it omits takes its default: block, no scanners, fail open. The scanner `harm` needs a `guard_model`.",
+  },
+  {
+    method: "patch",
+    at: "compression",
+    change: tenantChanges.compression,
+    summary: "Replace or clear the compression policy of a tenant",
+    description: "Null falls back to the global settings.",
+  },
+  {
+    method: "put",
+    at: "tracing",
+    change: tenantChanges.tracing,
+    summary: "Turn span tracing of all keys of a tenant on or off",
+  },
+  {
+    method: "put",
+    at: "synthetic",
+    change: tenantChanges.synthetic,
+    summary: "Mark the traffic of a tenant as synthetic, or as real",
+  },
+];
 
 export function tenantRoutes(app: Api): void {
   endpoint(app, {
+    kind: "page",
     method: "get",
     path: "/api/v1/tenants",
     summary: "List tenants",
     tag,
-    query: pageQuerySchema,
     answer: z.array(tenantSchema),
-    handler: async (c) => paged(c, await listTenants(c.var.ctx, c.req.query())),
+    handler: async ({ ctx, query }) => await listTenants(ctx, query),
   });
   endpoint(app, {
+    kind: "create",
     method: "post",
     path: "/api/v1/tenants",
     summary: "Create a tenant",
     tag,
     body: createTenantSchema,
     answer: tenantSchema,
-    creates: true,
-    handler: async (c) => await create(c, async (input) => await createTenant(c.var.ctx, input)),
+    handler: async ({ ctx, body }) => await createTenant(ctx, body),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: one,
     summary: "Read a tenant",
     tag,
     answer: tenantSchema,
-    handler: async (c) => c.json(await getTenant(c.var.ctx, pathId(c))),
+    handler: async ({ ctx, path }) => await getTenant(ctx, path.id),
   });
   endpoint(app, {
+    kind: "write",
     method: "put",
     path: one,
     summary: "Update name, description and contact of a tenant",
     tag,
-    body: updateTenantSchema,
+    body: tenantChanges.details.body,
     answer: tenantSchema,
-    handler: async (c) => written(c, await updateTenant(c.var.ctx, pathId(c), await jsonBody(c))),
+    handler: async ({ ctx, path, body }) => await tenantChanges.details.apply(ctx, path.id, body),
   });
   endpoint(app, {
+    kind: "write",
     method: "delete",
     path: one,
     summary: "Delete a tenant and its keys",
     tag,
-    handler: async (c) => written(c, await deleteTenant(c.var.ctx, pathId(c))),
+    handler: async ({ ctx, path }) => await deleteTenant(ctx, path.id),
   });
-  endpoint(app, {
-    method: "patch",
-    path: `${one}/status`,
-    summary: "Set the status of a tenant",
-    tag,
-    body: tenantStatusSchema,
-    answer: tenantSchema,
-    handler: async (c) => written(c, await setTenantStatus(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "patch",
-    path: `${one}/weight`,
-    summary: "Set the weight of a tenant in its group",
-    tag,
-    body: tenantWeightSchema,
-    answer: tenantSchema,
-    handler: async (c) => written(c, await setTenantWeight(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "put",
-    path: `${one}/quota`,
-    summary: "Replace the quota of a tenant",
-    tag,
-    body: tenantQuotaSchema,
-    answer: tenantSchema,
-    handler: async (c) => written(c, await setTenantQuota(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "patch",
-    path: `${one}/group`,
-    summary: "Move a tenant to another fairshare group",
-    tag,
-    body: tenantGroupSchema,
-    answer: tenantSchema,
-    handler: async (c) => written(c, await setTenantGroup(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "patch",
-    path: `${one}/budget`,
-    summary: "Replace the budget of a tenant",
-    tag,
-    body: tenantBudgetSchema,
-    answer: tenantSchema,
-    handler: async (c) => written(c, await setTenantBudget(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "patch",
-    path: `${one}/schedule`,
-    summary: "Replace when a tenant may be served",
-    tag,
-    body: tenantScheduleSchema,
-    answer: tenantSchema,
-    handler: async (c) => written(c, await setTenantSchedule(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
-  endpoint(app, {
-    method: "patch",
-    path: `${one}/allowlist`,
-    summary: "Replace the models that a tenant may use",
-    tag,
-    body: tenantAllowlistSchema,
-    answer: tenantSchema,
-    handler: async (c) => written(c, await setTenantAllowlist(c.var.ctx, pathId(c), await jsonBody(c))),
-  });
+  for (const { method, at, change, summary, description } of CHANGES) {
+    endpoint(app, {
+      kind: "write",
+      method,
+      path: `${one}/${at}`,
+      summary,
+      description,
+      tag,
+      body: change.body,
+      answer: tenantSchema,
+      handler: async ({ ctx, path, body }) => await change.apply(ctx, path.id, body),
+    });
+  }
 }

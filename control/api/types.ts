@@ -41,8 +41,6 @@ export interface ApiDeps {
 export interface ApiTypes {
   Variables: {
     ctx: VerbContext;
-    /** The route is a POST whose fields are all optional: it may come without a body. */
-    bodyIsOptional: boolean;
   };
 }
 

@@ -38,10 +38,8 @@ import { getStats, statsSchema } from "../services/stats/get-stats.ts";
 import { compactUsage } from "../services/usage/compact-usage.ts";
 import { getKeySummary } from "../services/usage/get-key-summary.ts";
 import { getOverview } from "../services/usage/get-overview.ts";
-import { listBreakdown } from "../services/usage/list-breakdown.ts";
 import { listCosts } from "../services/usage/list-costs.ts";
-import { listLogs } from "../services/usage/list-logs.ts";
-import { listSpans } from "../services/usage/list-spans.ts";
+import { listBreakdown, listLogs } from "../services/usage/named-reads.ts";
 import {
   getCacheUsage,
   listDaily,
@@ -50,155 +48,165 @@ import {
   listModelSeries,
   listModelUsage,
   listSeries,
+  listSpans,
   listTenantSeries,
   listTotals,
 } from "../services/usage/usage-reads.ts";
-import { endpoint, written } from "./endpoint.ts";
+import { endpoint, type HandlerResult, type NoOtherField } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
-interface Read {
+interface Read<Answer extends z.ZodType, R> {
   readonly path: string;
   readonly summary: string;
-  readonly query: z.ZodType;
-  readonly answer: z.ZodType;
-  readonly verb: (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => Promise<unknown>;
+  readonly query: z.ZodObject;
+  readonly answer: Answer;
+  readonly verb: (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => Promise<R>;
 }
 
-const list = (row: z.ZodType): z.ZodType => z.array(row);
+/** One line of the table; does not compile when the verb returns something else than the answer. */
+function read<Answer extends z.ZodType, R extends HandlerResult<"read", Answer>>(
+  line: Read<Answer, R> & NoOtherField<R, HandlerResult<"read", Answer>>,
+): Read<z.ZodType, unknown> {
+  return line;
+}
 
-const READS: readonly Read[] = [
-  {
+const READS: readonly Read<z.ZodType, unknown>[] = [
+  read({
     path: "/usage",
     summary: "Usage by tenant, key or model",
     query: usageTotalsQuerySchema,
-    answer: list(usageTotalsSchema),
+    answer: z.array(usageTotalsSchema),
     verb: listTotals,
-  },
-  {
+  }),
+  read({
     path: "/usage/keys",
     summary: "Usage per key",
     query: usageKeysQuerySchema,
-    answer: list(keyUsageSchema),
+    answer: z.array(keyUsageSchema),
     verb: listKeyUsage,
-  },
-  {
+  }),
+  read({
     path: "/usage/keys/summary",
     summary: "Recent activity of every key",
     query: keySummariesQuerySchema,
-    answer: list(keySummarySchema),
+    answer: z.array(keySummarySchema),
     verb: listKeySummaries,
-  },
-  {
+  }),
+  read({
     path: "/usage/models",
     summary: "Usage per model",
     query: usageModelsQuerySchema,
-    answer: list(modelUsageSchema),
+    answer: z.array(modelUsageSchema),
     verb: listModelUsage,
-  },
-  {
+  }),
+  read({
     path: "/usage/logs",
     summary: "List requests, newest first",
     query: usageLogsQuerySchema,
-    answer: list(usageLogSchema),
+    answer: z.array(usageLogSchema),
     verb: listLogs,
-  },
-  {
+  }),
+  read({
     path: "/usage/daily",
     summary: "The daily rollup",
     query: usageDailyQuerySchema,
-    answer: list(dailyUsageSchema),
+    answer: z.array(dailyUsageSchema),
     verb: listDaily,
-  },
-  {
+  }),
+  read({
     path: "/usage/series",
     summary: "Usage over time",
     query: usageSeriesQuerySchema,
-    answer: list(usageSeriesSchema),
+    answer: z.array(usageSeriesSchema),
     verb: listSeries,
-  },
-  {
+  }),
+  read({
     path: "/usage/series/tenants",
     summary: "Usage over time per tenant",
     query: usageSeriesQuerySchema,
-    answer: list(tenantSeriesSchema),
+    answer: z.array(tenantSeriesSchema),
     verb: listTenantSeries,
-  },
-  {
+  }),
+  read({
     path: "/usage/series/models",
     summary: "Usage and speed over time per model",
     query: usageSeriesQuerySchema,
-    answer: list(modelSeriesSchema),
+    answer: z.array(modelSeriesSchema),
     verb: listModelSeries,
-  },
-  {
+  }),
+  read({
     path: "/usage/breakdown",
     summary: "Spend per model and key",
     query: usageBreakdownQuerySchema,
-    answer: list(usageBreakdownSchema),
+    answer: z.array(usageBreakdownSchema),
     verb: listBreakdown,
-  },
-  {
+  }),
+  read({
     path: "/usage/cache",
     summary: "What the response cache saved",
     query: usageFilterQuerySchema,
     answer: cacheUsageSchema,
     verb: getCacheUsage,
-  },
-  {
+  }),
+  read({
     path: "/costs",
     summary: "Spend per model",
     query: usageFilterQuerySchema,
-    answer: list(modelCostSchema),
+    answer: z.array(modelCostSchema),
     verb: listCosts,
-  },
-  {
+  }),
+  read({
     path: "/overview/summary",
     summary: "What is configured, and what was used lately",
     query: overviewQuerySchema,
     answer: overviewSchema,
     verb: getOverview,
-  },
+  }),
 ];
 
 export function usageRoutes(app: Api, deps: ApiDeps): void {
   for (const { path, summary, query, answer, verb } of READS) {
     endpoint(app, {
+      kind: "read",
       method: "get",
       path: `/api/v1${path}`,
       summary,
       tag: "Usage",
-      query: query as z.ZodObject,
+      query,
       answer,
-      handler: async (c) => c.json((await verb(c.var.ctx, deps.analytics, c.req.query())) as object),
+      handler: async (call) => await verb(call.ctx, deps.analytics, call.query),
     });
   }
   endpoint(app, {
+    kind: "write",
     method: "post",
     path: "/api/v1/usage/compact",
     summary: "Prune the raw ledger to the retention window now",
     tag: "Usage",
     answer: usageCompactedSchema,
-    handler: async (c) => written(c, await compactUsage(c.var.ctx, deps.analytics, deps.usageRetentionDays)),
+    handler: async ({ ctx }) => await compactUsage(ctx, deps.analytics, deps.usageRetentionDays),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: "/api/v1/usage/logs/{request_id}/spans",
     summary: "The trace of a request",
     tag: "Usage",
     answer: z.array(spanSchema),
-    handler: async (c) => c.json((await listSpans(deps.analytics, c.req.param("request_id") ?? "")) as object[]),
+    handler: async ({ path }) => await listSpans(deps.analytics, path.request_id),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: "/api/v1/keys/{id}/usage",
     summary: "Recent activity of a key",
     tag: "Usage",
     query: keySummaryQuerySchema,
     answer: keySummarySchema,
-    handler: async (c) =>
-      c.json(await getKeySummary(c.var.ctx, deps.analytics, c.req.param("id") ?? "", c.req.query())),
+    handler: async ({ ctx, path, query }) => await getKeySummary(ctx, deps.analytics, path.id, query),
   });
   endpoint(app, {
+    kind: "read",
     method: "get",
     path: "/api/v1/stats",
     summary: "Live load of the cells",
@@ -206,6 +214,6 @@ export function usageRoutes(app: Api, deps: ApiDeps): void {
     query: z.object({ cell: z.string().optional() }),
     answer: statsSchema,
     reaches: "cell",
-    handler: async (c) => c.json(await getStats(c.var.ctx, deps.cell, deps.cells, deps.store, c.req.query())),
+    handler: async ({ ctx, query }) => await getStats(ctx, deps.cell, deps.cells, deps.store, query),
   });
 }

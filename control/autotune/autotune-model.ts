@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { type AutotuneReport, autotuneSchema } from "../../shared/schema/autotune.ts";
+import { applyAutotuneSchema } from "../../shared/schema/model.ts";
 import { SealError, unseal } from "../../shared/seal.ts";
 import { upstreamUrl } from "../../shared/upstream-url.ts";
 import { releaseLeases, takeLeases } from "../db/leases.ts";
@@ -18,6 +19,7 @@ import { fieldError, parse, parseId } from "../kernel/parse.ts";
 import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
 import { write } from "../kernel/write.ts";
 import { authorizationHeader } from "../outbound/model-catalog.ts";
+import { modelChange } from "../resources/change-model.ts";
 import { loadCall } from "./load-call.ts";
 import { type KneeFindings, searchKnee } from "./search.ts";
 import type { LoadOutcome } from "./step.ts";
@@ -78,6 +80,13 @@ export async function autotuneModel(
     await releaseLeases(ctx.db, lease).catch(() => undefined);
   }
 }
+
+/** Sets a model's capacity to what was recommended, and says that it was tuned (specification "States"). */
+export const applyAutotune = modelChange({
+  body: applyAutotuneSchema,
+  action: "apply_autotune_capacity",
+  columns: ({ max_in_flight }, now) => ({ max_in_flight, capacity_mode: "tuned", capacity_tuned_at: now }),
+});
 
 async function targetOf(
   { db }: VerbContext,

@@ -1,17 +1,20 @@
 /**
- * What every change of single fields of a model has in common: lock, update, audit, hot copy.
+ * A change of single fields of a model, from its rule: what a body must be, what the audit log calls the change, which
+ * columns follow from the body. All of them lock the row, update it, write the audit entry and publish the hot copy.
  */
 import { eq } from "drizzle-orm";
+import type { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import { type ModelRow, models } from "../db/schema/models.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
+import { parse, parseId } from "../kernel/parse.ts";
 import { write } from "../kernel/write.ts";
 import { lockModel, modelRecord } from "./model-record.ts";
 
-/** Fields that hold no secret, so that the audit may show their values. */
-type Fields = Partial<
+/** Columns that hold no secret, so that the audit log may show their values. */
+type Columns = Partial<
   Pick<
     ModelRow,
     | "max_in_flight"
@@ -28,22 +31,47 @@ type Fields = Partial<
   >
 >;
 
-/** Sets fields of a model. Throws 404. */
-export async function changeModel(
+/** What distinguishes one change of a model from another. */
+interface ModelChangeRule<Body> {
+  readonly body: z.ZodType<Body>;
+  /** Action in the audit log (decisions §36). */
+  readonly action: string;
+  readonly columns: (body: Body, now: Date) => Columns;
+}
+
+/** A change as a verb, and the schema of its body. */
+export interface ModelChange {
+  readonly body: z.ZodType;
+  /** The model. Throws 400, 404. */
+  readonly apply: (ctx: VerbContext, id: string, input: unknown) => Promise<Written<Model>>;
+}
+
+/** The change that a rule describes. */
+export function modelChange<Body>(rule: ModelChangeRule<Body>): ModelChange {
+  return {
+    body: rule.body,
+    apply: async (ctx, id, input) => await applyRule(ctx, parseId(id), rule, parse(rule.body, input)),
+  };
+}
+
+async function applyRule<Body>(
   ctx: VerbContext,
   id: string,
-  action: string,
-  fields: Fields,
+  rule: ModelChangeRule<Body>,
+  body: Body,
 ): Promise<Written<Model>> {
   return await write(ctx, async (tx, journal) => {
     const before = await lockModel(tx, id);
+    const now = ctx.now();
+    const columns = rule.columns(body, now);
     const [row] = await tx
       .update(models)
-      .set({ ...fields, rev: journal.rev, updated_at: ctx.now() })
+      .set({ ...columns, rev: journal.rev, updated_at: now })
       .where(eq(models.id, id))
       .returning();
     if (row === undefined) throw new GatewayError("not_found");
-    journal.audit({ action, entityType: "model", entityId: id, detail: changedFields(before.row, fields) });
+    const detail = changedFields(before.row, columns);
+    journal.audit({ action: rule.action, entityType: "model", entityId: id, detail });
     journal.modelChanged(row.model_name);
     return modelRecord({ row, healthStatus: before.healthStatus });
   });

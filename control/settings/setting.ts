@@ -10,7 +10,8 @@ import { appSettings } from "../db/schema/settings.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { withDatabaseErrors } from "../kernel/database-errors.ts";
-import { auditedWarnings } from "../kernel/warnings.ts";
+import { dropUndefined, parse } from "../kernel/parse.ts";
+import { auditedWarnings, withWarnings } from "../kernel/warnings.ts";
 import { write } from "../kernel/write.ts";
 
 export interface Setting<Value extends object> {
@@ -29,7 +30,7 @@ export interface Setting<Value extends object> {
 }
 
 /** A value, and whether it was ever saved. */
-export interface StoredSetting<Value> {
+interface StoredSetting<Value> {
   readonly value: Value;
   readonly saved: boolean;
 }
@@ -42,15 +43,58 @@ export async function readSetting<Value extends object>(
   return await withDatabaseErrors(async () => await held(ctx.db, setting));
 }
 
+/** What distinguishes the verbs of one setting from those of another. */
+interface SettingRule<Value extends object, Body extends object, Shown extends object> {
+  readonly setting: Setting<Value>;
+  readonly body: z.ZodType<Body>;
+  /** Looks at a body before anything is written. What it throws refuses the write. */
+  readonly check?: (ctx: VerbContext, body: Body) => Promise<void>;
+  /** The value from now on; without it, what the body omits keeps its value. What it throws leaves everything as it was. */
+  readonly merge?: (ctx: VerbContext, before: Value, body: Body) => Promise<Value> | Value;
+  /** What to know of the change, for the answer and for the audit log. */
+  readonly warnings?: (body: Body, before: Value, after: Value) => readonly string[];
+  /** The value as admins see it: without secrets, with what is known besides. */
+  readonly show: (ctx: VerbContext, stored: StoredSetting<Value>) => Promise<Shown> | Shown;
+}
+
+/** How admins read and change a setting. */
+export interface SettingVerbs<Shown extends object> {
+  /** Schema of the body of a change. */
+  readonly body: z.ZodType;
+  /** The setting as it is. Throws 503. */
+  readonly read: (ctx: VerbContext) => Promise<Shown>;
+  /** The setting after the change. Throws 400, and what the rule's own check throws. */
+  readonly save: (ctx: VerbContext, input: unknown) => Promise<Written<Shown>>;
+}
+
+/** The verbs that a rule describes. */
+export function settingVerbs<Value extends object, Body extends object, Shown extends object>(
+  rule: SettingRule<Value, Body, Shown>,
+): SettingVerbs<Shown> {
+  return {
+    body: rule.body,
+    read: async (ctx) => await rule.show(ctx, await readSetting(ctx, rule.setting)),
+    save: async (ctx, input) => {
+      const body = parse(rule.body, input);
+      await rule.check?.(ctx, body);
+      const merge = async (before: Value): Promise<Value> =>
+        rule.merge === undefined ? { ...before, ...dropUndefined(body) } : await rule.merge(ctx, before, body);
+      const warningsOf = (before: Value, after: Value) => rule.warnings?.(body, before, after) ?? [];
+      const { record, warnings, sync } = await saveSetting(ctx, rule.setting, merge, warningsOf);
+      return { record: withWarnings(await rule.show(ctx, { value: record, saved: true }), warnings), sync };
+    },
+  };
+}
+
 /**
  * Merges and saves. `merge` sees the value as it is, defaults included; what it throws leaves everything as it was. `warningsOf`
  * says what to know of the change, for the answer and for the audit log.
  */
-export async function saveSetting<Value extends object>(
+async function saveSetting<Value extends object>(
   ctx: VerbContext,
   setting: Setting<Value>,
-  merge: (before: Value) => Promise<Value> | Value,
-  warningsOf: (before: Value, after: Value) => readonly string[] = () => [],
+  merge: (before: Value) => Promise<Value>,
+  warningsOf: (before: Value, after: Value) => readonly string[],
 ): Promise<Written<Value> & { readonly warnings: readonly string[] }> {
   const { record, sync } = await write(ctx, async (tx, journal) => {
     const before = (await held(tx, setting)).value;

@@ -3,9 +3,9 @@
  * is ignored (specification "Events").
  */
 import { GatewayError } from "../../shared/errors.ts";
-import { setAlerts } from "../alerts/set-alerts.ts";
+import { alertSettings } from "../alerts/alert-settings.ts";
 import type { VerbContext } from "../kernel/context.ts";
-import { setAutoRouter } from "../services/settings/set-auto-router.ts";
+import { autoRouterSettings } from "../services/settings/plain-settings.ts";
 import { alertsSetting, autoRouterSetting } from "../settings/definitions.ts";
 import { readSetting, type Setting } from "../settings/setting.ts";
 
@@ -40,8 +40,8 @@ export async function seedSettings(ctx: VerbContext, { alerts, auto_router }: Se
       refused.push({ setting: setting.name, reason: reasonOf(error) });
     }
   };
-  await seed(alertsSetting, alerts, async () => await setAlerts(ctx, alerts));
-  await seed(autoRouterSetting, auto_router, async () => await setAutoRouter(ctx, auto_router));
+  await seed(alertsSetting, alerts, async () => await alertSettings.save(ctx, alerts));
+  await seed(autoRouterSetting, auto_router, async () => await autoRouterSettings.save(ctx, auto_router));
   return { saved, refused };
 }
 

@@ -12,8 +12,8 @@ import { listEndpoints } from "../../control/services/endpoints/list-endpoints.t
 import { listGroups } from "../../control/services/fairshare/list-groups.ts";
 import { listAllKeys } from "../../control/services/keys/list-all-keys.ts";
 import { listKeys } from "../../control/services/keys/list-keys.ts";
-import { listModels } from "../../control/services/models/list-models.ts";
-import { listTenants } from "../../control/services/tenants/list-tenants.ts";
+import { listModels } from "../../control/services/models/read-models.ts";
+import { listTenants } from "../../control/services/tenants/read-tenants.ts";
 import { startControl, type TestControl } from "../harness/control.ts";
 
 const TENANTS = 10_000;

@@ -8,7 +8,7 @@ import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
 import { endpointRecord } from "../../resources/endpoint-record.ts";
-import { getModel } from "../models/get-model.ts";
+import { getModel } from "../models/read-models.ts";
 
 /** One page. Throws 400, 404. */
 export async function listEndpoints(ctx: VerbContext, model: string, query: unknown): Promise<Page<ModelEndpoint>> {

@@ -8,7 +8,7 @@ import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
 import { keyRecord } from "../../resources/key-record.ts";
-import { getTenant } from "../tenants/get-tenant.ts";
+import { getTenant } from "../tenants/read-tenants.ts";
 
 /** One page. Throws 400, 404. */
 export async function listKeys(ctx: VerbContext, tenant: string, query: unknown): Promise<Page<ApiKey>> {

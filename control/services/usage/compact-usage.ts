@@ -7,7 +7,7 @@ import { dropExpired } from "../../analytics/retention.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { write } from "../../kernel/write.ts";
-import { getUsageRetention } from "../settings/get-usage-retention.ts";
+import { retentionSettings } from "../settings/plain-settings.ts";
 
 /** What was kept and dropped. Throws 503 `analytics_unavailable`. */
 export async function compactUsage(
@@ -28,6 +28,6 @@ export async function pruneUsage(
   analytics: AnalyticsStore,
   defaultDays: number,
 ): Promise<UsageCompacted> {
-  const { days } = await getUsageRetention(ctx, defaultDays);
+  const { days } = await retentionSettings(defaultDays).read(ctx);
   return { retention_days: days, partitions_dropped: await dropExpired(analytics, days, ctx.now().getTime()) };
 }

@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { usageModelsQuerySchema } from "../../../shared/schema/usage.ts";
 import {
   keySummariesQuerySchema,
+  type Span,
   usageDailyQuerySchema,
   usageFilterQuerySchema,
   usageKeysQuerySchema,
@@ -12,6 +13,7 @@ import {
   usageTotalsQuerySchema,
 } from "../../../shared/schema/usage-reads.ts";
 import { readKeySummaries } from "../../analytics/key-summaries.ts";
+import { readSpans } from "../../analytics/spans.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCacheUsage } from "../../analytics/usage-costs.ts";
 import { readDaily } from "../../analytics/usage-daily.ts";
@@ -19,7 +21,15 @@ import { readModelUsage } from "../../analytics/usage-models.ts";
 import { readModelSeries, readSeries, readTenantSeries } from "../../analytics/usage-series.ts";
 import { readKeyUsage, readTotals } from "../../analytics/usage-totals.ts";
 import type { VerbContext } from "../../kernel/context.ts";
-import { parse } from "../../kernel/parse.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+
+/**
+ * GET /usage/logs/{request_id}/spans: the trace of one request in order of its start; empty when it was not traced. Throws
+ * 404 for what is no UUID, 503.
+ */
+export async function listSpans(analytics: AnalyticsStore, requestId: string): Promise<readonly Span[]> {
+  return await readSpans(analytics, parseId(requestId));
+}
 
 /** A read as a verb. Throws 400, 503. */
 type UsageRead<T> = (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => Promise<T>;

@@ -1,13 +1,29 @@
 /**
- * Lists models by name (decisions §2.4).
+ * Reads one model, and lists models by name (decisions §2.4).
  */
 import { asc, eq, gt } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
 import type { Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
+import { parseId } from "../../kernel/parse.ts";
 import { modelRecord, modelWithHealth } from "../../resources/model-record.ts";
+
+/** The model. Throws 404. */
+export async function getModel(ctx: VerbContext, id: string): Promise<Model> {
+  const modelId = parseId(id);
+  const [row] = await withDatabaseErrors(async () =>
+    ctx.db
+      .select(modelWithHealth)
+      .from(models)
+      .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+      .where(eq(models.id, modelId)),
+  );
+  if (row === undefined) throw new GatewayError("not_found");
+  return modelRecord({ row, healthStatus: row.health_status });
+}
 
 /** One page. Throws 400. */
 export async function listModels(ctx: VerbContext, query: unknown): Promise<Page<Model>> {

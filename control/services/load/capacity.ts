@@ -1,11 +1,19 @@
 /**
- * Sets a cell's capacity, live: waiting requests are granted at once, running ones are never aborted (decisions §7.4).
+ * Reads and sets a cell's capacity, live: waiting requests are granted at once, running ones are never aborted (decisions
+ * §7.4).
  */
 import { type Capacity, setCapacitySchema } from "../../../shared/schema/load.ts";
 import { type CellDirectory, callCell, cellOf } from "../../cells/cell-directory.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { parse } from "../../kernel/parse.ts";
 import { write } from "../../kernel/write.ts";
+
+/** Throws 404, 502. */
+export async function getCapacity(directory: CellDirectory, query: unknown): Promise<Capacity> {
+  const address = cellOf(directory, query);
+  const { max_in_flight, cell } = await callCell(address, async () => await directory.cells.stats(address));
+  return { max_in_flight, cell };
+}
 
 /** Throws 400, 404, 502. Nothing is recorded when the cell does not take it. */
 export async function setCapacity(

@@ -1,13 +1,25 @@
 /**
- * Lists MCP servers, oldest first (decisions §2.4).
+ * Reads one MCP server, and lists MCP servers, oldest first (decisions §2.4).
  */
-import { getTableColumns } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServer } from "../../../shared/schema/mcp-server.ts";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
+import { parseId } from "../../kernel/parse.ts";
 import { mcpServerRecord } from "../../resources/mcp-server-record.ts";
+
+/** Throws 404. */
+export async function getMcpServer(ctx: VerbContext, id: string): Promise<McpServer> {
+  const serverId = parseId(id);
+  const [row] = await withDatabaseErrors(async () =>
+    ctx.db.select().from(mcpServers).where(eq(mcpServers.id, serverId)),
+  );
+  if (row === undefined) throw new GatewayError("not_found");
+  return mcpServerRecord(row);
+}
 
 /** One page. Throws 400. */
 export async function listMcpServers(ctx: VerbContext, query: unknown): Promise<Page<McpServer>> {

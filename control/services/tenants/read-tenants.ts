@@ -1,13 +1,23 @@
 /**
- * Lists tenants, oldest first (decisions §2.4).
+ * Reads one tenant, and lists tenants, oldest first (decisions §2.4).
  */
-import { getTableColumns } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
+import { GatewayError } from "../../../shared/errors.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { tenants } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
+import { parseId } from "../../kernel/parse.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
+
+/** The tenant. Throws 404. */
+export async function getTenant(ctx: VerbContext, id: string): Promise<Tenant> {
+  const tenantId = parseId(id);
+  const [row] = await withDatabaseErrors(async () => ctx.db.select().from(tenants).where(eq(tenants.id, tenantId)));
+  if (row === undefined) throw new GatewayError("not_found");
+  return tenantRecord(row);
+}
 
 /** One page. Throws 400. */
 export async function listTenants(ctx: VerbContext, query: unknown): Promise<Page<Tenant>> {

@@ -1,41 +1,70 @@
 /**
- * Says where alerts go; what is omitted keeps its value, secrets too (decisions §9.4).
+ * Where alerts go, as admins read, change and test it: what a change omits keeps its value, secrets too; secrets are shown as
+ * booleans (decisions §9.4).
  */
-
+import { GatewayError } from "../../shared/errors.ts";
 import { mailOrigin } from "../../shared/origin.ts";
 import {
   type Alerts,
   type AlertsBody,
+  type AlertsTest,
   type AlertsValue,
   alertsBodySchema,
 } from "../../shared/schema/settings/alerts.ts";
-import type { VerbContext, Written } from "../kernel/context.ts";
+import type { VerbContext } from "../kernel/context.ts";
 import { isKept, keptSecretWarnings } from "../kernel/kept-secrets.ts";
-import { dropUndefined, fieldErrors, parse } from "../kernel/parse.ts";
+import { dropUndefined, fieldErrors } from "../kernel/parse.ts";
 import { sealNewSecret } from "../kernel/seal-secret.ts";
 import { checkInfrastructureHost, checkUpstreamAddress } from "../kernel/upstream-address.ts";
-import { withWarnings } from "../kernel/warnings.ts";
 import { alertsSetting } from "../settings/definitions.ts";
-import { saveSetting } from "../settings/setting.ts";
-import { alertsRecord } from "./alerts-record.ts";
+import { type SettingVerbs, settingVerbs } from "../settings/setting.ts";
+import type { AlertMessage } from "./channels.ts";
+import { alertChannels } from "./configured-channels.ts";
 
-/** The settings, without secrets. Throws 400, also `address_blocked`. */
-export async function setAlerts(ctx: VerbContext, input: unknown): Promise<Written<Alerts>> {
-  const body = parse(alertsBodySchema, input);
-  await checkUpstreamAddress(ctx, "slack_webhook_url", body.slack_webhook_url ?? "");
-  if (body.email?.smtp_host !== undefined) await checkInfrastructureHost(ctx, "email.smtp_host", body.email.smtp_host);
-  const merge = async (before: AlertsValue): Promise<AlertsValue> => ({
+const TEST: AlertMessage = {
+  issueKey: "test_alert",
+  title: "Test alert",
+  detail: "This is a test alert from the gateway.",
+};
+
+/** How admins read and change where alerts go. A change throws 400, also `address_blocked`. */
+export const alertSettings: SettingVerbs<Alerts> = settingVerbs({
+  setting: alertsSetting,
+  body: alertsBodySchema,
+  check: async (ctx, { slack_webhook_url, email }) => {
+    await checkUpstreamAddress(ctx, "slack_webhook_url", slack_webhook_url ?? "");
+    if (email?.smtp_host !== undefined) await checkInfrastructureHost(ctx, "email.smtp_host", email.smtp_host);
+  },
+  merge: async (ctx, before, body) => ({
     slack_webhook_url:
       body.clear_slack_webhook === true
         ? null
         : await sealNewSecret(ctx, body.slack_webhook_url || null, before.slack_webhook_url),
     min_interval_secs: body.min_interval_secs ?? before.min_interval_secs,
     email: await mergedEmail(ctx, body, before.email),
-  });
-  const { record, warnings, sync } = await saveSetting(ctx, alertsSetting, merge, (before, after) =>
-    passwordWarnings(body, before.email, after.email),
-  );
-  return { record: withWarnings(alertsRecord(record), warnings), sync };
+  }),
+  warnings: (body, before, after) => passwordWarnings(body, before.email, after.email),
+  show: (_ctx, { value }) => shown(value),
+});
+
+/**
+ * Sends a test alert on every configured channel, whatever the cooldown says. Returns how each channel did. Throws 400
+ * `no_alert_channel`.
+ */
+export async function sendTestAlert(ctx: VerbContext): Promise<AlertsTest> {
+  const { channels } = await alertChannels(ctx);
+  if (channels.length === 0) throw new GatewayError("no_alert_channel");
+  return { results: await Promise.all(channels.map(async (send) => await send(TEST))) };
+}
+
+type Email = AlertsValue["email"];
+
+function shown({ slack_webhook_url, min_interval_secs, email }: AlertsValue): Alerts {
+  return { slack_webhook_set: slack_webhook_url !== null, min_interval_secs, email: email && shownEmail(email) };
+}
+
+function shownEmail({ smtp_password, ...rest }: NonNullable<Email>): NonNullable<Alerts["email"]> {
+  return { ...rest, password_set: smtp_password !== null };
 }
 
 /** The password belongs to the mail server; the webhook's URL is its own address. */
@@ -45,8 +74,6 @@ function passwordWarnings(body: AlertsBody, before: Email, after: Email): readon
   const fields = { secret: "smtp_password", address: "email.smtp_host, smtp_port or starttls", kept };
   return keptSecretWarnings(fields, mailOrigin(before), mailOrigin(after));
 }
-
-type Email = AlertsValue["email"];
 
 async function mergedEmail(ctx: VerbContext, body: AlertsBody, before: Email): Promise<Email> {
   const { email: given, clear_smtp_password: clearAbove = false } = body;

@@ -1,10 +1,42 @@
 /**
- * Names of tenants and keys for rows of the ledger; what was deleted has none (decisions §12.3).
+ * Usage reads with the names of tenants and keys; what was deleted has none (decisions §12.3).
  */
+
 import { inArray } from "drizzle-orm";
+import { type UsageLog, usageLogsQuerySchema } from "../../../shared/schema/usage.ts";
+import { type UsageBreakdown, usageBreakdownQuerySchema } from "../../../shared/schema/usage-reads.ts";
+import type { AnalyticsStore } from "../../analytics/store.ts";
+import { readLogs } from "../../analytics/usage-logs.ts";
+import { readBreakdown } from "../../analytics/usage-totals.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext } from "../../kernel/context.ts";
 import { withDatabaseErrors } from "../../kernel/database-errors.ts";
+import { parse } from "../../kernel/parse.ts";
+
+/** One page of rows. Throws 400, 503. */
+export async function listLogs(
+  ctx: VerbContext,
+  analytics: AnalyticsStore,
+  input: unknown,
+): Promise<readonly UsageLog[]> {
+  const rows = await readLogs(analytics, parse(usageLogsQuerySchema, input), ctx.now().getTime());
+  const names = await namesOf(ctx, rows);
+  return rows.map((row) => {
+    const { tenant_name, key_name, key_prefix } = names(row);
+    return { ...row, tenant_name, key_name, key_prefix };
+  });
+}
+
+/** Most expensive first. Throws 400, 503. */
+export async function listBreakdown(
+  ctx: VerbContext,
+  analytics: AnalyticsStore,
+  input: unknown,
+): Promise<readonly UsageBreakdown[]> {
+  const rows = await readBreakdown(analytics, parse(usageBreakdownQuerySchema, input), ctx.now().getTime());
+  const names = await namesOf(ctx, rows);
+  return rows.map((row) => ({ ...row, ...names(row) }));
+}
 
 interface Named {
   readonly tenant_name: string;
@@ -14,7 +46,7 @@ interface Named {
 }
 
 /** The names of each row. Throws 503. */
-export async function namesOf(
+async function namesOf(
   ctx: VerbContext,
   rows: readonly { readonly tenant_id: string; readonly key_id: string }[],
 ): Promise<(row: { readonly tenant_id: string; readonly key_id: string }) => Named> {

@@ -1,0 +1,38 @@
+/**
+ * The energy settings as admins read and change them, with the last reading of the cluster's power (decisions §9.3).
+ * Accounting cannot be on without a place to read the power from.
+ */
+import { type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
+import { storeKeys } from "../../shared/records.ts";
+import { type Energy, energyBodySchema } from "../../shared/schema/settings/energy.ts";
+import type { HotStore } from "../hot-store/hot-store.ts";
+import { readStoredJson } from "../hot-store/stored-json.ts";
+import { dropUndefined, requireWhenEnabled } from "../kernel/parse.ts";
+import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
+import { energySetting } from "../settings/definitions.ts";
+import { type SettingVerbs, settingVerbs } from "../settings/setting.ts";
+
+/** How admins read and change the energy settings; the last reading is in the store. A change throws 400, also `address_blocked`. */
+export const energySettings = (store: HotStore): SettingVerbs<Energy> =>
+  settingVerbs({
+    setting: energySetting,
+    body: energyBodySchema,
+    check: async (ctx, body) => await checkInfrastructureUrl(ctx, "prometheus_url", body.prometheus_url ?? ""),
+    merge: (_ctx, before, body) => {
+      const wanted = { ...before, ...dropUndefined(body) };
+      if (wanted.enabled) requireWhenEnabled(wanted, ["prometheus_url", "power_query"]);
+      return wanted;
+    },
+    show: async (_ctx, { value }) => await withReading(store, value),
+  });
+
+/** `last_reading` is null while there is none, or while the store does not answer. */
+async function withReading(store: HotStore, value: EnergyValue): Promise<Energy> {
+  const reading = await readStoredJson(store, storeKeys.energyReading, energyReadingSchema);
+  if (reading === null) return { ...value, last_reading: null };
+  const { cluster_watts, node_count, read_at_ms, error } = reading;
+  return {
+    ...value,
+    last_reading: { cluster_watts, node_count, read_at: new Date(read_at_ms).toISOString(), error },
+  };
+}

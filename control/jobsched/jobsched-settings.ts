@@ -1,0 +1,106 @@
+/**
+ * The job scheduler's settings (decisions §9.5). Admins see the token masked, and how the provisioner is by its heartbeat;
+ * the provisioner itself reads the token in clear, and leaves the heartbeat with that read.
+ */
+import { z } from "zod";
+import { originOf } from "../../shared/origin.ts";
+import { storeKeys } from "../../shared/records.ts";
+import {
+  type Jobsched,
+  type JobschedResolved,
+  type JobschedValue,
+  jobschedBodySchema,
+  jobschedResolvedQuerySchema,
+  TICK_OUTCOMES,
+} from "../../shared/schema/settings/jobsched.ts";
+import { unseal } from "../../shared/seal.ts";
+import type { HotStore } from "../hot-store/hot-store.ts";
+import { readStoredJson } from "../hot-store/stored-json.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { isKept, keptSecretWarnings } from "../kernel/kept-secrets.ts";
+import { provisionerWarnings } from "../kernel/no-effect-warnings.ts";
+import { dropUndefined, parse, requireWhenEnabled } from "../kernel/parse.ts";
+import { sealNewSecret } from "../kernel/seal-secret.ts";
+import { checkInfrastructureUrl } from "../kernel/upstream-address.ts";
+import { jobschedSetting } from "../settings/definitions.ts";
+import { readSetting, type SettingVerbs, settingVerbs } from "../settings/setting.ts";
+
+const RUNNING_WITHIN_MS = 60_000;
+const HEARTBEAT_KEPT_SECS = 3600;
+/** A shorter token is not shown in part: four of its characters would be too many. */
+const SHOWN_FROM_LENGTH = 12;
+
+/** What the provisioner leaves behind with every read of its settings (decisions §32.1). */
+const heartbeatSchema = z.object({
+  at_ms: z.number().int(),
+  outcome: z.enum(TICK_OUTCOMES).nullable(),
+  error: z.string().nullable(),
+});
+
+/** The admins' verbs; the provisioner's next tick goes by a change. A change throws 400, also `address_blocked`. */
+export const jobschedSettings = (store: HotStore): SettingVerbs<Jobsched> =>
+  settingVerbs({
+    setting: jobschedSetting,
+    body: jobschedBodySchema,
+    check: async (ctx, body) => await checkInfrastructureUrl(ctx, "url", body.url ?? ""),
+    merge: async (ctx, before, { token, clear_token, ...body }) => {
+      const wanted = { ...before, ...dropUndefined(body), ...(await tokenFields(ctx, token, clear_token, before)) };
+      if (wanted.enabled) requireWhenEnabled(wanted, ["url", "user"]);
+      return wanted;
+    },
+    warnings: (body, before, after) => [
+      ...keptSecretWarnings(
+        {
+          secret: "token",
+          address: "url",
+          kept: before.url !== "" && body.clear_token !== true && isKept(body.token || null, before.token),
+        },
+        originOf(before.url),
+        originOf(after.url),
+      ),
+      ...provisionerWarnings(body),
+    ],
+    show: async (ctx, { value }) => await withHeartbeat(store, value, ctx.now()),
+  });
+
+/**
+ * The provisioner's own read: the only one that answers a secret. It carries the outcome of the provisioner's previous tick.
+ * Throws 400. A store that does not answer costs the heartbeat, not the read.
+ */
+export async function resolveJobsched(ctx: VerbContext, store: HotStore, query: unknown): Promise<JobschedResolved> {
+  const { outcome, error } = parse(jobschedResolvedQuerySchema, query);
+  const { token, token_last4: _, ...settings } = (await readSetting(ctx, jobschedSetting)).value;
+  const heartbeat = { at_ms: ctx.now().getTime(), outcome: outcome ?? null, error: error || null };
+  await store
+    .putWithTtl(storeKeys.provisionerHeartbeat, JSON.stringify(heartbeat), HEARTBEAT_KEPT_SECS)
+    .catch(() => undefined);
+  return { ...settings, token: token === null ? null : await unseal(token, ctx.sealKey) };
+}
+
+async function withHeartbeat(store: HotStore, value: JobschedValue, now: Date): Promise<Jobsched> {
+  const heartbeat = await readStoredJson(store, storeKeys.provisionerHeartbeat, heartbeatSchema);
+  const { token, token_last4, ...settings } = value;
+  const ageMs = heartbeat === null ? null : Math.max(0, now.getTime() - heartbeat.at_ms);
+  return {
+    ...settings,
+    token_set: token !== null,
+    token_last4,
+    provisioner_running: ageMs !== null && ageMs <= RUNNING_WITHIN_MS,
+    provisioner_last_seen_secs: ageMs === null ? null : Math.floor(ageMs / 1000),
+    last_outcome: heartbeat?.outcome ?? null,
+    last_error: heartbeat?.error ?? null,
+  };
+}
+
+async function tokenFields(
+  ctx: VerbContext,
+  token: string | null | undefined,
+  clear: boolean | undefined,
+  before: JobschedValue,
+): Promise<Pick<JobschedValue, "token" | "token_last4">> {
+  if (clear === true) return { token: null, token_last4: null };
+  if (token === undefined || token === null || token === "")
+    return { token: before.token, token_last4: before.token_last4 };
+  const last4 = token.length < SHOWN_FROM_LENGTH ? null : token.slice(-4);
+  return { token: await sealNewSecret(ctx, token, null), token_last4: last4 };
+}

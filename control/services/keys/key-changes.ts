@@ -1,0 +1,97 @@
+/**
+ * The changes of one key's fields, as a table: what a body must be, what the audit log calls the change, which columns
+ * follow from the body. The next request with the key goes by them (decisions §2.6).
+ */
+import { eq } from "drizzle-orm";
+import type { z } from "zod";
+import { GatewayError } from "../../../shared/errors.ts";
+import { type ApiKey, keyDisabledSchema, updateKeySchema } from "../../../shared/schema/api-key.ts";
+import { tracingSchema } from "../../../shared/schema/tenant-policy.ts";
+import { type ApiKeyRow, apiKeys } from "../../db/schema/tenancy.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { budgetColumns } from "../../resources/budget-columns.ts";
+import { keyRecord, lockKey } from "../../resources/key-record.ts";
+
+/** One row of the table. */
+interface ChangeRule<Body> {
+  readonly body: z.ZodType<Body>;
+  /** Action in the audit log (decisions §36). */
+  readonly action: string | ((body: Body) => string);
+  /** Sees the row as it was, and the time of the change. */
+  readonly columns: (body: Body, before: ApiKeyRow, now: Date) => Partial<ApiKeyRow>;
+}
+
+/** A change as a verb, and the schema of its body. */
+interface KeyChange {
+  readonly body: z.ZodType;
+  /** The key. Throws 400, 404. */
+  readonly apply: (ctx: VerbContext, id: string, input: unknown) => Promise<Written<ApiKey>>;
+}
+
+export const keyChanges = {
+  /** Name, description and budget; what is omitted keeps its value, null clears (decisions §4.2). */
+  details: change({ body: updateKeySchema, action: "update_key", columns: detailColumns }),
+  disabled: change({
+    body: keyDisabledSchema,
+    action: ({ disabled }) => (disabled ? "disable_key" : "enable_key"),
+    columns: (body) => body,
+  }),
+  /** Span tracing of its requests (decisions §38). */
+  tracing: change({
+    body: tracingSchema,
+    action: ({ tracing_enabled }) => (tracing_enabled ? "enable_key_tracing" : "disable_key_tracing"),
+    columns: (body) => body,
+  }),
+} satisfies Readonly<Record<string, KeyChange>>;
+
+function detailColumns(body: z.output<typeof updateKeySchema>, before: ApiKeyRow, now: Date): Partial<ApiKeyRow> {
+  const kept = <T>(wanted: T | undefined, value: T): T => (wanted === undefined ? value : wanted);
+  const budget = {
+    budget_tokens: kept(body.budget_tokens, before.budget_tokens),
+    budget_cost_usd: kept(body.budget_cost_usd, before.budget_cost_usd),
+    budget_period: kept<string | null>(body.budget_period, before.budget_period),
+    budget_started_at: body.budget_started_at,
+  };
+  return {
+    name: body.name ?? before.name,
+    description: body.description ?? before.description,
+    ...budgetColumns(budget, before.budget_started_at, now),
+  };
+}
+
+function change<Body>(rule: ChangeRule<Body>): KeyChange {
+  return {
+    body: rule.body,
+    apply: async (ctx, id, input) => await applyChange(ctx, parseId(id), rule, parse(rule.body, input)),
+  };
+}
+
+async function applyChange<Body>(
+  ctx: VerbContext,
+  id: string,
+  rule: ChangeRule<Body>,
+  body: Body,
+): Promise<Written<ApiKey>> {
+  return await write(ctx, async (tx, journal) => {
+    const before = await lockKey(tx, id);
+    const now = ctx.now();
+    const columns = rule.columns(body, before, now);
+    const [row] = await tx
+      .update(apiKeys)
+      .set({ ...columns, rev: journal.rev, updated_at: now })
+      .where(eq(apiKeys.id, id))
+      .returning();
+    if (row === undefined) throw new GatewayError("not_found");
+    journal.audit({
+      action: typeof rule.action === "string" ? rule.action : rule.action(body),
+      entityType: "api_key",
+      entityId: id,
+      detail: changedFields(before, columns),
+    });
+    journal.keyChanged(row.key_hash);
+    return keyRecord(row);
+  });
+}

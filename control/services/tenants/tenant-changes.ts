@@ -1,0 +1,151 @@
+/**
+ * The changes of one tenant's fields, as a table: what a body must be, what the audit log calls the change, which columns
+ * follow from the body, what to warn of. All of them lock the row, update it, write the audit entry and publish the keys of
+ * the tenant again (decisions §3.2).
+ */
+import { eq } from "drizzle-orm";
+import type { z } from "zod";
+import { GatewayError } from "../../../shared/errors.ts";
+import {
+  type Tenant,
+  tenantAllowlistSchema,
+  tenantBudgetSchema,
+  tenantGroupSchema,
+  tenantQuotaSchema,
+  tenantScheduleSchema,
+  tenantStatusSchema,
+  tenantWeightSchema,
+  updateTenantSchema,
+} from "../../../shared/schema/tenant.ts";
+import {
+  tenantCompressionSchema,
+  tenantGuardrailsSchema,
+  tenantSyntheticSchema,
+  tracingSchema,
+} from "../../../shared/schema/tenant-policy.ts";
+import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "../../kernel/database-errors.ts";
+import { compressionWarnings, guardrailsWarnings } from "../../kernel/no-effect-warnings.ts";
+import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
+import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
+import { write } from "../../kernel/write.ts";
+import { budgetColumns } from "../../resources/budget-columns.ts";
+import { lockTenant, tenantRecord } from "../../resources/tenant-record.ts";
+
+type Columns = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at">>;
+
+/** One row of the table. */
+interface ChangeRule<Body> {
+  readonly body: z.ZodType<Body>;
+  /** Action in the audit log (decisions §36). */
+  readonly action: string | ((body: Body) => string);
+  /** Sees the row as it was, and the time of the change. */
+  readonly columns: (body: Body, before: TenantRow, now: Date) => Columns;
+  readonly warnings?: (body: Body) => readonly string[];
+}
+
+/** A change as a verb, and the schema of its body. */
+interface TenantChange {
+  readonly body: z.ZodType;
+  /** The tenant. Throws 400, 400 `unknown_fairshare_group`, 404, 409. */
+  readonly apply: (ctx: VerbContext, id: string, input: unknown) => Promise<Written<Tenant>>;
+}
+
+const instant = (text: string | null): Date | null => (text === null ? null : new Date(text));
+
+export const tenantChanges = {
+  /** What it is called and how it is reached; what is omitted keeps its value. */
+  details: change({ body: updateTenantSchema, action: "update_tenant", columns: dropUndefined }),
+  /** Any status may follow any. */
+  status: change({ body: tenantStatusSchema, action: "set_tenant_status", columns: (body) => body }),
+  /** Its share within its group. */
+  weight: change({ body: tenantWeightSchema, action: "update_weight", columns: (body) => body }),
+  /** Tokens per minute and the cap of requests in flight; an omitted cap is none. */
+  quota: change({ body: tenantQuotaSchema, action: "update_quota", columns: (body) => body }),
+  /** The only one that the database may refuse for what the body names: a group that does not exist. */
+  group: change({ body: tenantGroupSchema, action: "update_tenant_group", columns: (body) => body }),
+  budget: change({
+    body: tenantBudgetSchema,
+    action: "set_tenant_budget",
+    columns: (body, before, now) => budgetColumns(body, before.budget_started_at, now),
+  }),
+  /** The bounds of its term and its weekly windows (decisions §3.6). */
+  schedule: change({
+    body: tenantScheduleSchema,
+    action: "set_tenant_schedule",
+    columns: ({ timezone, active_from, active_until, weekly_windows }) => ({
+      ...(timezone === undefined ? {} : { timezone }),
+      active_from: instant(active_from),
+      active_until: instant(active_until),
+      weekly_windows,
+    }),
+  }),
+  allowlist: change({ body: tenantAllowlistSchema, action: "set_tenant_allowlist", columns: (body) => body }),
+  /** Null turns guardrails off (decisions §3.3). */
+  guardrails: change({
+    body: tenantGuardrailsSchema,
+    action: "set_tenant_guardrails",
+    columns: ({ policy }) => ({ guardrails_policy: policy }),
+    warnings: ({ policy }) => guardrailsWarnings(policy),
+  }),
+  /** Null falls back to the global settings (decisions §3.4). */
+  compression: change({
+    body: tenantCompressionSchema,
+    action: "set_tenant_compression",
+    columns: ({ policy }) => ({ compression_policy: policy }),
+    warnings: ({ policy }) => compressionWarnings(policy),
+  }),
+  /** Of all its keys. */
+  tracing: change({
+    body: tracingSchema,
+    action: ({ tracing_enabled }) => (tracing_enabled ? "enable_tenant_tracing" : "disable_tenant_tracing"),
+    columns: (body) => body,
+  }),
+  /** Whether its traffic is benchmark or test traffic. */
+  synthetic: change({ body: tenantSyntheticSchema, action: "set_tenant_synthetic", columns: (body) => body }),
+} satisfies Readonly<Record<string, TenantChange>>;
+
+function change<Body>(rule: ChangeRule<Body>): TenantChange {
+  return {
+    body: rule.body,
+    apply: async (ctx, id, input) => await applyChange(ctx, parseId(id), rule, parse(rule.body, input)),
+  };
+}
+
+async function applyChange<Body>(
+  ctx: VerbContext,
+  id: string,
+  rule: ChangeRule<Body>,
+  body: Body,
+): Promise<Written<Tenant>> {
+  const warnings = rule.warnings?.(body) ?? [];
+  return await write(ctx, async (tx, journal) => {
+    const before = await lockTenant(tx, id);
+    const now = ctx.now();
+    const columns = rule.columns(body, before, now);
+    try {
+      const [after] = await tx
+        .update(tenants)
+        .set({ ...columns, rev: journal.rev, updated_at: now })
+        .where(eq(tenants.id, id))
+        .returning();
+      if (after === undefined) throw new GatewayError("not_found");
+      journal.audit({
+        action: typeof rule.action === "string" ? rule.action : rule.action(body),
+        entityType: "tenant",
+        entityId: id,
+        detail: { ...changedFields(before, columns), ...auditedWarnings(warnings) },
+      });
+      journal.tenantChanged(id);
+      return withWarnings(tenantRecord(after), warnings);
+    } catch (error) {
+      if (isUniqueViolation(error))
+        throw new GatewayError("already_exists", { value: `tenant '${columns.name ?? ""}'`, param: "name" });
+      if (isForeignKeyViolation(error))
+        throw new GatewayError("unknown_fairshare_group", { value: columns.fairshare_group ?? "" });
+      throw error;
+    }
+  });
+}
