@@ -26,7 +26,6 @@ import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
 import { composeHealth } from "./health/compose-health.ts";
 import type { Prober } from "./health/prober.ts";
-import { pruneChecks } from "./health/prune-checks.ts";
 import { HotStore } from "./hot-store/hot-store.ts";
 import { JobLeases } from "./jobs/job-leases.ts";
 import { JobRuns } from "./jobs/job-runs.ts";
@@ -35,7 +34,7 @@ import type { VerbContext } from "./kernel/context.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
 import { Resync } from "./publish/resync.ts";
-import { pruneUsage } from "./services/usage/compact-usage.ts";
+import { scheduledJobs } from "./scheduled-jobs.ts";
 import { energySetting } from "./settings/definitions.ts";
 import { readSetting } from "./settings/setting.ts";
 import { erasePlaintext } from "./startup/erase-plaintext.ts";
@@ -67,20 +66,6 @@ export interface Deps {
 }
 
 const RESOLVE_WITHIN_MS = 5000;
-const OUTBOX_EVERY_MS = 1000;
-const OUTBOX_WATCH_EVERY_MS = 10_000;
-const BUDGETS_EVERY_MS = 10_000;
-const COMPARE_EVERY_MS = 300_000;
-const EXPIRY_EVERY_MS = 3_600_000;
-const PRUNE_EVERY_MS = 3_600_000;
-const ANALYTICS_EVERY_MS = 2000;
-const RETENTION_EVERY_MS = 3_600_000;
-const ALERTS_EVERY_MS = 3000;
-/** A message leaves this long after its cooldown at the latest. */
-const MESSAGES_EVERY_MS = 1000;
-/** How often it is looked whether the power is to be read; the settings say how often it is. */
-const POWER_EVERY_MS = 1000;
-const HEALTH_EVERY_MS = 30_000;
 /** Holder of the leases in a database that only one process can open: after a crash it goes on with its own. */
 const SOLE_HOLDER = "embedded";
 
@@ -127,10 +112,6 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     defaultBase: env.upstreamBaseUrl,
     log,
   });
-  const watch = new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell);
-  const expiry = new ExpiryWatch(db, store, sink, env.cell);
-  const alerts = new AlertPull(cells, sink, db, log);
-  const power = new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell);
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
     const sealed = await sealPlainSecrets(context("system"));
@@ -140,50 +121,21 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
     const { refused } = await seedSettings(context("system"), env.seeds);
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };
-  const { syncAtStart, rebuildAtStart } = startSync(context("system"), resync, { cells, own: env.cell }, log);
-  const jobs: Job[] = [
-    {
-      name: "outbox",
-      replicas: "one",
-      everyMs: OUTBOX_EVERY_MS,
-      run: async () => ({ pending: await publisher.publishDue(new Date()) }),
-    },
-    {
-      name: "analytics_schema",
-      replicas: "each",
-      everyMs: ANALYTICS_EVERY_MS,
-      run: async () => await analytics.migrate(),
-    },
-    { name: "resync_at_start", replicas: "each", everyMs: OUTBOX_EVERY_MS, run: syncAtStart },
-    { name: "budgets_at_start", replicas: "each", everyMs: BUDGETS_EVERY_MS, run: rebuildAtStart },
-    {
-      name: "outbox_watch",
-      replicas: "one",
-      everyMs: OUTBOX_WATCH_EVERY_MS,
-      run: async () => await watch.run(Date.now()),
-    },
-    { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
-    { name: "outbox_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
-    { name: "alerts", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
-    {
-      name: "usage_retention",
-      replicas: "one",
-      everyMs: RETENTION_EVERY_MS,
-      run: async () => await pruneUsage(context("system"), analytics, env.usageRetentionDays),
-    },
-    { name: "energy", replicas: "one", everyMs: POWER_EVERY_MS, run: async () => await power.run(Date.now()) },
-    { name: "alert_outbox", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await health.alerts.deliver() },
-    { name: "alert_messages", replicas: "one", everyMs: MESSAGES_EVERY_MS, run: async () => await sink.sendDue() },
-    { name: "alert_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await sink.prune() },
-    {
-      name: "health_prune",
-      replicas: "one",
-      everyMs: PRUNE_EVERY_MS,
-      run: async () => await pruneChecks(context("system"), env.modelHealth.retentionDays),
-    },
-    ...(env.modelHealth.enabled ? [probing(health.prober)] : []),
-    { name: "compare", replicas: "one", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
-  ];
+  const sync = startSync(context("system"), resync, { cells, own: env.cell }, log);
+  const jobs = scheduledJobs({
+    env,
+    ctx: context("system"),
+    publisher,
+    resync,
+    analytics,
+    sync,
+    watch: new OutboxWatch(async () => await publisher.unconfirmed(), sink, env.cell),
+    expiry: new ExpiryWatch(db, store, sink, env.cell),
+    alerts: new AlertPull(cells, sink, db, log),
+    sink,
+    power: new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell),
+    health,
+  });
   const replica = connection.exclusive ? SOLE_HOLDER : randomUUID();
   const runs = new JobRuns({ replica, log });
   const leases = new JobLeases(db, {
@@ -215,12 +167,20 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const metrics = createMetricsApp({ cells, outboxPending: async () => await publisher.pending(), runs, refusals });
   const end = (): void => ending.abort();
   const { prober } = health;
-  return { connection, analytics, store, prepare, syncAtStart, app, end, metrics, jobs, leases, runs, prober };
-}
-
-/** Every replica looks for models that are due: they share them by row locks. */
-function probing(prober: Prober): Job {
-  return { name: "model_health", replicas: "each", everyMs: HEALTH_EVERY_MS, run: async () => await prober.run() };
+  return {
+    connection,
+    analytics,
+    store,
+    prepare,
+    syncAtStart: sync.syncAtStart,
+    app,
+    end,
+    metrics,
+    jobs,
+    leases,
+    runs,
+    prober,
+  };
 }
 
 /** Every address of a name; none when it does not resolve, or not in time. */

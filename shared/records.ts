@@ -3,56 +3,16 @@
  * §32): their shapes, their `rev` and their key names. A copy with an older `rev` never replaces a newer one.
  */
 import * as z from "zod";
-
-const budgetSchema = z.object({
-  tokens: z.number().int().nullable(),
-  cost_usd: z.number().nullable(),
-  period: z.enum(["lifetime", "monthly", "term"]).nullable(),
-  started_at_ms: z.number().int().nullable(),
-});
-
-export const guardrailsPolicySchema = z.object({
-  action: z.enum(["block", "redact", "log_only"]),
-  input_scanners: z.array(z.enum(["prompt_injection", "pii", "ban_keywords", "harm"])),
-  output_scanners: z.array(z.enum(["pii", "ban_keywords", "harm"])),
-  guard_model: z.string().nullable(),
-  ban_keywords: z.array(z.string()),
-  fail_open: z.boolean(),
-});
-
-export const compressionPolicySchema = z.object({
-  enabled: z.boolean(),
-  code_compaction: z.boolean(),
-  dedup: z.boolean(),
-  allow_lossy: z.boolean(),
-});
-
-const weeklyWindowSchema = z.object({
-  /** 0 = Sunday. */
-  day: z.number().int(),
-  start_min: z.number().int(),
-  end_min: z.number().int(),
-});
+import type { resolvedBudgetSchema } from "./fields/common-fields.ts";
+import { ENDPOINT_FIELDS } from "./fields/endpoint-fields.ts";
+import { hotShape, movedAfter } from "./fields/field-table.ts";
+import { KEY_FIELDS } from "./fields/key-fields.ts";
+import { MCP_SERVER_FIELDS } from "./fields/mcp-server-fields.ts";
+import { MODEL_FIELDS } from "./fields/model-fields.ts";
+import { TENANT_FIELDS } from "./fields/tenant-fields.ts";
 
 export const resolvedTenantSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  status: z.enum(["active", "suspended", "archived"]),
-  timezone: z.string(),
-  weight: z.number().int(),
-  tokens_per_minute: z.number().int(),
-  max_in_flight: z.number().int().nullable(),
-  fairshare_group: z.string(),
-  group_weight: z.number().int(),
-  active_from_ms: z.number().int().nullable(),
-  active_until_ms: z.number().int().nullable(),
-  weekly_windows: z.array(weeklyWindowSchema),
-  allowed_models: z.array(z.string()).nullable(),
-  budget: budgetSchema,
-  guardrails_policy: guardrailsPolicySchema.nullable(),
-  compression_policy: compressionPolicySchema.nullable(),
-  tracing_enabled: z.boolean(),
-  synthetic: z.boolean(),
+  ...movedAfter(hotShape(TENANT_FIELDS), "budget", "allowed_models"),
   /** Revision of the tenant's row. */
   rev: z.number().int(),
   /** Revision of its fairshare group's row. */
@@ -62,71 +22,20 @@ export const resolvedTenantSchema = z.object({
 /** `key:{key_hash}` (decisions §32.2). `tenant` null means 403 `tenant not found`. */
 export const resolvedKeySchema = z.object({
   v: z.literal(1),
-  key_hash: z.string(),
-  key_id: z.string(),
-  key_name: z.string(),
-  key_prefix: z.string(),
-  disabled: z.boolean(),
-  tracing_enabled: z.boolean(),
-  budget: budgetSchema,
+  ...hotShape(KEY_FIELDS),
   tenant: resolvedTenantSchema.nullable(),
   /** Revision of the key's own row; tenant and group carry theirs. */
   rev: z.number().int(),
 });
 
-export const resolvedEndpointSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  api_base: z.string(),
-  /** As stored: ciphertext when an encryption key is set. */
-  api_key: z.string().nullable(),
-  priority: z.number().int(),
-  weight: z.number().int(),
-  enabled: z.boolean(),
-  health_status: z.string(),
-});
+export const resolvedEndpointSchema = z.object(hotShape(ENDPOINT_FIELDS));
+
+const ofModel = movedAfter(hotShape(MODEL_FIELDS), "enabled", "model_type");
 
 /** `model:{model_name}` (decisions §32.3). Prices in USD per token, image, character, audio second. */
 export const modelRecordSchema = z.object({
   v: z.literal(1),
-  id: z.string(),
-  model_name: z.string(),
-  model_type: z.enum(["chat", "embedding", "audio_transcription", "audio_speech", "image"]),
-  enabled: z.boolean(),
-  upstream_model: z.string(),
-  api_base: z.string(),
-  api_key: z.string().nullable(),
-  prices: z.object({
-    input: z.number(),
-    output: z.number(),
-    image: z.number(),
-    character: z.number(),
-    audio_second: z.number(),
-  }),
-  context_window: z.number().int(),
-  admission_weight: z.number().int(),
-  max_in_flight: z.number().int().nullable(),
-  supports: z.object({
-    function_calling: z.boolean(),
-    system_messages: z.boolean(),
-    response_schema: z.boolean(),
-    tool_choice: z.boolean(),
-    vision: z.boolean(),
-  }),
-  tags: z.array(z.string()),
-  boons: z.array(z.string()),
-  tool_servers: z.array(z.string()),
-  energy_slots_per_node: z.number().int(),
-  cache_enabled: z.boolean(),
-  cache_ttl_secs: z.number().int(),
-  request_timeout_secs: z.number().int().nullable(),
-  max_retries: z.number().int(),
-  retry_backoff_ms: z.number().int(),
-  endpoint_selection_mode: z.enum(["failover", "load_balance", "session_hash"]),
-  debug_diagnostics: z.boolean(),
-  health_status: z.string(),
-  maintenance_until_ms: z.number().int().nullable(),
-  created_at_ms: z.number().int(),
+  ...movedAfter(ofModel, "max_in_flight", "admission_weight"),
   endpoints: z.array(resolvedEndpointSchema),
   rev: z.number().int(),
 });
@@ -134,12 +43,7 @@ export const modelRecordSchema = z.object({
 /** `mcp:{name}` (decisions §32.3). */
 export const mcpServerRecordSchema = z.object({
   v: z.literal(1),
-  id: z.string(),
-  name: z.string(),
-  upstream_url: z.string(),
-  /** The complete Authorization value as stored: ciphertext when an encryption key is set. Null: none is sent. */
-  auth_header: z.string().nullable(),
-  enabled: z.boolean(),
+  ...hotShape(MCP_SERVER_FIELDS),
   rev: z.number().int(),
 });
 
@@ -160,7 +64,7 @@ export type ModelRecord = z.infer<typeof modelRecordSchema>;
 export type ResolvedEndpoint = z.infer<typeof resolvedEndpointSchema>;
 export type McpServerRecord = z.infer<typeof mcpServerRecordSchema>;
 export type SettingsRecord = z.infer<typeof settingsRecordSchema>;
-export type ResolvedBudget = z.infer<typeof budgetSchema>;
+export type ResolvedBudget = z.infer<typeof resolvedBudgetSchema>;
 
 /** Names in the key-value store (decisions §32.1). */
 export const storeKeys = {

@@ -3,16 +3,11 @@
  * it begins and once a minute while it lasts; what repeats is suppressed by whoever takes alerts.
  */
 import { issueOf } from "../../shared/alerts.ts";
+import type { Unconfirmed } from "../kernel/context.ts";
 import { type AlertSink, raisedNow } from "./alert-sink.ts";
 
 const OVERDUE_MS = 60_000;
 const AGAIN_MS = 60_000;
-
-/** Changes that are not confirmed yet, and since when the oldest waits; null when none does. */
-export interface Unconfirmed {
-  readonly changes: number;
-  readonly sinceMs: number | null;
-}
 
 export class OutboxWatch {
   readonly #unconfirmed: () => Promise<Unconfirmed>;

@@ -7,7 +7,7 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { ModelHealthBulk, ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import { models } from "../db/schema/models.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
-import { withDatabaseErrors } from "../kernel/write.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { getHealth } from "./get-health.ts";
 import type { Prober } from "./prober.ts";
 

@@ -5,8 +5,8 @@
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { parseId } from "../kernel/parse.ts";
-import { withDatabaseErrors } from "../kernel/write.ts";
 import { getHealth } from "./get-health.ts";
 import type { Prober } from "./prober.ts";
 

@@ -7,8 +7,8 @@ import { type ModelHealthDetail, modelHealthDetailSchema } from "../../shared/sc
 import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { modelHealth, modelHealthChecks, models } from "../db/schema/models.ts";
 import type { VerbContext } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { parseId } from "../kernel/parse.ts";
-import { withDatabaseErrors } from "../kernel/write.ts";
 import { healthSummary } from "./health-record.ts";
 
 const CHECKS_SHOWN = 50;

@@ -1,7 +1,7 @@
 /** The pure rules of a check: what an answer means, what is sent, when the next one is (decisions §10.3, §10.4). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MODEL_TYPES } from "../../shared/schema/model.ts";
+import { MODEL_TYPES } from "../../shared/fields/model-fields.ts";
 import {
   type CatalogListing,
   isRetryable,

@@ -5,7 +5,7 @@ import { asc, eq } from "drizzle-orm";
 import type { ModelHealthSummary } from "../../shared/schema/model-health.ts";
 import { modelHealth, models } from "../db/schema/models.ts";
 import type { VerbContext } from "../kernel/context.ts";
-import { withDatabaseErrors } from "../kernel/write.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { healthSummary } from "./health-record.ts";
 
 /** One summary per model. */

@@ -2,7 +2,7 @@
  * The smallest call that proves that an upstream serves a model, by the model's type (decisions §10.4). Pure: a
  * description, not a call. Images have none: drawing one costs too much, their catalog is looked at instead.
  */
-import { MODEL_TYPES } from "../../shared/schema/model.ts";
+import { MODEL_TYPES } from "../../shared/fields/model-fields.ts";
 
 export type ModelType = (typeof MODEL_TYPES)[number];
 

@@ -12,6 +12,12 @@ export interface Publisher {
   publish(outboxIds: readonly number[]): Promise<"done" | "pending">;
 }
 
+/** Changes that are not confirmed yet, and since when the oldest waits; null when none does. */
+export interface Unconfirmed {
+  readonly changes: number;
+  readonly sinceMs: number | null;
+}
+
 export interface VerbContext {
   readonly db: Database;
   /** Name in the audit log. */

@@ -9,8 +9,8 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { Transaction } from "../db/connect.ts";
 import { idempotencyKeys } from "../db/schema/journal.ts";
 import type { VerbContext, Written } from "./context.ts";
+import { withDatabaseErrors } from "./database-errors.ts";
 import { fieldError } from "./parse.ts";
-import { withDatabaseErrors } from "./write.ts";
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 /** Longer than any write takes. */

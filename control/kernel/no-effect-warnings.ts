@@ -1,54 +1,68 @@
 /**
- * What can be configured and has no effect yet. Whoever configures it is told so in the answer; nothing is refused. The change
- * that builds a capability removes its function here, and the last one this file.
+ * What can be configured and has no effect yet: per feature, when a body configures it, and what its answer then says. Nothing is
+ * refused. The change that builds a feature removes its entry here, and the last one this file.
  */
-import type { z } from "zod";
-import type { compressionPolicySchema, guardrailsPolicySchema } from "../../shared/records.ts";
+import type { Tenant } from "../../shared/schema/tenant.ts";
 
-const GUARDRAILS = "guardrails have no effect yet: the policy is stored, and nothing is scanned, blocked or redacted";
-const COMPRESSION = "compression has no effect yet: the policy is stored, and requests go upstream as they are";
+type Warnings<T> = (given: T) => readonly string[];
+
+const when =
+  <T>(isConfigured: (given: T) => boolean, text: string): Warnings<T> =>
+  (given) =>
+    isConfigured(given) ? [text] : [];
+
 const BOONS = "boons have no effect yet: what is switched on is stored, and requests go upstream as they are";
-const TOOL_SERVERS = "tool servers have no effect yet: they are stored, and no tools are added to requests";
-const AUTO_ROUTER = "auto routing has no effect yet: the settings are stored, and no model answers to the name auto";
-const ASSISTANT = "the assistant has no effect yet: the settings are stored, and nobody can ask it";
-const PROVISIONER = "the provisioner has no effect yet: the settings are stored, and no jobs are started";
 
-/** Of a guardrails policy that asks for a scan. */
-export function guardrailsWarnings(policy: z.infer<typeof guardrailsPolicySchema> | null): readonly string[] {
-  const scanners = policy === null ? 0 : policy.input_scanners.length + policy.output_scanners.length;
-  return scanners === 0 ? [] : [GUARDRAILS];
-}
+/** A guardrails policy that asks for a scan. */
+export const guardrailsWarnings = when<Tenant["guardrails_policy"]>(
+  (policy) => policy !== null && policy.input_scanners.length + policy.output_scanners.length > 0,
+  "guardrails have no effect yet: the policy is stored, and nothing is scanned, blocked or redacted",
+);
 
-/** Of a compression policy that is on. */
-export function compressionWarnings(policy: z.infer<typeof compressionPolicySchema> | null): readonly string[] {
-  return policy?.enabled === true ? [COMPRESSION] : [];
-}
+/** A compression policy that is on. */
+export const compressionWarnings = when<Tenant["compression_policy"]>(
+  (policy) => policy?.enabled === true,
+  "compression has no effect yet: the policy is stored, and requests go upstream as they are",
+);
 
-/** Of a body that gives a model boons or tool servers. */
-export function modelFeatureWarnings(body: {
+interface ModelFeatures {
   readonly boons?: readonly string[] | undefined;
   readonly tool_servers?: readonly string[] | undefined;
-}): readonly string[] {
-  const { boons = [], tool_servers = [] } = body;
-  return [...(boons.length === 0 ? [] : [BOONS]), ...(tool_servers.length === 0 ? [] : [TOOL_SERVERS])];
 }
 
-/** Of a body that switches a boon on for all. */
-export function boonsWarnings(body: Readonly<Record<string, unknown>>): readonly string[] {
-  return Object.entries(body).some(([field, value]) => field.endsWith("_enabled") && value === true) ? [BOONS] : [];
-}
+const modelBoonsWarnings = when<ModelFeatures>(({ boons = [] }) => boons.length > 0, BOONS);
 
-/** Of a body that switches the auto router's classifier on. */
-export function autoRouterWarnings(body: { readonly classifier_enabled?: boolean | undefined }): readonly string[] {
-  return body.classifier_enabled === true ? [AUTO_ROUTER] : [];
-}
+const toolServersWarnings = when<ModelFeatures>(
+  ({ tool_servers: servers = [] }) => servers.length > 0,
+  "tool servers have no effect yet: they are stored, and no tools are added to requests",
+);
 
-/** Of a body that switches the provisioner on. */
-export function provisionerWarnings(body: { readonly enabled?: boolean | undefined }): readonly string[] {
-  return body.enabled === true ? [PROVISIONER] : [];
-}
+/** A body that gives a model boons or tool servers. */
+export const modelFeatureWarnings: Warnings<ModelFeatures> = (body) => [
+  ...modelBoonsWarnings(body),
+  ...toolServersWarnings(body),
+];
 
-/** Of a body that switches the assistant on. */
-export function assistantWarnings(body: { readonly enabled?: boolean | undefined }): readonly string[] {
-  return body.enabled === true ? [ASSISTANT] : [];
-}
+/** A body that switches a boon on for all. */
+export const boonsWarnings = when<Readonly<Record<string, unknown>>>(
+  (body) => Object.entries(body).some(([field, value]) => field.endsWith("_enabled") && value === true),
+  BOONS,
+);
+
+/** A body that switches the auto router's classifier on. */
+export const autoRouterWarnings = when<{ readonly classifier_enabled?: boolean | undefined }>(
+  (body) => body.classifier_enabled === true,
+  "auto routing has no effect yet: the settings are stored, and no model answers to the name auto",
+);
+
+/** A body that switches the provisioner on. */
+export const provisionerWarnings = when<{ readonly enabled?: boolean | undefined }>(
+  (body) => body.enabled === true,
+  "the provisioner has no effect yet: the settings are stored, and no jobs are started",
+);
+
+/** A body that switches the assistant on. */
+export const assistantWarnings = when<{ readonly enabled?: boolean | undefined }>(
+  (body) => body.enabled === true,
+  "the assistant has no effect yet: the settings are stored, and nobody can ask it",
+);

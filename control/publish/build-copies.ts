@@ -8,8 +8,7 @@ import type { Database, Transaction } from "../db/connect.ts";
 import { mcpServers } from "../db/schema/mcp-servers.ts";
 import { models } from "../db/schema/models.ts";
 import { apiKeys } from "../db/schema/tenancy.ts";
-import { buildKeys, buildModels } from "./hot-copies.ts";
-import { buildMcpServers } from "./mcp-copies.ts";
+import { buildKeys, buildMcpServers, buildModels } from "./hot-copies.ts";
 import { buildSettings, settingsNames } from "./settings-copies.ts";
 
 /** What the copies of a kind are counted as (decisions §2.7). */

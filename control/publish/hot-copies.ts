@@ -3,7 +3,9 @@
  */
 import { asc, eq, inArray } from "drizzle-orm";
 import {
+  type McpServerRecord,
   type ModelRecord,
+  mcpServerRecordSchema,
   modelRecordSchema,
   type ResolvedEndpoint,
   type ResolvedKey,
@@ -12,6 +14,7 @@ import {
 } from "../../shared/records.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { modelEndpoints } from "../db/schema/endpoints.ts";
+import { mcpServers } from "../db/schema/mcp-servers.ts";
 import { modelHealth, models } from "../db/schema/models.ts";
 import {
   type ApiKeyRow,
@@ -94,6 +97,19 @@ async function endpointsOf(
     .orderBy(asc(modelEndpoints.priority), asc(modelEndpoints.name));
   const byModel = Map.groupBy(rows, (row) => row.model_id);
   return new Map([...byModel].map(([id, mine]) => [id, mine.map((row) => resolvedEndpointSchema.parse(row))]));
+}
+
+/** Copies of MCP servers by their names; names without a row are absent. The credential is copied as it is stored. */
+export async function buildMcpServers(
+  db: Database | Transaction,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, McpServerRecord>> {
+  if (names.length === 0) return new Map();
+  const rows = await db
+    .select()
+    .from(mcpServers)
+    .where(inArray(mcpServers.name, [...names]));
+  return new Map(rows.map((row) => [row.name, mcpServerRecordSchema.parse({ ...row, v: 1 })]));
 }
 
 function resolveKey(key: ApiKeyRow, tenant: TenantRow | null, group: GroupRow | null): ResolvedKey {

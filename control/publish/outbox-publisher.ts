@@ -10,12 +10,11 @@ import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { type Change, type RevItem, revItemSchema } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
-import type { Unconfirmed } from "../alerts/outbox-watch.ts";
 import type { Cells } from "../cells/cells.ts";
 import type { Database } from "../db/connect.ts";
 import { type OutboxRow, outbox } from "../db/schema/journal.ts";
 import type { HotStore } from "../hot-store/hot-store.ts";
-import type { Publisher } from "../kernel/context.ts";
+import type { Publisher, Unconfirmed } from "../kernel/context.ts";
 import { buildCopies } from "./build-copies.ts";
 import { withChangeValues } from "./change-values.ts";
 

@@ -5,7 +5,8 @@
 import type { Resynced } from "../../shared/schema/resync.ts";
 import { type CellDirectory, cellOf } from "../cells/cell-directory.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
-import { withDatabaseErrors, write } from "../kernel/write.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
+import { write } from "../kernel/write.ts";
 import { rebuildBudgets } from "./budget-rebuild.ts";
 import type { Resync, ResyncReport } from "./resync.ts";
 

@@ -7,18 +7,13 @@ import { type ModelEndpoint, modelEndpointSchema } from "../../shared/schema/mod
 import type { Transaction } from "../db/connect.ts";
 import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
 import { type ModelRow, models } from "../db/schema/models.ts";
-import type { WriteJournal } from "../kernel/write.ts";
+import type { WriteJournal } from "../kernel/write-journal.ts";
+import { withIsoTimes } from "./iso-times.ts";
 import { lockModel } from "./model-record.ts";
 
 /** The record of a row. */
 export function endpointRecord(row: EndpointRow): ModelEndpoint {
-  return modelEndpointSchema.parse({
-    ...row,
-    api_key_set: row.api_key !== null,
-    last_checked_at: row.last_checked_at?.toISOString() ?? null,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-  });
+  return modelEndpointSchema.parse({ ...withIsoTimes(row), api_key_set: row.api_key !== null });
 }
 
 /** The row of this model, with the model's locked before it (decisions §2.6). Throws 404. */

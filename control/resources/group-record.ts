@@ -7,14 +7,11 @@ import { knownName } from "../../shared/schema/common.ts";
 import { type FairshareGroup, fairshareGroupSchema } from "../../shared/schema/fairshare.ts";
 import type { Transaction } from "../db/connect.ts";
 import { fairshareGroups, type GroupRow } from "../db/schema/tenancy.ts";
+import { withIsoTimes } from "./iso-times.ts";
 
 /** The record of a row. */
 export function groupRecord(row: GroupRow): FairshareGroup {
-  return fairshareGroupSchema.parse({
-    ...row,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-  });
+  return fairshareGroupSchema.parse(withIsoTimes(row));
 }
 
 /** The name of a path as it is. Throws 404 for what no group can be called. */

@@ -6,16 +6,12 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type ApiKey, apiKeySchema } from "../../shared/schema/api-key.ts";
 import type { Transaction } from "../db/connect.ts";
 import { type ApiKeyRow, apiKeys } from "../db/schema/tenancy.ts";
+import { withIsoTimes } from "./iso-times.ts";
 import { lockTenant } from "./tenant-record.ts";
 
 /** The record of a row. */
 export function keyRecord(row: ApiKeyRow): ApiKey {
-  return apiKeySchema.parse({
-    ...row,
-    budget_started_at: row.budget_started_at?.toISOString() ?? null,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-  });
+  return apiKeySchema.parse(withIsoTimes(row));
 }
 
 /** The row, with its tenant's locked before it (decisions §2.6). Throws 404. */

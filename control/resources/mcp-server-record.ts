@@ -6,15 +6,11 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type McpServer, mcpServerSchema } from "../../shared/schema/mcp-server.ts";
 import type { Transaction } from "../db/connect.ts";
 import { type McpServerRow, mcpServers } from "../db/schema/mcp-servers.ts";
+import { withIsoTimes } from "./iso-times.ts";
 
 /** The record of a row. */
 export function mcpServerRecord(row: McpServerRow): McpServer {
-  return mcpServerSchema.parse({
-    ...row,
-    auth_header_set: row.auth_header !== null,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-  });
+  return mcpServerSchema.parse({ ...withIsoTimes(row), auth_header_set: row.auth_header !== null });
 }
 
 /** The row, locked until the transaction ends. Throws 404. */

@@ -7,6 +7,7 @@ import { type CreateModel, type Model, modelSchema } from "../../shared/schema/m
 import type { Transaction } from "../db/connect.ts";
 import { type ModelRow, modelHealth, models } from "../db/schema/models.ts";
 import { dropUndefined } from "../kernel/parse.ts";
+import { withIsoTimes } from "./iso-times.ts";
 
 /** A row with the health status that goes with it. */
 export interface ModelWithHealth {
@@ -21,22 +22,19 @@ export const modelWithHealth = {
 
 /** The record of a row. */
 export function modelRecord({ row, healthStatus }: ModelWithHealth): Model {
-  const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+  const shown = withIsoTimes(row);
   return modelSchema.parse({
-    ...row,
+    ...shown,
     api_key_set: row.api_key !== null && row.api_key !== "",
-    capacity_tuned_at: iso(row.capacity_tuned_at),
     health_status: healthStatus,
     health: {
       checks_enabled: row.health_checks_enabled,
       alerts_enabled: row.health_alerts_enabled,
       check_interval_secs: row.health_check_interval_secs,
       failure_threshold: row.health_failure_threshold,
-      maintenance_until: iso(row.health_maintenance_until),
+      maintenance_until: shown.health_maintenance_until,
       maintenance_note: row.health_maintenance_note,
     },
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
   });
 }
 

@@ -6,18 +6,11 @@ import { GatewayError } from "../../shared/errors.ts";
 import { type Tenant, tenantSchema } from "../../shared/schema/tenant.ts";
 import type { Transaction } from "../db/connect.ts";
 import { type TenantRow, tenants } from "../db/schema/tenancy.ts";
+import { withIsoTimes } from "./iso-times.ts";
 
 /** The record of a row. */
 export function tenantRecord(row: TenantRow): Tenant {
-  const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
-  return tenantSchema.parse({
-    ...row,
-    active_from: iso(row.active_from),
-    active_until: iso(row.active_until),
-    budget_started_at: iso(row.budget_started_at),
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
-  });
+  return tenantSchema.parse(withIsoTimes(row));
 }
 
 /** The row, locked until the transaction ends. Throws 404. */

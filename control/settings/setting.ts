@@ -9,9 +9,10 @@ import type { Database, Transaction } from "../db/connect.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import { changedFields } from "../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/database-errors.ts";
 import { dropUndefined, parse } from "../kernel/parse.ts";
 import { auditedWarnings, withWarnings } from "../kernel/warnings.ts";
-import { withDatabaseErrors, write } from "../kernel/write.ts";
+import { write } from "../kernel/write.ts";
 
 export interface Setting<Value extends object> {
   /** Key of the row, and entity id in the audit log. */

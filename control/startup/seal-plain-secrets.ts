@@ -8,7 +8,8 @@ import type { Transaction } from "../db/connect.ts";
 import { models } from "../db/schema/models.ts";
 import { appSettings } from "../db/schema/settings.ts";
 import type { VerbContext } from "../kernel/context.ts";
-import { type WriteJournal, write } from "../kernel/write.ts";
+import { write } from "../kernel/write.ts";
+import type { WriteJournal } from "../kernel/write-journal.ts";
 import { type BackupRow, columnOf, ENTITIES } from "../resources/backup-entities.ts";
 import { sealRow, sealSetting } from "../resources/stored-secrets.ts";
 

@@ -3,34 +3,23 @@
  * answer of the creation and nowhere else.
  */
 import * as z from "zod";
+import { recordShape, type StoredShape } from "../fields/field-table.ts";
+import { KEY_FIELDS } from "../fields/key-fields.ts";
 import {
-  BUDGET_PERIODS,
   budgetFields,
   descriptionField,
   flag,
+  freeText,
   oneOf,
   optionalName,
   queryText,
+  storedBudget,
+  storedId,
+  storedTimes,
   uuidQuery,
 } from "./common.ts";
 
-export const apiKeySchema = z
-  .object({
-    id: z.string(),
-    tenant_id: z.string(),
-    name: z.string(),
-    description: z.string(),
-    key_prefix: z.string(),
-    disabled: z.boolean(),
-    tracing_enabled: z.boolean(),
-    budget_tokens: z.number().int().nullable(),
-    budget_cost_usd: z.number().nullable(),
-    budget_period: z.enum(BUDGET_PERIODS).nullable(),
-    budget_started_at: z.string().nullable(),
-    created_at: z.string(),
-    updated_at: z.string(),
-  })
-  .meta({ id: "ApiKey" });
+export const apiKeySchema = z.object(recordShape(KEY_FIELDS)).meta({ id: "ApiKey" });
 
 /** A row of GET /keys. */
 export const listedKeySchema = apiKeySchema.extend({ tenant_name: z.string() }).meta({ id: "ListedApiKey" });
@@ -44,6 +33,20 @@ export const allKeysFilterSchema = z.object({
 });
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
+
+/** What each stored field may be, and what it is where an older backup leaves it out. */
+export const storedKey = {
+  id: storedId,
+  tenant_id: storedId,
+  name: freeText(200).default(""),
+  description: descriptionField.default(""),
+  key_prefix: freeText(18),
+  key_hash: z.string({ error: "must be a text" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key"),
+  disabled: flag.default(false),
+  tracing_enabled: flag.default(false),
+  ...storedBudget,
+  ...storedTimes,
+} satisfies StoredShape<typeof KEY_FIELDS>;
 
 /** POST /tenants/{id}/keys */
 export const createKeySchema = z

@@ -4,135 +4,23 @@
  * ignored and columns that an older file lacks get their defaults.
  */
 import * as z from "zod";
-import {
-  amount,
-  BUDGET_PERIODS,
-  descriptionField,
-  flag,
-  freeText,
-  knownName,
-  oneOf,
-  requiredText,
-  timestamp,
-  timezone,
-  whole,
-} from "./common.ts";
-import { mcpServerName } from "./mcp-server.ts";
-import { cacheTtlRule, isCacheTtlRight, modelFields } from "./model.ts";
-import { TENANT_STATUSES, weeklyWindow } from "./tenant.ts";
-import { compressionPolicyBody, guardrailsPolicyBody } from "./tenant-policy.ts";
-import { apiBase, refuseNoUrl } from "./upstream.ts";
+import { storedKey } from "./api-key.ts";
+import { flag, freeText, timestamp } from "./common.ts";
+import { storedGroup } from "./fairshare.ts";
+import { storedMcpServer } from "./mcp-server.ts";
+import { cacheTtlRule, isCacheTtlRight, storedModel } from "./model.ts";
+import { storedEndpoint } from "./model-endpoint.ts";
+import { storedTenant } from "./tenant.ts";
 
 export const BACKUP_FORMAT = "gateway-config-backup";
 export const BACKUP_VERSION = 1;
 
-const uuid = z
-  .string({ error: "must be a UUID" })
-  .toLowerCase()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "must be a UUID");
-
-const times = { created_at: timestamp, updated_at: timestamp };
-
-const budget = {
-  budget_tokens: whole(0).nullable().default(null),
-  budget_cost_usd: amount.nullable().default(null),
-  budget_period: oneOf(BUDGET_PERIODS).nullable().default(null),
-  budget_started_at: timestamp.nullable().default(null),
-};
-
-/** A credential as it is stored: sealed or plain. */
-const storedSecret = z
-  .string({ error: "must be a text or null" })
-  .max(8000, "must be at most 8000 characters")
-  .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
-  .nullable()
-  .default(null);
-
-export const backupGroupSchema = z.object({
-  name: knownName,
-  weight: whole(1, 1_000_000),
-  created_at: timestamp,
-});
-
-export const backupTenantSchema = z.object({
-  id: uuid,
-  name: knownName,
-  description: descriptionField.default(""),
-  organization: freeText(200).default(""),
-  contact: freeText(320).default(""),
-  status: oneOf(TENANT_STATUSES).default("active"),
-  timezone: timezone.default("UTC"),
-  fairshare_group: knownName.default("default"),
-  weight: whole(1, 1_000_000).default(100),
-  tokens_per_minute: whole(0).default(0),
-  max_in_flight: whole(1).nullable().default(null),
-  active_from: timestamp.nullable().default(null),
-  active_until: timestamp.nullable().default(null),
-  weekly_windows: z.array(weeklyWindow).max(100, "must have at most 100 windows").default([]),
-  ...budget,
-  allowed_models: z.array(freeText(200)).nullable().default(null),
-  guardrails_policy: guardrailsPolicyBody.nullable().default(null),
-  compression_policy: compressionPolicyBody.nullable().default(null),
-  tracing_enabled: flag.default(false),
-  synthetic: flag.default(false),
-  ...times,
-});
-
-export const backupKeySchema = z.object({
-  id: uuid,
-  tenant_id: uuid,
-  name: freeText(200).default(""),
-  description: descriptionField.default(""),
-  key_prefix: freeText(18),
-  key_hash: z.string({ error: "must be a text" }).regex(/^[\x21-\x7e]{1,200}$/, "must be the hash of a key"),
-  disabled: flag.default(false),
-  tracing_enabled: flag.default(false),
-  ...budget,
-  ...times,
-});
-
-export const backupModelSchema = z
-  .object({
-    ...modelFields,
-    capacity_tuned_at: timestamp.nullable(),
-    health_checks_enabled: flag,
-    health_alerts_enabled: flag,
-    health_check_interval_secs: whole(60),
-    health_failure_threshold: whole(1),
-    health_maintenance_until: timestamp.nullable(),
-    health_maintenance_note: freeText(2000).nullable(),
-  })
-  .partial()
-  .extend({
-    id: uuid,
-    model_name: requiredText(200).refine((name) => name !== "auto", "auto is reserved"),
-    upstream_model: requiredText(300),
-    api_base: apiBase.default(""),
-    api_key: storedSecret,
-    ...times,
-  })
-  .refine(isCacheTtlRight, cacheTtlRule);
-
-export const backupEndpointSchema = z.object({
-  id: uuid,
-  model_id: uuid,
-  name: knownName,
-  api_base: apiBase.refine((text) => text !== "", "must not be blank"),
-  api_key: storedSecret,
-  priority: whole(0).default(100),
-  weight: whole(1).default(100),
-  enabled: flag.default(true),
-  ...times,
-});
-
-export const backupMcpServerSchema = z.object({
-  id: uuid,
-  name: mcpServerName,
-  upstream_url: requiredText(2000).superRefine(refuseNoUrl),
-  auth_header: storedSecret,
-  enabled: flag.default(true),
-  ...times,
-});
+export const backupGroupSchema = z.object(storedGroup);
+export const backupTenantSchema = z.object(storedTenant);
+export const backupKeySchema = z.object(storedKey);
+export const backupModelSchema = z.object(storedModel).refine(isCacheTtlRight, cacheTtlRule);
+export const backupEndpointSchema = z.object(storedEndpoint);
+export const backupMcpServerSchema = z.object(storedMcpServer);
 
 export const backupSettingSchema = z.object({
   key: z.string({ error: "must be a text" }).regex(/^[a-z_]{1,100}$/, "must be the name of a setting"),

@@ -2,7 +2,7 @@
  * The budget of a tenant or key and how much of it is used (decisions §3.5).
  */
 import * as z from "zod";
-import { BUDGET_PERIODS } from "./common.ts";
+import { BUDGET_PERIODS } from "../fields/common-fields.ts";
 
 /** `GET /{tenants,keys}/{id}/budget/usage` */
 export const budgetUsageSchema = z

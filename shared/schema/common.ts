@@ -3,6 +3,7 @@
  * timestamps. Messages say what is allowed, for a person who reads them in an error body.
  */
 import * as z from "zod";
+import { BUDGET_PERIODS } from "../fields/common-fields.ts";
 import { parseTimestamp } from "../timestamp.ts";
 
 /** False for what a database cannot hold as text: NUL and halves of surrogate pairs. */
@@ -113,8 +114,6 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
 export const oneOfLowered = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.preprocess((value) => (typeof value === "string" ? value.trim().toLowerCase() : value), oneOf(values));
 
-export const BUDGET_PERIODS = ["lifetime", "monthly", "term"] as const;
-
 /** A budget period; lower-cased, `""` is null (decisions §3.2). */
 export const budgetPeriod = z.preprocess(
   (value) => (typeof value === "string" ? value.trim().toLowerCase() || null : value),
@@ -149,6 +148,31 @@ function isZone(name: string): boolean {
 
 /** A text in a query that is compared with what a store holds. */
 export const queryText = z.string().refine(isStorable, NOT_STORABLE);
+
+/** The id of a stored row. */
+export const storedId = z
+  .string({ error: "must be a UUID" })
+  .toLowerCase()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "must be a UUID");
+
+/** When a stored row was made and last changed. */
+export const storedTimes = { created_at: timestamp, updated_at: timestamp };
+
+/** The four stored budget columns of tenants and keys. */
+export const storedBudget = {
+  budget_tokens: whole(0).nullable().default(null),
+  budget_cost_usd: amount.nullable().default(null),
+  budget_period: oneOf(BUDGET_PERIODS).nullable().default(null),
+  budget_started_at: timestamp.nullable().default(null),
+};
+
+/** A credential as it is stored: sealed or plain. */
+export const storedSecret = z
+  .string({ error: "must be a text or null" })
+  .max(8000, "must be at most 8000 characters")
+  .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
+  .nullable()
+  .default(null);
 
 /** A UUID in a query, of any version like those in a path (a restored record may have any), lower-cased. */
 export const uuidQuery = z

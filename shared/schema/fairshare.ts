@@ -2,14 +2,19 @@
  * Fairshare groups on the Management API: record and bodies (specification "Fairshare", decisions §7.1).
  */
 import * as z from "zod";
-import { nameField, whole } from "./common.ts";
+import { recordShape, type StoredShape } from "../fields/field-table.ts";
+import { GROUP_FIELDS } from "../fields/group-fields.ts";
+import { knownName, nameField, timestamp, whole } from "./common.ts";
 
-export const fairshareGroupSchema = z
-  .object({ name: z.string(), weight: z.number().int(), created_at: z.string(), updated_at: z.string() })
-  .meta({ id: "FairshareGroup" });
+export const fairshareGroupSchema = z.object(recordShape(GROUP_FIELDS)).meta({ id: "FairshareGroup" });
 export type FairshareGroup = z.infer<typeof fairshareGroupSchema>;
 
 const weight = whole(1, 1_000_000);
+
+/** What each stored field may be. */
+export const storedGroup = { name: knownName, weight, created_at: timestamp } satisfies StoredShape<
+  typeof GROUP_FIELDS
+>;
 
 /** POST /fairshare/groups */
 export const createGroupSchema = z

@@ -3,26 +3,19 @@
  * Authorization value is never in a record.
  */
 import * as z from "zod";
-import { flag, requiredText, warningsField } from "./common.ts";
+import { recordShape, type StoredShape } from "../fields/field-table.ts";
+import { MCP_SERVER_FIELDS } from "../fields/mcp-server-fields.ts";
+import { flag, requiredText, storedId, storedSecret, storedTimes, warningsField } from "./common.ts";
 import { refuseNoUrl } from "./upstream.ts";
 
 export const mcpServerSchema = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    upstream_url: z.string(),
-    auth_header_set: z.boolean(),
-    enabled: z.boolean(),
-    created_at: z.string(),
-    updated_at: z.string(),
-    warnings: warningsField,
-  })
+  .object({ ...recordShape(MCP_SERVER_FIELDS), warnings: warningsField })
   .meta({ id: "McpServer" });
 
 export type McpServer = z.infer<typeof mcpServerSchema>;
 
 /** Part of the path `/mcp/{name}`, so only what a path can carry as it is; `.` and `..` are path segments already. */
-export const mcpServerName = z
+const mcpServerName = z
   .string({ error: "must be a text" })
   .trim()
   .regex(/^[A-Za-z0-9._-]{1,100}$/, "must be 1 to 100 characters of A-Z a-z 0-9 . _ -")
@@ -39,13 +32,23 @@ const authHeader = z
   .regex(/^[\x20-\x7e]*$/, "must be printable ASCII")
   .nullable();
 
+/** What each stored field may be, and what it is where an older backup leaves it out. */
+export const storedMcpServer = {
+  id: storedId,
+  name: mcpServerName,
+  upstream_url: upstreamUrl,
+  auth_header: storedSecret,
+  enabled: flag.default(true),
+  ...storedTimes,
+} satisfies StoredShape<typeof MCP_SERVER_FIELDS>;
+
 /** POST /mcp-servers; upstream_url is checked against the address policy by the verb. */
 export const createMcpServerSchema = z
   .object({
     name: mcpServerName,
     upstream_url: upstreamUrl,
     auth_header: authHeader.default(null),
-    enabled: flag.default(true),
+    enabled: storedMcpServer.enabled,
   })
   .meta({ id: "CreateMcpServer" });
 

@@ -2,30 +2,13 @@
  * Endpoints of a model on the Management API: record and bodies (specification "Model endpoint", decisions §6).
  */
 import * as z from "zod";
-import { flag, nameField, warningsField, whole } from "./common.ts";
+import { ENDPOINT_FIELDS } from "../fields/endpoint-fields.ts";
+import { recordShape, type StoredShape } from "../fields/field-table.ts";
+import { flag, knownName, nameField, storedId, storedSecret, storedTimes, warningsField, whole } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
 export const modelEndpointSchema = z
-  .object({
-    id: z.string(),
-    model_id: z.string(),
-    name: z.string(),
-    api_base: z.string(),
-    api_key_set: z.boolean(),
-    priority: z.number().int(),
-    weight: z.number().int(),
-    enabled: z.boolean(),
-    health_status: z.string(),
-    consecutive_failures: z.number().int(),
-    alert_state: z.string(),
-    last_checked_at: z.string().nullable(),
-    last_latency_ms: z.number().int().nullable(),
-    last_http_status: z.number().int().nullable(),
-    last_message: z.string().nullable(),
-    created_at: z.string(),
-    updated_at: z.string(),
-    warnings: warningsField,
-  })
+  .object({ ...recordShape(ENDPOINT_FIELDS), warnings: warningsField })
   .meta({ id: "ModelEndpoint" });
 export type ModelEndpoint = z.infer<typeof modelEndpointSchema>;
 
@@ -39,13 +22,26 @@ const fields = {
   enabled: flag,
 };
 
+/** What each stored field may be, and what it is where an older backup leaves it out. */
+export const storedEndpoint = {
+  id: storedId,
+  model_id: storedId,
+  name: knownName,
+  api_base: fields.api_base,
+  api_key: storedSecret,
+  priority: fields.priority.default(100),
+  weight: fields.weight.default(100),
+  enabled: fields.enabled.default(true),
+  ...storedTimes,
+} satisfies StoredShape<typeof ENDPOINT_FIELDS>;
+
 /** POST /models/{id}/endpoints; api_base is checked against the address policy by the verb. */
 export const createModelEndpointSchema = z
   .object({
     ...fields,
-    priority: fields.priority.default(100),
-    weight: fields.weight.default(100),
-    enabled: fields.enabled.default(true),
+    priority: storedEndpoint.priority,
+    weight: storedEndpoint.weight,
+    enabled: storedEndpoint.enabled,
   })
   .meta({ id: "CreateModelEndpoint" });
 

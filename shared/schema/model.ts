@@ -3,6 +3,8 @@
  * written; a record says whether one is set.
  */
 import * as z from "zod";
+import { recordShape, type StoredShape } from "../fields/field-table.ts";
+import { CAPACITY_MODES, MODEL_FIELDS, MODEL_TYPES, SELECTION_MODES } from "../fields/model-fields.ts";
 import {
   amount,
   descriptionField,
@@ -11,6 +13,9 @@ import {
   nameField,
   oneOf,
   requiredText,
+  storedId,
+  storedSecret,
+  storedTimes,
   timestamp,
   warningsField,
   whenValid,
@@ -18,9 +23,6 @@ import {
 } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
-export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
-export const CAPACITY_MODES = ["static", "tuned"] as const;
-export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
 export const BOONS = ["vision", "structured_output", "compression"] as const;
 
 /** A model is checked no more often than this; a smaller number is raised to it. */
@@ -68,7 +70,7 @@ const nameList = (lowered: boolean, max: number) =>
     .refine((items) => items.length <= max, `must have at most ${max} entries`);
 
 /** Every field of a model that a body may set, but its names, address and credential. */
-export const modelFields = {
+const modelFields = {
   description: descriptionField,
   model_type: oneOf(MODEL_TYPES),
   enabled: flag,
@@ -101,58 +103,36 @@ export const modelFields = {
   debug_diagnostics: flag,
 };
 
-export const modelSchema = z
-  .object({
-    id: z.string(),
-    model_name: z.string(),
-    description: z.string(),
-    model_type: z.enum(MODEL_TYPES),
-    upstream_model: z.string(),
-    api_base: z.string(),
-    api_key_set: z.boolean(),
-    enabled: z.boolean(),
-    input_cost_per_token: z.number(),
-    output_cost_per_token: z.number(),
-    cost_per_image: z.number(),
-    cost_per_character: z.number(),
-    cost_per_audio_second: z.number(),
-    context_window: z.number().int(),
-    admission_weight: z.number().int(),
-    supports_function_calling: z.boolean(),
-    supports_system_messages: z.boolean(),
-    supports_response_schema: z.boolean(),
-    supports_tool_choice: z.boolean(),
-    supports_vision: z.boolean(),
-    tags: z.array(z.string()),
-    boons: z.array(z.string()),
-    tool_servers: z.array(z.string()),
-    energy_slots_per_node: z.number().int(),
-    max_in_flight: z.number().int().nullable(),
-    capacity_mode: z.enum(CAPACITY_MODES),
-    capacity_tuned_at: z.string().nullable(),
-    cache_enabled: z.boolean(),
-    cache_ttl_secs: z.number().int(),
-    request_timeout_secs: z.number().int().nullable(),
-    max_retries: z.number().int(),
-    retry_backoff_ms: z.number().int(),
-    endpoint_selection_mode: z.enum(SELECTION_MODES),
-    debug_diagnostics: z.boolean(),
-    health_status: z.string(),
-    health: z.object({
-      checks_enabled: z.boolean(),
-      alerts_enabled: z.boolean(),
-      check_interval_secs: z.number().int(),
-      failure_threshold: z.number().int(),
-      maintenance_until: z.string().nullable(),
-      maintenance_note: z.string().nullable(),
-    }),
-    created_at: z.string(),
-    updated_at: z.string(),
-    warnings: warningsField,
-  })
-  .meta({ id: "Model" });
+export const modelSchema = z.object({ ...recordShape(MODEL_FIELDS), warnings: warningsField }).meta({ id: "Model" });
 
 export type Model = z.infer<typeof modelSchema>;
+
+/** What the stored fields may be that a body may set, or that follow from one; an older backup may leave out each. */
+const storedSettings = {
+  ...modelFields,
+  capacity_tuned_at: timestamp.nullable(),
+  health_checks_enabled: flag,
+  health_alerts_enabled: flag,
+  health_check_interval_secs: whole(60),
+  health_failure_threshold: whole(1),
+  health_maintenance_until: timestamp.nullable(),
+  health_maintenance_note: freeText(2000).nullable(),
+};
+
+/** What the others may be. */
+const storedIdentity = {
+  id: storedId,
+  model_name: requiredText(200).refine((name) => name !== "auto", "auto is reserved"),
+  upstream_model: requiredText(300),
+  api_base: apiBase.default(""),
+  api_key: storedSecret,
+  ...storedTimes,
+};
+
+/** What each stored field may be; what an older backup leaves out is the column's default. */
+export const storedModel = { ...z.object(storedSettings).partial().shape, ...storedIdentity } satisfies StoredShape<
+  typeof MODEL_FIELDS
+>;
 
 const modelName = nameField.refine((name) => name !== "auto", "auto is reserved");
 const apiKey = headerSecret.nullable();

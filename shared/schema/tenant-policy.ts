@@ -3,11 +3,9 @@
  * (decisions §3.3, §3.4). A policy being set means that it is on; null clears it.
  */
 import * as z from "zod";
+import { GUARDRAIL_ACTIONS, INPUT_SCANNERS, OUTPUT_SCANNERS } from "../fields/tenant-fields.ts";
 import { flag, oneOf, requiredText, whenValid } from "./common.ts";
 
-export const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;
-export const INPUT_SCANNERS = ["prompt_injection", "pii", "ban_keywords", "harm"] as const;
-export const OUTPUT_SCANNERS = ["pii", "ban_keywords", "harm"] as const;
 const KEYWORDS_MAX = 1000;
 
 /** Each once. */

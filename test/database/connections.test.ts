@@ -6,7 +6,7 @@ import { sql } from "drizzle-orm";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { connect } from "../../control/db/connect.ts";
-import { withDatabaseErrors } from "../../control/kernel/write.ts";
+import { withDatabaseErrors } from "../../control/kernel/database-errors.ts";
 import { startControl, type TestControl } from "../harness/control.ts";
 import { useNeonProxy } from "../harness/neon-proxy.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,8 +1,20 @@
 /**
- * Columns that every table shares (decisions §33).
+ * Columns that every table shares, and those of a table of fields (decisions §33).
  */
-import { sql } from "drizzle-orm";
-import { bigint, customType, type PgColumn, uuid } from "drizzle-orm/pg-core";
+import { type NotNull, sql } from "drizzle-orm";
+import {
+  bigint,
+  boolean,
+  customType,
+  doublePrecision,
+  integer,
+  jsonb,
+  type PgColumn,
+  text,
+  uuid,
+} from "drizzle-orm/pg-core";
+import type { z } from "zod";
+import type { ColumnKind, Field, FieldTable } from "../../../shared/fields/field-table.ts";
 
 const SHOWN_TIME =
   /^(?<year>\d{4,6})-(?<month>\d\d)-(?<day>\d\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)(?:\.(?<fraction>\d+))?(?<sign>[+-])(?<east>\d\d)(?::(?<eastMinute>\d\d))?(?::(?<eastSecond>\d\d))?(?<era> BC)?$/;
@@ -42,6 +54,36 @@ export function isInstant(column: Pick<PgColumn, "getSQLType"> | undefined): boo
 
 /** Default of a time. */
 export const NOW = sql`now()`;
+
+const COLUMNS = {
+  uuid: (name: string) => uuid(name),
+  text: (name: string) => text(name),
+  integer: (name: string) => integer(name),
+  bigint: (name: string) => bigint(name, { mode: "number" }),
+  double: (name: string) => doublePrecision(name),
+  boolean: (name: string) => boolean(name),
+  instant: (name: string) => instant(name),
+  json: (name: string) => jsonb(name).$type<unknown>(),
+  texts: (name: string) => jsonb(name).$type<string[]>(),
+} as const satisfies Record<ColumnKind, (name: string) => unknown>;
+
+type ColumnOf<F extends Field> =
+  null extends z.infer<F["value"]>
+    ? ReturnType<(typeof COLUMNS)[F["column"]]>
+    : NotNull<ReturnType<(typeof COLUMNS)[F["column"]]>>;
+
+type FieldColumns<T extends FieldTable> = { -readonly [K in keyof T]: ColumnOf<T[K]> };
+
+/** The columns of a table of fields. Defaults of the database are not in it: such a column is stated beside them. */
+export function fieldColumns<T extends FieldTable>(fields: T): FieldColumns<T> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, { column, value, unique }]) => {
+      const nullable = COLUMNS[column](name);
+      const built = value.safeParse(null).success ? nullable : nullable.notNull();
+      return [name, unique === true ? built.unique() : built];
+    }),
+  ) as unknown as FieldColumns<T>;
+}
 
 export const idColumn = { id: uuid("id").primaryKey().default(sql`gen_random_uuid()`) };
 

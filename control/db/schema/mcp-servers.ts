@@ -1,16 +1,13 @@
 /**
  * MCP servers (decisions §33).
  */
-import { boolean, pgTable, text } from "drizzle-orm/pg-core";
-import { idColumn, revColumn, timeColumns } from "./columns.ts";
+import { pgTable } from "drizzle-orm/pg-core";
+import { MCP_SERVER_FIELDS } from "../../../shared/fields/mcp-server-fields.ts";
+import { fieldColumns, idColumn, revColumn, timeColumns } from "./columns.ts";
 
 export const mcpServers = pgTable("mcp_servers", {
+  ...fieldColumns(MCP_SERVER_FIELDS),
   ...idColumn,
-  name: text("name").notNull().unique(),
-  upstream_url: text("upstream_url").notNull(),
-  /** Sealed when an encryption key is set; null: none. */
-  auth_header: text("auth_header"),
-  enabled: boolean("enabled").notNull(),
   ...timeColumns,
   ...revColumn,
 });

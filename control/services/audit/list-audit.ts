@@ -5,8 +5,8 @@ import { and, desc, eq, getTableColumns, gte, inArray, lte, sql } from "drizzle-
 import { type AuditEntry, auditEntrySchema, auditFilterSchema } from "../../../shared/schema/audit.ts";
 import { auditLog } from "../../db/schema/journal.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { badCursor, createdMicros, parseFiltered, timeOf, toPage } from "../../kernel/paging.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 
 /** One page. Throws 400. */
 export async function listAudit(ctx: VerbContext, query: unknown): Promise<Page<AuditEntry>> {

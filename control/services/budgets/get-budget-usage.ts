@@ -10,8 +10,8 @@ import { roundUsd } from "../../../shared/usd.ts";
 import { type CellDirectory, callCell, cellOf } from "../../cells/cell-directory.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { parseId } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { budgetSubject } from "../../publish/budget-subjects.ts";
 
 /** Throws 404, 502. */

@@ -5,12 +5,13 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { createModelEndpointSchema, type ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { inheritedKeyWarnings } from "../../kernel/kept-secrets.ts";
 import { parse, parseId } from "../../kernel/parse.ts";
 import { sealNewSecret } from "../../kernel/seal-secret.ts";
 import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
 import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
-import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
 import { endpointRecord, touchModel } from "../../resources/endpoint-record.ts";
 import { lockModel } from "../../resources/model-record.ts";
 

@@ -5,8 +5,8 @@ import { and, asc, eq, sql } from "drizzle-orm";
 import type { ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { endpointRecord } from "../../resources/endpoint-record.ts";
 import { getModel } from "../models/read-models.ts";
 

@@ -11,12 +11,13 @@ import type { ModelRow } from "../../db/schema/models.ts";
 import { UNKNOWN_ENDPOINT_HEALTH } from "../../health/configuration-change.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../../kernel/kept-secrets.ts";
 import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
 import { sealNewSecret } from "../../kernel/seal-secret.ts";
 import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
 import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
-import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
 import { endpointRecord, lockEndpoint, touchModel } from "../../resources/endpoint-record.ts";
 
 /** The endpoint. Throws 400, 404, 409. */

@@ -5,8 +5,9 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { createGroupSchema, type FairshareGroup } from "../../../shared/schema/fairshare.ts";
 import { fairshareGroups } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { parse } from "../../kernel/parse.ts";
-import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
 import { groupRecord } from "../../resources/group-record.ts";
 
 /** The new group. Throws 400, 409. */

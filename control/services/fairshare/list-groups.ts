@@ -5,8 +5,8 @@ import { asc, gt } from "drizzle-orm";
 import type { FairshareGroup } from "../../../shared/schema/fairshare.ts";
 import { fairshareGroups } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { groupRecord } from "../../resources/group-record.ts";
 
 /** One page. Throws 400. */

@@ -11,7 +11,8 @@ import type { Transaction } from "../../db/connect.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
 import { parse } from "../../kernel/parse.ts";
-import { type WriteJournal, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
+import type { WriteJournal } from "../../kernel/write-journal.ts";
 import { insertTenant } from "../tenants/insert-tenant.ts";
 
 /** The key's hash, and whether its tenant is new. Throws 400. */

@@ -5,8 +5,8 @@ import { and, getTableColumns, not, type SQL, sql } from "drizzle-orm";
 import { allKeysFilterSchema, type ListedKey } from "../../../shared/schema/api-key.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, toPage } from "../../kernel/paging.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { keyRecord } from "../../resources/key-record.ts";
 
 /** Looked up for the rows of the page only, whatever the planner thinks of a join. */

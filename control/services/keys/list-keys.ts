@@ -5,8 +5,8 @@ import { and, eq, getTableColumns } from "drizzle-orm";
 import type { ApiKey } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { keyRecord } from "../../resources/key-record.ts";
 import { getTenant } from "../tenants/read-tenants.ts";
 

@@ -6,9 +6,10 @@ import { createMcpServerSchema, type McpServer } from "../../../shared/schema/mc
 import { seal } from "../../../shared/seal.ts";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { parse } from "../../kernel/parse.ts";
 import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
-import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
 import { mcpServerRecord, nameTaken } from "../../resources/mcp-server-record.ts";
 
 /** The server. Throws 400, 409. */

@@ -6,9 +6,9 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServer } from "../../../shared/schema/mcp-server.ts";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
 import { parseId } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { mcpServerRecord } from "../../resources/mcp-server-record.ts";
 
 /** Throws 404. */

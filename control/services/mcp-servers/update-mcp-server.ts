@@ -10,11 +10,12 @@ import { seal } from "../../../shared/seal.ts";
 import { type McpServerRow, mcpServers } from "../../db/schema/mcp-servers.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { isKept, keptSecretWarnings } from "../../kernel/kept-secrets.ts";
 import { parse, parseId } from "../../kernel/parse.ts";
 import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
 import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
-import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
 import { lockMcpServer, mcpServerRecord, nameTaken } from "../../resources/mcp-server-record.ts";
 
 /** The server. Throws 400, 404, 409. */

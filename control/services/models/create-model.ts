@@ -5,11 +5,12 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { createModelSchema, type Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isUniqueViolation } from "../../kernel/database-errors.ts";
 import { modelFeatureWarnings } from "../../kernel/no-effect-warnings.ts";
 import { parse } from "../../kernel/parse.ts";
 import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
 import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
-import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
 import { modelRecord } from "../../resources/model-record.ts";
 import { fieldsOfNew } from "./model-fields.ts";
 

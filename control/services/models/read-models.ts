@@ -6,9 +6,9 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
 import { parseId } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { modelRecord, modelWithHealth } from "../../resources/model-record.ts";
 
 /** The model. Throws 404. */

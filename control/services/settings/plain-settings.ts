@@ -9,9 +9,9 @@ import { type Boons, boonsBodySchema } from "../../../shared/schema/settings/boo
 import { type UsageRetention, usageRetentionBodySchema } from "../../../shared/schema/settings/usage-retention.ts";
 import { models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { assistantWarnings, autoRouterWarnings, boonsWarnings } from "../../kernel/no-effect-warnings.ts";
 import { dropUndefined } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { assistantSetting, autoRouterSetting, boonsSetting, retentionSetting } from "../../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../../settings/setting.ts";
 

@@ -4,8 +4,9 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import { createTenantSchema, type Tenant } from "../../../shared/schema/tenant.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "../../kernel/database-errors.ts";
 import { parse } from "../../kernel/parse.ts";
-import { isForeignKeyViolation, isUniqueViolation, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
 import { insertTenant } from "./insert-tenant.ts";
 

@@ -5,7 +5,7 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { CreateTenant } from "../../../shared/schema/tenant.ts";
 import type { Transaction } from "../../db/connect.ts";
 import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
-import type { WriteJournal } from "../../kernel/write.ts";
+import type { WriteJournal } from "../../kernel/write-journal.ts";
 
 /** The row. Throws what the database refuses. */
 export async function insertTenant(

@@ -6,9 +6,9 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { tenants } from "../../db/schema/tenancy.ts";
 import type { Page, VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
 import { parseId } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 import { tenantRecord } from "../../resources/tenant-record.ts";
 
 /** The tenant. Throws 404. */

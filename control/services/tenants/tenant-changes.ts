@@ -26,10 +26,11 @@ import {
 import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
 import { changedFields } from "../../kernel/changed-fields.ts";
 import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "../../kernel/database-errors.ts";
 import { compressionWarnings, guardrailsWarnings } from "../../kernel/no-effect-warnings.ts";
 import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
 import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
-import { isForeignKeyViolation, isUniqueViolation, write } from "../../kernel/write.ts";
+import { write } from "../../kernel/write.ts";
 import { budgetColumns } from "../../resources/budget-columns.ts";
 import { lockTenant, tenantRecord } from "../../resources/tenant-record.ts";
 

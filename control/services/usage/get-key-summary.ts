@@ -9,8 +9,8 @@ import { readKeySummary } from "../../analytics/key-summaries.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
 import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { parse, parseId } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 
 /** Throws 400, 404, 503. */
 export async function getKeySummary(

@@ -11,8 +11,8 @@ import { readOverviewTotals } from "../../analytics/usage-costs.ts";
 import { models } from "../../db/schema/models.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { parse } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 
 const PRICES: readonly PgColumn[] = [
   models.input_cost_per_token,

@@ -9,8 +9,8 @@ import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCosts } from "../../analytics/usage-costs.ts";
 import { models } from "../../db/schema/models.ts";
 import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { parse } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 
 /** Most expensive first. Throws 400, 503. */
 export async function listCosts(

@@ -10,8 +10,8 @@ import { readLogs } from "../../analytics/usage-logs.ts";
 import { readBreakdown } from "../../analytics/usage-totals.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
 import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/database-errors.ts";
 import { parse } from "../../kernel/parse.ts";
-import { withDatabaseErrors } from "../../kernel/write.ts";
 
 /** One page of rows. Throws 400, 503. */
 export async function listLogs(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withDatabaseErrors } from "./write.ts";
+import { withDatabaseErrors } from "./database-errors.ts";
 
 const failing = (error: unknown) => async (): Promise<never> => await Promise.reject(error);
 

@@ -1,0 +1,41 @@
+/**
+ * What the database says of a failed statement, as the codes that verbs answer by (decisions §2.6).
+ */
+import { GatewayError } from "../../shared/errors.ts";
+
+/** Runs database work; a database that cannot be reached is 503 `database_unavailable`. */
+export async function withDatabaseErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    const code = databaseCode(error);
+    if (code === null || code.startsWith("08") || code.startsWith("57") || /^E[A-Z]+$/.test(code)) {
+      throw new GatewayError("database_unavailable", { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** True when the database refused a value that another row has already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return databaseCode(error) === "23505";
+}
+
+/** True when a row refers to one that does not exist. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return databaseCode(error) === "23503";
+}
+
+/** SQLSTATE or errno of the innermost error, null for a lost connection. Outer messages quote the query: they tell nothing. */
+function databaseCode(error: unknown): string | null {
+  let innermost = error;
+  while (innermost instanceof Error) {
+    const { code } = innermost as { code?: unknown };
+    if (typeof code === "string") return code;
+    if (innermost.cause === undefined) break;
+    innermost = innermost.cause;
+  }
+  if (innermost instanceof Event) return null; // what became of a WebSocket of the driver for Neon
+  return innermost instanceof Error && /connect|terminat|closed/i.test(innermost.message) ? null : "";
+}

@@ -1,0 +1,97 @@
+/**
+ * What a change leaves behind besides its rows: entries for the audit log, and the hot copies that it outdates, by their names
+ * in the store and as the items that the cells are sent.
+ */
+import type { RevItem } from "../../shared/internal.ts";
+import { storeKeys } from "../../shared/records.ts";
+
+interface AuditDraft {
+  readonly action: string;
+  readonly entityType:
+    | "tenant"
+    | "api_key"
+    | "model"
+    | "model_endpoint"
+    | "fairshare_group"
+    | "mcp_server"
+    | "settings"
+    | "usage"
+    | "gateway";
+  readonly entityId: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Filled in by the change, saved with it. */
+export class WriteJournal {
+  readonly audits: AuditDraft[] = [];
+  readonly hot: { readonly hotKey: string; readonly item: RevItem | null }[] = [];
+  /** Tenants whose every key copy is to be written anew. */
+  readonly tenantsOfKeys: string[] = [];
+  /** Fairshare groups whose tenants' every key copy is to be written anew. */
+  readonly groupsOfKeys: string[] = [];
+  /** The write is of so many records that everything read before it is outdated at once. */
+  outdatesAll = false;
+  /** A health check is due at once. */
+  checkIsDue = false;
+  /** The revision of this write. */
+  readonly rev: number;
+
+  constructor(rev: number) {
+    this.rev = rev;
+  }
+
+  audit(entry: AuditDraft): void {
+    this.audits.push(entry);
+  }
+
+  /** The copy of one key has changed or is gone. */
+  keyChanged(keyHash: string): void {
+    this.hot.push({ hotKey: storeKeys.key(keyHash), item: { kind: "key", id: keyHash, rev: this.rev } });
+  }
+
+  /** The copy of one key is to be written anew, though its row is as it was: cells would wait in vain for a newer one. */
+  republishKey(keyHash: string): void {
+    this.hot.push({ hotKey: storeKeys.key(keyHash), item: null });
+  }
+
+  modelChanged(modelName: string): void {
+    this.hot.push({ hotKey: storeKeys.model(modelName), item: { kind: "model", id: modelName, rev: this.rev } });
+  }
+
+  /** The copy of an MCP server has changed or is gone. */
+  mcpServerChanged(name: string): void {
+    this.hot.push({ hotKey: storeKeys.mcp(name), item: { kind: "mcp", id: name, rev: this.rev } });
+  }
+
+  /** A setting that the cells know has changed (decisions §32.1). */
+  settingChanged(name: string): void {
+    this.hot.push({ hotKey: `settings:${name}`, item: { kind: "settings", id: name, rev: this.rev } });
+  }
+
+  /** A tenant has changed: one item covers all its keys, whose copies are all written anew. */
+  tenantChanged(tenantId: string): void {
+    this.tenantsOfKeys.push(tenantId);
+    this.hot.push({ hotKey: "", item: { kind: "tenant", id: tenantId, rev: this.rev } });
+  }
+
+  /** The key copies of a tenant that is about to be removed. */
+  keysRemoved(keyHashes: readonly string[]): void {
+    for (const hash of keyHashes) this.keyChanged(hash);
+  }
+
+  /** A group has changed: one item covers all keys of its tenants, whose copies are all written anew. */
+  groupChanged(name: string): void {
+    this.groupsOfKeys.push(name);
+    this.hot.push({ hotKey: "", item: { kind: "group", id: name, rev: this.rev } });
+  }
+
+  /**
+   * Every key copy is written anew of which a key, tenant or group carries this write's revision, and everything that was
+   * read before is outdated; groups and tenants named here are told to the schedulers besides.
+   */
+  everythingChanged(groups: readonly string[], tenantIds: readonly string[]): void {
+    this.outdatesAll = true;
+    for (const id of groups) this.hot.push({ hotKey: "", item: { kind: "group", id, rev: this.rev } });
+    for (const id of tenantIds) this.hot.push({ hotKey: "", item: { kind: "tenant", id, rev: this.rev } });
+  }
+}

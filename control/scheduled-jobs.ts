@@ -1,0 +1,106 @@
+/**
+ * What the control service does by itself: every job, how often it runs, and whether on one replica or on each.
+ */
+import type { AlertPull } from "./alerts/alert-pull.ts";
+import type { AlertSender } from "./alerts/alert-sender.ts";
+import type { ExpiryWatch } from "./alerts/expiry-watch.ts";
+import type { OutboxWatch } from "./alerts/outbox-watch.ts";
+import type { AnalyticsStore } from "./analytics/store.ts";
+import type { PowerPoll } from "./energy/power-poll.ts";
+import type { ControlEnv } from "./env.ts";
+import type { composeHealth } from "./health/compose-health.ts";
+import { pruneChecks } from "./health/prune-checks.ts";
+import type { Job } from "./jobs/jobs.ts";
+import type { VerbContext } from "./kernel/context.ts";
+import type { OutboxPublisher } from "./publish/outbox-publisher.ts";
+import type { Resync } from "./publish/resync.ts";
+import { pruneUsage } from "./services/usage/compact-usage.ts";
+import type { startSync } from "./startup/sync-at-start.ts";
+
+const OUTBOX_EVERY_MS = 1000;
+const OUTBOX_WATCH_EVERY_MS = 10_000;
+const BUDGETS_EVERY_MS = 10_000;
+const COMPARE_EVERY_MS = 300_000;
+const EXPIRY_EVERY_MS = 3_600_000;
+const PRUNE_EVERY_MS = 3_600_000;
+const ANALYTICS_EVERY_MS = 2000;
+const RETENTION_EVERY_MS = 3_600_000;
+const ALERTS_EVERY_MS = 3000;
+/** A message leaves this long after its cooldown at the latest. */
+const MESSAGES_EVERY_MS = 1000;
+/** How often it is looked whether the power is to be read; the settings say how often it is. */
+const POWER_EVERY_MS = 1000;
+const HEALTH_EVERY_MS = 30_000;
+
+interface JobParts {
+  readonly env: Pick<ControlEnv, "modelHealth" | "usageRetentionDays">;
+  readonly ctx: VerbContext;
+  readonly publisher: OutboxPublisher;
+  readonly resync: Resync;
+  readonly analytics: AnalyticsStore;
+  readonly sync: ReturnType<typeof startSync>;
+  readonly watch: OutboxWatch;
+  readonly expiry: ExpiryWatch;
+  readonly alerts: AlertPull;
+  readonly sink: AlertSender;
+  readonly power: PowerPoll;
+  readonly health: ReturnType<typeof composeHealth>;
+}
+
+/** The jobs of these parts; models are checked only where the environment says so. */
+export function scheduledJobs(parts: JobParts): readonly Job[] {
+  const { env, ctx, publisher, resync, analytics, sync, watch, expiry, alerts, sink, power, health } = parts;
+  return [
+    {
+      name: "outbox",
+      replicas: "one",
+      everyMs: OUTBOX_EVERY_MS,
+      run: async () => ({ pending: await publisher.publishDue(new Date()) }),
+    },
+    {
+      name: "analytics_schema",
+      replicas: "each",
+      everyMs: ANALYTICS_EVERY_MS,
+      run: async () => await analytics.migrate(),
+    },
+    { name: "resync_at_start", replicas: "each", everyMs: OUTBOX_EVERY_MS, run: sync.syncAtStart },
+    { name: "budgets_at_start", replicas: "each", everyMs: BUDGETS_EVERY_MS, run: sync.rebuildAtStart },
+    {
+      name: "outbox_watch",
+      replicas: "one",
+      everyMs: OUTBOX_WATCH_EVERY_MS,
+      run: async () => await watch.run(Date.now()),
+    },
+    { name: "tenant_expiry", replicas: "one", everyMs: EXPIRY_EVERY_MS, run: async () => await expiry.run(Date.now()) },
+    { name: "outbox_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await publisher.prune() },
+    { name: "alerts", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await alerts.run() },
+    {
+      name: "usage_retention",
+      replicas: "one",
+      everyMs: RETENTION_EVERY_MS,
+      run: async () => await pruneUsage(ctx, analytics, env.usageRetentionDays),
+    },
+    { name: "energy", replicas: "one", everyMs: POWER_EVERY_MS, run: async () => await power.run(Date.now()) },
+    { name: "alert_outbox", replicas: "one", everyMs: ALERTS_EVERY_MS, run: async () => await health.alerts.deliver() },
+    { name: "alert_messages", replicas: "one", everyMs: MESSAGES_EVERY_MS, run: async () => await sink.sendDue() },
+    { name: "alert_prune", replicas: "one", everyMs: PRUNE_EVERY_MS, run: async () => await sink.prune() },
+    {
+      name: "health_prune",
+      replicas: "one",
+      everyMs: PRUNE_EVERY_MS,
+      run: async () => await pruneChecks(ctx, env.modelHealth.retentionDays),
+    },
+    // every replica looks for models that are due: they share them by row locks
+    ...(env.modelHealth.enabled
+      ? [
+          {
+            name: "model_health",
+            replicas: "each" as const,
+            everyMs: HEALTH_EVERY_MS,
+            run: async () => await health.prober.run(),
+          },
+        ]
+      : []),
+    { name: "compare", replicas: "one", everyMs: COMPARE_EVERY_MS, run: async () => await resync.differing() },
+  ];
+}

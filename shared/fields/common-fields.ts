@@ -1,0 +1,33 @@
+/**
+ * Fields that several resources have: id, times, the four of a budget.
+ */
+import * as z from "zod";
+import type { FieldTable } from "./field-table.ts";
+
+export const BUDGET_PERIODS = ["lifetime", "monthly", "term"] as const;
+
+/** A budget as the hot copies of tenants and keys have it. */
+export const resolvedBudgetSchema = z.object({
+  tokens: z.number().int().nullable(),
+  cost_usd: z.number().nullable(),
+  period: z.enum(BUDGET_PERIODS).nullable(),
+  started_at_ms: z.number().int().nullable(),
+});
+
+export const ID_FIELD = { column: "uuid", value: z.string() } as const;
+
+/** When the row was made and last changed. */
+export const TIME_FIELDS = {
+  created_at: { column: "instant", value: z.string() },
+  updated_at: { column: "instant", value: z.string() },
+} as const satisfies FieldTable;
+
+/** The data plane has the four columns as one object. */
+const hot = { budget: resolvedBudgetSchema };
+
+export const BUDGET_FIELDS = {
+  budget_tokens: { column: "bigint", value: z.number().int().nullable(), hot },
+  budget_cost_usd: { column: "double", value: z.number().nullable(), hot },
+  budget_period: { column: "text", value: z.enum(BUDGET_PERIODS).nullable(), hot },
+  budget_started_at: { column: "instant", value: z.string().nullable(), hot },
+} as const satisfies FieldTable;

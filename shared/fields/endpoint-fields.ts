@@ -1,0 +1,30 @@
+/**
+ * The fields of a model's endpoint (specification "Model endpoint"). What checks have found of it is not configuration, so
+ * that is in no backup.
+ */
+import * as z from "zod";
+import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import type { FieldTable } from "./field-table.ts";
+
+export const ENDPOINT_FIELDS = {
+  id: { ...ID_FIELD, hot: true },
+  model_id: { column: "uuid", value: z.string() },
+  name: { column: "text", value: z.string(), hot: true },
+  api_base: { column: "text", value: z.string(), hot: true },
+  /** As stored: ciphertext when an encryption key is set. */
+  api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
+  priority: { column: "bigint", value: z.number().int(), hot: true },
+  weight: { column: "bigint", value: z.number().int(), hot: true },
+  enabled: { column: "boolean", value: z.boolean(), hot: true },
+  health_status: { column: "text", value: z.string(), backup: false, hot: true },
+  consecutive_failures: { column: "integer", value: z.number().int(), backup: false },
+  alert_state: { column: "text", value: z.string(), backup: false },
+  next_check_at: { column: "instant", value: z.string().nullable(), record: false, backup: false },
+  last_checked_at: { column: "instant", value: z.string().nullable(), backup: false },
+  last_latency_ms: { column: "integer", value: z.number().int().nullable(), backup: false },
+  last_http_status: { column: "integer", value: z.number().int().nullable(), backup: false },
+  last_message: { column: "text", value: z.string().nullable(), backup: false },
+  /** The first of the consecutive failures. */
+  failing_since: { column: "instant", value: z.string().nullable(), record: false, backup: false },
+  ...TIME_FIELDS,
+} as const satisfies FieldTable;

@@ -1,0 +1,90 @@
+/**
+ * One table of fields per resource: a line says which column a field is stored in, which value it has, and where it is seen.
+ * The columns of the database, the record of the Management API, the rows of a backup and the hot copy are derived from it, so
+ * that a new field is one more line. A value that may be null is a column that may be null: that is said once.
+ * The Worker loads these tables with the hot copies, so they import nothing but zod.
+ */
+import type * as z from "zod";
+
+/** How the database stores a field; `json` is any value, `texts` a list of texts, `instant` a point in time. */
+export type ColumnKind = "uuid" | "text" | "integer" | "bigint" | "double" | "boolean" | "instant" | "json" | "texts";
+
+/** Fields of an object, as zod takes them. */
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+export interface Field {
+  readonly column: ColumnKind;
+  /** No two rows have the same value. */
+  readonly unique?: true;
+  /** As a reader sees it; a time is a text in the record. */
+  readonly value: z.ZodType;
+  /** In the record under its own name, unless something else stands here: false, or what the record shows instead. */
+  readonly record?: false | Shape;
+  /** In the rows of a backup, unless false. */
+  readonly backup?: false;
+  /** In the hot copy: true under its own name, or what the copy has instead. Absent: the data plane does not know the field. */
+  readonly hot?: true | Shape;
+}
+
+export type FieldTable = Readonly<Record<string, Field>>;
+
+type Place = "record" | "hot";
+
+/** True for a field that is in this place under its own name. */
+type IsPlain<F extends Field, P extends Place> = P extends "hot"
+  ? F extends { readonly hot: true }
+    ? true
+    : false
+  : F extends { readonly record: unknown }
+    ? false
+    : true;
+
+type Plain<T extends FieldTable, P extends Place> = {
+  [K in keyof T as IsPlain<T[K], P> extends true ? K : never]: T[K]["value"];
+};
+
+type Instead<F, P extends Place> = F extends Readonly<Record<P, infer S extends Shape>> ? S : never;
+
+type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
+
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** What a place shows of a table. */
+type PlaceShape<T extends FieldTable, P extends Place> = Flat<Plain<T, P> & Intersection<Instead<T[keyof T], P>>>;
+
+/** What the record shows of a table, in the order of its lines. */
+export function recordShape<T extends FieldTable>(fields: T): PlaceShape<T, "record"> {
+  return shapeOf(fields, ({ record = true }) => record) as PlaceShape<T, "record">;
+}
+
+/** What the hot copy has of a table, in the order of its lines. */
+export function hotShape<T extends FieldTable>(fields: T): PlaceShape<T, "hot"> {
+  return shapeOf(fields, ({ hot = false }) => hot) as PlaceShape<T, "hot">;
+}
+
+/** A schema for each field that a backup has: a table of rules that forgets one or knows one too many does not compile. */
+export type StoredShape<T extends FieldTable> = {
+  [K in keyof T as T[K] extends { readonly backup: false } ? never : K]: z.ZodType;
+};
+
+/**
+ * The same shape with one field behind another one. Order is the order of the JSON that clients and stores have: copies are
+ * compared as texts, and another order would be another text.
+ */
+export function movedAfter<S extends Shape>(shape: S, name: keyof S & string, after: keyof S & string): S {
+  const entries = Object.entries(shape).filter(([key]) => key !== name);
+  const at = entries.findIndex(([key]) => key === after) + 1;
+  const moved = shape[name];
+  if (moved === undefined || at === 0) throw new Error(`cannot move ${name} behind ${after}`);
+  return Object.fromEntries(entries.toSpliced(at, 0, [name, moved])) as S;
+}
+
+function shapeOf(fields: FieldTable, placed: (field: Field) => boolean | Shape): Shape {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => {
+      const place = placed(field);
+      if (place === true) return [[name, field.value] as const];
+      return place === false ? [] : Object.entries(place);
+    }),
+  );
+}

@@ -1,0 +1,14 @@
+/**
+ * The fields of a fairshare group (specification "Fairshare"). The data plane knows its weight from its tenants' copies; when
+ * it was changed is not in a backup: a restore is a change.
+ */
+import * as z from "zod";
+import { TIME_FIELDS } from "./common-fields.ts";
+import type { FieldTable } from "./field-table.ts";
+
+export const GROUP_FIELDS = {
+  name: { column: "text", value: z.string() },
+  weight: { column: "integer", value: z.number().int() },
+  ...TIME_FIELDS,
+  updated_at: { ...TIME_FIELDS.updated_at, backup: false },
+} as const satisfies FieldTable;

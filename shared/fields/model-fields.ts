@@ -1,0 +1,91 @@
+/**
+ * The fields of a model (specification "Model (route)"). Prices are in USD per token, image, character, audio second.
+ */
+import * as z from "zod";
+import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import type { FieldTable } from "./field-table.ts";
+
+export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
+export const CAPACITY_MODES = ["static", "tuned"] as const;
+export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
+
+const amount = z.number();
+const count = z.number().int();
+
+/** Columns that the data plane has as one object each. */
+const prices = {
+  prices: z.object({ input: amount, output: amount, image: amount, character: amount, audio_second: amount }),
+};
+const supports = {
+  supports: z.object({
+    function_calling: z.boolean(),
+    system_messages: z.boolean(),
+    response_schema: z.boolean(),
+    tool_choice: z.boolean(),
+    vision: z.boolean(),
+  }),
+};
+
+/** How a model is checked, behind what the checks have found, which is no column of the model's. */
+const health = {
+  health_status: z.string(),
+  health: z.object({
+    checks_enabled: z.boolean(),
+    alerts_enabled: z.boolean(),
+    check_interval_secs: count,
+    failure_threshold: count,
+    maintenance_until: z.string().nullable(),
+    maintenance_note: z.string().nullable(),
+  }),
+};
+
+export const MODEL_FIELDS = {
+  id: { ...ID_FIELD, hot: true },
+  model_name: { column: "text", unique: true, value: z.string(), hot: true },
+  description: { column: "text", value: z.string() },
+  model_type: { column: "text", value: z.enum(MODEL_TYPES), hot: true },
+  upstream_model: { column: "text", value: z.string(), hot: true },
+  api_base: { column: "text", value: z.string(), hot: true },
+  /** As stored: ciphertext when an encryption key is set. */
+  api_key: { column: "text", value: z.string().nullable(), record: { api_key_set: z.boolean() }, hot: true },
+  enabled: { column: "boolean", value: z.boolean(), hot: true },
+  input_cost_per_token: { column: "double", value: amount, hot: prices },
+  output_cost_per_token: { column: "double", value: amount, hot: prices },
+  cost_per_image: { column: "double", value: amount, hot: prices },
+  cost_per_character: { column: "double", value: amount, hot: prices },
+  cost_per_audio_second: { column: "double", value: amount, hot: prices },
+  context_window: { column: "bigint", value: count, hot: true },
+  admission_weight: { column: "integer", value: count, hot: true },
+  supports_function_calling: { column: "boolean", value: z.boolean(), hot: supports },
+  supports_system_messages: { column: "boolean", value: z.boolean(), hot: supports },
+  supports_response_schema: { column: "boolean", value: z.boolean(), hot: supports },
+  supports_tool_choice: { column: "boolean", value: z.boolean(), hot: supports },
+  supports_vision: { column: "boolean", value: z.boolean(), hot: supports },
+  tags: { column: "texts", value: z.array(z.string()), hot: true },
+  boons: { column: "texts", value: z.array(z.string()), hot: true },
+  tool_servers: { column: "texts", value: z.array(z.string()), hot: true },
+  energy_slots_per_node: { column: "bigint", value: count, hot: true },
+  max_in_flight: { column: "bigint", value: count.nullable(), hot: true },
+  capacity_mode: { column: "text", value: z.enum(CAPACITY_MODES) },
+  capacity_tuned_at: { column: "instant", value: z.string().nullable() },
+  cache_enabled: { column: "boolean", value: z.boolean(), hot: true },
+  cache_ttl_secs: { column: "integer", value: count, hot: true },
+  request_timeout_secs: { column: "integer", value: count.nullable(), hot: true },
+  max_retries: { column: "integer", value: count, hot: true },
+  retry_backoff_ms: { column: "integer", value: count, hot: true },
+  endpoint_selection_mode: { column: "text", value: z.enum(SELECTION_MODES), hot: true },
+  debug_diagnostics: { column: "boolean", value: z.boolean(), hot: true },
+  health_checks_enabled: { column: "boolean", value: z.boolean(), record: health, hot: { health_status: z.string() } },
+  health_alerts_enabled: { column: "boolean", value: z.boolean(), record: health },
+  health_check_interval_secs: { column: "bigint", value: count, record: health },
+  health_failure_threshold: { column: "bigint", value: count, record: health },
+  health_maintenance_until: {
+    column: "instant",
+    value: z.string().nullable(),
+    record: health,
+    hot: { maintenance_until_ms: count.nullable() },
+  },
+  health_maintenance_note: { column: "text", value: z.string().nullable(), record: health },
+  created_at: { ...TIME_FIELDS.created_at, hot: { created_at_ms: count } },
+  updated_at: TIME_FIELDS.updated_at,
+} as const satisfies FieldTable;

@@ -1,0 +1,70 @@
+/**
+ * The fields of a tenant (specification "Tenant").
+ */
+import * as z from "zod";
+import { BUDGET_FIELDS, ID_FIELD, TIME_FIELDS } from "./common-fields.ts";
+import type { FieldTable } from "./field-table.ts";
+
+export const TENANT_STATUSES = ["active", "suspended", "archived"] as const;
+export const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;
+export const INPUT_SCANNERS = ["prompt_injection", "pii", "ban_keywords", "harm"] as const;
+export const OUTPUT_SCANNERS = ["pii", "ban_keywords", "harm"] as const;
+
+const guardrailsPolicySchema = z.object({
+  action: z.enum(GUARDRAIL_ACTIONS),
+  input_scanners: z.array(z.enum(INPUT_SCANNERS)),
+  output_scanners: z.array(z.enum(OUTPUT_SCANNERS)),
+  guard_model: z.string().nullable(),
+  ban_keywords: z.array(z.string()),
+  fail_open: z.boolean(),
+});
+
+const compressionPolicySchema = z.object({
+  enabled: z.boolean(),
+  code_compaction: z.boolean(),
+  dedup: z.boolean(),
+  allow_lossy: z.boolean(),
+});
+
+const weeklyWindowSchema = z.object({
+  /** 0 = Sunday. */
+  day: z.number().int(),
+  start_min: z.number().int(),
+  end_min: z.number().int(),
+});
+
+export const TENANT_FIELDS = {
+  id: { ...ID_FIELD, hot: true },
+  name: { column: "text", unique: true, value: z.string(), hot: true },
+  description: { column: "text", value: z.string() },
+  organization: { column: "text", value: z.string() },
+  contact: { column: "text", value: z.string() },
+  status: { column: "text", value: z.enum(TENANT_STATUSES), hot: true },
+  timezone: { column: "text", value: z.string(), hot: true },
+  weight: { column: "integer", value: z.number().int(), hot: true },
+  tokens_per_minute: { column: "bigint", value: z.number().int(), hot: true },
+  max_in_flight: { column: "bigint", value: z.number().int().nullable(), hot: true },
+  fairshare_group: {
+    column: "text",
+    value: z.string(),
+    hot: { fairshare_group: z.string(), group_weight: z.number().int() },
+  },
+  active_from: {
+    column: "instant",
+    value: z.string().nullable(),
+    hot: { active_from_ms: z.number().int().nullable() },
+  },
+  active_until: {
+    column: "instant",
+    value: z.string().nullable(),
+    hot: { active_until_ms: z.number().int().nullable() },
+  },
+  weekly_windows: { column: "json", value: z.array(weeklyWindowSchema), hot: true },
+  ...BUDGET_FIELDS,
+  allowed_models: { column: "json", value: z.array(z.string()).nullable(), hot: true },
+  guardrails_policy: { column: "json", value: guardrailsPolicySchema.nullable(), hot: true },
+  compression_policy: { column: "json", value: compressionPolicySchema.nullable(), hot: true },
+  tracing_enabled: { column: "boolean", value: z.boolean(), hot: true },
+  synthetic: { column: "boolean", value: z.boolean(), hot: true },
+  ...TIME_FIELDS,
+} as const satisfies FieldTable;
