@@ -1,4 +1,8 @@
-/** Alerts from where something fails to the control service, whatever is down on the way (decisions §0.4, §35). */
+/**
+ * Alerts from where something fails to the control service, whatever is down on the way (decisions §0.4, §35).
+ *
+ * @module-tag long
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -2,6 +2,8 @@
  * Custody under a store that fails: whatever the analytics store does under load, every completed request has its row once,
  * in the raw ledger and in the rollup, and rows are shipped in order (design §6, decisions §23.5). Each fault has a cell of
  * its own, so that they run side by side.
+ *
+ * @module-tag long
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

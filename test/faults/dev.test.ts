@@ -1,4 +1,8 @@
-/** `npm run dev`: the Worker's secrets reach it as they are, and stand on no command line, which everybody can read. */
+/**
+ * `npm run dev`: the Worker's secrets reach it as they are, and stand on no command line, which everybody can read.
+ *
+ * @module-tag long
+ */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

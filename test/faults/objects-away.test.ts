@@ -139,7 +139,9 @@ describe("a budget that does not answer", () => {
     }
   });
 
-  it("refuses them with GATEWAY_FAIL_OPEN=false, holds nothing, and serves when it is back", async () => {
+  it("refuses them with GATEWAY_FAIL_OPEN=false, holds nothing, and serves when it is back", {
+    tags: ["long"],
+  }, async () => {
     const world = await scene({ GATEWAY_FAIL_OPEN: "false" });
     const { gateway, upstream } = world;
     const minted = await capped(world);
@@ -167,7 +169,9 @@ describe("a budget that does not answer", () => {
 });
 
 describe("a Cell that does not answer", () => {
-  it("makes requests 503 and writes pending; both recover by themselves, and no row is lost or doubled", async () => {
+  it("makes requests 503 and writes pending; both recover by themselves, and no row is lost or doubled", {
+    tags: ["long"],
+  }, async () => {
     let block = { restore: (): void => undefined };
     const world = await scene({}, (dataDir) => {
       block = blockObject(dataDir, "Cell", "local");
@@ -220,7 +224,9 @@ describe("a Cell that does not answer", () => {
     expect(counted).toEqual({ rows: 7 + served, requests: 7 + served });
   });
 
-  it("holds up no other: a change is in force there at once, and where it was away when it is delivered", async () => {
+  it("holds up no other: a change is in force there at once, and where it was away when it is delivered", {
+    tags: ["long"],
+  }, async () => {
     let block = { restore: (): void => undefined };
     const world = await scene(
       {},

@@ -1,4 +1,8 @@
-/** What lies in the data folder is for its owner alone, and holds no secret in plaintext once there is a key (decisions §43.5). */
+/**
+ * What lies in the data folder is for its owner alone, and holds no secret in plaintext once there is a key (decisions §43.5).
+ *
+ * @module-tag long
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

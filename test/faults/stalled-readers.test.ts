@@ -107,10 +107,7 @@ const relays: readonly (readonly [string, Parameters<typeof endless>, object])[]
   ["whole", ["application/json", CHOICES, LETTERS, PACE_MS], {}],
 ];
 
-describe.each([
-  ["through the front", () => stack.proxyUrl],
-  ["past it", () => stack.runtimeUrls()[0] ?? ""],
-])("a reader that takes nothing, %s", (_, address) => {
+const readers = (address: () => string): void => {
   it.each(relays)("of an answer that is %s is cut off", async (_relay, answer, more) => {
     const upstream = await endless(...answer);
     const minted = await gateway.mint(upstream.url, "plain", { max_in_flight: 1 });
@@ -130,7 +127,9 @@ describe.each([
     socket.resume();
     await ended;
   });
-});
+};
+describe("a reader that takes nothing, through the front", () => readers(() => stack.proxyUrl));
+describe("a reader that takes nothing, past it", { tags: ["long"] }, () => readers(() => stack.runtimeUrls()[0] ?? ""));
 
 /** A reader that takes so much at a time, and pauses between, so often that it makes several times the gateway's patience. */
 const TAKE_BYTES = 1024 * 1024;
@@ -141,7 +140,7 @@ const BEAT_MS = 300;
 const BEATS = 20;
 
 describe("a reader that takes a little at a time", () => {
-  it.each(relays)("of an answer that is %s is left alone", async (_relay, answer, more) => {
+  const leftAlone = async (...[_relay, answer, more]: (typeof relays)[number]): Promise<void> => {
     const upstream = await endless(...answer);
     const minted = await gateway.mint(upstream.url, "plain", { max_in_flight: 1 });
     const socket = ask(stack.proxyUrl, minted, more);
@@ -163,12 +162,14 @@ describe("a reader that takes a little at a time", () => {
     await holding(minted, 1);
     expect([upstream.closed(), socket.destroyed]).toEqual([0, false]);
     expect(await gateway.rows(minted.tenant.id)).toEqual([]);
-  });
+  };
+  it.each(relays.slice(0, 1))("of an answer that is %s is left alone", leftAlone);
+  it.each(relays.slice(1))("of an answer that is %s is left alone", { tags: ["long"] }, leftAlone);
 
   it.each([
     ["pumped", { stream: true }],
     ["piped natively", asked],
-  ])("of a stream that is %s, of which little comes, is left alone", async (_relay, more) => {
+  ])("of a stream that is %s, of which little comes, is left alone", { tags: ["long"] }, async (_relay, more) => {
     const url = await listening(
       createServer((request, response) => {
         request.resume().on("end", () => {

@@ -1,6 +1,8 @@
 /**
  * Several Worker processes before one object process (decisions §43.10): any of them may be killed or hang, and is started
  * again alone; what it held is settled, what the others hold goes on, and what is counted and told is whole.
+ *
+ * @module-tag long
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
