@@ -22,12 +22,18 @@ import { keptAdminToken } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 import type { PartHandle, Supervised } from "./supervisor.ts";
 
+/** A line of a part's log, as the part wrote it. */
+export interface WrittenLine {
+  readonly part: string;
+  readonly text: string;
+}
+
 /** What a stack is started with. */
 export interface StackOptions {
   /** The GATEWAY_ variables; listen addresses may have port 0. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Lines of the parts, each with the name of its part in front. */
-  readonly log?: (line: string) => void;
+  /** Lines of the parts, each with the name of its part in front; and what the part wrote. */
+  readonly log?: (line: string, written: WrittenLine) => void;
   readonly runtime?: RuntimeKind;
   /** Names of cells besides GATEWAY_CELL, each with a Worker and an address of its own; not with `wrangler`. */
   readonly moreCells?: readonly string[];
@@ -136,7 +142,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
   );
   checkControl(config);
-  const log = (part: string, line: string) => options.log?.(terminalText(`${part} | ${line}`));
+  const log = (part: string, text: string) => options.log?.(terminalText(`${part} | ${text}`), { part, text });
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
   await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);

@@ -86,6 +86,10 @@ describe("an end", () => {
     expect((await processesOf(dataDir)).length).toBeGreaterThan(0);
     expect(await stack.end(signal)).toBe(0);
     expect(await processesOf(dataDir)).toEqual([]);
+    // its output is a pipe here: each line is one object that names its part
+    const printed = stack.output().trim().split("\n");
+    expect(printed.map((line) => (JSON.parse(line) as { part?: string }).part)).not.toContain(undefined);
+    expect(JSON.parse(printed.at(-1) ?? "")).toMatchObject({ part: "stack", event: "stopped" });
     const again = await launchReady(dataDir);
     expect(await again.end("SIGTERM")).toBe(0);
   };
