@@ -62,7 +62,8 @@ export default defineConfig({
     maxWorkers: Math.min(3, Math.max(2, availableParallelism() - 1)),
     tags: [{ name: LONG, description: "Waits or computes for long: `npm run test:all`." }],
     projects: [
-      { test: { ...node, ...only(`!${LONG}`), name: "unit", include: UNIT } },
+      // not isolated: hundreds of small files, most of whose time was the start of a process and the same imports again
+      { test: { ...node, ...only(`!${LONG}`), name: "unit", include: UNIT, isolate: false } },
       {
         plugins: [
           cloudflareTest({
