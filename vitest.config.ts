@@ -23,6 +23,12 @@ function filesWithLongTests(): string[] {
   return files.filter((file) => file !== SATURATION && isMarked(file));
 }
 
+/** Properties of which `npm test` tries a part only: test/harness/property-runs.ts. */
+const SIZED_PROPERTIES = [
+  "test/simulate/**/{adversary,fairness,exchanges}.property.test.ts",
+  "edge/domain/budget/tenant-budget.property.test.ts",
+];
+
 /** Which tests of a project run by their tags. Each project has its own; the type knows the option of the command line. */
 const only = (expression: string): object => ({ tagsFilter: [expression] });
 
@@ -53,7 +59,7 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 /**
  * `npm test` runs `unit`, `objects`, `spec` and `faults`: `unit` stands beside the code; `objects` runs inside workerd; `spec`
  * talks to one whole stack over HTTP; `faults` starts and kills stacks of its own, one file at a time, a fault of each kind.
- * `npm run test:all` runs the rest: `long` has their tests with the tag `long`, `workers` repeats what must be exact on a stack
+ * `npm run test:all` runs the rest: `long` has their tests with the tag `long`, `properties` tries properties at length, `workers` repeats what must be exact on a stack
  * with several Worker processes, and `postgres` and `neon` what differs by the driver of the database.
  */
 export default defineConfig({
@@ -120,6 +126,7 @@ export default defineConfig({
           testTimeout: 180_000,
         },
       },
+      { test: { ...node, name: "properties", include: SIZED_PROPERTIES, env: { PROPERTY_RUNS: "full" } } },
       {
         test: {
           ...node,

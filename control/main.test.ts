@@ -114,7 +114,9 @@ describe("the control service", () => {
     expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining(folder)]]);
   });
 
-  it("takes alert settings from the environment once, and names an encryption key that is another or none", async () => {
+  it("takes alert settings from the environment once, and names an encryption key that is another or none", {
+    tags: ["long"],
+  }, async () => {
     layDatabase(`${folder}/database`);
     const key = (byte: number) => ({ GATEWAY_ENCRYPTION_KEY: Buffer.alloc(32, byte).toString("base64") });
     const first = start({ ...key(1), GATEWAY_SLACK_WEBHOOK_URL: "http://127.0.0.1:9/hook" });

@@ -5,6 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../harness/property-runs.ts";
 import { type Run, runScenario } from "./run.ts";
 import type { Range, Scenario, Source, TenantPlan } from "./scenarios.ts";
 import { printedSeed } from "./seed.ts";
@@ -116,7 +117,7 @@ describe("a tenant that plays with what it is charged (weighted)", () => {
           expect(longestWait(run, `rival${at}`)).toBeLessThanOrEqual(bound);
         }
       }),
-      { numRuns: 100, seed },
+      { numRuns: propertyRuns(100), seed },
     );
   });
 });
@@ -140,7 +141,7 @@ describe("a tenant that plays with what it is charged (hierarchical)", () => {
           expect(longestWait(run, `rival${at}`)).toBeLessThanOrEqual(bound);
         }
       }),
-      { numRuns: 60, seed },
+      { numRuns: propertyRuns(60), seed },
     );
   });
 });
@@ -234,7 +235,7 @@ describe("a tenant that mixes models of different weights, and asks for what com
           for (const [at, score] of served(`rival${index + 1}`, weight, given.lateMs).entries())
             expect(Math.abs(score - (since[at] ?? 0))).toBeLessThanOrEqual(bound(first, weight));
       }),
-      { numRuns: 60, seed },
+      { numRuns: propertyRuns(60), seed },
     );
   });
 });
@@ -254,7 +255,7 @@ describe("a tenant that mixes models of different weights, and asks for what com
             expect([endMs, (held.get(`adversary/${name}`) ?? 0) / 1000 <= cap]).toEqual([endMs, true]);
         }
       }),
-      { numRuns: 60, seed },
+      { numRuns: propertyRuns(60), seed },
     );
   });
 });

@@ -1,6 +1,7 @@
 /** Fairness on random cells and loads, as the simulator measures it: shares, equality, and waits bounded by weights. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../harness/property-runs.ts";
 import { measure } from "./measure.ts";
 import { type Run, runScenario } from "./run.ts";
 import type { Range, Scenario, TenantPlan } from "./scenarios.ts";
@@ -53,7 +54,7 @@ describe("long-run shares", () => {
           }
         },
       ),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 
@@ -82,7 +83,7 @@ describe("long-run shares", () => {
             expect(Math.abs(got - due)).toBeLessThanOrEqual(0.05 * due);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 
@@ -109,7 +110,7 @@ describe("long-run shares", () => {
             expect(Math.abs(got - due)).toBeLessThanOrEqual(0.05 * due);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 
@@ -122,7 +123,7 @@ describe("long-run shares", () => {
         const scenario = cellOf({ algorithm, slots, tenants, endMs: (60_000 * count) / slots });
         expect(measure(scenario, runScenario(scenario, chance)).jain).toBeGreaterThanOrEqual(0.99);
       }),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     );
   });
 });
@@ -161,7 +162,7 @@ describe("credit", () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
   });
 });
@@ -217,7 +218,7 @@ describe("nobody starves", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 });

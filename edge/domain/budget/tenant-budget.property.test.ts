@@ -6,6 +6,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { capped, covers, isNothing } from "./amounts.ts";
 import { type BudgetLimits, needsLease } from "./limits.ts";
 import { CLOCKS, drain, type Play, passedCap, play, STEPS } from "./testing/play.ts";
@@ -93,7 +94,7 @@ describe("leases of several cells over an unreliable network", () => {
         drain(world);
         restsIn(world, limits);
       }),
-      { numRuns: 800 },
+      { numRuns: propertyRuns(800) },
     );
   });
 
@@ -117,7 +118,7 @@ describe("leases of several cells over an unreliable network", () => {
         drain(world);
         restsIn(world, limits);
       }),
-      { numRuns: 800 },
+      { numRuns: propertyRuns(800) },
     );
   });
 
@@ -137,7 +138,7 @@ describe("leases of several cells over an unreliable network", () => {
         drain(world);
         restsIn(world, limits);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 
@@ -160,7 +161,7 @@ describe("leases of several cells over an unreliable network", () => {
         drain(world);
         restsIn(world, limits);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 
@@ -177,7 +178,7 @@ describe("leases of several cells over an unreliable network", () => {
         }
         restsInTheLedger(world, limits);
       }),
-      { numRuns: 800 },
+      { numRuns: propertyRuns(800) },
     );
   });
 });

@@ -4,13 +4,14 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../../harness/property-runs.ts";
 import { printedSeed } from "../seed.ts";
 import { AMPLE, orderly, play, setup, stormy, type Timed } from "./play.ts";
 import { Watch } from "./watch.ts";
 import type { World } from "./world.ts";
 
 /** Worlds of each kind. */
-const runs = Number(process.env["EXCHANGE_SIMULATION_RUNS"] ?? 40);
+const runs = Number(process.env["EXCHANGE_SIMULATION_RUNS"] ?? propertyRuns(40));
 const seed = printedSeed("exchanges.property.test.ts");
 /** Many worlds are for finding, few for telling what was found: to shrink takes its time. */
 const options = { numRuns: runs, seed, endOnFailure: runs > 100 };
