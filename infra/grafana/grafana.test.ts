@@ -8,13 +8,13 @@ import { delimiter, join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { TALLY_METRICS } from "../../edge/domain/cell/tallies.ts";
-import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream-outcomes.ts";
+import { EVENT_METRICS } from "../../edge/domain/cell/event-counters.ts";
+import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream/attempt-outcomes.ts";
 import { ADMISSION_CLASSES } from "../../shared/usage-row.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
-import { dashboardSchema, type Panel } from "./dashboard-schema.ts";
-import { type Named, readPromql } from "./promql.ts";
-import { ruleFileSchema, scrapeFileSchema } from "./rules-schema.ts";
+import { dashboardSchema, type Panel } from "./testing/dashboard-schema.ts";
+import { type Named, readPromql } from "./testing/promql.ts";
+import { ruleFileSchema, scrapeFileSchema } from "./testing/rules-schema.ts";
 
 const text = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 const rules = ruleFileSchema.parse(parse(text("alerts.yml"))).groups.flatMap((group) => group.rules);
@@ -55,8 +55,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   admission: ADMISSION_CLASSES,
   status: ["2xx", "3xx", "4xx", "5xx"],
   outcome: [...UPSTREAM_OUTCOMES, "ok", "failed"],
-  result: ["hit", "miss", "error", ...TALLY_METRICS.gateway_jwt_verify_total.shown.flat()],
-  reason: TALLY_METRICS.gateway_otel_spans_dropped_total.shown.flat(),
+  result: ["hit", "miss", "error", ...EVENT_METRICS.gateway_jwt_verify_total.shown.flat()],
+  reason: EVENT_METRICS.gateway_otel_spans_dropped_total.shown.flat(),
   job: ["gateway"],
 };
 

@@ -2,10 +2,10 @@
 import { isAbsolute, join, relative } from "node:path";
 import { terminalText } from "../../shared/printable.ts";
 import { DEMO_KEY_FILE } from "./demo.ts";
+import { watchParent } from "./process/watch-parent.ts";
 import type { RuntimeKind } from "./runtime.ts";
 import { type Stack, startStack } from "./stack.ts";
 import { stackOutput } from "./stack-output.ts";
-import { watchParent } from "./watch-parent.ts";
 
 /** Where lines are printed: standard output. */
 interface Terminal {

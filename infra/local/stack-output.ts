@@ -4,8 +4,8 @@
  */
 import { printableJson, terminalText } from "../../shared/printable.ts";
 import { type BannerPaths, bannerLines, type Shown, tryCommand } from "./banner.ts";
-import { jsonLine } from "./child.ts";
 import { EVENT_MEANINGS } from "./event-meanings.ts";
+import { jsonLine } from "./process/child.ts";
 
 /** Each answer is the lines to print, without their ends; nothing in them is acted upon by a terminal. */
 export interface StackOutput {

@@ -9,6 +9,8 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FIXTURES = "test/lint/fixtures";
+/** Folder of fixtures whose rules are not the linter's: `structure.test.ts` expects their findings. */
+const STRUCTURE = "structure/";
 
 /** Fixture -> the rule that must name it. */
 const EXPECTED: Readonly<Record<string, string>> = {
@@ -35,11 +37,12 @@ const EXPECTED: Readonly<Record<string, string>> = {
   "control/too-long.ts": "max-lines",
 };
 
-/** Files that only give the others something to import. */
+/** Files that only give the others something to import, or break a rule of another test. */
 const INNOCENT = [
+  "citations/cites.ts",
   "edge/thing.ts",
   "edge/adapters/open.ts",
-  "edge/objects/cell.ts",
+  "edge/objects/cell/cell.ts",
   "edge/pipeline/step.ts",
   "control/verb.ts",
   "control/cycle-b.ts",
@@ -72,8 +75,8 @@ describe("lint rules", () => {
   });
 
   it("has an expectation for every fixture", () => {
-    const files = readdirSync(join(ROOT, FIXTURES), { recursive: true, encoding: "utf8" }).filter((name) =>
-      name.endsWith(".ts"),
+    const files = readdirSync(join(ROOT, FIXTURES), { recursive: true, encoding: "utf8" }).filter(
+      (name) => name.endsWith(".ts") && !name.startsWith(STRUCTURE),
     );
     expect(files.sort()).toEqual([...Object.keys(EXPECTED), ...INNOCENT].sort());
   });
