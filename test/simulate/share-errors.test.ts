@@ -49,7 +49,7 @@ describe("the reference", () => {
   });
 });
 
-/** What is further off, and why, is in the README. */
+/** What is further off, and why: docs/benchmarks.md#fairness. */
 const WITHIN_5_PERCENT = {
   weighted: [
     "500 against 50",

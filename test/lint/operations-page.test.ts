@@ -1,0 +1,41 @@
+/** What an operator looks up on docs/operations.md is all there: every variable, alert and metric, and none that does not exist. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { ALERT_KEYS } from "../harness/alert-keys.ts";
+import { SPECIFIED_METRICS } from "../harness/specified-metrics.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const PAGE = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
+
+/** Where the parts state the variables that they read. */
+const READERS = ["edge/env.ts", "control/env.ts", "infra/local/env.ts", "control/deps.ts", "control/cli/session.ts"];
+
+/** What the first column of the tables under a heading names, up to the next heading of the same level. */
+function namesUnder(heading: string): readonly string[] {
+  const level = /^#+/.exec(heading)?.[0] ?? "";
+  const [, after = ""] = PAGE.split(`\n${heading}\n`);
+  const [section = ""] = after.split(new RegExp(`\n#{1,${level.length}} `));
+  const cells = [...section.matchAll(/^\| (`[^|]*`) +\|/gm)].map(([, cell = ""]) => cell);
+  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+}
+
+it("lists every variable that is read, in the table or below it", () => {
+  const read = READERS.flatMap(
+    (file) => readFileSync(join(ROOT, file), "utf8").match(/\bGATEWAY_[A-Z_]+[A-Z]\b/g) ?? [],
+  );
+  const missing = [...new Set(read)].filter((name) => !PAGE.includes(`\`${name}\``));
+  expect(missing).toEqual([]);
+  expect(namesUnder("### Variables").filter((name) => !read.includes(name))).toEqual([]);
+});
+
+it("says of every alert what it means and what to do", () => {
+  const rules = readFileSync(join(ROOT, "infra/grafana/alerts.yml"), "utf8").matchAll(/- alert: (\w+)/g);
+  const raised = [...Object.keys(ALERT_KEYS), ...[...rules].map(([, name = ""]) => name)];
+  const told = namesUnder("## Alerts").map((name) => name.replace(/:<.*$/, ""));
+  expect(told.toSorted()).toEqual(raised.toSorted());
+});
+
+it("says of every metric what it shows", () => {
+  expect(namesUnder("### Metrics").toSorted()).toEqual(SPECIFIED_METRICS.map(({ name }) => name).toSorted());
+});
