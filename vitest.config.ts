@@ -15,13 +15,17 @@ const FAULTS = ["test/faults/**/*.test.ts"];
 /** Measures throughput: it wants the machine for itself, and that is not to be had within `npm test`. */
 const SATURATION = "test/faults/saturation.test.ts";
 
-/** Files that have a test with the tag. */
-function filesWithLongTests(): string[] {
-  const files = globSync([...UNIT, ...SPEC, ...FAULTS], { cwd: import.meta.dirname });
-  const isMarked = (file: string): boolean =>
-    /tags: \["long"\]|@module-tag long/.test(readFileSync(join(import.meta.dirname, file), "utf8"));
-  return files.filter((file) => file !== SATURATION && isMarked(file));
+/** Test files whose text matches. */
+function filesWith(text: RegExp, patterns: readonly string[]): string[] {
+  const files = globSync(patterns, { cwd: import.meta.dirname });
+  return files.filter((file) => text.test(readFileSync(join(import.meta.dirname, file), "utf8")));
 }
+
+/** Unit tests that replace what is global, as clocks and timers: each needs a process of its own. */
+const CLOCKS = filesWith(/\bvi\.[a-z]/, UNIT);
+
+/** Files that have a test with the tag. */
+const WITH_LONG_TESTS = filesWith(/tags: \["long"\]|@module-tag long/, [...UNIT, ...SPEC, ...FAULTS]);
 
 /** The test files of such names in a room; throws for a name that is none's, so that none is lost when it is renamed. */
 function filesNamed(room: string, names: readonly string[]): string[] {
@@ -81,7 +85,7 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
 });
 
 /**
- * `npm test` runs `unit`, `objects`, `spec` and `faults`: `unit` stands beside the code; `objects` runs inside workerd; `spec`
+ * `npm test` runs `unit`, `clocks`, `objects`, `spec` and `faults`: `unit` and `clocks` stand beside the code; `objects` runs inside workerd; `spec`
  * talks to one whole stack over HTTP; `faults` starts and kills stacks of its own, one file at a time, a fault of each kind.
  * `npm run test:all` runs the rest: `long` has their tests with the tag `long`, `properties` tries properties at length, `workers` repeats what must be exact on a stack
  * with several Worker processes, and `postgres` and `neon` what differs by the driver of the database.
@@ -92,8 +96,9 @@ export default defineConfig({
     maxWorkers: Math.min(3, Math.max(2, availableParallelism() - 1)),
     tags: [{ name: LONG, description: "Waits or computes for long: `npm run test:all`." }],
     projects: [
-      // not isolated: hundreds of small files, most of whose time was the start of a process and the same imports again
-      { test: { ...node, ...only(`!${LONG}`), name: "unit", include: UNIT, isolate: false } },
+      // without a process for each file: most of the time of hundreds of small ones was its start and the same imports again
+      { test: { ...node, ...only(`!${LONG}`), name: "unit", include: UNIT, exclude: CLOCKS, isolate: false } },
+      { test: { ...node, ...only(`!${LONG}`), name: "clocks", include: CLOCKS } },
       {
         plugins: [
           cloudflareTest({
@@ -143,7 +148,8 @@ export default defineConfig({
           ...node,
           ...only(LONG),
           name: "long",
-          include: filesWithLongTests(),
+          include: WITH_LONG_TESTS,
+          exclude: [SATURATION],
           maxConcurrency: 10,
           globalSetup: ["./test/harness/fault-table.ts"],
           fileParallelism: false,
