@@ -9,11 +9,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { layDatabase, makeTemplate } from "../test/harness/database-template.ts";
 import { connect } from "./db/connect.ts";
 
 let folder: string;
 const children: ChildProcess[] = [];
+beforeAll(makeTemplate);
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "control-main-"));
 });
@@ -83,6 +85,7 @@ describe("the control service", () => {
   });
 
   it("ends with the process that started it", async () => {
+    layDatabase(`${folder}/database`);
     const service = start({ GATEWAY_PARENT_WATCH: "1" });
     await listening(service);
     service.child.stdin?.end();
@@ -90,6 +93,7 @@ describe("the control service", () => {
   });
 
   it("names a port that another process has", async () => {
+    layDatabase(`${folder}/database`);
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
@@ -104,12 +108,16 @@ describe("the control service", () => {
   });
 
   it("names the folder that another control service has open", async () => {
+    layDatabase(`${folder}/database`);
     await listening(start());
     const { code, errors } = await start().ended;
     expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining(folder)]]);
   });
 
-  it("takes alert settings from the environment once, and names an encryption key that is another or none", async () => {
+  it("takes alert settings from the environment once, and names an encryption key that is another or none", {
+    tags: ["long"],
+  }, async () => {
+    layDatabase(`${folder}/database`);
     const key = (byte: number) => ({ GATEWAY_ENCRYPTION_KEY: Buffer.alloc(32, byte).toString("base64") });
     const first = start({ ...key(1), GATEWAY_SLACK_WEBHOOK_URL: "http://127.0.0.1:9/hook" });
     const { admin } = await listening(first);

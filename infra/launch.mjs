@@ -1,7 +1,8 @@
 /**
- * Runs a script or tool of this project on a fitting Node: `node infra/launch.mjs <script.ts|tool> args...`. Works on an old
- * Node without any dependency. It installs what package-lock.json names and node_modules lacks, picks Node (this one from
- * version 24 on, else the one in node_modules), hands over the terminal and passes signals and the exit code through.
+ * Runs a script or tool of this project on a fitting Node: `node infra/launch.mjs [--omit=dev] <script.ts|tool> args...`. Works
+ * on an old Node without any dependency. It installs what package-lock.json names and node_modules lacks, picks Node (this one
+ * from version 24 on, else the one in node_modules), hands over the terminal and passes signals and the exit code through.
+ * With `--omit=dev` packages that only development needs are not asked for; none that is there is removed.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from "node:fs";
@@ -9,7 +10,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lockInstall } from "./install-lock.mjs";
 import { refusedFor } from "./lock-integrity.mjs";
-import { staleReasons, thisPlatform } from "./lock-state.mjs";
+import { hasDevPackages, staleReasons, thisPlatform } from "./lock-state.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_MAJOR = 24;
@@ -36,25 +37,46 @@ function readLock() {
   );
 }
 
-function stale() {
-  return staleReasons(readLock(), readJson(join(ROOT, "node_modules/.package-lock.json")), thisPlatform());
+function readInstalled() {
+  return readJson(join(ROOT, "node_modules/.package-lock.json"));
 }
 
-function install() {
-  const reasons = stale();
-  if (reasons.length === 0) return;
+/** @param {boolean} omitDev */
+function stale(omitDev) {
+  return staleReasons(readLock(), readInstalled(), thisPlatform(), { omitDev });
+}
+
+/**
+ * What npm is called with: only missing packages are added beside those that are there, which a running gateway may be
+ * using; else the folder is made anew.
+ * @param {readonly string[]} reasons
+ * @param {boolean} omitDev
+ */
+function npmArguments(reasons, omitDev) {
+  const installed = readInstalled();
+  const onlyAdds = installed !== undefined && reasons.every((reason) => reason.endsWith(" is missing"));
+  const how = onlyAdds ? ["install", "--no-save"] : ["ci"];
+  const omitted = omitDev && !hasDevPackages(readLock(), installed) ? ["--omit=dev"] : ["--include=dev"];
+  return [...how, ...omitted, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+}
+
+/** @param {boolean} omitDev */
+function install(omitDev) {
+  if (stale(omitDev).length === 0) return;
   const release = lockInstall(ROOT, (holder) =>
     process.stderr.write(`waiting for process ${holder}, which installs packages here\n`),
   );
   try {
-    if (stale().length === 0) return; // another launcher did it meanwhile
+    const reasons = stale(omitDev);
+    if (reasons.length === 0) return; // another launcher did it meanwhile
     const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more)` : "";
     process.stderr.write(`installing packages: ${reasons[0]}${more}\n`);
     const npm = process.env["npm_execpath"];
     const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
-    const args = [...first, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-    const done = spawnSync(command, args, { cwd: ROOT, stdio: ["ignore", 2, 2] });
-    if (done.status !== 0) fail("npm ci failed; see above. Fix that, or run `npm ci` yourself, and try again");
+    const args = npmArguments(reasons, omitDev);
+    const done = spawnSync(command, [...first, ...args], { cwd: ROOT, stdio: ["ignore", 2, 2] });
+    if (done.status !== 0)
+      fail(`npm ${args[0]} failed; see above. Fix that, or run \`npm ci\` yourself, and try again`);
     const refused = refusedFor(readLock(), thisPlatform());
     if (refused.length > 0)
       process.stderr.write(
@@ -92,9 +114,11 @@ function commandFor(target, node) {
   return isNodeScript(file) ? [node, file] : [file];
 }
 
-const [target, ...args] = process.argv.slice(process.argv[2] === "--" ? 3 : 2);
-if (target === undefined) fail("usage: node infra/launch.mjs <script.ts|tool> args...");
-install();
+const words = process.argv.slice(process.argv[2] === "--" ? 3 : 2);
+const omitDev = words[0] === "--omit=dev";
+const [target, ...args] = omitDev ? words.slice(1) : words;
+if (target === undefined) fail("usage: node infra/launch.mjs [--omit=dev] <script.ts|tool> args...");
+install(omitDev);
 const node = chooseNode();
 const [command = node, ...first] = commandFor(target, node);
 const isOurs = target.endsWith(".ts");

@@ -38,14 +38,16 @@ export function thisPlatform() {
  * @param {Lock} lock package-lock.json
  * @param {Lock | undefined} installed node_modules/.package-lock.json; undefined when there is none
  * @param {Platform} platform
+ * @param {{ omitDev?: boolean }} [options] `omitDev`: packages of development may be missing
  * @returns {string[]} one short reason per package
  */
-export function staleReasons(lock, installed, platform) {
+export function staleReasons(lock, installed, platform, { omitDev = false } = {}) {
   if (installed?.packages === undefined) return ["nothing is installed yet"];
   const reasons = [];
   for (const [path, wanted] of Object.entries(lock.packages ?? {})) {
     if (path === "" || wanted.link) continue;
     const found = installed.packages[path];
+    if (found === undefined && omitDev && wanted.dev) continue;
     if (found === undefined) {
       // only a platform package with a known tarball must be there; any other optional one may have been left out
       const isForHere =
@@ -60,4 +62,13 @@ export function staleReasons(lock, installed, platform) {
     }
   }
   return reasons;
+}
+
+/**
+ * True when packages are installed that only development needs.
+ * @param {Lock} lock package-lock.json
+ * @param {Lock | undefined} installed node_modules/.package-lock.json
+ */
+export function hasDevPackages(lock, installed) {
+  return Object.keys(installed?.packages ?? {}).some((path) => lock.packages?.[path]?.dev === true);
 }

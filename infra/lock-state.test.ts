@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { staleReasons } from "./lock-state.mjs";
+import { hasDevPackages, staleReasons } from "./lock-state.mjs";
 
 const linux = { os: "linux", cpu: "x64", libc: "glibc" };
 const one = { "node_modules/a": { version: "1.0.0", integrity: "sha512-x" } };
@@ -22,6 +22,16 @@ describe("staleReasons", () => {
       "node_modules/a is 1.0.1, not 1.0.0",
       "node_modules/c is missing",
     ]);
+  });
+
+  it("asks for packages of development unless they are not wanted, and then still for the right version of one", () => {
+    const lock = { packages: { ...one, "node_modules/d": { version: "1.0.0", dev: true } } };
+    expect(staleReasons(lock, { packages: one }, linux)).toEqual(["node_modules/d is missing"]);
+    expect(staleReasons(lock, { packages: one }, linux, { omitDev: true })).toEqual([]);
+    const older = { packages: { ...one, "node_modules/d": { version: "0.9.0", dev: true } } };
+    expect(staleReasons(lock, older, linux, { omitDev: true })).toEqual(["node_modules/d is 0.9.0, not 1.0.0"]);
+    expect([hasDevPackages(lock, { packages: one }), hasDevPackages(lock, older)]).toEqual([false, true]);
+    expect(hasDevPackages(lock, undefined)).toBe(false);
   });
 
   it("distinguishes platform packages of this machine from those of another", () => {

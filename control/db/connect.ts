@@ -106,19 +106,24 @@ async function connectPglite(folder: string): Promise<Connection> {
     const client = await PGlite.create(folder === "" ? "memory://" : folder);
     // it makes a new database's files for everybody
     if (folder !== "") makePrivate(folder);
-    const close = async (): Promise<void> => {
-      await client.close();
-      unlock();
-    };
-    const rewrite = async (): Promise<void> => {
-      // each by itself: none of them bears a transaction, and several in one text are one
-      for (const statement of REWRITE) await client.exec(statement);
-    };
-    return { db: asDatabase(drizzlePglite(client)), exclusive: true, exec: execEach, rewrite, close };
+    return embeddedConnection(client, unlock);
   } catch (error) {
     unlock();
     throw error;
   }
+}
+
+/** An embedded database that is open, as a connection; closing it closes the database, and runs `onClose` after that. */
+export function embeddedConnection(client: PGlite, onClose: () => void = () => undefined): Connection {
+  const close = async (): Promise<void> => {
+    await client.close();
+    onClose();
+  };
+  const rewrite = async (): Promise<void> => {
+    // each by itself: none of them bears a transaction, and several in one text are one
+    for (const statement of REWRITE) await client.exec(statement);
+  };
+  return { db: asDatabase(drizzlePglite(client)), exclusive: true, exec: execEach, rewrite, close };
 }
 
 async function execWhole(tx: Database | Transaction, statements: string): Promise<void> {

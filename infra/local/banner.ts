@@ -1,7 +1,8 @@
 /** What the operator sees when the stack is up. Pure. */
 import type { Stack } from "./stack.ts";
 
-type Shown = Pick<Stack, "proxyUrl" | "adminUrl" | "metricsUrl" | "adminToken" | "adminTokenMade" | "demo">;
+/** What is shown of a stack. */
+export type Shown = Pick<Stack, "proxyUrl" | "adminUrl" | "metricsUrl" | "adminToken" | "adminTokenMade" | "demo">;
 
 /** Where secrets lie, as paths that work in the operator's shell. */
 export interface BannerPaths {
@@ -12,6 +13,14 @@ export interface BannerPaths {
 /** A word for a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w./@%+=:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** A command that asks the demo's model; undefined without a demo. */
+export function tryCommand({ proxyUrl, demo }: Shown, paths: BannerPaths): string | undefined {
+  if (demo === null) return undefined;
+  const body = JSON.stringify({ model: demo.model, stream: true, messages: [{ role: "user", content: "Hello" }] });
+  const key = demo.made ? demo.apiKey : `$(cat ${shellWord(paths.demoKey)})`;
+  return `curl -N ${proxyUrl}/v1/chat/completions -H "authorization: Bearer ${key}" -H "content-type: application/json" -d '${body}'`;
 }
 
 /** The lines to print. The demo key is shown by the start that made it; later ones say where it is. */
@@ -25,15 +34,13 @@ export function bannerLines(stack: Shown, paths: BannerPaths): readonly string[]
     `  admin token     ${stack.adminTokenMade ? `${stack.adminToken}  (kept in ${paths.adminToken})` : `in ${paths.adminToken}`}`,
   ];
   if (stack.demo === null) return [...lines, ""];
-  const { apiKey, model, made } = stack.demo;
-  const body = JSON.stringify({ model, stream: true, messages: [{ role: "user", content: "Hello" }] });
-  const key = made ? apiKey : `$(cat ${shellWord(paths.demoKey)})`;
+  const { apiKey, made } = stack.demo;
   return [
     ...lines,
     `  demo key        ${made ? `${apiKey}  (kept in ${paths.demoKey})` : `in ${paths.demoKey}`}`,
     "",
     "Try it:",
-    `  curl -N ${stack.proxyUrl}/v1/chat/completions -H "authorization: Bearer ${key}" -H "content-type: application/json" -d '${body}'`,
+    `  ${tryCommand(stack, paths)}`,
     "",
   ];
 }

@@ -1,4 +1,4 @@
 /** `npm run dev`: the same services, with `wrangler dev` executing the Worker. */
 import { runStack } from "./run.ts";
 
-await runStack("wrangler", (line) => process.stdout.write(`${line}\n`));
+await runStack("wrangler", process.stdout);

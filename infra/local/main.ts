@@ -1,4 +1,4 @@
 /** `npm start`: the whole gateway on this machine. */
 import { runStack } from "./run.ts";
 
-await runStack("workerd", (line) => process.stdout.write(`${line}\n`));
+await runStack("workerd", process.stdout);

@@ -1,11 +1,18 @@
 /** Runs a stack as the foreground process of a terminal or a container: prints the banner, stops on signals, exits. */
 import { isAbsolute, join, relative } from "node:path";
 import { terminalText } from "../../shared/printable.ts";
-import { bannerLines } from "./banner.ts";
 import { DEMO_KEY_FILE } from "./demo.ts";
 import { watchParent } from "./process/watch-parent.ts";
 import type { RuntimeKind } from "./runtime.ts";
 import { type Stack, startStack } from "./stack.ts";
+import { stackOutput } from "./stack-output.ts";
+
+/** Where lines are printed: standard output. */
+interface Terminal {
+  /** It is a terminal, before which somebody sits. */
+  readonly isTTY?: boolean | undefined;
+  write(text: string): unknown;
+}
 
 function shownPath(path: string): string {
   const short = relative(process.cwd(), path);
@@ -14,9 +21,13 @@ function shownPath(path: string): string {
 
 /**
  * Starts the stack and stays until it is stopped. Exit code 1 with one line on standard error when it cannot start or
- * comes down by itself; a signal stops everything first. `say` prints a line on standard output.
+ * comes down by itself; a signal stops everything first. Prints on standard output what stack-output.ts makes of it.
  */
-export async function runStack(runtime: RuntimeKind, say: (line: string) => void): Promise<never> {
+export async function runStack(runtime: RuntimeKind, to: Terminal): Promise<never> {
+  const output = stackOutput(to.isTTY === true, Date.now);
+  const say = (lines: readonly string[]): void => {
+    for (const line of lines) to.write(`${line}\n`);
+  };
   let stack: Stack | undefined;
   let asked = false;
   const stop = () => {
@@ -26,7 +37,7 @@ export async function runStack(runtime: RuntimeKind, say: (line: string) => void
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop);
   if (process.connected) watchParent(stop);
   try {
-    stack = await startStack({ env: process.env, log: say, runtime });
+    stack = await startStack({ env: process.env, log: (_, { part, text }) => say(output.part(part, text)), runtime });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     process.stderr.write(`gateway: ${terminalText(message.split("\n")[0] ?? "")}\n`);
@@ -39,7 +50,7 @@ export async function runStack(runtime: RuntimeKind, say: (line: string) => void
         : shownPath(join(stack.dataDir, "admin-token")),
       demoKey: shownPath(join(stack.dataDir, DEMO_KEY_FILE)),
     };
-    for (const line of bannerLines(stack, paths)) say(terminalText(line));
+    say(output.ready(stack, paths));
   } else {
     void stack.stop();
   }
@@ -48,7 +59,7 @@ export async function runStack(runtime: RuntimeKind, say: (line: string) => void
     process.stderr.write(`gateway: ${terminalText(`${gaveUp.part} cannot be kept running: ${gaveUp.reason}`)}\n`);
     process.exit(1);
   }
-  say("The gateway has stopped.");
+  say(output.stopped());
   // an orderly stop on request is a success, as it is for other servers
   process.exit(0);
 }

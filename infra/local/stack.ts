@@ -22,12 +22,18 @@ import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from ".
 import { storedAdminToken } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 
-/** The options of a stack. */
+/** A line of a part's log, as the part wrote it. */
+export interface WrittenLine {
+  readonly part: string;
+  readonly text: string;
+}
+
+/** What a stack is started with. */
 export interface StackOptions {
   /** The GATEWAY_ variables; listen addresses may have port 0. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Called with each line of the parts, with the name of the part before it. */
-  readonly log?: (line: string) => void;
+  /** Lines of the parts, each with the name of its part in front; and what the part wrote. */
+  readonly log?: (line: string, written: WrittenLine) => void;
   readonly runtime?: RuntimeKind;
   /** Names of cells besides GATEWAY_CELL; each has a Worker and an address of its own. Not with `wrangler`. */
   readonly moreCells?: readonly string[];
@@ -141,7 +147,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     workerBindings({ config, internalToken: "" }, stores, { url: stores.url, user: "", password: "" }, stores.url),
   );
   checkControl(config);
-  const log = (part: string, line: string) => options.log?.(terminalText(`${part} | ${line}`));
+  const log = (part: string, text: string) => options.log?.(terminalText(`${part} | ${text}`), { part, text });
   const [lock, objectsLock] = await lockFolders(config, undo);
   await checkFree("GATEWAY_ADMIN_LISTEN", config.admin);
   await checkFree("GATEWAY_METRICS_LISTEN", config.metrics);

@@ -1,4 +1,8 @@
-/** Alerts on their way from a fault to the control service, whatever is unavailable on the way (decisions §0.4, §35). */
+/**
+ * Alerts on their way from a fault to the control service, whatever is unavailable on the way (decisions §0.4, §35).
+ *
+ * @module-tag long
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -103,7 +103,9 @@ describe("variables", () => {
 });
 
 describe("an upstream that was registered before private networks were blocked", () => {
-  it("is no longer called, by address or by name; listed ranges and the operator's own upstream are", async () => {
+  it("is no longer called, by address or by name; listed ranges and the operator's own upstream are", {
+    tags: ["long"],
+  }, async () => {
     const named = upstream.url.replace("127.0.0.1", "localhost");
     const addresses = [upstream.url, named, ""];
     const minted: Minted[] = [];
@@ -130,7 +132,7 @@ describe("an upstream that was registered before private networks were blocked",
 });
 
 describe("embedded parts", () => {
-  it("are replaced by what their variables name, one by one", async () => {
+  it("are replaced by what their variables name, one by one", { tags: ["long"] }, async () => {
     mkdirSync(join(folder, "own"), { recursive: true });
     const engine = openEngine(join(folder, "own", "clickhouse"), 2);
     const clickhouse = await startClickhouseBridge({ engine, user: "someone", password: "secret" });

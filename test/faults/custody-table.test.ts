@@ -2,6 +2,8 @@
  * No usage row is lost while the store fails: whatever the analytics store does under load, every completed request has its
  * row once, in the raw ledger and in the rollup, and rows are shipped in order (design §6, decisions §23.5). Each fault has
  * a cell of its own, so that all faults run at the same time.
+ *
+ * @module-tag long
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -99,7 +99,7 @@ describe("a part of the stack that is killed under load loses no row and doubles
   });
 });
 
-describe("the whole stack", () => {
+describe("the whole stack", { tags: ["long"] }, () => {
   it("killed under load and started again on its folder: every answer that ended more than a second before has its row once", async () => {
     const dataDir = join(folder, "whole");
     const first = await launchReady(dataDir);

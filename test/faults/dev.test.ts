@@ -1,6 +1,8 @@
 /**
  * `npm run dev`: the Worker gets its secrets unchanged, and they are on no command line, because every user of the machine
  * can read command lines.
+ *
+ * @module-tag long
  */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -132,7 +132,7 @@ describe.each(addresses)("%s", (_, address) => {
 /** Long enough for the gateway to give up a silent body. */
 const GIVEN_UP_WITHIN_MS = 60_000;
 
-describe("a body that falls silent", () => {
+describe.concurrent("a body that falls silent", { tags: ["long"] }, () => {
   const kinds: Readonly<Record<string, (minted: Minted, address: string) => Upload>> = {
     "before its first byte": (minted, address) => new Upload(address, minted, chat, [JSON_TYPE, declared(100)], ""),
     "in its middle": (minted, address) => new Upload(address, minted, chat, [JSON_TYPE, declared(100)], '{"model'),
@@ -181,7 +181,7 @@ describe("a body that falls silent", () => {
     2 * GIVEN_UP_WITHIN_MS,
   );
 
-  it.concurrent.each(addresses)(
+  it.each(addresses)(
     "while its file streams, %s, gives its slot back and ends the call to the upstream",
     async (_, address) => {
       const ended = Promise.withResolvers<boolean>();

@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 describe("a part that is alive and hangs", () => {
-  it.each(["workerd", "control", "clickhouse"])("is started anew: %s", async (name) => {
+  const startedAnew = async (name: string): Promise<void> => {
     const part = stack.parts.get(name);
     const pid = part?.pid as number;
     process.kill(pid, "SIGSTOP");
@@ -52,9 +52,11 @@ describe("a part that is alive and hangs", () => {
     const answer = await gateway.chat(minted);
     expect(answer.status).toBe(200);
     await gateway.row(minted.tenant.id, answer.headers.get("x-gateway-request-id"));
-  });
+  };
+  it("is started anew: workerd", async () => await startedAnew("workerd"));
+  it.each(["control", "clickhouse"])("is started anew: %s", { tags: ["long"] }, startedAnew);
 
-  it("ends the requests that wait for it, and no slot stays taken", async () => {
+  it("ends the requests that wait for it, and no slot stays taken", { tags: ["long"] }, async () => {
     const held = await gateway.mint(upstream.url, "hang");
     const cut = gateway.chat(held).catch(() => null);
     await waitFor(

@@ -1,4 +1,8 @@
-/** The health of models on the running stack: upstreams that fail in every way, and the consequences (decisions §10). */
+/**
+ * The health of models on the running stack: upstreams that fail in every way, and the consequences (decisions §10).
+ *
+ * @module-tag long
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

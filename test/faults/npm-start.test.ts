@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 describe("npm start", () => {
-  it.each(["SIGTERM", "SIGINT"] as const)("ends all processes by %s to npm", async (signal) => {
+  const endsBy = async (signal: NodeJS.Signals): Promise<void> => {
     const stack = await whenReady(launchWithNpm(dataDir), dataDir);
     expect((await fetch(`${stack.proxyUrl}/health`)).status).toBe(200);
     await stack.end(signal);
@@ -26,5 +26,7 @@ describe("npm start", () => {
     );
     await waitFor(stack.output, (text) => text.includes("The gateway has stopped."));
     await expect(fetch(`${stack.proxyUrl}/health`)).rejects.toThrow();
-  });
+  };
+  it("ends whole by SIGTERM to npm", async () => await endsBy("SIGTERM"));
+  it("ends whole by SIGINT to npm", { tags: ["long"] }, async () => await endsBy("SIGINT"));
 });

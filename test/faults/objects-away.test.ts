@@ -142,7 +142,9 @@ describe("a budget that does not answer", () => {
     }
   });
 
-  it("refuses requests with GATEWAY_FAIL_OPEN=false, holds no slot, and serves when it is back", async () => {
+  it("refuses requests with GATEWAY_FAIL_OPEN=false, holds no slot, and serves when it is back", {
+    tags: ["long"],
+  }, async () => {
     const world = await scene({ GATEWAY_FAIL_OPEN: "false" });
     const { gateway, upstream } = world;
     const minted = await capped(world);
@@ -170,7 +172,9 @@ describe("a budget that does not answer", () => {
 });
 
 describe("a Cell that does not answer", () => {
-  it("makes requests 503 and writes pending; both recover by themselves, and no row is lost or doubled", async () => {
+  it("makes requests 503 and writes pending; both recover by themselves, and no row is lost or doubled", {
+    tags: ["long"],
+  }, async () => {
     let block = { restore: (): void => undefined };
     const world = await scene({}, (dataDir) => {
       block = blockObject(dataDir, "Cell", "local");
@@ -223,7 +227,9 @@ describe("a Cell that does not answer", () => {
     expect(counted).toEqual({ rows: 7 + served, requests: 7 + served });
   });
 
-  it("delays no other cell: a change is in force there at once, and in the Cell that was away when it is delivered", async () => {
+  it("delays no other cell: a change is in force there at once, and in the Cell that was away when it is delivered", {
+    tags: ["long"],
+  }, async () => {
     let block = { restore: (): void => undefined };
     const world = await scene(
       {},

@@ -1,6 +1,8 @@
 /**
  * The files in the data folder can be read by their owner alone, and contain no plaintext secret once there is an
  * encryption key (decisions §43.5).
+ *
+ * @module-tag long
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";

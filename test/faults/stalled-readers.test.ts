@@ -110,10 +110,7 @@ const relays: readonly (readonly [string, Parameters<typeof endless>, object])[]
   ["whole", ["application/json", CHOICES, LETTERS, PACE_MS], {}],
 ];
 
-describe.each([
-  ["through the front", () => stack.proxyUrl],
-  ["past it", () => stack.runtimeUrls()[0] ?? ""],
-])("a reader that takes nothing, %s", (_, address) => {
+const readers = (address: () => string): void => {
   it.each(relays)("of an answer that is %s is cut off", async (_relay, answer, more) => {
     const upstream = await endless(...answer);
     const minted = await gateway.mint(upstream.url, "plain", { max_in_flight: 1 });
@@ -133,7 +130,9 @@ describe.each([
     socket.resume();
     await ended;
   });
-});
+};
+describe("a reader that takes nothing, through the front", () => readers(() => stack.proxyUrl));
+describe("a reader that takes nothing, past it", { tags: ["long"] }, () => readers(() => stack.runtimeUrls()[0] ?? ""));
 
 /**
  * A client that reads a limited amount, pauses, and repeats this for several times the gateway's limit for stalled readers.
@@ -146,7 +145,7 @@ const BEAT_MS = 300;
 const BEATS = 20;
 
 describe("a reader that takes a little at a time", () => {
-  it.each(relays)("of an answer that is %s is not cut off", async (_relay, answer, more) => {
+  const leftAlone = async (...[_relay, answer, more]: (typeof relays)[number]): Promise<void> => {
     const upstream = await endless(...answer);
     const minted = await gateway.mint(upstream.url, "plain", { max_in_flight: 1 });
     const socket = openClient(stack.proxyUrl, minted, more);
@@ -168,12 +167,14 @@ describe("a reader that takes a little at a time", () => {
     await holding(minted, 1);
     expect([upstream.closed(), socket.destroyed]).toEqual([0, false]);
     expect(await gateway.rows(minted.tenant.id)).toEqual([]);
-  });
+  };
+  it.each(relays.slice(0, 1))("of an answer that is %s is left alone", leftAlone);
+  it.each(relays.slice(1))("of an answer that is %s is left alone", { tags: ["long"] }, leftAlone);
 
   it.each([
     ["pumped", { stream: true }],
     ["piped natively", asked],
-  ])("of a stream that is %s, of which little comes, is left alone", async (_relay, more) => {
+  ])("of a stream that is %s, of which little comes, is left alone", { tags: ["long"] }, async (_relay, more) => {
     const url = await listening(
       createServer((request, response) => {
         request.resume().on("end", () => {

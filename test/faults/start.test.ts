@@ -83,17 +83,24 @@ describe("a start that cannot succeed", () => {
 });
 
 describe("an end", () => {
-  it.each(["SIGTERM", "SIGINT"] as const)("by %s stops every part and leaves the folder free", async (signal) => {
+  const endsBy = async (signal: NodeJS.Signals): Promise<void> => {
     const stack = await launchReady(dataDir);
     expect((await processesOf(dataDir)).length).toBeGreaterThan(0);
     expect(await stack.end(signal)).toBe(0);
     expect(await processesOf(dataDir)).toEqual([]);
+    // its output is a pipe here: each line is one object that names its part
+    const printed = stack.output().trim().split("\n");
+    expect(printed.map((line) => (JSON.parse(line) as { part?: string }).part)).not.toContain(undefined);
+    expect(JSON.parse(printed.at(-1) ?? "")).toMatchObject({ part: "stack", event: "stopped" });
     const again = await launchReady(dataDir);
     expect(await again.end("SIGTERM")).toBe(0);
-  });
+  };
+  it("by SIGTERM stops every part and leaves the folder free", async () => await endsBy("SIGTERM"));
+  it("by SIGINT stops every part and leaves the folder free", { tags: ["long"] }, async () => await endsBy("SIGINT"));
 
   it.each(["1", "3"])(
     "by SIGTERM with an open stream, a silent upstream and a queue is an end all the same, and every one has its row: GATEWAY_WORKERS=%s",
+    { tags: ["long"] },
     async (workers) => {
       const upstream = await startTestUpstream();
       const stack = await launchReady(dataDir, { GATEWAY_WORKERS: workers });

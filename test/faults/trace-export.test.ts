@@ -1,4 +1,8 @@
-/** The trace export, decoded with OpenTelemetry's own message definitions (specification "Metrics", decisions §38). */
+/**
+ * The trace export, decoded with OpenTelemetry's own message definitions (specification "Metrics", decisions §38).
+ *
+ * @module-tag long
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

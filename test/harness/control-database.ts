@@ -34,10 +34,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
+/** The URL of an embedded database in memory. */
+export const EMBEDDED = "pglite:";
+
 /** The URL of an empty database that nobody else uses. */
 export async function newDatabase(): Promise<string> {
   const server = inject("databaseServer") as DatabaseServer | undefined;
-  if (server === undefined) return "pglite:";
+  if (server === undefined) return EMBEDDED;
   const name = `test_${randomUUID().replaceAll("-", "")}`;
   const client = new pg.Client({ host: server.host, port: server.port, user: "gateway", database: "postgres" });
   await client.connect();

@@ -32,7 +32,8 @@ import {
 } from "../../shared/internal.ts";
 import { rebuildBodySchema } from "../../shared/internal-budgets.ts";
 import { importSealKey } from "../../shared/seal.ts";
-import { newDatabase } from "./control-database.ts";
+import { EMBEDDED, newDatabase } from "./control-database.ts";
+import { openDatabaseCopy } from "./database-template.ts";
 
 export const ADMIN_TOKEN = "admin-token-of-a-test";
 export const INTERNAL_TOKEN = "internal-token-of-a-test";
@@ -95,8 +96,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const log = pino({ level: "silent" });
   const places = options.beside?.places ?? (await startPlaces());
   const { cell } = places;
-  const connection = await connect(places.databaseUrl);
-  await migrate(connection);
+  const connection = await openMigrated(places.databaseUrl);
   const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal");
   const store = new HotStore(options.storeUrl ?? places.storeUrl, "t");
   const publisher = new OutboxPublisher(connection.db, store, cells, log);
@@ -193,6 +193,13 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
 /** A GATEWAY_ENCRYPTION_KEY. */
 export function newEncryptionKey(): string {
   return randomBytes(32).toString("base64");
+}
+
+async function openMigrated(databaseUrl: string): Promise<Connection> {
+  if (databaseUrl === EMBEDDED) return await openDatabaseCopy();
+  const connection = await connect(databaseUrl);
+  await migrate(connection);
+  return connection;
 }
 
 async function startPlaces(): Promise<Places> {

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import type { TestProject } from "vitest/node";
+import { makeTemplate } from "./database-template.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -40,7 +41,8 @@ export function reportFault(line: FaultLine): void {
 }
 
 /** Makes room for the table; the answer prints it. */
-export function setup(project: TestProject): () => void {
+export async function setup(project: TestProject): Promise<() => void> {
+  await makeTemplate();
   const folder = mkdtempSync(join(tmpdir(), "gateway-fault-table-"));
   const path = join(folder, "lines");
   writeFileSync(path, "");

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startStack } from "../../infra/local/stack.ts";
+import { layDatabase, makeTemplate } from "./database-template.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -29,6 +30,7 @@ export async function setupWith(
   project: TestProject,
   more: Readonly<Record<string, string>>,
 ): Promise<() => Promise<void>> {
+  await makeTemplate();
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-spec-"));
   const logFile = join(dataDir, "stack.log");
   const log = createWriteStream(logFile);
@@ -44,10 +46,11 @@ export async function setupWith(
 }
 
 /**
- * Environment of a stack on free loopback ports. Nothing is probed that a test does not ask for: its upstreams count what
- * they are asked.
+ * Environment of a stack on free loopback ports, with a migrated database in its data folder. Nothing is probed that a test
+ * does not ask for: its upstreams count what they are asked.
  */
 export function stackEnv(dataDir: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  if (more["GATEWAY_DATABASE_URL"] === undefined) layDatabase(join(dataDir, "postgres"));
   return {
     GATEWAY_DATA_DIR: dataDir,
     GATEWAY_DEMO: "0",

@@ -76,13 +76,17 @@ export async function whenReady({ process: child, output, exited }: Starting, da
   void exited.then(() => {
     ended = true;
   });
-  await waitFor(output, (text) => ended || text.includes("The gateway is ready."), 60_000);
+  await waitFor(output, (text) => ended || /The gateway is ready\..*\n/.test(text), 60_000);
   if (ended) throw new Error(`the stack ended: ${output()}`);
-  const address = (label: string): string => new RegExp(`${label}\\s+(http://[^/\\s]+)`).exec(output())?.[1] ?? "";
+  const ready = output()
+    .split("\n")
+    .find((line) => line.includes("The gateway is ready."));
+  const told = JSON.parse(ready ?? "{}") as Readonly<Record<string, string>>;
+  const address = (field: string): string => new URL(told[field] ?? "").origin;
   return {
     process: child,
-    proxyUrl: address("data plane"),
-    adminUrl: address("management API"),
+    proxyUrl: address("data_plane"),
+    adminUrl: address("management_api"),
     metricsUrl: address("metrics"),
     adminToken: readFileSync(join(dataDir, "admin-token"), "utf8").trim(),
     output,

@@ -12,7 +12,10 @@ const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<LedgerObje
 let nextLedger = 1;
 
 /** A ledger that only one test uses; `prefix` makes its name different from those of other test files. */
-export function freshLedger(prefix = "ledger"): { readonly name: string; readonly stub: DurableObjectStub<LedgerObject> } {
+export function freshLedger(prefix = "ledger"): {
+  readonly name: string;
+  readonly stub: DurableObjectStub<LedgerObject>;
+} {
   const name = `${prefix}-${nextLedger++}:0`;
   return { name, stub: namespace.getByName(name) };
 }

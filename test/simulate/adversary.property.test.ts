@@ -5,6 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../harness/property-runs.ts";
 import { runScenario, type ShareRun } from "./run.ts";
 import type { Range, Scenario, Source, TenantPlan } from "./scenarios.ts";
 import { printedSeed } from "./seed.ts";
@@ -120,7 +121,7 @@ describe("a tenant that plays with what it is charged (weighted)", () => {
           expect(longestWait(run, `rival${at}`)).toBeLessThanOrEqual(bound);
         }
       }),
-      { numRuns: 100, seed },
+      { numRuns: propertyRuns(100), seed },
     );
   });
 });
@@ -145,7 +146,7 @@ describe("a tenant that plays with what it is charged (hierarchical)", () => {
           expect(longestWait(run, `rival${at}`)).toBeLessThanOrEqual(bound);
         }
       }),
-      { numRuns: 60, seed },
+      { numRuns: propertyRuns(60), seed },
     );
   });
 });
@@ -242,7 +243,7 @@ describe("a tenant that mixes models of different weights, and sends requests th
           for (const [at, score] of served(`rival${index + 1}`, weight, given.lateMs).entries())
             expect(Math.abs(score - (since[at] ?? 0))).toBeLessThanOrEqual(bound(first, weight));
       }),
-      { numRuns: 60, seed },
+      { numRuns: propertyRuns(60), seed },
     );
   });
 });
@@ -262,7 +263,7 @@ describe("a tenant that mixes models of different weights, and sends requests th
             expect([endMs, (held.get(`adversary/${name}`) ?? 0) / 1000 <= cap]).toEqual([endMs, true]);
         }
       }),
-      { numRuns: 60, seed },
+      { numRuns: propertyRuns(60), seed },
     );
   });
 });

@@ -1,6 +1,7 @@
 /** Fairness on random cells and loads, as the simulator measures it: shares, equality, and waits bounded by weights. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../harness/property-runs.ts";
 import { measure } from "./measure.ts";
 import { runScenario, type ShareRun } from "./run.ts";
 import type { Range, Scenario, TenantPlan } from "./scenarios.ts";
@@ -55,7 +56,7 @@ describe("long-run shares", () => {
           }
         },
       ),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 
@@ -85,7 +86,7 @@ describe("long-run shares", () => {
             expect(Math.abs(got - due)).toBeLessThanOrEqual(0.05 * due);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 
@@ -112,7 +113,7 @@ describe("long-run shares", () => {
             expect(Math.abs(got - due)).toBeLessThanOrEqual(0.05 * due);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: propertyRuns(15) },
     );
   });
 
@@ -125,7 +126,7 @@ describe("long-run shares", () => {
         const scenario = cellOf({ algorithm, slots, tenants, endMs: (60_000 * count) / slots });
         expect(measure(scenario, runScenario(scenario, chance)).jain).toBeGreaterThanOrEqual(0.99);
       }),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     );
   });
 });
@@ -162,13 +163,13 @@ describe("credit", () => {
             for (const { endMs: atMs, tokens, held } of windows.filter((window) => window.endMs > late.startMs)) {
               ahead += (tokens.get("late") ?? 0) - sum([...tokens.values()]) / parties;
               if (bySlots) expect((held.get("late") ?? 0) / 1000).toBeLessThanOrEqual(Math.ceil(slots / parties));
-              // Each tenant holds at most one round of slots and is one request ahead or behind; the largest request has 2000
-              // tokens.
+              // Each tenant holds at most one round of slots and is one request ahead or behind; the largest request has
+              // 2000 tokens.
               else expect([atMs, Math.max(0, ahead - 2000 * (slots + 2))]).toEqual([atMs, 0]);
             }
           },
         ),
-        { numRuns: 40 },
+        { numRuns: propertyRuns(40) },
       );
     },
   );
@@ -228,7 +229,7 @@ describe("no tenant starves", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 });

@@ -6,6 +6,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { propertyRuns } from "../../../test/harness/property-runs.ts";
 import { clamped, covers, isNothing } from "./amounts.ts";
 import { type BudgetLimits, needsLease } from "./limits.ts";
 import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
@@ -100,7 +101,7 @@ describe("leases of several cells over an unreliable network", () => {
         drain(world);
         restsIn(world, limits);
       }),
-      { numRuns: 800 },
+      { numRuns: propertyRuns(800) },
     );
   });
 
@@ -124,7 +125,7 @@ describe("leases of several cells over an unreliable network", () => {
         drain(world);
         restsIn(world, limits);
       }),
-      { numRuns: 800 },
+      { numRuns: propertyRuns(800) },
     );
   });
 
@@ -144,7 +145,7 @@ describe("leases of several cells over an unreliable network", () => {
         drain(world);
         restsIn(world, limits);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 
@@ -167,7 +168,7 @@ describe("leases of several cells over an unreliable network", () => {
         drain(world);
         restsIn(world, limits);
       }),
-      { numRuns: 400 },
+      { numRuns: propertyRuns(400) },
     );
   });
 
@@ -184,7 +185,7 @@ describe("leases of several cells over an unreliable network", () => {
         }
         restsInTheLedger(world, limits);
       }),
-      { numRuns: 800 },
+      { numRuns: propertyRuns(800) },
     );
   });
 });

@@ -4,13 +4,14 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { propertyRuns } from "../../harness/property-runs.ts";
 import { printedSeed } from "../seed.ts";
 import { AMPLE, orderly, playExchanges, setupPlay, stormy, type Timed } from "./play.ts";
 import { Watch } from "./watch.ts";
 import type { World } from "./world.ts";
 
 /** How many worlds of each kind are simulated. */
-const runs = Number(process.env["EXCHANGE_SIMULATION_RUNS"] ?? 40);
+const runs = Number(process.env["EXCHANGE_SIMULATION_RUNS"] ?? propertyRuns(40));
 const seed = printedSeed("exchanges.property.test.ts");
 /** A run of many worlds is for finding failures. It stops at the first one, because shrinking takes long. */
 const options = { numRuns: runs, seed, endOnFailure: runs > 100 };

@@ -1,0 +1,91 @@
+/**
+ * What `npm start` prints: lines for people on a terminal (time, part, event, what it means), one JSON object a line
+ * elsewhere. Pure but for the clock.
+ */
+import { printableJson, terminalText } from "../../shared/printable.ts";
+import { type BannerPaths, bannerLines, type Shown, tryCommand } from "./banner.ts";
+import { EVENT_MEANINGS } from "./event-meanings.ts";
+import { jsonLine } from "./process/child.ts";
+
+/** Each answer is the lines to print, without their ends; nothing in them is acted upon by a terminal. */
+export interface StackOutput {
+  /** A line of a part's log. */
+  part(part: string, line: string): readonly string[];
+  /** Every part runs. */
+  ready(stack: Shown, paths: BannerPaths): readonly string[];
+  /** Everything has stopped as it was asked to. */
+  stopped(): readonly string[];
+}
+
+const STOPPED = "The gateway has stopped.";
+
+/** Lines for people when standard output is a terminal, else JSON. `now`: ms since 1970. */
+export function stackOutput(isTerminal: boolean, now: () => number): StackOutput {
+  return isTerminal ? forPeople(now) : asJson(now);
+}
+
+function asJson(now: () => number): StackOutput {
+  const line = (fields: object): readonly string[] => [printableJson(JSON.stringify(fields))];
+  const own = (event: string, message: string, more: object = {}): readonly string[] =>
+    line({ part: "stack", level: 30, time: new Date(now()).toISOString(), event, message, ...more });
+  return {
+    part: (part, text) => {
+      const fields = jsonLine(text);
+      return line(
+        fields === undefined ? { part, time: new Date(now()).toISOString(), message: text } : { part, ...fields },
+      );
+    },
+    ready: (stack, paths) =>
+      own("ready", "The gateway is ready.", {
+        data_plane: `${stack.proxyUrl}/v1`,
+        management_api: `${stack.adminUrl}/api/v1`,
+        metrics: `${stack.metricsUrl}/metrics`,
+        admin_token: stack.adminTokenMade ? stack.adminToken : null,
+        admin_token_in: paths.adminToken,
+        ...(stack.demo === null
+          ? {}
+          : {
+              demo_key: stack.demo.made ? stack.demo.apiKey : null,
+              demo_key_in: paths.demoKey,
+              try: tryCommand(stack, paths),
+            }),
+      }),
+    stopped: () => own("stopped", STOPPED),
+  };
+}
+
+/** As pino numbers them. */
+const WARN = 40;
+const ERROR = 50;
+/** Shown elsewhere in the line, or of no use to somebody who watches. */
+const LEFT_OUT = new Set(["level", "time", "event", "msg", "cell", "replica"]);
+/** Of a request there is more than a line can hold; the rest is in the JSON, and in `usage/logs`. */
+const OF_A_REQUEST = new Set(["model", "error", "admission", "total_tokens", "total_ms", "request_id"]);
+
+function forPeople(now: () => number): StackOutput {
+  return {
+    part: (part, text) => {
+      const fields = jsonLine(text);
+      const time = typeof fields?.["time"] === "string" ? new Date(fields["time"]) : new Date(now());
+      const clock = Number.isNaN(time.getTime()) ? new Date(now()) : time;
+      const said = fields === undefined ? text : meant(fields);
+      return [terminalText(`${clock.toTimeString().slice(0, 8)}  ${part.padEnd(10)}  ${said}`)];
+    },
+    ready: (stack, paths) => bannerLines(stack, paths).map(terminalText),
+    stopped: () => [STOPPED],
+  };
+}
+
+/** An event, what it means and its facts. */
+function meant(fields: Readonly<Record<string, unknown>>): string {
+  const event = typeof fields["event"] === "string" ? fields["event"] : "message";
+  const level = Number(fields["level"]);
+  const weight = level >= ERROR ? "error: " : level >= WARN ? "warning: " : "";
+  const message = typeof fields["msg"] === "string" ? fields["msg"] : EVENT_MEANINGS[event];
+  const facts = Object.entries(fields)
+    .filter(([name]) => (event === "request" ? OF_A_REQUEST.has(name) : !LEFT_OUT.has(name)))
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const said = message === undefined ? event : `${event}: ${message}`;
+  return `${weight}${said}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
+}
