@@ -13,7 +13,7 @@ const TEST: AlertMessage = {
   detail: "This is a test alert from the gateway.",
 };
 
-/** The result of each channel. Throws 400 `no_alert_channel`. */
+/** How each channel did. Throws 400 `no_alert_channel`. */
 export async function sendTestAlert(ctx: VerbContext): Promise<AlertsTest> {
   const { channels } = await alertChannels(ctx);
   if (channels.length === 0) throw new GatewayError("no_alert_channel");

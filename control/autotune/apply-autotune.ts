@@ -1,10 +1,12 @@
-/** Sets a model's capacity to what auto-tune recommended, and records that it was tuned (specification "States"). */
+/**
+ * Sets a model's capacity to what auto-tune recommended, and says that it was tuned (specification "States").
+ */
 import { applyAutotuneSchema, type Model } from "../../shared/schema/model.ts";
 import type { VerbContext, Written } from "../kernel/context.ts";
 import { parse, parseId } from "../kernel/parse.ts";
 import { changeModel } from "../resources/change-model.ts";
 
-/** Returns the model. Throws 400, 404. */
+/** The model. Throws 400, 404. */
 export async function applyAutotune(ctx: VerbContext, id: string, input: unknown): Promise<Written<Model>> {
   const modelId = parseId(id);
   const { max_in_flight } = parse(applyAutotuneSchema, input);

@@ -31,7 +31,7 @@ beforeEach(() => {
     clock: () => nowMs,
     keepAlive: () => undefined,
     alerts: { raise: (issue) => void raised.push(issue) },
-    tallies: { count: (event) => void counted.push(event) },
+    tallies: { count: (tally) => void counted.push(tally) },
   });
 });
 
