@@ -1,15 +1,15 @@
-/** What a start warns of: configuration that works and is weaker than it could be (decisions §43.5). */
+/** Warnings at start: configuration that works and is weaker than it could be (decisions §43.5). */
 import type { ControlEnv } from "./env.ts";
 
 const ADMIN_TOKEN_CHARACTERS = 32;
 
-/** A line of the log: what it is, and what to do about it. */
+/** A warning in the log: its event, and what the operator should do. */
 export interface ConfigWarning {
   readonly event: string;
   readonly fix: string;
 }
 
-/** Every warning that a configuration gives cause for. Never holds a value of it. */
+/** All warnings about a configuration. They never contain a configured value. */
 export function configWarnings(
   env: Pick<ControlEnv, "adminToken" | "internalToken" | "encryptionKey">,
 ): readonly ConfigWarning[] {

@@ -23,7 +23,7 @@ describe("the control service's configuration", () => {
     });
   });
 
-  it("checks the health of models as it is told, and no more often than every minute", () => {
+  it("checks the health of models at the configured interval, and at most every minute", () => {
     const variables = {
       GATEWAY_MODEL_HEALTH_ENABLED: "off",
       GATEWAY_MODEL_HEALTH_INTERVAL_SECS: "5",
@@ -57,7 +57,7 @@ describe("the control service's configuration", () => {
     expect(env.ssrf).toMatchObject({ blockPrivate: true, allowedCidrs: ["10.0.0.0/8", "fc00::/7"] });
   });
 
-  it("drains for less time under a launcher, which has other parts to end", () => {
+  it("drains for less time under a launcher, which must end other parts too", () => {
     expect(parseEnv({ ...token, GATEWAY_PARENT_WATCH: "1" }).drainMs).toBe(5_000);
   });
 
@@ -84,7 +84,7 @@ describe("the control service's configuration", () => {
     expect(parseEnv({ ...token, [variable]: value }).seeds).toEqual({ alerts: {}, auto_router: {}, ...seeds });
   });
 
-  it("keeps raw rows for a day at least", () => {
+  it("keeps raw rows for at least a day", () => {
     const days = (text: string): number =>
       parseEnv({ ...token, GATEWAY_USAGE_RETENTION_DAYS: text }).usageRetentionDays;
     expect([days("0"), days("1"), days(" 5 "), days("")]).toEqual([1, 1, 5, 180]);

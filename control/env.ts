@@ -1,6 +1,6 @@
 /**
- * The control service's configuration, from the environment only (specification "Limits", decisions §41). A missing or
- * malformed variable stops the start with its name and the fix; values are never printed.
+ * The control service's configuration, from environment variables only (specification "Limits", decisions §41). A missing
+ * or malformed variable ends the start with a message that names the variable and what to do; values are never printed.
  */
 import { z } from "zod";
 import { envCells, requireOwnCell } from "../shared/cells.ts";
@@ -28,7 +28,7 @@ import { dropUndefined } from "./kernel/parse.ts";
 import type { OutboundPolicy } from "./outbound/guarded-connections.ts";
 import type { SettingSeeds } from "./startup/seed-settings.ts";
 
-/** Raised by {@link parseEnv}: one line that names every offending variable. */
+/** Thrown by {@link parseEnv}: one line that names every invalid variable. */
 export class EnvError extends Error {
   override readonly name = "EnvError";
 }
@@ -42,7 +42,7 @@ export interface ControlEnv {
   readonly adminListen: Listen;
   readonly metricsListen: Listen;
   readonly adminToken: string;
-  /** Undefined: derived from the admin token (shared/internal-token.ts). */
+  /** Undefined: it is derived from the admin token (shared/internal-token.ts). */
   readonly internalToken: string | undefined;
   readonly databaseUrl: string;
   readonly redisUrl: string;
@@ -50,31 +50,37 @@ export interface ControlEnv {
   readonly clickhouse: { readonly url: string; readonly db: string; readonly user: string; readonly password: string };
   readonly encryptionKey: string | undefined;
   readonly apiKeyPepper: string | undefined;
-  /** How connections to addresses that admins have registered are judged and kept. */
+  /**
+   * Rules for connections to addresses that admins have registered: which addresses are allowed, and how long a connection
+   * is kept.
+   */
   readonly ssrf: OutboundPolicy;
   /** The control service's own cell, and every cell that configuration is pushed to. */
   readonly cell: string;
   readonly cells: readonly { readonly cell: string; readonly url: string }[];
-  /** Started by the launcher: exit when it goes. */
+  /** Started by the launcher: the service exits when the launcher ends. */
   readonly parentWatch: boolean;
-  /** How long requests may still run after the order to stop (decisions §41): the launcher ends all its parts within 10 s. */
+  /**
+   * How long running requests may take to finish after the signal to stop (decisions §41); the launcher ends all its parts
+   * within 10 s.
+   */
   readonly drainMs: number;
   readonly usageRetentionDays: number;
   readonly compressor: { readonly url: string; readonly timeoutMs: number };
-  /** Where requests of models go that have neither address nor endpoints, without a slash at its end. */
+  /** The upstream of models that have neither an address nor endpoints, without a slash at its end. */
   readonly upstreamBaseUrl: string;
   readonly modelHealth: {
-    /** Off: nothing is checked that nobody asks for. */
+    /** False: models are checked only on demand. */
     readonly enabled: boolean;
     readonly intervalSecs: number;
     readonly timeoutMs: number;
     readonly retentionDays: number;
   };
-  /** What the environment says of settings that were never saved. */
+  /** Values of the environment for settings that were never saved. */
   readonly seeds: SettingSeeds;
 }
 
-/** Timers hold some 24 days and dates some 270,000 years: no variable may say more than these. */
+/** Timers are limited to some 24 days and dates to some 270,000 years: no variable may exceed these. */
 const DAY_SECS = 86_400;
 const KEPT_DAYS_MAX = 36_500;
 
@@ -115,7 +121,7 @@ const schema = z
     GATEWAY_CELLS: envCells,
     GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
     GATEWAY_PARENT_WATCH: envFlag(false),
-    // the floor is a day (specification "Limits"): none counts as one
+    // the minimum is one day (specification "Limits"): 0 counts as one day
     GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX).transform((days) => Math.max(days, 1)),
     GATEWAY_COMPRESSOR_URL: envOptionalUrl,
     GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800, 1, DAY_SECS * 1000),

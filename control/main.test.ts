@@ -1,6 +1,4 @@
-/**
- * The service as a process: how it begins, refuses to begin, and ends.
- */
+/** The service as a process: how it starts, refuses to start, and ends. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -32,11 +30,11 @@ afterEach(async () => {
 
 interface Service {
   readonly child: ChildProcess;
-  /** Code and standard error, once it has ended. */
+  /** Exit code and standard error, once it has ended. */
   readonly ended: Promise<{ code: number | null; errors: string }>;
 }
 
-/** A service whose key-value store, analytics store and cell are nowhere. */
+/** A service whose key-value store, analytics store and cell do not exist. */
 function start(change: Record<string, string> = {}): Service {
   const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts")], {
     env: {
@@ -71,7 +69,7 @@ async function listening({ child, ended }: Service): Promise<{ admin: string; me
 const request = async (url: string) => await fetch(url, { headers: { authorization: "Bearer token" } });
 
 describe("the control service", () => {
-  it("serves although every other store is away, and ends in order on SIGTERM and SIGINT", async () => {
+  it("serves although every other store is unavailable, and ends in order on SIGTERM and SIGINT", async () => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const service = start();
       const { admin, metrics } = await listening(service);
@@ -114,7 +112,7 @@ describe("the control service", () => {
     expect([code, errors.trimEnd().split("\n")]).toEqual([1, [expect.stringContaining(folder)]]);
   });
 
-  it("takes alert settings from the environment once, and names an encryption key that is another or none", {
+  it("takes alert settings from the environment once, and reports an encryption key that is wrong or missing", {
     tags: ["long"],
   }, async () => {
     layDatabase(`${folder}/database`);

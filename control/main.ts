@@ -1,6 +1,7 @@
 /**
- * The control service: configuration, database, listeners, jobs, and an orderly end. A bad variable, a locked folder or a
- * taken port is one line and exit code 1. The database is required; the other stores may come later (decisions §41).
+ * The control service: configuration, database, listeners, jobs, and an orderly end. An invalid variable, a locked folder
+ * or a port in use is reported in one line, with exit code 1. The database is required at start; the other stores may
+ * become available later (decisions §41).
  */
 import type { AddressInfo, Server } from "node:net";
 import { serve } from "@hono/node-server";
@@ -28,7 +29,7 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   let end = async (): Promise<void> => process.exit(0); // nothing is served yet, and the database survives a crash
   if (env.parentWatch) watchParent(() => void end());
   const deps = await compose(env, log);
-  await migrateWithPatience(deps, log);
+  await migrateWithRetries(deps, log);
   await deps.prepare();
   await deps.analytics.migrate().catch(() => log.warn({ event: "analytics_not_ready" }));
   await deps.syncAtStart().catch(() => log.warn({ event: "hot_copies_not_synced" }));
@@ -64,13 +65,16 @@ async function main(env: ControlEnv, log: Logger): Promise<void> {
   }
 }
 
-/** The launcher may be killed at any time, also while this service starts: what connects to it closes with it. */
+/**
+ * Ends the service when the launcher is gone. The launcher may be killed at any time, even while this service starts; its
+ * end is noticed by the connection that closes with it.
+ */
 function watchParent(onGone: () => void): void {
   if (process.connected) process.once("disconnect", onGone);
   else process.stdin.once("end", onGone).once("close", onGone).once("error", onGone).resume();
 }
 
-async function migrateWithPatience(deps: Deps, log: Logger): Promise<void> {
+async function migrateWithRetries(deps: Deps, log: Logger): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const applied = await migrate(deps.connection);
@@ -118,7 +122,7 @@ function messageOf(error: unknown): string {
   return `control service cannot start: ${innermost(error).message.split("\n")[0]}`;
 }
 
-/** What failed in the end: the layers above it quote the statement that was run, which is nobody's to read. */
+/** The original error: the errors that wrap it quote the executed statement, which must not be logged. */
 function innermost(error: unknown): Error {
   let at = error;
   while (at instanceof Error && at.cause instanceof Error) at = at.cause;
@@ -126,7 +130,10 @@ function innermost(error: unknown): Error {
   return new Error(at instanceof Event ? "the database cannot be reached" : "unknown failure");
 }
 
-/** The database answered, and said no: trying again changes nothing. Classes 08, 53 and 57 are of one that comes or goes. */
+/**
+ * True when the database answered with a refusal, so that trying again changes nothing. Classes 08, 53 and 57 are errors of
+ * a database that is starting, stopping or overloaded.
+ */
 function isRefusal(error: unknown): boolean {
   const cause = innermost(error);
   const { code } = cause as { code?: unknown };

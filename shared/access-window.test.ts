@@ -28,7 +28,7 @@ function sunday(year: number, month: number, nth: number): number {
   return last - ((last + 4) % 7);
 }
 
-/** Offsets from UTC in minutes, by the laws of the places and not by the platform's tables. */
+/** Offsets from UTC in minutes, by the laws of the places and not from the platform's tables. */
 const OFFSETS: Readonly<Record<string, (nowMs: number) => number>> = {
   UTC: () => 0,
   "Asia/Kathmandu": () => 345,
@@ -68,7 +68,7 @@ const windowArbitrary: fc.Arbitrary<WeeklyWindow> = fc
 const zoneArbitrary = fc.constantFrom(...Object.keys(OFFSETS));
 const instantArbitrary = fc.integer({ min: Date.UTC(2010, 0, 1), max: Date.UTC(2060, 0, 1) });
 
-/** Instants close to a change of offset, where the mistakes are. */
+/** Instants close to a change of offset, where mistakes are likely. */
 const nearChange = fc
   .tuple(
     fc.integer({ min: 2010, max: 2059 }),
@@ -135,11 +135,11 @@ describe("weekly windows", () => {
 });
 
 describe("the gates of a tenant", () => {
-  it("let an active tenant without a schedule in", () => {
+  it("admit an active tenant without a schedule", () => {
     expect(accessRefusal(open, 0)).toBeNull();
   });
 
-  it("count the first instant of a term in and its last one out", () => {
+  it("include the first instant of a term and exclude its last one", () => {
     const term = { ...open, active_from_ms: 1000, active_until_ms: 2000 };
     expect([999, 1000, 1999, 2000].map((nowMs) => accessRefusal(term, nowMs))).toEqual([
       "tenant_not_started",
@@ -170,8 +170,8 @@ describe("how long a tenant is served for certain", () => {
     .record({ day: fc.nat(6), from: fc.nat(1439), minutes: fc.integer({ min: 1, max: 1440 }) })
     .map(({ day, from, minutes }) => ({ day, start_min: from, end_min: Math.min(1440, from + minutes) }));
 
-  it("is not beyond any instant at which it is refused, in any zone, over any change of its offset", () => {
-    // by the hour around the changes of 2026, and any time
+  it("never ends after an instant at which it is refused, in any zone, over any change of its offset", () => {
+    // every hour around the changes of 2026, and any time
     const changes = [Date.UTC(2026, 2, 8), Date.UTC(2026, 2, 29), Date.UTC(2026, 3, 5), Date.UTC(2026, 9, 4)];
     const instant = fc.oneof(
       fc.integer({ min: Date.UTC(2024, 0), max: Date.UTC(2030, 0) }),
@@ -201,7 +201,7 @@ describe("how long a tenant is served for certain", () => {
     );
   });
 
-  it("is until the end of the window, or of the term when that comes first", () => {
+  it("ends with the window, or of the term when that comes first", () => {
     const tenant = { ...open, timezone: "Asia/Kathmandu", weekly_windows: [{ day: 4, start_min: 0, end_min: 600 }] };
     const thursdayMs = Date.UTC(2026, 0, 1);
     const endMs = thursdayMs + (600 - 345) * 60_000;

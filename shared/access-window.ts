@@ -1,7 +1,8 @@
 /**
- * When a tenant may be served (decisions §3.6) - status, the bounds of its term, weekly windows in its own time zone - and
- * with which models. Pure: the clock is an argument. What decides is local wall-clock time, so a window keeps its hours when a zone changes its
- * offset; an hour that a change skips is never open, one that it repeats is open twice.
+ * When a tenant may be served, and with which models (decisions §3.6): its status, the bounds of its term, and weekly
+ * windows in its own time zone. Pure: the clock is an argument. Local wall-clock time decides, so that a window keeps its
+ * hours when a zone changes its offset; an hour that a change skips is never open, and an hour that is repeated is open
+ * twice.
  */
 import type { ErrorCode } from "./errors.ts";
 import type { ResolvedTenant } from "./records.ts";
@@ -13,13 +14,16 @@ export interface WeeklyWindow {
   readonly end_min: number;
 }
 
-/** What of a tenant decides. Instants are Unix epoch ms. */
+/** The fields of a tenant that decide. Instants are Unix epoch ms. */
 export type AccessTerms = Pick<
   ResolvedTenant,
   "status" | "timezone" | "active_from_ms" | "active_until_ms" | "weekly_windows"
 >;
 
-/** The first gate that refuses a tenant at an instant (order: decisions §3.6), or null when it may be served. */
+/**
+ * The error code of the first check that refuses a tenant at an instant (order: decisions §3.6), or null when it may be
+ * served.
+ */
 export function accessRefusal(tenant: AccessTerms, nowMs: number): ErrorCode | null {
   if (tenant.status !== "active") return "tenant_not_active";
   if (tenant.active_from_ms !== null && nowMs < tenant.active_from_ms) return "tenant_not_started";
@@ -32,8 +36,9 @@ const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 
 /**
- * Until when a tenant that is served at `nowMs` is served for certain, while its record stays as it is: the end of its term
- * or of a weekly window, epoch ms. Null: without end. It may be served beyond: then it is to be judged again.
+ * The time until which a tenant that is served at `nowMs` is certain to be served while its record does not change: the end
+ * of its term or of a weekly window, epoch ms. Null: without end. It may be served longer; after this time it must be
+ * judged again.
  */
 export function openUntilMs(tenant: AccessTerms, nowMs: number): number | null {
   const { active_until_ms: term, weekly_windows: windows, timezone } = tenant;
@@ -41,7 +46,7 @@ export function openUntilMs(tenant: AccessTerms, nowMs: number): number | null {
   return Math.min(term ?? Number.POSITIVE_INFINITY, windowEndMs(windows, timezone, nowMs));
 }
 
-/** The end of the window that is open longest; the next quarter hour when the zone changes its offset before. */
+/** The end of the window that is open longest; the next quarter hour when the zone changes its offset before that end. */
 function windowEndMs(windows: readonly WeeklyWindow[], zone: string, nowMs: number): number {
   const { day, minute } = localTime(zone, nowMs);
   const open = windows.filter((window) => window.day === day && window.start_min <= minute && minute < window.end_min);
@@ -52,21 +57,21 @@ function windowEndMs(windows: readonly WeeklyWindow[], zone: string, nowMs: numb
   return isEven ? endMs : Math.min(endMs, Math.floor(nowMs / QUARTER_MS) * QUARTER_MS + QUARTER_MS);
 }
 
-/** True when some window is open; no windows are always open. A zone that is not valid counts as UTC. */
+/** True when a window is open; without windows always. A zone that is not valid counts as UTC. */
 export function isWithinWindows(windows: readonly WeeklyWindow[], zone: string, nowMs: number): boolean {
   if (windows.length === 0) return true;
   const { day, minute } = localTime(zone, nowMs);
   return windows.some((window) => window.day === day && window.start_min <= minute && minute < window.end_min);
 }
 
-/** True when a tenant may use a model; no list and an empty one permit every model (specification "Tenant"). */
+/** True when a tenant may use a model; no list and an empty list permit every model (specification "Tenant"). */
 export function isModelPermitted(tenant: Pick<ResolvedTenant, "allowed_models">, modelName: string): boolean {
   const { allowed_models: names } = tenant;
   return names === null || names.length === 0 || names.includes(modelName);
 }
 
 const DAYS: readonly string[] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-/** More than there are zones: only a hostile sequence of names could fill it. */
+/** More than there are zones: only a hostile sequence of names could exceed it. */
 const FORMATS_MAX = 1000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 

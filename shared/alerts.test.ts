@@ -4,8 +4,8 @@ import { type Issue, issueOf, issues } from "./alerts.ts";
 const line = ({ issueKey, title, detail }: Issue): string => `${issueKey} | ${title} | ${detail}`;
 
 describe("an alert of the data plane", () => {
-  it("reads as decisions §35 words it", () => {
-    const told = [
+  it("has the text of decisions §35", () => {
+    const raised = [
       issues.schedulerUnavailable("eu", "reset"),
       issues.lookupFailed("key", "no answer"),
       issues.lookupFailed("mcp", "no answer"),
@@ -21,7 +21,7 @@ describe("an alert of the data plane", () => {
       issues.mcpServerFailed("mcp_upstream_5xx_response", "files", "upstream answered 500"),
       issues.usageSpillRefused(7),
     ].map(line);
-    expect(told).toEqual([
+    expect(raised).toEqual([
       "scheduler_unavailable | Scheduler unavailable | cell eu: reset; requests are rejected",
       "redis_key_lookup_failed | Key-value store lookup failed | api key: no answer; served from memory where possible, else rejected",
       "redis_mcp_lookup_failed | Key-value store lookup failed | mcp server: no answer; served from memory where possible, else rejected",
@@ -39,7 +39,7 @@ describe("an alert of the data plane", () => {
     ]);
   });
 
-  it("is one line of at most 500 characters, whatever a name holds", () => {
+  it("is one line of at most 500 characters, whatever a name contains", () => {
     const { detail } = issueOf("k", "t", `a\r\nb\u2028c\u0000${"x".repeat(600)}`);
     expect(detail.startsWith("a b c x")).toBe(true);
     expect([detail.length, detail.endsWith("...")]).toEqual([500, true]);

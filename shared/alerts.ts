@@ -1,38 +1,38 @@
 /**
- * Operational alerts as both planes raise them: the keys, titles and details of decisions §35. An issue is what is wrong;
- * an event is one time that it was told. A detail is one line of at most 500 characters and never holds a secret, a
- * credential or a prompt: callers pass names, counts, statuses and reasons of their own words.
+ * Operational alerts of both planes: the keys, titles and details of decisions §35. An issue is what is wrong; an event is
+ * one time that it was raised. A detail is one line of at most 500 characters and never contains a secret, a credential or
+ * a prompt: callers pass names, counts, statuses and reasons in our own words.
  */
 import * as z from "zod";
 import { oneLine } from "./printable.ts";
 
 const DETAIL_MAX = 500;
 
-/** What is wrong. `issueKey` is what repeats are recognised and suppressed by. */
+/** What is wrong. Repeats of an issue are recognised by its `issueKey`. */
 export interface Issue {
   readonly issueKey: string;
   readonly title: string;
   readonly detail: string;
 }
 
-/** One alert on its way to the control service. The same `id` again is the same event, handed over twice. */
+/** One alert on its way to the control service. A second event with the same `id` is the same event, delivered twice. */
 export const alertEventSchema = z.object({
   id: z.string(),
   issueKey: z.string(),
   title: z.string(),
-  /** That of the last time it was raised. */
+  /** The detail of the last time it was raised. */
   detail: z.string(),
   /** When it was raised last, epoch ms. */
   atMs: z.number().int(),
   /**
-   * How many times the issue was raised, all of which this event stands for: each time is counted in exactly one event
-   * (decisions §43.4). Events of older storage have no count and stand for one.
+   * How many times the issue was raised in all, which this event counts: each time is counted in exactly one event
+   * (decisions §43.4). Events that an older version stored have no count, and count as one.
    */
   count: z.number().int().min(1).default(1),
 });
 export type AlertEvent = z.infer<typeof alertEventSchema>;
 
-/** An issue whose detail is one line within its bound, whatever the names in it are. */
+/** An issue whose detail is one line of limited length, whatever names it contains. */
 export function issueOf(issueKey: string, title: string, detail: string): Issue {
   const line = oneLine(detail);
   return { issueKey, title, detail: line.length <= DETAIL_MAX ? line : `${line.slice(0, DETAIL_MAX - 3)}...` };
@@ -43,10 +43,10 @@ export type LookupKind = "key" | "model" | "mcp";
 
 const LOOKUP_NAMES: Readonly<Record<LookupKind, string>> = { key: "api key", model: "model", mcp: "mcp server" };
 
-/** Whose budget could not be asked, or settled: the tenant's (with or without the key's), or only the key's. */
+/** Whose budget could not be checked or settled: the tenant's (with or without the key's), or only the key's. */
 export type BudgetOwner = "tenant" | "key";
 
-/** The issues of both planes. `reason` is text of the gateway's own, never a message of another party. */
+/** The issues of both planes. `reason` is text in the gateway's own words, never a message of another party. */
 export const issues = {
   schedulerUnavailable: (cell: string, reason: string): Issue =>
     issueOf("scheduler_unavailable", "Scheduler unavailable", `cell ${cell}: ${reason}; requests are rejected`),
@@ -61,7 +61,7 @@ export const issues = {
   responseCacheFailed: (work: "lookup" | "store", reason: string): Issue =>
     issueOf(`redis_cache_${work}_failed`, "Response cache failed", `${reason}; request admitted (fail-open)`),
 
-  /** `open`: the request was admitted unchecked; else it was rejected (decisions §19.5). */
+  /** `open`: the request was admitted without a check; else it was refused (decisions §19.5). */
   budgetCheckFailed: (owner: BudgetOwner, open: boolean, reason: string): Issue =>
     issueOf(
       `redis_${owner === "key" ? "key_" : ""}budget_reserve_failed_${open ? "open" : "closed"}`,
@@ -69,15 +69,15 @@ export const issues = {
       `${reason}; request ${open ? "admitted (fail-open)" : "rejected (fail-closed)"}`,
     ),
 
-  /** `bucket`: the per-minute part; otherwise the term part of tenant or key (decisions §19.5). */
+  /** `bucket`: the per-minute budget; else the term budget of tenant or key (decisions §19.5). */
   budgetSettlementFailed: (part: "bucket" | BudgetOwner, reason: string): Issue => {
     const key = { bucket: "redis_budget_reconcile", tenant: "redis_term_usage", key: "redis_key_term_usage" }[part];
     return issueOf(`${key}_failed`, "Budget settlement failed", `${reason}; request was already served`);
   },
 
   /**
-   * A number that is no amount was refused where it entered a budget, which is a defect of the gateway's own (decisions §43.1).
-   * `where`: of which part; `consequence`: what became of what it belongs to.
+   * A number that is not an amount was refused by a budget: a defect of the gateway itself (decisions §43.1). `where`: the
+   * part that passed it; `consequence`: what happened to the request or lease.
    */
   budgetAmountRefused: (where: string, field: string, consequence: string): Issue =>
     issueOf(
@@ -111,14 +111,17 @@ export const issues = {
   identityTenantCreated: (tenant: string, issuer: string): Issue =>
     issueOf(`identity_tenant_created:${tenant}`, "Tenant created from identity token", `${tenant}, issuer ${issuer}`),
 
-  /** Rows that the analytics store refuses for what is in them; they are kept aside (edge/domain/ledger/send-plan.ts). */
+  /**
+   * Rows that the analytics store refuses for their content; they are kept as dead letters
+   * (edge/domain/ledger/send-plan.ts).
+   */
   usageRowsRefused: (rows: number): Issue =>
     issueOf("usage_rows_refused", "Usage records refused", `the analytics store refuses ${rows} records; kept aside`),
 
   modelHealthDown: (model: string, failures: number, last: string): Issue =>
     issueOf(`model_health_down:${model}`, "Model down", `${model}: ${failures} consecutive failures, last: ${last}`),
 
-  /** `duration`: a span of time in words. */
+  /** `duration`: in words. */
   modelHealthRecovery: (model: string, duration: string): Issue =>
     issueOf(`model_health_recovery:${model}`, "Model recovered", `${model} is healthy again after ${duration}`),
 

@@ -23,7 +23,7 @@ describe("api key", () => {
     },
   );
 
-  it("is hashed plainly, or with 0x00 and the pepper behind it", () => {
+  it("is hashed alone, or followed by 0x00 and the pepper", () => {
     expect(hashKeySecret(secret, undefined)).toBe(createHash("sha256").update(secret).digest("hex"));
     const peppered = createHash("sha256").update(
       Buffer.concat([Buffer.from(secret), Buffer.from([0]), Buffer.from("salt")]),

@@ -1,6 +1,6 @@
 /**
- * Tenant API keys: shape, generation, hashing (specification "Authentication" 1-4). The secret is shown once and never
- * stored; only its hash is. Both planes hash with this function, so a key issued by one is found by the other.
+ * Tenant API keys: form, generation, hashing (specification "Authentication" 1-4). The secret is shown once and never
+ * stored; only its hash is. Both planes hash with this function, so that each finds the keys that the other has issued.
  */
 import { sha256Hex } from "./sha256.ts";
 
@@ -12,13 +12,13 @@ export const KEY_PREFIX_LENGTH = 18;
 
 export type KeySecret = string;
 
-/** A new secret from 24 random bytes (chance is an argument). Throws RangeError for any other number of bytes. */
+/** A new secret from 24 random bytes, which are an argument. Throws RangeError for any other number of bytes. */
 export function makeKeySecret(random24: Uint8Array): KeySecret {
   if (random24.byteLength !== 24) throw new RangeError("an API key is made of 24 random bytes");
   return `sk_${hex(random24)}`;
 }
 
-/** True when the text has the exact shape of an issued secret. */
+/** True when the text has the exact form of an issued secret. */
 export function isKeySecret(text: string): boolean {
   return KEY_PATTERN.test(text);
 }
@@ -29,7 +29,7 @@ export function keyPrefix(secret: KeySecret): string {
 }
 
 /**
- * SHA-256 of the secret, or with a pepper of secret, 0x00, pepper; 64 lower-case hex digits
+ * SHA-256 of the secret or, with a pepper, of secret, 0x00, pepper; 64 lower-case hex digits
  * (specification "Authentication", data plane 3 and 4).
  */
 export function hashKeySecret(secret: KeySecret, pepper: string | undefined): string {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { AuthFailures } from "./auth-failures.ts";
 
-/** Notes wrong tokens at these times; answers what was told, with its time. */
+/** Counts wrong tokens at these times; returns what was reported, with its time. */
 function play(tokens: readonly { readonly atMs: number; readonly address: string }[]) {
   const failures = new AuthFailures();
   const lines: [number, number][] = [];
@@ -35,7 +35,7 @@ describe("wrong tokens", () => {
     ]);
   });
 
-  it("raise none when they come slowly, for however long", () => {
+  it("raise no alert when they come slowly, for however long", () => {
     expect(play(every(1_000, 3_200)).alerts).toEqual([]);
   });
 
@@ -45,7 +45,7 @@ describe("wrong tokens", () => {
     expect(alerts[1]).toEqual([1_060_019, 59_020, 1_000]);
   });
 
-  it("raise at most one alert and one line in any such time, and each alert tells of at least twenty", () => {
+  it("raise at most one alert and one line in any such time, and each alert counts at least twenty", () => {
     const token = fc.record({ waitMs: fc.integer({ min: 0, max: 9_000 }), address: fc.constantFrom("a", "b", "c") });
     fc.assert(
       fc.property(fc.array(token, { maxLength: 300 }), (tokens) => {
@@ -67,7 +67,7 @@ describe("wrong tokens", () => {
     );
   });
 
-  it("go on being told after the clock was set back", () => {
+  it("continue to be reported after the clock was set back", () => {
     const failures = new AuthFailures();
     for (let count = 0; count < 40; count += 1) failures.note("a", 9_000_000);
     const back = Array.from({ length: 20 }, (_, at) => failures.note("a", 5_000 + at));

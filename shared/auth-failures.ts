@@ -1,23 +1,30 @@
 /**
- * What is told of wrong admin and internal tokens (decisions §43.5): a line of the log at most once a second, an alert at
- * most once a minute. Pure; time is an argument. What it remembers is bounded, however many come from however many places.
+ * Decides what is reported of wrong admin and internal tokens (decisions §43.5): a line of the log at most once a second,
+ * an alert at most once a minute. Pure; time is an argument. Its memory is bounded, however many wrong tokens come from
+ * however many addresses.
  */
 
-/** Wrong tokens within {@link WINDOW_MS} that an alert is raised from. */
+/** Wrong tokens within {@link WINDOW_MS} from which an alert is raised. */
 const ALERT_FROM = 20;
 const WINDOW_MS = 60_000;
 const LINE_EVERY_MS = 1_000;
-/** Addresses that are told apart within the window. */
+/** Most addresses that are counted separately within the window. */
 const ADDRESSES_MAX = 1_000;
 
-/** How long a wrong token waits for its answer, in milliseconds. */
+/** How long the answer to a wrong token is delayed, ms. */
 export const REFUSED_AFTER_MS = 250;
 
-/** What one wrong token gives cause to say. */
+/** What to report after one wrong token. */
 export interface AuthFailureReport {
-  /** A line of the log: wrong tokens since the line before, this one included; null: there was one within a second. */
+  /**
+   * A line of the log: wrong tokens since the line before, including this one; null: there was a line within the last
+   * second.
+   */
   readonly line: { readonly failures: number } | null;
-  /** An alert: wrong tokens of the last minute, and from how many addresses; null: not yet, or told within a minute. */
+  /**
+   * An alert: wrong tokens of the last minute, and from how many addresses; null: too few, or an alert was raised within
+   * the last minute.
+   */
   readonly alert: { readonly failures: number; readonly addresses: number } | null;
 }
 
@@ -30,7 +37,7 @@ export class AuthFailures {
   #lineMs: number | null = null;
   #alertMs: number | null = null;
 
-  /** Notes a wrong token that came from `address` at `nowMs`. */
+  /** Counts a wrong token that came from `address` at `nowMs`. */
   note(address: string, nowMs: number): AuthFailureReport {
     this.#forget(nowMs);
     const second = Math.floor(nowMs / 1_000);
@@ -58,7 +65,7 @@ export class AuthFailures {
     return { failures, addresses: this.#addresses.size };
   }
 
-  /** Lets go of what is older than the window, and of what a clock that was set back has left in the future. */
+  /** Removes what is older than the window, and times in the future, which a clock that was set back has left. */
   #forget(nowMs: number): void {
     for (const second of this.#seconds.keys()) {
       if (isWithin(second * 1_000, nowMs, WINDOW_MS)) break;

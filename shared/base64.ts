@@ -1,4 +1,6 @@
-/** Bytes as base64 text and back, for payloads of up to megabytes: a call for each byte would be most of the work. */
+/**
+ * Bytes as base64 text and back, for bodies of up to megabytes: one call per byte would be the largest part of the work.
+ */
 
 const PIECE_BYTES = 8192;
 
@@ -10,7 +12,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** The bytes that a text stands for. Throws a DOMException for what is no base64. */
+/** The bytes of a base64 text. Throws a DOMException for text that is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);

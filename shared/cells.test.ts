@@ -8,7 +8,7 @@ const schema = z
   .superRefine(requireOwnCell);
 const url = "https://gateway.example";
 
-/** What is said of a list, in one line; null when it is taken. */
+/** The error about a list, in one line; null when it is valid. */
 function complaint(cells: unknown, own?: string): string | null {
   const text = typeof cells === "string" ? cells : JSON.stringify(cells);
   const result = schema.safeParse({ GATEWAY_CELL: own, GATEWAY_CELLS: text });
@@ -16,7 +16,7 @@ function complaint(cells: unknown, own?: string): string | null {
 }
 
 describe("GATEWAY_CELLS", () => {
-  it("is read with what is left out as nothing", () => {
+  it("is read with empty values for what is left out", () => {
     const cells = [
       { cell: "local", url, hint: "weur", continents: ["EU", "AF"], colos: ["FRA"] },
       { cell: "us", url, jurisdiction: "us" },
@@ -54,7 +54,7 @@ describe("GATEWAY_CELLS", () => {
     expect(said).not.toContain("\n");
   });
 
-  it("takes the own cell's name as it is set", () => {
+  it("uses the own cell's name as it is set", () => {
     expect(complaint([{ cell: "eu", url }], "eu")).toBeNull();
   });
 });

@@ -1,13 +1,13 @@
 /**
- * GATEWAY_CELLS: every cell, where its objects are placed and whom it serves (decisions §41, design §4). Both planes read
- * the same text by the same rules.
+ * GATEWAY_CELLS: every cell, where its objects are placed and which tenants it serves (decisions §41, design §4). Both
+ * planes parse the text with this file.
  */
 import * as z from "zod";
 import { envCellName, envSecret } from "./env-fields.ts";
 
-/** Where the platform may be asked to place an object; a hint, not a promise. */
+/** Regions in which the platform can be asked to place an object; a hint, not a promise. */
 const HINTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
-/** Where an object has to stay. */
+/** Jurisdictions that an object can be bound to. */
 const JURISDICTIONS = ["eu", "fedramp", "us"] as const;
 const CONTINENTS = ["AF", "AN", "AS", "EU", "NA", "OC", "SA"] as const;
 const FORM = "must be a JSON array of {cell, url, hint or jurisdiction, continents, colos}";
@@ -30,10 +30,10 @@ const cellSchema = z
 
 const cellsSchema = z.array(cellSchema, { error: FORM }).min(1, FORM);
 
-/** One cell of GATEWAY_CELLS; `url` is where its Worker answers the control service. */
+/** One cell of GATEWAY_CELLS; `url` is the address of its Worker for the control service. */
 export type CellConfig = z.infer<typeof cellSchema>;
 
-/** The text of GATEWAY_CELLS; undefined when it is unset. */
+/** The schema of GATEWAY_CELLS; undefined when it is unset. */
 export const envCells = envSecret.transform((text, context): readonly CellConfig[] | undefined => {
   if (text === undefined) return undefined;
   const cells = cellsSchema.safeParse(readJson(text));
@@ -50,7 +50,7 @@ export const envCells = envSecret.transform((text, context): readonly CellConfig
   return z.NEVER;
 });
 
-/** Complains when GATEWAY_CELLS is set and leaves out GATEWAY_CELL: a schema's `superRefine`. */
+/** Reports an error when GATEWAY_CELLS is set and does not contain GATEWAY_CELL; used as a schema's `superRefine`. */
 export function requireOwnCell(
   env: { readonly GATEWAY_CELL: string; readonly GATEWAY_CELLS: readonly CellConfig[] | undefined },
   context: z.RefinementCtx,

@@ -19,13 +19,13 @@ describe("what a request costs (decisions §23.3)", () => {
     expect(costUsd(prices, measure, tokens)).toBe(expected);
   });
 
-  it("carries no dust of binary fractions", () => {
+  it("has no rounding errors of binary fractions", () => {
     const cost = (inputTokens: number) =>
       costUsd({ ...prices, input: 0.1 }, { kind: "input-tokens" }, { inputTokens, outputTokens: 0 });
     expect([cost(3), 0.1 * 3]).toEqual([0.3, 0.300_000_000_000_000_04]);
   });
 
-  it("is a number from 0 to what budgets count, whatever prices and counts are", () => {
+  it("is a number from 0 to the largest amount of a budget, whatever prices and counts are", () => {
     const price = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true });
     const count = fc.oneof(fc.maxSafeNat(), fc.constantFrom(0, 1, 1e308, Number.MAX_VALUE));
     fc.assert(
@@ -77,7 +77,7 @@ describe("an amount (decisions §43.1)", () => {
     expect(saturated(value)).toBe(amount);
   });
 
-  it("is what any cost comes to in nano-USD, whatever was counted and priced", () => {
+  it("is the value of any cost in nano-USD, whatever the counts and prices", () => {
     fc.assert(
       fc.property(
         fc.record({ input: fc.double(), output: fc.double(), image: fc.double(), character: fc.double() }),

@@ -1,15 +1,15 @@
 /**
- * What a request costs (decisions §23.3): one formula per modality. Prices come as USD with fractions that binary numbers
- * cannot hold; inside, everything is integers of one pico-USD, so that a price times a count is exact and a sum does not
- * depend on its order. Nothing recomputes a cost later: the result is frozen in the usage row. Prices and counts of any size
- * give a cost, never NaN or Infinity.
+ * The cost of a request (decisions §23.3): one formula per modality. Prices are USD with fractions that binary numbers
+ * cannot represent; the calculation uses integers of one pico-USD, so that price times count is exact and a sum does not
+ * depend on its order. A cost is never computed again: it is frozen in the usage row. Prices and counts of any size give a
+ * cost, never NaN or Infinity.
  */
 
 import { AMOUNT_MAX, saturated } from "./amount.ts";
 
 const PICO_PER_USD = 1e12;
 
-/** A cost stops here: 2^53 - 1 nano-USD, the most that a budget counts (decisions §43.1). */
+/** The largest cost: 2^53 - 1 nano-USD, the largest amount of a budget (decisions §43.1). */
 export const MAX_COST_USD = AMOUNT_MAX / 1e9;
 
 /** Prices of a model in USD: per token in and out, per image, per input character. */
@@ -29,9 +29,9 @@ export type Measure =
   | { readonly kind: "free" };
 
 /**
- * Cost in USD, exact to the pico-USD and at most {@link MAX_COST_USD}: what would cost more costs that, so that it always is an
- * amount that budgets can take. Counts saturate as amounts do (amount.ts); `images` counts as at least one. A price that is no
- * number of at least 0 is 0.
+ * Cost in USD, exact to the pico-USD. A higher cost becomes {@link MAX_COST_USD}, so that a cost is always an amount that
+ * budgets can count. Counts saturate as amounts do (amount.ts); `images` counts as at least one. A price that is not a
+ * number of at least 0 counts as 0.
  */
 export function costUsd(
   prices: Prices,
@@ -54,7 +54,10 @@ export function costUsd(
   }
 }
 
-/** Counts times prices. What is small enough to be exact as a number, which nearly everything is, stays one. */
+/**
+ * The sum of counts times prices. Sums that are small enough to be exact as a number, nearly all of them, are computed as
+ * numbers.
+ */
 function sum(...items: readonly (readonly [count: number, priceUsd: number])[]): number {
   let pico = 0;
   for (const [count, priceUsd] of items) pico += saturated(count) * picoOf(priceUsd);

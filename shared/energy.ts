@@ -1,6 +1,6 @@
 /**
- * Energy accounting as both planes know it (decisions §9.3, §30): the setting, and the last good reading of the cluster's
- * power that the control service leaves in the key-value store.
+ * Energy accounting in both planes (decisions §9.3, §30): the setting, and the last good power reading of the cluster,
+ * which the control service writes to the key-value store.
  */
 import * as z from "zod";
 
@@ -16,7 +16,7 @@ export const energyValueSchema = z.object({
 });
 export type EnergyValue = z.infer<typeof energyValueSchema>;
 
-/** `energy:reading` (decisions §32.1): the last good reading; `error` of the last try, null when that was the good one. */
+/** `energy:reading` (decisions §32.1): the last good reading. `error`: that of the last attempt, null when it succeeded. */
 export const energyReadingSchema = z.object({
   cluster_watts: z.number(),
   node_count: z.number(),

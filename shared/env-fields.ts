@@ -1,6 +1,6 @@
 /**
- * Configuration variables as schemas: text in, typed value out, unset and blank alike (decisions §41). Messages say what
- * the variable must be, never what it is.
+ * Configuration variables as schemas: text in, typed value out; unset and blank are the same (decisions §41). Messages say
+ * what the variable must be and never repeat its value.
  */
 import * as z from "zod";
 import { isCidr } from "./ssrf.ts";
@@ -15,13 +15,13 @@ export const envText = (fallback: string) =>
     .transform((value) => value.trim() || fallback)
     .prefault("");
 
-/** Text as it is, or undefined when blank. */
+/** Text unchanged, or undefined when blank. */
 export const envSecret = z
   .string()
   .transform((value) => (value === "" ? undefined : value))
   .optional();
 
-/** A truth word in any case; undefined when unset or blank. */
+/** A truth word in any case (upper or lower); undefined when unset or blank. */
 export const envOptionalFlag = z
   .string()
   .transform((text, context): boolean | undefined => {
@@ -34,10 +34,10 @@ export const envOptionalFlag = z
   })
   .prefault("");
 
-/** A truth word in any case, or the fallback. */
+/** A truth word in any case (upper or lower), or the fallback. */
 export const envFlag = (fallback: boolean) => envOptionalFlag.transform((value) => value ?? fallback);
 
-/** A whole number within bounds in decimal digits, nothing else that stands for one; undefined when unset or blank. */
+/** A whole number within bounds, in decimal digits only; undefined when unset or blank. */
 export const envOptionalWhole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
@@ -61,16 +61,16 @@ const isWebUrl = (value: string): boolean => URL.canParse(value) && /^https?:/i.
 /** An http or https URL, or the fallback. */
 export const envWebUrl = (fallback: string) => envText(fallback).refine(isWebUrl, "must be an http or https URL");
 
-/** Where the key-value store is when nothing says so (specification "Limits"). */
+/** Address of the key-value store when no variable sets it (specification "Limits"). */
 const DEFAULT_STORE_URL = "redis://127.0.0.1:6379";
 
-/** The key-value store for a service that speaks both protocols. */
+/** Address of the key-value store for a service that supports both protocols. */
 export const envStoreUrl = envText(DEFAULT_STORE_URL).refine(
   (value) => isWebUrl(value) || (URL.canParse(value) && /^rediss?:/i.test(value)),
   "must be a redis:// or rediss:// URL, or the https:// URL of a REST endpoint",
 );
 
-/** The key-value store for a Worker, which cannot speak the Redis protocol: there is no default that it could use. */
+/** Address of the key-value store for a Worker, which does not support the Redis protocol: it has no usable default. */
 export const envRestStoreUrl = envText(DEFAULT_STORE_URL).refine(
   isWebUrl,
   "must be set to the http or https URL of a REST endpoint: a Worker cannot speak the Redis protocol",
@@ -100,7 +100,7 @@ export const envOptionalWebUrl = envText("")
 /** A cell's name (decisions §0.2). */
 export const envCellName = z.string().regex(/^[a-z0-9-]{1,32}$/, "must match ^[a-z0-9-]{1,32}$");
 
-/** The name of an analytics database; it is written into statements. */
+/** The name of an analytics database; it becomes part of statements. */
 export const envDatabaseName = (fallback: string) =>
   envText(fallback).refine((value) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(value), "must be an identifier");
 
@@ -114,7 +114,7 @@ export const envEncryptionKey = envSecret.refine((value) => {
   }
 }, "must be base64 of 32 bytes, for example from: openssl rand -base64 32");
 
-/** Every complaint of a configuration in one line, by variable. */
+/** All errors of a configuration in one line, by variable. */
 export function envErrorText(error: z.ZodError): string {
   return error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; ");
 }

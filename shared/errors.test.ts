@@ -10,14 +10,14 @@ describe("errors", () => {
     expect(error.type).toBe(errorType(errorStatus(code)));
   });
 
-  it("puts the client's value into the message as it is", () => {
+  it("puts the client's value into the message unchanged", () => {
     expect(errorBody("model_not_found", { value: "a$&b" }).error).toMatchObject({
       message: "model 'a$&b' is not registered",
       param: "model",
     });
   });
 
-  it("names the first offending field", () => {
+  it("names the first invalid field", () => {
     const details = [
       { path: "weekly_windows.0.start_min", message: "must be at least 0" },
       { path: "name", message: "is required" },
@@ -27,7 +27,7 @@ describe("errors", () => {
     expect(error.body.error).toMatchObject({ param: "weekly_windows.0.start_min", details });
   });
 
-  it("asks for a bearer credential on every 401", () => {
+  it("requests a bearer credential with every 401", () => {
     expect(new GatewayError("invalid_api_key").headers).toEqual({ "www-authenticate": "Bearer" });
     expect(new GatewayError("unauthorized", { headers: { "x-a": "1" } }).headers).toEqual({
       "www-authenticate": "Bearer",

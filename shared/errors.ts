@@ -1,7 +1,7 @@
 /**
- * The closed table of errors that the gateway itself produces: code -> status, type, message (decisions §1).
- * It decides the one error body of both planes. It never carries internals: what is not in the table cannot be said
- * to a client. An upstream's own error body is passed through and is not this shape.
+ * The closed table of errors that the gateway itself produces: code -> status, type, message (decisions §1). It decides the
+ * one error body of both planes. It never contains internals: only what is in the table can be sent to a client. An
+ * upstream's own error body is passed through and does not have this form.
  */
 
 export type ErrorType =
@@ -17,7 +17,7 @@ export type ErrorType =
 interface ErrorRow {
   readonly status: number;
   readonly message: string;
-  /** The field that the code always names; a thrower may name another one. */
+  /** The field that the code always names; the code that throws may name another one. */
   readonly param?: string;
 }
 
@@ -46,7 +46,7 @@ export const ERROR_TABLE = {
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
-  /** Of another tenant's session; MCP clients answer a 404 by beginning one anew (decisions §43.5). */
+  /** The session belongs to another tenant; MCP clients react to a 404 by beginning a new session (decisions §43.5). */
   mcp_session_not_found: { status: 404, message: "mcp session is not known" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
   request_timeout: { status: 408, message: "request body timed out" },
@@ -55,7 +55,7 @@ export const ERROR_TABLE = {
   queue_full: { status: 429, message: "queue is full" },
   internal_error: { status: 500, message: "internal error" },
   upstream_failed: { status: 502, message: "upstream request failed" },
-  /** In-band only: the last event of a stream that broke (decisions §22.6). */
+  /** In-band only: the last event of a stream that broke off (decisions §22.6). */
   upstream_stream_error: { status: 502, message: "upstream stream interrupted" },
   mcp_upstream_failed: { status: 502, message: "mcp upstream request failed" },
   scheduler_unavailable: { status: 503, message: "scheduler unavailable" },
@@ -89,7 +89,7 @@ export const ERROR_TABLE = {
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
-/** One offending field of a Management request; `path` is dotted (decisions §1.1). */
+/** One invalid field of a Management request; `path` is dotted (decisions §1.1). */
 export interface ErrorDetail {
   readonly path: string;
   readonly message: string;
@@ -110,16 +110,19 @@ export interface ErrorOptions {
   /** Replaces `<x>` in the table's message. */
   readonly value?: string;
   readonly param?: string | null;
-  /** Of `validation_failed` on the data plane: the field and the fix, in place of the table's message (decisions §43.1). */
+  /**
+   * With `validation_failed` on the data plane: the field and what to change; it replaces the table's message
+   * (decisions §43.1).
+   */
   readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];
-  /** Headers of the answer, lower-case names (`retry-after`, `allow`, `x-should-retry`). */
+  /** Headers of the answer, with lower-case names (`retry-after`, `allow`, `x-should-retry`). */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Kept for the log, never sent. */
+  /** For the log only, never sent. */
   readonly cause?: unknown;
 }
 
-/** The status that a code always has. */
+/** The status of a code. */
 export function errorStatus(code: ErrorCode): number {
   return ERROR_TABLE[code].status;
 }
@@ -145,7 +148,7 @@ export function errorType(status: number): ErrorType {
   }
 }
 
-/** The error body of a code; `options` as of {@link GatewayError}. */
+/** The error body of a code; `options` as in {@link GatewayError}. */
 export function errorBody(code: ErrorCode, options: ErrorOptions = {}): ErrorBody {
   const row: ErrorRow = ERROR_TABLE[code];
   const param = options.param === undefined ? (options.details?.[0]?.path ?? row.param ?? null) : options.param;
@@ -160,7 +163,7 @@ export function errorBody(code: ErrorCode, options: ErrorOptions = {}): ErrorBod
   };
 }
 
-/** Raised at the shells only (style habit 3); one catcher per app turns it into {@link ErrorBody}. */
+/** Thrown in the outer layers only; one handler per app turns it into {@link ErrorBody}. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
   readonly code: ErrorCode;

@@ -1,11 +1,12 @@
 /**
- * The internal routes about budgets (shared/internal.ts): a read of counters, and their rebuild from the ledger. The
- * control service states whose, with the limits as the database has them; the TenantBudget object keeps the newest.
+ * The internal routes about budgets (shared/internal.ts): a read of counters, and their comparison with the ledger. The
+ * control service sends whose counters they are, with the limits from the database; the TenantBudget object keeps the
+ * newest limits.
  */
 import * as z from "zod";
 import { resolvedKeySchema, resolvedTenantSchema } from "./records.ts";
 
-/** What binds a tenant. */
+/** The limits of a tenant. */
 export const tenantLimitsSchema = resolvedTenantSchema.pick({
   id: true,
   name: true,
@@ -16,7 +17,7 @@ export const tenantLimitsSchema = resolvedTenantSchema.pick({
   rev: true,
 });
 
-/** What binds a key besides. */
+/** The additional limits of a key. */
 export const keyLimitsSchema = resolvedKeySchema.pick({
   key_id: true,
   key_name: true,
@@ -25,11 +26,11 @@ export const keyLimitsSchema = resolvedKeySchema.pick({
   rev: true,
 });
 
-/** Whose counters: those of the tenant when `key` is null, else those of the key. */
+/** Whose counters: the tenant's when `key` is null, else the key's. */
 export const budgetSubjectSchema = z.object({ tenant: tenantLimitsSchema, key: keyLimitsSchema.nullable() });
 export type BudgetSubject = z.infer<typeof budgetSubjectSchema>;
 
-/** `POST /internal/budget/usage` with a BudgetSubject; the read of decisions §3.5, times still as Unix epoch ms. */
+/** `POST /internal/budget/usage` with a BudgetSubject; the read of decisions §3.5, with times in Unix epoch ms. */
 export const budgetReadSchema = z.object({
   budget_period: z.enum(["lifetime", "monthly", "term"]).nullable(),
   period_start_ms: z.number().int().nullable(),
@@ -47,11 +48,11 @@ export const budgetReadSchema = z.object({
 });
 export type BudgetRead = z.infer<typeof budgetReadSchema>;
 
-/** Subjects of one rebuild; the control service sends as many requests as it takes. */
+/** Subjects in one request; the control service sends as many requests as it needs. */
 export const REBUILD_BATCH = 20;
 
 /** `POST /internal/budget/rebuild`: body. */
 export const rebuildBodySchema = z.object({ subjects: z.array(budgetSubjectSchema).min(1).max(REBUILD_BATCH) });
 
-/** The answer: how many of them were held against the ledger; less when the ledger did not answer. */
+/** The answer: how many of them were compared with the ledger; fewer when the ledger did not answer. */
 export const rebuiltSchema = z.object({ rebuilt: z.number().int() });

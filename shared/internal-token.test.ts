@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { deriveInternalToken } from "./internal-token.ts";
 
-it("is what HKDF makes of the admin token, the same every time, and never the admin token", async () => {
+it("is derived from the admin token by HKDF, the same every time, and never the admin token", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: "binary", minLength: 1 }), async (adminToken) => {
       const derived = await deriveInternalToken(adminToken);

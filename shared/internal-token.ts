@@ -1,12 +1,12 @@
 /**
- * The token between the planes when none is configured (decisions §43.5): derived from the admin token, so that both sides
- * know it, and never equal to it: whoever learns the one does not know the other.
+ * The token between the planes when none is configured (decisions §43.5). It is derived from the admin token, so that both
+ * planes know it, and it differs from the admin token, which cannot be computed from it.
  */
 
 const INFO = "gateway-internal-token";
 const BITS = 256;
 
-/** 64 hex digits from an admin token, by HKDF with SHA-256; the same for the same token, on every side. */
+/** 64 hex digits, derived from an admin token by HKDF with SHA-256; both planes derive the same. */
 export async function deriveInternalToken(adminToken: string): Promise<string> {
   const encoder = new TextEncoder();
   const secret = await crypto.subtle.importKey("raw", encoder.encode(adminToken), "HKDF", false, ["deriveBits"]);

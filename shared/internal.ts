@@ -16,8 +16,8 @@ export const revItemSchema = z.object({
 export type RevItem = z.infer<typeof revItemSchema>;
 
 /**
- * A changed record with what the Cell needs of it, as it was when it was published: effective on waiting requests at once
- * (decisions §20.4). Absent: the record is gone, or the Cell knows nothing of its kind.
+ * A changed record with the values that the Cell needs of it, as they were when it was published: they apply to waiting
+ * requests at once (decisions §20.4). Absent: the record was removed, or the Cell uses no values of its kind.
  */
 export const changeSchema = revItemSchema.extend({
   tenant: z
@@ -32,7 +32,7 @@ export const changeSchema = revItemSchema.extend({
 });
 export type Change = z.infer<typeof changeSchema>;
 
-/** `POST /internal/invalidate`: body; answered 204 once the cell has stored the revs and applied the values. */
+/** Body of `POST /internal/invalidate`; answered 204 once the cell has stored the revisions and applied the values. */
 export const invalidateBodySchema = z.object({ items: z.array(changeSchema).min(1).max(10_000) });
 
 /** `GET /internal/stats` */
@@ -64,28 +64,28 @@ export const cellMetricsSchema = z.object({ cell: z.string(), families: z.array(
 export type CellMetrics = z.infer<typeof cellMetricsSchema>;
 
 /**
- * `POST /internal/alerts`: what the control service has of the cell's alerts, from the answer before; null at first. They
- * leave the cell with this, and the next are answered.
+ * `POST /internal/alerts`: the position up to which the control service has the cell's alerts, from the answer before; null
+ * at first. The cell deletes the alerts up to it and answers with the next ones.
  */
 export const alertPullSchema = z.object({
   ack: z.object({ ledger: z.string(), through: z.number().int() }).nullable(),
 });
 export type AlertAck = NonNullable<z.infer<typeof alertPullSchema>["ack"]>;
 
-/** The answer: the oldest that wait, in order. `ledger` and `through` say so when they have arrived. */
+/** The answer: the oldest waiting alerts, in order. `ledger` and `through` are sent back when these alerts have arrived. */
 export const alertBatchSchema = z.object({
-  /** Sets this storage apart from any earlier one of the cell, whose sequence numbers mean nothing here. */
+  /** Identifies this storage: sequence numbers of an earlier storage of the cell have no meaning here. */
   ledger: z.string(),
   through: z.number().int(),
   alerts: z.array(alertEventSchema),
-  /** Alerts lost for want of room, since ever. */
+  /** Number of alerts that were lost because there was no storage for them, since ever. */
   dropped: z.number().int(),
 });
 export type AlertBatch = z.infer<typeof alertBatchSchema>;
 
 /**
- * Names the cell that an internal request is for: several may answer at one address. A Worker that does not know it answers
- * 404; without the header it is the Worker's own.
+ * Names the cell that an internal request is for: several may answer at one address. A Worker that does not know the cell
+ * answers 404; without the header the request is for the Worker's own cell.
  */
 export const CELL_HEADER = "x-gateway-cell";
 

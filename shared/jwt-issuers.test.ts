@@ -9,7 +9,7 @@ function complaint(value: unknown): string {
 }
 
 describe("GATEWAY_JWT_ISSUERS", () => {
-  it("is nobody when unset", () => {
+  it("is an empty list when unset", () => {
     expect(envJwtIssuers.parse(undefined)).toEqual([]);
     expect(envJwtIssuers.parse("")).toEqual([]);
   });

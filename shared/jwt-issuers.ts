@@ -1,6 +1,6 @@
 /**
- * GATEWAY_JWT_ISSUERS: the OIDC providers whose tokens the data plane takes (decisions §31). Complaints say which entry and
- * field is wrong; only asymmetric algorithms can be named, so that no published key can ever serve as a shared secret.
+ * GATEWAY_JWT_ISSUERS: the OIDC providers whose tokens the data plane accepts (decisions §31). An error names the entry and
+ * field. Only asymmetric algorithms are allowed, so that a published key can never be used as a shared secret.
  */
 import * as z from "zod";
 import { envSecret } from "./env-fields.ts";
@@ -12,7 +12,7 @@ const webUrl = text.refine((value) => URL.canParse(value) && /^https?:/.test(val
 
 const issuerSchema = z
   .strictObject({
-    /** The exact `iss` of its tokens. */
+    /** The exact `iss` of the provider's tokens. */
     issuer: text,
     jwks_url: webUrl.optional(),
     audience: z
@@ -25,7 +25,7 @@ const issuerSchema = z
     subject_claim: text.default("sub"),
     device_claim: text.nullable().default(null),
     identity_claims: z.array(text).default([]),
-    /** Name of the tenant of its subjects. */
+    /** Name of the tenant that the provider's subjects belong to. */
     tenant: text.max(200, "is too long"),
     jit_provision: z.boolean({ error: "must be true or false" }).default(true),
   })
@@ -43,7 +43,7 @@ const issuerSchema = z
 /** One provider. */
 export type JwtIssuer = z.infer<typeof issuerSchema>;
 
-/** The variable: providers in order, none when it is unset. */
+/** The schema of the variable: the providers in order, none when it is unset. */
 export const envJwtIssuers = envSecret.transform((value, context): readonly JwtIssuer[] => {
   if (value === undefined) return [];
   const issuers = z.array(issuerSchema).min(1).safeParse(readJson(value));

@@ -25,12 +25,12 @@ it.each([
   expect(originOf(one)).not.toBe(originOf(other));
 });
 
-it("is blank for what is no address of a server", () => {
+it("is blank for text that is not an address of a server", () => {
   for (const text of ["", " ", "a.example", "ftp://a.example", "javascript:alert(1)", "//a.example"])
     expect([text, originOf(text)]).toEqual([text, ""]);
 });
 
-it("never depends on what comes after the port", () => {
+it("never depends on the text after the port", () => {
   fc.assert(
     fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.webPath(), (url, path) => {
       const origin = originOf(url);
@@ -39,7 +39,7 @@ it("never depends on what comes after the port", () => {
   );
 });
 
-it("of a mail server is its host in any case, its port, and whether it encrypts", () => {
+it("of a mail server consists of its host in lower case, its port, and whether it encrypts", () => {
   const server = { smtp_host: "Mail.Example", smtp_port: 587, starttls: true };
   expect(mailOrigin(server)).toBe(mailOrigin({ ...server, smtp_host: "mail.example" }));
   for (const change of [{ smtp_host: "mail.example." }, { smtp_port: 25 }, { starttls: false }])

@@ -1,16 +1,18 @@
 /**
- * The origin of an address that a stored secret is sent to: scheme, host and port, as the platform's URLs compare them (lower
- * case, without the scheme's own port). A host with a trailing dot is another one. Secrets belong to an origin (decisions
- * §43.5): what leads to another one is somebody else until an admin says so.
+ * The origin of an address that a stored secret is sent to: scheme, host and port, compared as the platform's URLs compare
+ * them (lower case, without the default port). A host with a trailing dot is a different host. A secret belongs to its
+ * origin (decisions §43.5): a different origin counts as another party until an admin confirms it.
  */
 
-/** The origin of an http or https URL; "" for a blank text and for what is no such URL. */
+/** The origin of an http or https URL; "" for blank text and for anything else. */
 export function originOf(address: string): string {
   const url = URL.parse(address);
   return url !== null && /^https?:$/.test(url.protocol) ? url.origin : "";
 }
 
-/** The same of a mail server: without STARTTLS it is another one, since the password then travels in clear. */
+/**
+ * The origin of a mail server. Without STARTTLS it is a different origin, because the password is then sent unencrypted.
+ */
 export function mailOrigin(server: {
   readonly smtp_host: string;
   readonly smtp_port: number;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { oneLine, printableJson, terminalText } from "./printable.ts";
 
-/** Written down independently: what a terminal or a reader of lines may act upon. */
+/** Written independently: what a terminal or a line reader may act upon. */
 function isActedOn(codePoint: number): boolean {
   if (codePoint < 0x20 || (codePoint >= 0x7f && codePoint <= 0x9f)) return true;
   return [
@@ -20,7 +20,7 @@ const nasty = fc.string({
 });
 
 describe("text from outside", () => {
-  it("holds nothing that a terminal acts upon, in any form", () => {
+  it("contains nothing that a terminal acts upon, in any form", () => {
     fc.assert(
       fc.property(nasty, (text) => {
         expect(actedOn(oneLine(text))).toEqual([]);
@@ -30,7 +30,7 @@ describe("text from outside", () => {
     );
   });
 
-  it("is as it was where there is nothing of the kind, whatever the language", () => {
+  it("is unchanged where it has no such characters, in any language", () => {
     for (const text of ["plain", "Größe", "日本語", "عربي", '😀 {}\\"', ""])
       expect([oneLine(text), terminalText(text), printableJson(text)]).toEqual([text, text, text]);
   });
@@ -43,7 +43,7 @@ describe("text from outside", () => {
     );
   });
 
-  it("keeps its words in one line, and shows a terminal what was there", () => {
+  it("keeps its words in one line, and shows such characters on a terminal", () => {
     const text = "a\r\n\r\nb\u001b[31mc\td\u2028e\u202ef";
     expect(oneLine(text)).toBe("a b [31mc d e f");
     expect(terminalText(text)).toBe("a\\u000d\\u000a\\u000d\\u000ab\\u001b[31mc\td\\u2028e\\u202ef");

@@ -1,29 +1,29 @@
 /**
- * Text from outside (names, upstream messages, paths) where somebody reads it: a terminal, a log, a chat, a mail. Characters
- * that such a reader acts upon instead of showing them do not get there (decisions §43.4): control characters (escape
- * sequences, line ends), the Unicode line separators, at which readers of lines split, and the marks that reverse the
- * direction of what follows.
+ * Makes text from outside (names, upstream messages, paths) safe for what shows it: a terminal, a log, a chat, a mail.
+ * Characters that such a program would act upon instead of showing are replaced (decisions §43.4): control characters
+ * (escape sequences, line ends), the Unicode line separators, which some programs treat as line ends, and the marks that
+ * reverse the direction of the text after them.
  */
 
 const ACTED_ON = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const RUNS_ACTED_ON = new RegExp(`${ACTED_ON.source}+`, "gu");
-/** The same but for what JSON escapes by itself, and for a tab. */
+/** These characters, without those that JSON escapes itself, and without the tab. */
 const LEFT_BY_JSON = /[\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** The character as JSON spells it: `\u001b`. */
+/** The character in JSON's escaped form: `\u001b`. */
 const spelled = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** One line for a reader who wants the words: each run of such characters is a space. */
+/** One line of readable words: each run of such characters becomes a space. */
 export function oneLine(text: string): string {
   return text.replace(RUNS_ACTED_ON, " ");
 }
 
-/** One line for a terminal: such characters are spelled out, so that it shows that they are there. Tabs stay. */
+/** One line for a terminal: such characters are shown in escaped form, so that they remain visible. Tabs are kept. */
 export function terminalText(text: string): string {
   return text.replace(ACTED_ON, (character) => (character === "\t" ? character : spelled(character)));
 }
 
-/** A text of JSON with what `JSON.stringify` leaves as it is spelled out; it means the same. */
+/** JSON text in which the characters that `JSON.stringify` does not escape are escaped too; its meaning is the same. */
 export function printableJson(json: string): string {
   return json.replace(LEFT_BY_JSON, spelled);
 }

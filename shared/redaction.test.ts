@@ -14,11 +14,11 @@ describe("a line of the log", () => {
     expect(JSON.parse(line)).toEqual({ model: `a ${CENSORED}`, reason: CENSORED });
   });
 
-  it("never holds the user part of a URL", () => {
+  it("never contains the user part of a URL", () => {
     expect(censored('{"a":"https://me:pass@host/x"}')).toBe(`{"a":"https://${CENSORED}@host/x"}`);
   });
 
-  it("keeps what only looks like one: display prefixes, names, ids", () => {
+  it("keeps text that only looks like a credential: display prefixes, names, ids", () => {
     const line = JSON.stringify({
       key: "sk_0123456789abcde",
       model: "task-with-a-very-long-name-indeed",
@@ -28,13 +28,13 @@ describe("a line of the log", () => {
     expect(censored(line)).toBe(line);
   });
 
-  it("never holds a field of the list", () => {
+  it("never contains a field of the list", () => {
     const all = Object.fromEntries(SECRET_FIELDS.map((name) => [name, "planted"]));
     expect(JSON.stringify(loggable({ ...all, status: 200 }))).not.toContain("planted");
     expect(loggable({ ...all, status: 200 })).toMatchObject({ status: 200, authorization: CENSORED });
   });
 
-  it("is written as it is without one", () => {
+  it("is written unchanged without one", () => {
     const fields = { status: 200, reason: null };
     expect(loggable(fields)).toBe(fields);
   });

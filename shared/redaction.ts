@@ -1,9 +1,9 @@
 /**
- * The one list of what no log line holds, on either plane: fields by their names, and texts that are credentials wherever
- * they stand. Whoever logs passes plain facts anyway; this is what holds when somebody errs.
+ * The one list of what no log line may contain, in either plane: fields by their names, and texts that are credentials
+ * wherever they occur. Callers of the log pass plain facts anyway; this list catches mistakes.
  */
 
-/** Fields whose values are never written: credentials, and what clients and upstreams say to each other. */
+/** Fields whose values are never written: credentials, and the bodies that clients and upstreams send. */
 export const SECRET_FIELDS = [
   "authorization",
   "cookie",
@@ -27,24 +27,24 @@ export const CENSORED = "[redacted]";
 
 /**
  * Keys of the gateway beyond their display prefix, keys of upstreams, bearer and basic credentials, identity tokens, sealed
- * secrets, and the user part of a URL. None of them holds a character that JSON escapes, so that a written line stays one.
- * Plain alternatives only: this reads every line, and looking behind makes it six times as slow.
+ * secrets, and the user part of a URL. None of these contains a character that JSON escapes, so that a line stays valid
+ * JSON. Plain alternatives only: this runs over every line, and look-behind makes it six times as slow.
  */
 const SECRET_TEXT =
   /sk_[0-9a-f]{16,}|sk-[\w-]{16,}|[Bb]earer [\w.~+/=-]{8,}|[Bb]asic [\w.~+/=-]{8,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|enc:v1:[\w+/=-]+|:\/\/[^\s"\\/@]+@/g;
 
-/** A written line with every text in it that is a credential taken out. */
+/** A line with every credential in it replaced. */
 export function censored(line: string): string {
   return line.replace(SECRET_TEXT, (found, at: number) => {
     if (found.startsWith("://")) return `://${CENSORED}@`;
-    // "task-..." and the like
+    // words such as "task-..."
     return found.startsWith("sk-") && /\w/.test(line[at - 1] ?? "") ? found : CENSORED;
   });
 }
 
 const SECRET_NAMES: ReadonlySet<string> = new Set(SECRET_FIELDS);
 
-/** Fields as they may be written. */
+/** The fields with the values of secret fields replaced. */
 export function loggable<T extends object>(fields: T): T | Record<string, unknown> {
   for (const name in fields) if (SECRET_NAMES.has(name)) return without(fields);
   return fields;

@@ -5,7 +5,7 @@ import { importSealKey, isSealed, SealError, seal, unseal } from "./seal.ts";
 const makeKey = async () => await importSealKey(randomBytes(32).toString("base64"));
 
 describe("seal", () => {
-  it("opens what it sealed, and never seals the same text alike", async () => {
+  it("opens what it sealed, and never gives the same sealed text twice", async () => {
     const key = await makeKey();
     const [first, second] = [await seal("sk-upstream ✓", key), await seal("sk-upstream ✓", key)];
     expect(isSealed(first)).toBe(true);
@@ -20,7 +20,7 @@ describe("seal", () => {
     expect(await unseal("plain", await makeKey())).toBe("plain");
   });
 
-  it("names why a sealed value does not open, without showing it", async () => {
+  it("says why a sealed value cannot be opened, without showing it", async () => {
     const sealed = await seal("secret-text", await makeKey());
     await expect(unseal(sealed, undefined)).rejects.toThrow("no encryption key is configured");
     await expect(unseal(sealed, await makeKey())).rejects.toThrow("different encryption key");

@@ -1,7 +1,7 @@
 /**
- * Secrets at rest: AES-256-GCM behind the prefix `enc:v1:` (specification "Secrets at rest"). The text after the prefix
- * is base64 of the 12-byte nonce followed by ciphertext and tag. A value without the prefix is plaintext, stored before
- * a key was configured.
+ * Secrets at rest: AES-256-GCM with the prefix `enc:v1:` (specification "Secrets at rest"). The text after the prefix is
+ * base64 of the 12-byte nonce, the ciphertext and the tag. A value without the prefix is plaintext that was stored before a
+ * key was configured.
  */
 import { fromBase64, toBase64 } from "./base64.ts";
 
@@ -11,7 +11,7 @@ const NONCE_BYTES = 12;
 /** An imported GATEWAY_ENCRYPTION_KEY. */
 export type SealKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Raised when a sealed value cannot be opened: no key, another key, or damaged text. Carries no secret. */
+/** Thrown when a sealed value cannot be opened: no key, another key, or damaged text. Contains no secret. */
 export class SealError extends Error {
   override readonly name = "SealError";
 }
@@ -23,12 +23,12 @@ export async function importSealKey(base64: string): Promise<SealKey> {
   return await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-/** True when the value carries the ciphertext prefix. */
+/** True when the value has the prefix of a sealed secret. */
 export function isSealed(value: string): boolean {
   return value.startsWith(PREFIX);
 }
 
-/** Seals a plaintext; without a key the plaintext itself is the stored form. */
+/** Seals a plaintext; without a key the plaintext is stored as it is. */
 export async function seal(plaintext: string, key: SealKey | undefined): Promise<string> {
   if (key === undefined) return plaintext;
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));

@@ -1,6 +1,6 @@
 /**
- * SHA-256 (FIPS 180-4) of short texts, at once: the platform's own digest answers a turn of the event loop later, which on
- * the way of every request costs more than the hash. For long bytes and for anything keyed the platform's is right.
+ * Synchronous SHA-256 (FIPS 180-4) of short texts. The platform's own digest returns one turn of the event loop later,
+ * which costs more than the hash when every request needs it. For long input and for HMAC, use the platform's.
  */
 
 const PRIMES = firstPrimes(64);
@@ -11,23 +11,23 @@ const BLOCK_BYTES = 64;
 const encoder = new TextEncoder();
 const schedule = new Int32Array(64);
 const state = new Int32Array(8);
-/** Holds every text that is short, for as long as it is read. */
+/** Reused for every short text while it is hashed. */
 const short = new DataView(new ArrayBuffer(8 * BLOCK_BYTES));
 
-/** 64 lower-case hex digits over the text in UTF-8. */
+/** The digest of the text in UTF-8: 64 lower-case hex digits. */
 export function sha256Hex(text: string): string {
   const { padded, size } = paddedOf(text);
   state.set(START);
   for (let at = 0; at < size; at += BLOCK_BYTES) compress(padded, at);
-  if (padded === short) new Uint8Array(short.buffer).fill(0, 0, size); // a secret is not kept
+  if (padded === short) new Uint8Array(short.buffer).fill(0, 0, size); // a secret must not stay in memory
   let digits = "";
   for (const word of state) digits += (word >>> 0).toString(16).padStart(8, "0");
   return digits;
 }
 
-/** The message, a one bit, zeros, its length in bits: `size` bytes. */
+/** The padded message in the first `size` bytes: the text, a one bit, zeros, the length in bits. */
 function paddedOf(text: string): { readonly padded: DataView; readonly size: number } {
-  // a unit of a text is at most three bytes
+  // a UTF-16 unit becomes at most three bytes
   const fits = 3 * text.length + 9 <= short.byteLength;
   const long = fits ? null : encoder.encode(text);
   const length = long === null ? encoder.encodeInto(text, new Uint8Array(short.buffer)).written : long.byteLength;

@@ -1,4 +1,4 @@
-/** The address policy against a list written down by itself and judged by another implementation (Node's BlockList). */
+/** The address policy against an independently written list, judged by another implementation (Node's BlockList). */
 import { BlockList, isIPv6 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -75,7 +75,7 @@ function isAllowed(bits: Bits, blockPrivate: boolean, allowed: readonly string[]
   return (isMapped || one(bits)) && (carried === null || one({ family: 4, value: carried }));
 }
 
-/** Addresses anywhere, and at the edges of every range there is. */
+/** Addresses anywhere, and at the edges of every range. */
 function edges(cidrs: readonly string[], family: 4 | 6): readonly bigint[] {
   const width = family === 4 ? 32n : 128n;
   const max = (1n << width) - 1n;
@@ -126,7 +126,7 @@ const spelled = (bits: Bits): readonly string[] => {
 };
 
 describe("the address policy", () => {
-  it("is what the list says, for every address and every way to write it", () => {
+  it("agrees with the list, for every address and every way to write it", () => {
     fc.assert(
       fc.property(address, fc.boolean(), (bits, blockPrivate) => {
         for (const allowedCidrs of [[], ["10.1.0.0/16", "fd12::/16", "169.254.0.0/16", "100.64.0.0/10"]]) {
@@ -139,7 +139,7 @@ describe("the address policy", () => {
     );
   });
 
-  it("is the same for a URL, however its IPv4 address is written", () => {
+  it("judges a URL in the same way, however its IPv4 address is written", () => {
     const part = (value: bigint, base: number): string =>
       base === 16 ? `0x${value.toString(16)}` : base === 8 ? `0${value.toString(8)}` : value.toString();
     const spelling = fc.record({
@@ -163,7 +163,7 @@ describe("the address policy", () => {
     );
   });
 
-  it("says of a network configuration what it says of an address: the carried ranges hold exactly what leads there", () => {
+  it("agrees with a network configuration: the carried ranges contain exactly the addresses that lead to a range", () => {
     fc.assert(
       fc.property(carrying, (bits) => {
         if (bits.value >> 32n === 0xffffn) return;
@@ -176,7 +176,7 @@ describe("the address policy", () => {
     );
   });
 
-  it("never reopens what is always blocked, whatever is listed", () => {
+  it("never reopens an address that is always blocked, whatever is listed", () => {
     const cidr = fc
       .tuple(address, fc.integer({ min: 0, max: 128 }))
       .map(([bits, length]) => `${textOf(bits)}/${Math.min(length, bits.family === 4 ? 32 : 128)}`);

@@ -61,7 +61,7 @@ describe("address policy", () => {
     expect(isAddressAllowed("2606:4700::1111", closed)).toBe(true);
   });
 
-  it("reopens of a list what is private of it, and nothing else", () => {
+  it("reopens only the private parts of a list", () => {
     expect(reopenedRanges(["10.1.0.0/16", "fd12::/16", "127.0.0.1/32", "10.1.0.0/16"])).toEqual([
       "10.1.0.0/16",
       "fd12::/16",
@@ -77,7 +77,7 @@ describe("address policy", () => {
     ]);
   });
 
-  it("judges a URL as far as its address is literal, however it is written", () => {
+  it("judges a URL whose address is literal, however it is written", () => {
     for (const url of ["http://10.1.2.3/v1", "https://api.example.com/v1", "http://[2606:4700::1111]:8080/v1"])
       expect([url, isUrlAllowed(url, closed)]).toEqual([url, true]);
     for (const url of [
@@ -95,7 +95,7 @@ describe("address policy", () => {
     expect(isUrlAllowed("http://127.0.0.1:8081/v1", open)).toBe(true);
   });
 
-  it("takes http and https URLs without user info", () => {
+  it("accepts http and https URLs without user info", () => {
     expect(parseUpstreamUrl("ftp://h/v1")).toBe("must be an http or https URL");
     expect(parseUpstreamUrl("nonsense")).toBe("must be an http or https URL");
     expect(parseUpstreamUrl("http://u:p@h/v1")).toBe("must not contain user info");

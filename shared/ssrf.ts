@@ -1,23 +1,26 @@
 /**
- * Which addresses an admin may register as upstreams (specification "SSRF policy", decisions §16, §43.5). Link-local, metadata
- * and the like are always refused; private ranges are allowed unless blocked, and an allow-list reopens private ranges
- * only. Resolving is the caller's; this decides about literal addresses.
+ * Which addresses an admin may register as upstreams (specification "SSRF policy", decisions §16, §43.5). Link-local,
+ * metadata and similar addresses are always refused; private ranges are allowed unless blocked, and an allow-list reopens
+ * private ranges only. This file judges literal addresses; callers resolve names.
  */
 import ipaddr from "ipaddr.js";
 
-/** What is refused besides what always is. */
+/** What is refused in addition to what is always refused. */
 export interface SsrfPolicy {
   readonly blockPrivate: boolean;
   /** CIDRs that stay allowed while private networks are blocked. */
   readonly allowedCidrs: readonly string[];
 }
 
-/** The policy of the operator's own infrastructure (metrics server, job scheduler, mail server): what always is refused. */
+/**
+ * The policy for the operator's own infrastructure (metrics server, job scheduler, mail server): it refuses only what is
+ * always refused.
+ */
 export const INFRASTRUCTURE_POLICY: SsrfPolicy = { blockPrivate: false, allowedCidrs: [] };
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Refused whatever the settings say, as CIDRs; also for the network configuration of the runtime. */
+/** CIDRs that are refused whatever the settings are; the network configuration of the runtime uses them too. */
 export const ALWAYS_BLOCKED_CIDRS = [
   "169.254.0.0/16",
   "0.0.0.0/8",
@@ -38,13 +41,13 @@ export const ALWAYS_BLOCKED_CIDRS = [
   "ff00::/8",
   "2001:db8::/32",
   "3fff::/20",
-  // these lead to IPv4 addresses that cannot be told, or to any at all: Teredo, local NAT64, IPv4-translated
+  // these lead to unknown or arbitrary IPv4 addresses: Teredo, local NAT64, IPv4-translated
   "2001::/32",
   "64:ff9b:1::/48",
   "::ffff:0:0:0/96",
 ] as const;
 
-/** Refused while private networks are blocked, as CIDRs. */
+/** CIDRs that are refused while private networks are blocked. */
 export const PRIVATE_CIDRS = [
   "10.0.0.0/8",
   "172.16.0.0/12",
@@ -57,7 +60,7 @@ export const PRIVATE_CIDRS = [
 
 type Range = readonly [Address, number];
 
-/** Parsed once: the data plane asks with every request. */
+/** Parsed once, because the data plane uses them on every request. */
 const parsedOf = new WeakMap<readonly string[], readonly Range[]>();
 
 function rangesOf(cidrs: readonly string[]): readonly Range[] {
@@ -68,7 +71,7 @@ function rangesOf(cidrs: readonly string[]): readonly Range[] {
   return ranges;
 }
 
-/** IPv6 ranges whose addresses lead to an IPv4 address that stands in them, and at which byte: NAT64, 6to4, compatible. */
+/** IPv6 ranges whose addresses contain an IPv4 address that they lead to, and at which byte: NAT64, 6to4, compatible. */
 const CARRIERS = [
   { range: ["64:ff9b::/96"], at: 12 },
   { range: ["2002::/16"], at: 2 },
@@ -76,8 +79,8 @@ const CARRIERS = [
 const COMPATIBLE = { range: ["::/96"], at: 12 } as const;
 
 /**
- * IPv4 ranges as they stand in IPv6 ones that lead to them, for a network configuration that judges an IPv6 address by its
- * own bits only. IPv4-mapped addresses are not among them: every network takes those for what they map.
+ * The IPv6 ranges that lead to given IPv4 ranges, for a network configuration that judges an IPv6 address only by its own
+ * bits. IPv4-mapped addresses are left out: every network treats them as the IPv4 addresses that they map.
  */
 export function carriedRanges(cidrs: readonly string[]): readonly string[] {
   return cidrs.flatMap((cidr) => {
@@ -86,14 +89,17 @@ export function carriedRanges(cidrs: readonly string[]): readonly string[] {
     return [...CARRIERS, COMPATIBLE].flatMap(({ range: [carrier], at }) => {
       const bytes = ipaddr.parseCIDR(carrier)[0].toByteArray();
       bytes.splice(at, 4, ...address.toByteArray());
-      // `::` and what follows it are addresses of their own
+      // `::` and the other addresses of this range that have a meaning of their own
       if (at === COMPATIBLE.at && carrier === COMPATIBLE.range[0] && bytes[12] === 0) return [];
       return [`${ipaddr.fromByteArray(bytes).toString()}/${at * 8 + bits}`];
     });
   });
 }
 
-/** True when a literal address may be called. An IPv4 address inside an IPv6 one counts too; what is no address is refused. */
+/**
+ * True when a literal address may be called. An IPv4 address inside an IPv6 address is judged too. False for text that is
+ * not an address.
+ */
 export function isAddressAllowed(text: string, policy: SsrfPolicy): boolean {
   const bare = text.replace(/^\[|\]$/g, "");
   if (!ipaddr.isValid(bare)) return false;
@@ -107,7 +113,7 @@ function carriedAddress(address: Address): Address | null {
   const carrier = [...CARRIERS, COMPATIBLE].find(({ range }) => matchesAny(address, range));
   if (carrier === undefined) return null;
   const bytes = address.toByteArray().slice(carrier.at, carrier.at + 4);
-  // `::` and `::1` are addresses of their own.
+  // `::` and `::1` have a meaning of their own.
   return carrier === COMPATIBLE && bytes[0] === 0 ? null : ipaddr.fromByteArray(bytes);
 }
 
@@ -118,8 +124,8 @@ function mayBeCalled(address: Address, policy: SsrfPolicy): boolean {
 }
 
 /**
- * What can be known of an upstream's URL without resolving its host: false when it is no URL of an upstream, or a literal
- * address that may not be called.
+ * Judges an upstream's URL without resolving its host: false when it is not a URL of an upstream, or is a literal address
+ * that may not be called.
  */
 export function isUrlAllowed(text: string, policy: SsrfPolicy): boolean {
   const url = parseUpstreamUrl(text);
@@ -129,8 +135,8 @@ export function isUrlAllowed(text: string, policy: SsrfPolicy): boolean {
 }
 
 /**
- * The private ranges that an allow-list reopens, as CIDRs: of a listed range what is private of it, of a listed public or
- * always blocked one nothing.
+ * The private ranges that an allow-list reopens, as CIDRs: the private part of each listed range; nothing of a public or
+ * always refused range.
  */
 export function reopenedRanges(allowedCidrs: readonly string[]): readonly string[] {
   const reopened = allowedCidrs.flatMap((allowed) => {
@@ -157,7 +163,7 @@ export function isCidr(text: string): boolean {
   }
 }
 
-/** The URL of an upstream, or what is wrong with it as a short phrase. */
+/** The URL of an upstream, or a short phrase that says what is wrong. */
 export function parseUpstreamUrl(text: string): URL | string {
   const url = URL.parse(text);
   if (url === null) return "must be an http or https URL";

@@ -5,13 +5,13 @@ import { isCalendarDay, parseTimestamp } from "./timestamp.ts";
 
 const pad = (value: number, width = 2): string => String(value).padStart(width, "0");
 
-/** Days of the months of a year, reckoned without a date of JavaScript. */
+/** Days of the months of a year, computed without a JavaScript date. */
 function daysOf(year: number, month: number): number {
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   return [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0;
 }
 
-/** Days from 0001-01-01 to the given day, reckoned the same way. */
+/** Days from 0001-01-01 to the given day, computed in the same way. */
 function daysBefore(year: number, month: number, day: number): number {
   const years = year - 1;
   const whole = years * 365 + Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
@@ -26,7 +26,7 @@ const year = fc.oneof(
   fc.constantFrom(0, 1, 4, 100, 400, 1900, 1970, 2000, 2024, 9999),
 );
 const between = (low: number, high: number) => fc.integer({ min: low, max: high });
-/** Also those that no calendar, clock or zone has. */
+/** Also values that no calendar, clock or zone has. */
 const written = fc.record({
   year,
   month: between(0, 13),
@@ -44,7 +44,7 @@ const written = fc.record({
 });
 
 describe("a point in time", () => {
-  it("is what calendar, clock and offset say, and nothing when one of them does not exist", () => {
+  it("is computed from calendar, clock and offset, and null when one of them does not exist", () => {
     let accepted = 0;
     fc.assert(
       fc.property(written, (at) => {
@@ -80,7 +80,7 @@ describe("a point in time", () => {
     expect(accepted).toBeGreaterThan(100);
   });
 
-  it("is written in UTC with milliseconds, and read back as the same", () => {
+  it("is written in UTC with milliseconds, and read back as the same time", () => {
     fc.assert(
       fc.property(
         fc.date({
@@ -95,7 +95,7 @@ describe("a point in time", () => {
     );
   });
 
-  it("is no other text whatever", () => {
+  it("is never read from any other text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.json(), fc.float().map(String)), (text) => {
         const epochMs = parseTimestamp(text);
@@ -145,7 +145,7 @@ describe("a point in time", () => {
   });
 });
 
-it("a day is one of the calendar", () => {
+it("a day must exist in the calendar", () => {
   fc.assert(
     fc.property(year, between(0, 13), between(0, 32), (y, month, day) => {
       const exists = y >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysOf(y, month);

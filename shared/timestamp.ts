@@ -1,6 +1,6 @@
 /**
- * Points in time and calendar days as clients write them (decisions §0.3, §43.5). JavaScript's own parser is no judge: it
- * takes 31 February for 3 March, 24:00 for the next day, and reads a time without a zone in the zone of the server.
+ * Points in time and calendar days as clients write them (decisions §0.3, §43.5). JavaScript's own parser is too tolerant:
+ * it reads 31 February as 3 March, 24:00 as the next day, and a time without a zone in the zone of the server.
  */
 import * as z from "zod";
 
@@ -8,19 +8,19 @@ const TIMESTAMP =
   /^(?<day>\d{4}-\d{2}-\d{2})T(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d)(?::(?<second>[0-5]\d)(?:[.,](?<fraction>\d+))?)?(?:Z|(?<sign>[+-])(?<offsetHour>[01]\d|2[0-3])(?::?(?<offsetMinute>[0-5]\d))?)$/i;
 
 const MINUTE_MS = 60_000;
-/** Years of four digits, so that every time can be written back as it may be written here: 1 to 9999, in UTC. */
+/** Years have four digits, so that every accepted time can be written in the same form: 1 to 9999, in UTC. */
 const FIRST_MS = Date.parse("0001-01-01T00:00:00.000Z");
 const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** True for YYYY-MM-DD of a day that the Gregorian calendar has, from year 1 on. */
+/** True for YYYY-MM-DD of a day that exists in the Gregorian calendar, from year 1 on. */
 export function isCalendarDay(text: string): boolean {
   return z.iso.date().safeParse(text).success && !text.startsWith("0000");
 }
 
 /**
- * Epoch ms of an ISO 8601 date and time with `Z` or an offset, or null for anything else: no zone, a day that does not exist,
- * 24:00, a leap second, an offset of a day or more, a year outside of 1 to 9999 in UTC. Seconds may be absent; what is finer
- * than a millisecond is cut off.
+ * Epoch ms of an ISO 8601 date and time with `Z` or an offset. Null for anything else: no zone, a day that does not exist,
+ * 24:00, a leap second, an offset of a day or more, a year outside of 1 to 9999 in UTC. Seconds may be absent; fractions
+ * below a millisecond are cut off.
  */
 export function parseTimestamp(text: string): number | null {
   const { day, hour, minute, second, fraction, sign, offsetHour, offsetMinute } = TIMESTAMP.exec(text)?.groups ?? {};

@@ -1,6 +1,7 @@
 /**
- * The one definition of a ledger row: fields, order, zero values (specification "Usage log entry", decisions §23, §34.1).
- * Worker, Cell, Ledger, ClickHouse table and reads all take the shape from here. A row is frozen at completion.
+ * The one definition of a usage row: fields, order, zero values (specification "Usage log entry", decisions §23, §34.1).
+ * Worker, Cell, Ledger, ClickHouse table and reads all use this definition. A row does not change after its request is
+ * complete.
  */
 import * as z from "zod";
 
@@ -33,7 +34,7 @@ export type AdmissionClass = (typeof ADMISSION_CLASSES)[number];
 export type CacheStatus = (typeof CACHE_STATUSES)[number];
 export type SessionIdSource = (typeof SESSION_ID_SOURCES)[number];
 
-/** One row of `usage_raw`, as it travels from the Worker to the analytics store. Times in ms, cost in USD. */
+/** One row of `usage_raw`, as the Worker sends it to the analytics store. Times in ms, cost in USD. */
 export const usageRowSchema = z.object({
   request_id: z.string(),
   /** Completion time, Unix epoch ms; the ClickHouse column is `ts`. */
@@ -51,7 +52,7 @@ export const usageRowSchema = z.object({
   device_id: z.string(),
   weight: z.number().int(),
   status_code: z.number().int(),
-  /** Status of the upstream's answer, 0 when none answered. */
+  /** Status of the upstream's answer, 0 when there was no answer. */
   upstream_status: z.number().int(),
   input_tokens: z.number().int(),
   output_tokens: z.number().int(),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { roundUsd } from "./usd.ts";
 
-it("is nine decimals at most, and never further away than half of the last", () => {
+it("has at most nine decimals, and differs by at most half of the last", () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 9_000_000, noNaN: true }), (usd) => {
       const rounded = roundUsd(usd);
@@ -13,7 +13,7 @@ it("is nine decimals at most, and never further away than half of the last", () 
   );
 });
 
-it("is a number that JSON has, whatever it is made of", () => {
+it("is a number that JSON can represent, whatever it is made from", () => {
   fc.assert(
     fc.property(fc.double(), (usd) => {
       const rounded = roundUsd(usd);

@@ -1,23 +1,32 @@
 /**
- * The issues that were raised and what was told of them, in the database: every replica counts into the same row, and a
- * crash neither loses a time that an issue was raised nor counts it twice (decisions §43.4). A message stands for all times
- * that wait when it is sent; while an issue is in its cooldown it waits.
+ * The issues that were raised, and what was reported of them, in the database. Every replica counts into the same row, and
+ * a crash neither loses a count nor counts twice (decisions §43.4). A message stands for every time that its issue was
+ * raised before it is sent. An issue in its cooldown waits.
  */
 import { and, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { alertIssues } from "../db/schema/alerts.ts";
 
-/** Longer than the channels need for one message, with all their attempts. */
+/**
+ * How long a replica keeps an issue that it has claimed: longer than the channels need for one message with all their
+ * attempts.
+ */
 const CLAIMED_FOR_MS = 120_000;
-/** Replicas' clocks differ by less; a last message further in the future is of a clock that was set back. */
+/**
+ * The clocks of two replicas differ by less. A last message that lies further in the future was written by a clock that was
+ * set back since.
+ */
 const CLOCKS_DIFFER_MS = 60_000;
 /** Longer than any cooldown that can be set. */
 const KEPT_MS = 7 * 86_400_000;
-/** Transactions that record issues take turns: two that name the same issues in another order would block each other. */
+/**
+ * Transactions that record issues wait for each other: two that name the same issues in different orders would block each
+ * other.
+ */
 const LOCK = 727275;
 
-/** What a message says, and how many times it stands for. */
+/** What a message says, and how many times the issue was raised. */
 export interface DueIssue {
   readonly issueKey: string;
   readonly title: string;
@@ -32,7 +41,7 @@ export class AlertIssues {
     this.#db = db;
   }
 
-  /** Counts every event into its issue, with the transaction. */
+  /** Counts every event into its issue, within the transaction. */
   async record(tx: Transaction, events: readonly AlertEvent[]): Promise<void> {
     await tx.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
     for (const { issueKey, title, detail, count } of events)
@@ -51,7 +60,8 @@ export class AlertIssues {
   }
 
   /**
-   * The issue that waits longest and may be told of at `nowMs`; null when there is none. It is this replica's to tell until {@link markReported}, or until the claim runs out.
+   * The issue that has waited longest and may be reported at `nowMs`; null when there is none. Only this replica may report
+   * it, until it calls {@link markReported} or the claim runs out.
    */
   async claim(nowMs: number, cooldownMs: number): Promise<DueIssue | null> {
     const free = sql`SELECT issue_key FROM alert_issues WHERE waiting > 0
@@ -67,7 +77,7 @@ export class AlertIssues {
     return { issueKey: row.issue_key, title: row.title, detail: row.detail, count: row.waiting };
   }
 
-  /** Its message was sent, or given up, at `nowMs`: the cooldown begins. What was raised meanwhile waits on. */
+  /** The message was sent, or given up, at `nowMs`: the cooldown begins. What was raised in the meantime keeps waiting. */
   async markReported({ issueKey, count }: DueIssue, nowMs: number): Promise<void> {
     await this.#db
       .update(alertIssues)
@@ -75,7 +85,10 @@ export class AlertIssues {
       .where(eq(alertIssues.issue_key, issueKey));
   }
 
-  /** Nobody is to be told of what waits: no channel is configured any more. Whoever is telling of an issue goes on. */
+  /**
+   * No channel is configured any more, so that waiting issues are not reported. A replica that is reporting an issue right
+   * now finishes.
+   */
   async dismiss(nowMs: number): Promise<void> {
     const free = or(isNull(alertIssues.claimed_until_ms), lt(alertIssues.claimed_until_ms, nowMs));
     await this.#db
@@ -84,7 +97,7 @@ export class AlertIssues {
       .where(and(gt(alertIssues.waiting, 0), free));
   }
 
-  /** Removes issues whose cooldown is long over; answers how many. */
+  /** Removes issues whose cooldown ended long ago; returns how many. */
   async prune(nowMs: number): Promise<{ readonly removed: number }> {
     const over = and(eq(alertIssues.waiting, 0), lt(sql`coalesce(${alertIssues.told_at_ms}, 0)`, nowMs - KEPT_MS));
     const removed = await this.#db.delete(alertIssues).where(over).returning({ key: alertIssues.issue_key });

@@ -1,4 +1,4 @@
-/** Alerts that a transaction raises: they leave with its commit, and none is lost on the way to the sink. */
+/** Alerts that a transaction raises: they are handed over after its commit, and none is lost on the way to the sink. */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { issues } from "../../shared/alerts.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
@@ -39,15 +39,15 @@ async function raise(models: readonly string[], fail = false): Promise<void> {
   });
 }
 
-const told = (): readonly string[] => taken.map(({ issueKey }) => issueKey.split(":")[1] ?? "");
+const takenModels = (): readonly string[] => taken.map(({ issueKey }) => issueKey.split(":")[1] ?? "");
 
-it("hands over what was committed, once and in its order", async () => {
+it("hands over what was committed, once and in order", async () => {
   const models = Array.from({ length: 25 }, (_, at) => `m${at}`);
   await raise(models);
   await expect(raise(["undone"], true)).rejects.toThrow("undone");
   await outbox.deliver();
   await outbox.deliver();
-  expect(told()).toEqual(models);
+  expect(takenModels()).toEqual(models);
   expect(taken[0]).toMatchObject({
     cell: "local",
     title: "Model down",
@@ -56,26 +56,26 @@ it("hands over what was committed, once and in its order", async () => {
   });
 });
 
-it("hands over again what the sink did not take", async () => {
+it("hands over again the alerts that the sink did not take", async () => {
   await raise(["a", "b"]);
   failing = true;
   await expect(outbox.deliver()).rejects.toThrow("away");
   failing = false;
   await outbox.deliver();
-  expect(told()).toEqual(["a", "b"]);
+  expect(takenModels()).toEqual(["a", "b"]);
 });
 
-it("leaves alone what another replica has taken, unless that one is gone", async () => {
+it("leaves alerts that another replica has claimed, until that replica is gone", async () => {
   await raise(["a"]);
   await control.connection.db.update(alertOutbox).set({ claimed_until: new Date(nowMs + 60_000) });
   await outbox.deliver();
-  expect(told()).toEqual([]);
+  expect(takenModels()).toEqual([]);
   nowMs += 60_001;
   await outbox.deliver();
-  expect(told()).toEqual(["a"]);
+  expect(takenModels()).toEqual(["a"]);
 });
 
-it("keeps its hold on what it has not come to yet, however slow the sink is", async () => {
+it("keeps its claim on alerts that it has not handed over yet, however slow the sink is", async () => {
   await raise(["a", "b", "c", "d"]);
   const { db } = control.connection;
   const sinkOf = (before: (alert: RaisedAlert | undefined) => Promise<void>): AlertSink => ({
@@ -96,10 +96,10 @@ it("keeps its hold on what it has not come to yet, however slow the sink is", as
     if (alert?.issueKey.endsWith(":d") === true) await other.deliver();
   });
   await new AlertOutbox(db, slow, "here", () => new Date(nowMs)).deliver();
-  expect(told()).toEqual(["a", "b", "c", "d"]);
+  expect(takenModels()).toEqual(["a", "b", "c", "d"]);
 });
 
-it("takes nothing twice that another replica took meanwhile: the claim of this one had run out", async () => {
+it("hands over no alert twice that another replica took after this one's claim had run out", async () => {
   await raise(["a"]);
   const { db } = control.connection;
   const late: AlertSink = {
@@ -111,5 +111,5 @@ it("takes nothing twice that another replica took meanwhile: the claim of this o
     },
   };
   await new AlertOutbox(db, late, "here", () => new Date(nowMs)).deliver();
-  expect(told()).toEqual(["a"]);
+  expect(takenModels()).toEqual(["a"]);
 });

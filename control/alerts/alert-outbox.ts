@@ -1,7 +1,7 @@
 /**
- * Alerts that are raised by a change of the database: they are committed with it, and handed to the sink afterwards, so
- * that a crash between the two loses none. Replicas share the work by row locks, one alert at a time; one leaves in the
- * transaction that takes it.
+ * Alerts that a change of the database raises. They are committed with the change and handed to the sink afterwards, so
+ * that a crash between the two loses none. Replicas share the work by row locks, one alert at a time; an alert is removed
+ * in the transaction in which the sink takes it.
  */
 import { randomUUID } from "node:crypto";
 import { eq, sql } from "drizzle-orm";
@@ -10,10 +10,10 @@ import type { Database, Transaction } from "../db/connect.ts";
 import { alertOutbox } from "../db/schema/journal.ts";
 import { type AlertSink, AlertsAlreadyTaken } from "./alert-sink.ts";
 
-/** Longer than a sink needs for one, with all its attempts. */
+/** How long a replica keeps an alert that it has claimed: longer than a sink needs for one alert with all its attempts. */
 const CLAIMED_FOR_MS = 120_000;
 
-/** Raises an issue with the transaction. */
+/** Raises an issue within the transaction. */
 export async function raiseInTransaction(tx: Transaction, issue: Issue, at: Date): Promise<void> {
   await tx.insert(alertOutbox).values({ event: { ...issue, id: randomUUID(), atMs: at.getTime(), count: 1 } });
 }
@@ -24,7 +24,7 @@ export class AlertOutbox {
   readonly #cell: string;
   readonly #now: () => Date;
 
-  /** `cell`: the control service's own, which its alerts carry. */
+  /** `cell`: the control service's own cell, which its alerts name. */
   constructor(db: Database, sink: AlertSink, cell: string, now: () => Date) {
     this.#db = db;
     this.#sink = sink;
@@ -32,7 +32,10 @@ export class AlertOutbox {
     this.#now = now;
   }
 
-  /** Hands over everything that waits, oldest first. Rejects when database or sink do not answer; what is left waits on. */
+  /**
+   * Hands over every waiting alert, the oldest first. Rejects when database or sink do not answer; alerts that are left
+   * keep waiting.
+   */
   async deliver(): Promise<{ readonly alerts: number }> {
     let alerts = 0;
     for (let claimed = await this.#claim(); claimed !== null; claimed = await this.#claim()) {
@@ -70,7 +73,7 @@ export class AlertOutbox {
   }
 }
 
-/** Throws AlertsAlreadyTaken when another replica has removed it. */
+/** Removes the alert. Throws AlertsAlreadyTaken when another replica has removed it. */
 async function remove(tx: Transaction, seq: number): Promise<void> {
   const removed = await tx.delete(alertOutbox).where(eq(alertOutbox.seq, seq)).returning({ seq: alertOutbox.seq });
   if (removed.length === 0) throw new AlertsAlreadyTaken(`alert ${seq} has been taken`);

@@ -26,7 +26,7 @@ function event(id: string): AlertEvent {
   return { id, issueKey: id, title: "t", detail: "d", atMs: 0, count: 1 };
 }
 
-/** Cells that hold alerts as a Ledger does, two to an answer. */
+/** Cells that keep alerts as a Ledger does, two per answer. */
 class TestCells implements AlertSource {
   readonly addresses: readonly CellAddress[];
   readonly waiting = new Map<string, { sequence: number; event: AlertEvent }[]>();
@@ -97,7 +97,7 @@ describe("the pull of alerts", () => {
     expect([...cells.waiting.values()]).toEqual([[], []]);
   });
 
-  it("is not held up by a cell that is down, and has its alerts when it is back", async () => {
+  it("is not delayed by a cell that is down, and gets its alerts when it is back", async () => {
     const cells = new TestCells("a", "b");
     const sink = sinkOf();
     cells.raise("a", "1");
@@ -111,7 +111,7 @@ describe("the pull of alerts", () => {
     expect(sink.taken).toEqual(["b 2", "a 1"]);
   });
 
-  it("hands nothing over twice when a confirmation is lost", async () => {
+  it("hands no alert over twice when a confirmation is lost", async () => {
     const cells = new TestCells("a");
     const sink = sinkOf();
     cells.raise("a", "1", "2");
@@ -126,7 +126,7 @@ describe("the pull of alerts", () => {
     expect(sink.taken).toEqual(["a 1", "a 2", "a 3"]);
   });
 
-  it("hands over again what the sink refused and everything after it, but nothing before", async () => {
+  it("hands over again the alerts that the sink refused and all later ones, but no earlier ones", async () => {
     const cells = new TestCells("a");
     const sink = sinkOf();
     cells.raise("a", "1", "2", "3", "4");
@@ -140,7 +140,7 @@ describe("the pull of alerts", () => {
     expect(sink.taken).toEqual(["a 1", "a 2", "a 3", "a 4", "a 5"]);
   });
 
-  it("hands nothing over twice after a crash between the taking and the confirmation, to whichever replica goes on", async () => {
+  it("hands no alert over twice after a crash between taking and confirming, whichever replica continues", async () => {
     const cells = new TestCells("a");
     const sink = sinkOf();
     cells.raise("a", "1", "2", "3");
@@ -155,7 +155,7 @@ describe("the pull of alerts", () => {
     expect(sink.taken).toEqual(["a 1", "a 2", "a 3"]);
   });
 
-  it("takes nothing twice when two replicas ask at once", async () => {
+  it("takes no alert twice when two replicas pull at once", async () => {
     const cells = new TestCells("a");
     const sink = sinkOf();
     cells.raise("a", "1", "2", "3");
@@ -166,7 +166,7 @@ describe("the pull of alerts", () => {
     expect(sink.taken).toEqual(["1", "2", "3", "4", "5", "6"].map((id) => `a ${id}`));
   });
 
-  it("confirms nothing of one storage to another", async () => {
+  it("confirms no alert of one storage to another storage", async () => {
     const cells = new TestCells("a");
     const sink = sinkOf();
     cells.raise("a", "1");

@@ -1,7 +1,7 @@
 /**
- * Fetches what the cells have raised (decisions §0.4). Alerts of a cell reach the sink in order; a cell lets go of one only
- * after the sink has it. How far they were taken is written with the same transaction that takes them, so that no failure
- * on the way loses any or takes any twice, whichever replica goes on.
+ * Fetches the alerts that the cells have raised (decisions §0.4). Alerts of a cell reach the sink in order; a cell deletes
+ * an alert only after the sink has it. The position up to which alerts were taken is written in the same transaction that
+ * takes them, so that no failure on the way loses an alert or takes one twice, whichever replica continues.
  */
 import { and, eq } from "drizzle-orm";
 import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
@@ -11,7 +11,7 @@ import { alertSources } from "../db/schema/alerts.ts";
 import type { Logger } from "../kernel/log.ts";
 import { type AlertSink, AlertsAlreadyTaken } from "./alert-sink.ts";
 
-/** The cells, as far as alerts go. Rejects when the cell does not answer. */
+/** The alert interface of the cells. Rejects when the cell does not answer. */
 export interface AlertSource {
   readonly addresses: readonly CellAddress[];
   alerts(address: CellAddress, ack: AlertAck | null): Promise<AlertBatch>;
@@ -31,7 +31,10 @@ export class AlertPull {
     this.#log = log;
   }
 
-  /** Empties every cell that answers. Rejects, after all were tried, when one did not or the sink failed. */
+  /**
+   * Takes all alerts of every cell that answers. Rejects, after all cells were tried, when a cell did not answer or the
+   * sink failed.
+   */
   async run(): Promise<{ readonly alerts: number }> {
     const results = await Promise.allSettled(this.#cells.addresses.map(async (address) => await this.#empty(address)));
     const failed = results.find((result) => result.status === "rejected");
@@ -39,20 +42,20 @@ export class AlertPull {
     return { alerts: results.reduce((sum, result) => sum + (result.status === "fulfilled" ? result.value : 0), 0) };
   }
 
-  /** How many it has taken. */
+  /** Takes all alerts of one cell; returns how many. */
   async #empty(address: CellAddress): Promise<number> {
     const { cell } = address;
     let count = 0;
     for (;;) {
       const ack = await this.#ackOf(cell);
       const batch = await this.#cells.alerts(address, ack);
-      this.#tellDropped(cell, batch.dropped);
+      this.#reportDropped(cell, batch.dropped);
       if (batch.alerts.length === 0) return count;
       try {
         const alerts = batch.alerts.map((alert) => ({ ...alert, cell }));
         await this.#sink.take(alerts, async (tx) => await advance(tx, cell, ack, batch));
       } catch (error) {
-        // another replica goes on with this cell
+        // another replica continues with this cell
         if (error instanceof AlertsAlreadyTaken) return count;
         throw error;
       }
@@ -65,13 +68,16 @@ export class AlertPull {
     return row === undefined ? null : { ledger: row.ledger, through: row.through };
   }
 
-  #tellDropped(cell: string, dropped: number): void {
+  #reportDropped(cell: string, dropped: number): void {
     if (dropped > (this.#dropped.get(cell) ?? 0)) this.#log.warn({ event: "alerts_dropped", cell, dropped });
     this.#dropped.set(cell, dropped);
   }
 }
 
-/** Moves on from `from`, which the batch was asked with. Throws AlertsAlreadyTaken when it is not the newest any more. */
+/**
+ * Moves the position from `from`, which the batch was requested with, to `to`. Throws AlertsAlreadyTaken when `from` is not
+ * the newest any more.
+ */
 async function advance(tx: Transaction, cell: string, from: AlertAck | null, to: AlertAck): Promise<void> {
   const next = { ledger: to.ledger, through: to.through };
   const moved =

@@ -1,4 +1,4 @@
-/** Alerts on their way out, with the real settings, the real database and a real webhook. */
+/** Sending alerts, with the real settings, the real database and a real webhook. */
 import { sql } from "drizzle-orm";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -29,8 +29,8 @@ function senderOf(now: () => number = Date.now): { sender: AlertSender; logged: 
   return { sender: new AlertSender({ db: control.connection.db, channels, now, logger }), logged };
 }
 
-/** Takes alerts, and sends what is due: the turn of the job that follows. */
-async function tell(sender: AlertSender, alerts: readonly RaisedAlert[]): Promise<void> {
+/** Takes alerts, and sends the messages that are due, as the job that runs next does. */
+async function takeAndSend(sender: AlertSender, alerts: readonly RaisedAlert[]): Promise<void> {
   await sender.take(alerts);
   await sender.sendDue();
 }
@@ -52,16 +52,16 @@ const texts = (issueKey: string): string[] =>
     .map(({ body }) => (JSON.parse(body) as { text: string }).text)
     .filter((text) => text.includes(issueKey));
 
-/** How many times a message stands for. */
+/** How many raised alerts a message counts. */
 const timesOf = (text: string): number => 1 + Number(/ \((\d+) repeats suppressed\)$/.exec(text)?.[1] ?? 0);
 const lastLines = (issueKey: string): (string | undefined)[] => texts(issueKey).map((text) => text.split("\n").at(-1));
 
 describe("an alert", () => {
-  it("is a line of the log while no channel is configured, and a message as soon as one is", async () => {
+  it("is only logged while no channel is configured, and a message as soon as one is", async () => {
     const { sender, logged } = senderOf();
-    await tell(sender, [alert("first_issue")]);
+    await takeAndSend(sender, [alert("first_issue")]);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await tell(sender, [alert("first_issue")]);
+    await takeAndSend(sender, [alert("first_issue")]);
     const lines = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines.map(({ event, key, count }) => [event, key, count])).toEqual([
       ["alert", "first_issue", 1],
@@ -70,7 +70,7 @@ describe("an alert", () => {
     expect(texts("first_issue")).toEqual(["*Gateway alert: A title*\n*Issue:* `first_issue`\nwhat happened"]);
   });
 
-  it("36 failures in 36 s at a cooldown of 15 s are four messages that stand for 36, the last one sent by itself", async () => {
+  it("36 failures in 36 s at a cooldown of 15 s are four messages that count 36, the last one sent without a further alert", async () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 15 });
     let nowMs = 1_000_000;
     const replicas = [senderOf(() => nowMs), senderOf(() => nowMs)];
@@ -95,33 +95,33 @@ describe("an alert", () => {
   it("that repeats is counted over all processes, and the next message says how often", async () => {
     const [one, other] = [senderOf(), senderOf()];
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await tell(one.sender, [alert("noisy")]);
-    for (const { sender } of [one, other, other]) await tell(sender, [alert("noisy", "meanwhile", 5)]);
-    await tell(one.sender, [alert("quiet")]);
+    await takeAndSend(one.sender, [alert("noisy")]);
+    for (const { sender } of [one, other, other]) await takeAndSend(sender, [alert("noisy", "meanwhile", 5)]);
+    await takeAndSend(one.sender, [alert("quiet")]);
     expect([texts("noisy").length, texts("quiet").length]).toEqual([1, 1]);
     await settings({ min_interval_secs: 0 });
-    await tell(other.sender, [alert("noisy", "again")]);
-    await tell(other.sender, [alert("noisy", "and again")]);
+    await takeAndSend(other.sender, [alert("noisy", "again")]);
+    await takeAndSend(other.sender, [alert("noisy", "and again")]);
     expect(lastLines("noisy").slice(1)).toEqual(["again (15 repeats suppressed)", "and again"]);
   });
 
-  it("that waits is told as soon as the cooldown is set to less", async () => {
+  it("that waits is reported as soon as a shorter cooldown is set", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    for (const detail of ["first", "second"]) await tell(sender, [alert("waits", detail)]);
+    for (const detail of ["first", "second"]) await takeAndSend(sender, [alert("waits", detail)]);
     expect(await sender.sendDue()).toEqual({ messages: 0 });
     await settings({ min_interval_secs: 0 });
     expect(await sender.sendDue()).toEqual({ messages: 1 });
     expect(lastLines("waits")).toEqual(["first", "second"]);
   });
 
-  it("is counted exactly, however many processes take and send at once", async () => {
+  it("is counted exactly, however many processes take and send at the same time", async () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
     const senders = [1, 2, 3, 4].map(() => senderOf().sender);
     await Promise.all(
       senders.flatMap((sender) =>
         Array.from({ length: 10 }, async (_, count) => {
-          await tell(sender, [alert("crowd", "d", count + 1), alert("crowd")]);
+          await takeAndSend(sender, [alert("crowd", "d", count + 1), alert("crowd")]);
           await sender.sendDue();
         }),
       ),
@@ -130,7 +130,7 @@ describe("an alert", () => {
     expect(texts("crowd").reduce((sum, text) => sum + timesOf(text), 0)).toBe(4 * (55 + 10));
   });
 
-  it("is taken together with what hands it over, or not at all", async () => {
+  it("is taken in the same transaction as the hand-over, or not at all", async () => {
     const { sender, logged } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
     const refused = sender.take([alert("together")], async () => {
@@ -141,7 +141,7 @@ describe("an alert", () => {
     expect([texts("together"), logged]).toEqual([[], []]);
   });
 
-  it("whose sender died before it was told is sent when its claim has run out", async () => {
+  it("whose sender died before it was reported is sent when its claim has run out", async () => {
     let nowMs = Date.now();
     const { sender } = senderOf(() => nowMs);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
@@ -149,53 +149,53 @@ describe("an alert", () => {
     const book = new AlertIssues(db);
     await db.transaction(async (tx) => await book.record(tx, [alert("cut_off")]));
     expect(await book.claim(nowMs, 300_000)).toMatchObject({ count: 1 });
-    await tell(sender, [alert("cut_off", "another")]);
+    await takeAndSend(sender, [alert("cut_off", "another")]);
     expect(texts("cut_off")).toEqual([]);
     nowMs += 121_000;
     await sender.sendDue();
     expect(lastLines("cut_off")).toEqual(["another (1 repeats suppressed)"]);
   });
 
-  it("is told although the clock was set back by more than its cooldown", async () => {
+  it("is reported although the clock was set back by more than its cooldown", async () => {
     let nowMs = Date.now() + 86_400_000;
     const { sender } = senderOf(() => nowMs);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await tell(sender, [alert("clock")]);
+    await takeAndSend(sender, [alert("clock")]);
     nowMs -= 86_400_000;
-    await tell(sender, [alert("clock", "after")]);
+    await takeAndSend(sender, [alert("clock", "after")]);
     expect(lastLines("clock")).toEqual(["what happened", "after"]);
   });
 
-  it("about a name with markup, a mention or a link shows it in the chat and calls nobody", async () => {
+  it("about a name with markup, a mention or a link shows it in the chat and notifies no one", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    await tell(sender, [alert("markup:`<!channel>", "R&D *now* <https://evil.example|click>: failed")]);
+    await takeAndSend(sender, [alert("markup:`<!channel>", "R&D *now* <https://evil.example|click>: failed")]);
     expect(texts("markup:")).toEqual([
       "*Gateway alert: A title*\n*Issue:* `markup:\u02cb&lt;!channel&gt;`\nR&amp;D \u2217now\u2217 &lt;https://evil.example|click&gt;: failed",
     ]);
   });
 
-  it("keeps its end within the bound of a detail", async () => {
+  it("keeps the count of repeats within the maximum length of a detail", async () => {
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     const { sender } = senderOf();
-    await tell(sender, [alert("long")]);
-    await tell(sender, [alert("long")]);
+    await takeAndSend(sender, [alert("long")]);
+    await takeAndSend(sender, [alert("long")]);
     await settings({ min_interval_secs: 0 });
-    await tell(sender, [alert("long", "x".repeat(500))]);
+    await takeAndSend(sender, [alert("long", "x".repeat(500))]);
     const detail = lastLines("long").at(-1) ?? "";
     expect([detail.length, detail.endsWith("x (1 repeats suppressed)")]).toEqual([500, true]);
   });
 
-  it("whose channel fails is given up after a second try, and holds nothing else back", async () => {
+  it("whose channel fails is given up after a second try, and delays no other alert", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: `${sink.url}/fails`, min_interval_secs: 300 });
-    await tell(sender, [alert("not_taken")]);
+    await takeAndSend(sender, [alert("not_taken")]);
     await settings({ slack_webhook_url: sink.url });
-    await tell(sender, [alert("taken")]);
+    await takeAndSend(sender, [alert("taken")]);
     expect(texts("taken")).toHaveLength(1);
   });
 
-  it("that is being told of while its channel is taken away counts no less the next time", async () => {
+  it("that is being reported while its channel is removed keeps its count for the next time", async () => {
     const { sender } = senderOf();
     const { db } = control.connection;
     const book = new AlertIssues(db);
@@ -207,11 +207,11 @@ describe("an alert", () => {
     await sender.sendDue();
     await book.markReported(due, Date.now());
     await settings({ slack_webhook_url: sink.url });
-    await tell(sender, [alert("on_its_way", "once more")]);
+    await takeAndSend(sender, [alert("on_its_way", "once more")]);
     expect(lastLines("on_its_way")).toEqual(["once more"]);
   });
 
-  it("whose channel has a secret that does not open is told on the others, once", async () => {
+  it("whose channel has a secret that cannot be opened is reported on the others, once", async () => {
     const { sender, logged } = senderOf();
     await settings({
       slack_webhook_url: sink.url,
@@ -222,17 +222,17 @@ describe("an alert", () => {
     await db.execute(
       sql`UPDATE app_settings SET value = jsonb_set(value, '{email,smtp_password}', '"enc:v1:damaged"') WHERE key = 'alerts'`,
     );
-    await tell(sender, [alert("half_told")]);
+    await takeAndSend(sender, [alert("half_told")]);
     await sender.sendDue();
     expect(texts("half_told")).toHaveLength(1);
     expect(logged.filter((line) => line.includes("alert_not_sent"))).toHaveLength(1);
     await settings({ email: null });
   });
 
-  it("that waits is dismissed when no channel is left to tell it on", async () => {
+  it("that waits is dismissed when no channel is left", async () => {
     const { sender } = senderOf();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
-    for (let times = 0; times < 3; times += 1) await tell(sender, [alert("dismissed")]);
+    for (let times = 0; times < 3; times += 1) await takeAndSend(sender, [alert("dismissed")]);
     await settings({ clear_slack_webhook: true });
     await sender.sendDue();
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
@@ -240,7 +240,7 @@ describe("an alert", () => {
     expect(texts("dismissed")).toHaveLength(1);
   });
 
-  it("is told once per cooldown while the key-value store is away, and forgotten long after", async () => {
+  it("is reported once per cooldown while the key-value store is unavailable, and removed long after", async () => {
     let nowMs = Date.now();
     const { sender } = senderOf(() => nowMs);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
@@ -248,7 +248,7 @@ describe("an alert", () => {
     await sender.prune();
     for (const wait of [0, 1_000, 300_000]) {
       nowMs += wait;
-      await tell(sender, [alert("store_away")]);
+      await takeAndSend(sender, [alert("store_away")]);
     }
     expect(lastLines("store_away")).toEqual(["what happened", "what happened (1 repeats suppressed)"]);
     expect((await sender.prune()).removed).toBe(0);

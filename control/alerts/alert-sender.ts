@@ -1,9 +1,8 @@
 /**
- * Sends alerts on the configured channels (specification "Events", decisions §35): every one is a line of the log at once, and
- * part of a message by a job of its own, as soon as the cooldown of its issue is over (decisions §43.4): whoever takes alerts
- * in does not wait for a channel. A channel that fails twice is given up
- * for this message: later alerts matter more than one that nobody takes. Settings are read for each, so that a change is in
- * force at once.
+ * Sends alerts on the configured channels (specification "Events", decisions §35). Every alert is written to the log at
+ * once. A separate job puts it into a message as soon as the cooldown of its issue is over (decisions §43.4), so that
+ * taking alerts never waits for a channel. A channel that fails twice for a message is given up for that message: later
+ * alerts matter more. Settings are read for each message, so that a change is in force at once.
  */
 import type { Database, Transaction } from "../db/connect.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -24,59 +23,59 @@ export interface AlertSenderOptions {
 
 export class AlertSender implements AlertSink {
   readonly #options: AlertSenderOptions;
-  readonly #book: AlertIssues;
+  readonly #issues: AlertIssues;
 
   constructor(options: AlertSenderOptions) {
     this.#options = options;
-    this.#book = new AlertIssues(options.db);
+    this.#issues = new AlertIssues(options.db);
   }
 
-  /** Rejects when the settings or the database do not answer. Without a channel an alert is its line of the log only. */
+  /** Rejects when the settings or the database do not answer. Without a channel an alert is only written to the log. */
   async take(alerts: readonly RaisedAlert[], also?: (tx: Transaction) => Promise<void>): Promise<void> {
     const { db, channels: read, logger } = this.#options;
     const { channels } = await read();
     await db.transaction(async (tx) => {
       await also?.(tx);
-      if (channels.length > 0) await this.#book.record(tx, alerts);
+      if (channels.length > 0) await this.#issues.record(tx, alerts);
       for (const alert of alerts) logAlert(logger, alert);
     });
   }
 
-  /** Sends every message whose time has come. Rejects when the settings or the database do not answer. */
+  /** Sends every message that is due; returns how many. Rejects when the settings or the database do not answer. */
   async sendDue(): Promise<{ readonly messages: number }> {
     const { channels: read, now } = this.#options;
     let messages = 0;
     for (;;) {
       const settings = await read();
       if (settings.channels.length === 0) {
-        await this.#book.dismiss(now());
+        await this.#issues.dismiss(now());
         return { messages };
       }
-      const due = await this.#book.claim(now(), settings.minIntervalSecs * 1000);
+      const due = await this.#issues.claim(now(), settings.minIntervalSecs * 1000);
       if (due === null) return { messages };
-      await this.#tell(due, settings);
+      await this.#report(due, settings);
       messages += 1;
     }
   }
 
-  /** Forgets issues that nobody was told of for long. */
+  /** Removes issues that were last reported long ago. */
   async prune(): Promise<{ readonly removed: number }> {
-    return await this.#book.prune(this.#options.now());
+    return await this.#issues.prune(this.#options.now());
   }
 
-  async #tell(due: DueIssue, { channels }: AlertChannels): Promise<void> {
+  async #report(due: DueIssue, { channels }: AlertChannels): Promise<void> {
     const { logger, now } = this.#options;
     const { issueKey, title } = due;
     const message = { issueKey, title, detail: withRepeats(due.detail, due.count - 1) };
     const results = await Promise.all(channels.map(async (send) => await send(message)));
-    await this.#book.markReported(due, now());
+    await this.#issues.markReported(due, now());
     for (const { channel, ok, detail } of results) {
       if (!ok) logger.warn({ event: "alert_not_sent", channel, key: issueKey, reason: detail });
     }
   }
 }
 
-/** A message stands for one time that its issue was raised, and says how many more there were. */
+/** A message shows the issue as raised once, and says how many repeats were suppressed. */
 function withRepeats(detail: string, suppressed: number): string {
   if (suppressed === 0) return detail;
   const ending = ` (${suppressed} repeats suppressed)`;

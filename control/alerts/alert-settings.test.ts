@@ -9,7 +9,7 @@ import { appSettings } from "../db/schema/settings.ts";
 let control: TestControl;
 let sink: HttpSink;
 const path = "/api/v1/settings/alerts";
-/** What host names resolve to; all others do not. */
+/** The addresses that host names resolve to; all others do not resolve. */
 const names = new Map<string, readonly string[]>();
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ async function stored(): Promise<string> {
 const EMAIL = { smtp_host: "127.0.0.1", from_address: "gateway@localhost", recipients: ["ops@example.org"] };
 
 describe("alert settings", () => {
-  it("keep their secrets sealed, never show them, and keep what is omitted", async () => {
+  it("keep their secrets sealed, never show them, and keep the fields that are omitted", async () => {
     const shown = await put({
       slack_webhook_url: `${sink.url}/hook-secret`,
       email: { ...EMAIL, username: "u", smtp_password: "mail-secret" },
@@ -72,7 +72,7 @@ describe("alert settings", () => {
     ]);
   });
 
-  it("are cleared where they are told to", async () => {
+  it("are cleared where the request says so", async () => {
     await put({ slack_webhook_url: sink.url, email: { ...EMAIL, smtp_password: "p" } });
     expect(await put({ clear_slack_webhook: true })).toMatchObject({ slack_webhook_set: false });
     expect(await put({ clear_smtp_password: true })).toMatchObject({ email: { password_set: false } });
@@ -117,7 +117,7 @@ describe("a test alert", () => {
     ]);
   });
 
-  it("is posted to the webhook and mailed, and says so channel by channel", async () => {
+  it("is posted to the webhook and mailed, and returns the result of each channel", async () => {
     const mail = await startMailServer();
     try {
       await put({
@@ -144,7 +144,7 @@ describe("a test alert", () => {
     }
   });
 
-  it("tries twice, then tells what is wrong without telling secrets", async () => {
+  it("tries twice, then says what is wrong without showing secrets", async () => {
     const mail = await startMailServer();
     try {
       sink.answer = () => ({ status: 403, body: "hook-secret is wrong" });
@@ -165,7 +165,7 @@ describe("a test alert", () => {
     }
   });
 
-  it("follows no redirect, and calls no address that has become a blocked one", async () => {
+  it("follows no redirect, and calls no address that has been blocked since", async () => {
     sink.answer = () => ({ status: 302, headers: { location: `${sink.url}/elsewhere` } });
     await put({ slack_webhook_url: `${sink.url}/hook` });
     expect((await test()).results).toEqual([{ channel: "slack", ok: false, detail: "http 302" }]);

@@ -1,6 +1,4 @@
-/**
- * Where alerts end up. The sink decides nothing about which cell an alert came from or how it came.
- */
+/** Where alerts arrive. The sink decides nothing by the cell that an alert came from or by how it came. */
 import { randomUUID } from "node:crypto";
 import type { AlertEvent, Issue } from "../../shared/alerts.ts";
 import type { Transaction } from "../db/connect.ts";
@@ -11,27 +9,27 @@ export interface RaisedAlert extends AlertEvent {
   readonly cell: string;
 }
 
-/** An issue as it is raised here and now, once. `cell`: the control service's own. */
+/** An issue as an alert that is raised here and now, once. `cell`: the control service's own cell. */
 export function raisedNow(issue: Issue, atMs: number, cell: string): RaisedAlert {
   return { ...issue, id: randomUUID(), atMs, count: 1, cell };
 }
 
-/** Raised by what runs with a take ({@link AlertSink.take}): somebody else has taken these alerts. */
+/** Thrown by the `also` of {@link AlertSink.take}: another replica has taken these alerts already. */
 export class AlertsAlreadyTaken extends Error {
   override readonly name = "AlertsAlreadyTaken";
 }
 
-/** Takes custody of alerts. */
+/** Takes alerts and is then responsible for them. */
 export interface AlertSink {
   /**
-   * Resolves when none of them will be lost any more. A rejection means that none was taken: they are handed over again
-   * later. `also` runs in the transaction that takes them, so that whoever hands them over lets go of them with it; what it
-   * throws is the rejection.
+   * Resolves when none of the alerts can be lost any more. A rejection means that none was taken; the caller hands them
+   * over again later. `also` runs in the transaction that takes the alerts, so that the caller can delete its own copies in
+   * that transaction; when `also` throws, `take` rejects with that error.
    */
   take(alerts: readonly RaisedAlert[], also?: (tx: Transaction) => Promise<void>): Promise<void>;
 }
 
-/** Writes an alert as one line of the service's log. */
+/** Writes an alert as one line to the service's log. */
 export function logAlert(log: Logger, { id, issueKey, title, detail, cell, atMs, count }: RaisedAlert): void {
   log.warn({ event: "alert", id, key: issueKey, title, detail, cell, at: new Date(atMs).toISOString(), count });
 }

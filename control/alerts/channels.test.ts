@@ -14,7 +14,7 @@ let server: SMTPServer;
 let certificate: string;
 let port: number;
 const trusted = tls.getCACertificates("default");
-/** Who logged in and what arrived, each with whether that was within TLS. */
+/** Logins and mails that arrived, each with whether that was within TLS. */
 const logins: (readonly [user: string, secure: boolean])[] = [];
 const mails: (readonly [text: string, secure: boolean])[] = [];
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
       });
     },
   });
-  server.on("error", () => undefined); // a client that breaks off while TLS begins
+  server.on("error", () => undefined); // a client that closes the connection while TLS begins
   server.listen(0, "127.0.0.1");
   await once(server.server, "listening");
   ({ port } = server.server.address() as AddressInfo);
@@ -72,20 +72,20 @@ it("is delivered within TLS, after a login within TLS", async () => {
   expect(mails[0]?.[0]).toContain("Issue: an_issue\r\n\r\nwhat happened");
 });
 
-it("says that the server refused the credentials, and nothing of the password", async () => {
-  const told = await sendMail(email(), "wrong-secret", MESSAGE);
-  expect(told).toEqual({ channel: "email", ok: false, detail: "the server refused the credentials" });
+it("says that the server refused the credentials, without the password", async () => {
+  const result = await sendMail(email(), "wrong-secret", MESSAGE);
+  expect(result).toEqual({ channel: "email", ok: false, detail: "the server refused the credentials" });
   expect([logins.length, mails.length]).toEqual([2, 0]);
 });
 
-it("sends neither password nor message to a server whose certificate nobody vouches for, and says why", async () => {
+it("sends neither password nor message to a server whose certificate is not trusted, and says why", async () => {
   tls.setDefaultCACertificates(trusted);
-  const told = await sendMail(email(), "right", MESSAGE);
-  expect(told).toEqual({ channel: "email", ok: false, detail: "the server's certificate is not trusted" });
+  const result = await sendMail(email(), "right", MESSAGE);
+  expect(result).toEqual({ channel: "email", ok: false, detail: "the server's certificate is not trusted" });
   expect([logins, mails]).toEqual([[], []]);
 });
 
-it("is one mail to its recipients, whatever is in its title and its text", async () => {
+it("is one mail to its recipients, whatever its title and text contain", async () => {
   const message = {
     title: "Modell\r\nBcc: thief@example.org\r\n\r\nfällt aus",
     issueKey: "model_health_down:a\r\nb",

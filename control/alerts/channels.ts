@@ -1,6 +1,6 @@
 /**
- * Sends one message on one channel of the alert settings (decisions §9.4, §35). A failure is tried once more and then said
- * in a few words of our own: neither the webhook's URL nor the mail password can stand in them.
+ * Sends one message on one channel of the alert settings (decisions §9.4, §35). A failed attempt is repeated once. The
+ * failure is then described in a few words of our own, which can contain neither the webhook's URL nor the mail password.
  */
 import { callbackify } from "node:util";
 import { createTransport } from "nodemailer";
@@ -14,14 +14,14 @@ import { chatCode, chatText } from "./chat-text.ts";
 const WEBHOOK_TIMEOUT_MS = 10_000;
 const SMTP_TIMEOUT_MS = 20_000;
 
-/** What is told: key and title of the issue, one line of detail. */
+/** A message: key and title of the issue, one line of detail. */
 export interface AlertMessage {
   readonly issueKey: string;
   readonly title: string;
   readonly detail: string;
 }
 
-/** Posts to the chat webhook. */
+/** Posts a message to the chat webhook. */
 export async function sendToWebhook(
   url: string,
   policy: SsrfPolicy,
@@ -36,7 +36,10 @@ export async function sendToWebhook(
   });
 }
 
-/** Mails every recipient; `password` is the opened secret. With `starttls` nothing is sent over a connection without TLS. */
+/**
+ * Mails a message to every recipient; `password` is the opened secret. With `starttls` nothing is sent over a connection
+ * without TLS.
+ */
 export async function sendMail(
   email: Omit<EmailValue, "smtp_password">,
   password: string | null,
@@ -53,7 +56,7 @@ export async function sendMail(
     requireTLS: email.starttls,
     ignoreTLS: !email.starttls,
     ...(email.username === "" ? {} : { auth: { user: email.username, pass: password ?? "" } }),
-    // the library would resolve the name by itself, and connect to whatever it leads to by then
+    // the library would resolve the name itself, and connect to whatever address the name has by then
     getSocket: (_options: unknown, done: Parameters<typeof connect>[0]) => connect(done),
     connectionTimeout: SMTP_TIMEOUT_MS,
     greetingTimeout: SMTP_TIMEOUT_MS,
@@ -95,7 +98,7 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
   }
 }
 
-/** By the mail library's codes; a server's own words may quote what it was sent. */
+/** Reasons by the mail library's codes; the server's own words may quote what it was sent. */
 const SMTP_REASONS: Readonly<Record<string, string>> = {
   EAUTH: "the server refused the credentials",
   ETLS: "the server offers no TLS",
@@ -108,14 +111,14 @@ const SMTP_REASONS: Readonly<Record<string, string>> = {
   EENVELOPE: "the server refused the sender or a recipient",
 };
 
-/** How Node names a certificate that it does not accept. */
+/** The error codes by which Node reports a certificate that it does not accept. */
 const UNTRUSTED = /CERT|VERIFY_LEAF/;
 
 function reasonOf(error: unknown): string {
   if (error instanceof OutboundError) return error.message;
   if (error instanceof BlockedAddressError) return "address blocked";
   const { code, originalCode, responseCode } = error as Readonly<Record<string, unknown>>;
-  // the mail library's own code is that of any connection that fails
+  // the mail library's own code is the same for every failed connection
   if (typeof originalCode === "string" && UNTRUSTED.test(originalCode))
     return "the server's certificate is not trusted";
   const known = typeof code === "string" ? SMTP_REASONS[code] : undefined;

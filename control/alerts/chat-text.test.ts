@@ -15,16 +15,16 @@ describe("text from outside in a chat", () => {
     expect(chatText(text)).toBe(shown);
   });
 
-  it("is as it was where it is only text: names of models keep their signs", () => {
+  it("is unchanged where it is only text: names of models keep their characters", () => {
     for (const text of ["llama_3_70b: upstream answered 503", "4*4 tokens; request was already served", "größe_1~2"])
       expect(chatText(text)).toBe(text);
   });
 
-  it("does not leave its code signs", () => {
+  it("cannot end its code marks", () => {
     expect(chatCode("model_health_down:a` <!here> `b_c*")).toBe("model_health_down:a\u02cb &lt;!here&gt; \u02cbb_c*");
   });
 
-  it("never holds what the chat follows, whatever comes", () => {
+  it("never contains what the chat acts upon, whatever the text is", () => {
     const nasty = fc.string({
       unit: fc.constantFrom("<", ">", "&", "*", "_", "~", "`", " ", "\n", "\u2028", "a", "1", "|", "!", "@", "é"),
     });

@@ -1,5 +1,5 @@
 /**
- * The channels that the alert settings name, ready to be sent on (decisions §9.4). Read for every alert, so that a saved
+ * The channels of the alert settings, ready to send on (decisions §9.4). They are read for every alert, so that a saved
  * setting is in force at once.
  */
 import { GatewayError } from "../../shared/errors.ts";
@@ -11,16 +11,16 @@ import { alertsSetting } from "../settings/definitions.ts";
 import { readSetting } from "../settings/setting.ts";
 import { type AlertMessage, sendMail, sendToWebhook } from "./channels.ts";
 
-/** Sends one message; how it went is the answer, never a rejection. */
+/** Sends one message; returns how it went and never rejects. */
 export type AlertChannel = (message: AlertMessage) => Promise<ChannelResult>;
 
 export interface AlertChannels {
-  /** Repeats of an issue within this time are not sent; 0: every one is. */
+  /** Repeats of an issue within this time are not sent; 0: every repeat is sent. */
   readonly minIntervalSecs: number;
   readonly channels: readonly AlertChannel[];
 }
 
-/** None when nothing is configured. Throws 503 `database_unavailable`. */
+/** The list is empty when nothing is configured. Throws 503 `database_unavailable`. */
 export async function alertChannels(ctx: VerbContext): Promise<AlertChannels> {
   const { slack_webhook_url: webhook, email, min_interval_secs } = (await readSetting(ctx, alertsSetting)).value;
   const channels: AlertChannel[] = [];
@@ -33,7 +33,7 @@ export async function alertChannels(ctx: VerbContext): Promise<AlertChannels> {
   return { minIntervalSecs: min_interval_secs, channels };
 }
 
-/** What the name resolves to may have changed since it was saved. */
+/** Checks the address again: what its name resolves to may have changed since it was saved. */
 async function toWebhook(ctx: VerbContext, sealed: string, message: AlertMessage): Promise<ChannelResult> {
   const url = await opened(ctx, sealed);
   if (url === undefined) return unopened("slack");
@@ -45,7 +45,7 @@ async function toWebhook(ctx: VerbContext, sealed: string, message: AlertMessage
   return await sendToWebhook(url, ctx.ssrf, message);
 }
 
-/** Undefined: it does not open. */
+/** The opened secret; undefined when it cannot be opened. */
 async function opened(ctx: VerbContext, sealed: string): Promise<string | undefined> {
   return await unseal(sealed, ctx.sealKey).catch(() => undefined);
 }

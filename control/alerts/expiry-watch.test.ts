@@ -24,7 +24,7 @@ async function tenant(name: string, hours: number): Promise<string> {
   return id;
 }
 
-it("tells once a day of every tenant whose access ends within three days, by whichever replica looks", async () => {
+it("raises an alert once a day for every tenant whose access ends within three days, whichever replica looks", async () => {
   const [last, first] = [await tenant("last", 72), await tenant("first", 1)];
   await tenant("too far", 72.1);
   await tenant("over", 0);
@@ -32,12 +32,12 @@ it("tells once a day of every tenant whose access ends within three days, by whi
   await control.request("PATCH", `/api/v1/tenants/${suspended}/status`, { status: "suspended" });
   await control.request("POST", "/api/v1/tenants", { name: "endless" });
 
-  const told: RaisedAlert[] = [];
+  const raised: RaisedAlert[] = [];
   let full = false;
   const sink = {
     take: async (alerts: readonly RaisedAlert[]) => {
       if (full) throw new Error("full");
-      told.push(...alerts);
+      raised.push(...alerts);
     },
   };
   const replicas = [1, 2].map(() => new ExpiryWatch(control.connection.db, control.store, sink, "here"));
@@ -45,7 +45,7 @@ it("tells once a day of every tenant whose access ends within three days, by whi
   await expect(replicas[0]?.run(NOW_MS)).rejects.toThrow("full");
   full = false;
   for (const replica of [...replicas, ...replicas]) await replica.run(NOW_MS);
-  expect(told).toMatchObject([
+  expect(raised).toMatchObject([
     {
       issueKey: `tenant_expiry:${first}`,
       title: "Tenant access ends soon",

@@ -1,6 +1,6 @@
 /**
- * Says so when a tenant's access is about to end: within 72 hours before, once a day per tenant whatever the number of
- * replicas (decisions §3.6, §35). Tenants that are not served anyway are passed over.
+ * Raises an alert when a tenant's access ends within 72 hours, once a day per tenant whatever the number of replicas
+ * (decisions §3.6, §35). Tenants that are not active are left out.
  */
 import { createHash } from "node:crypto";
 import { and, asc, eq, gt, lte } from "drizzle-orm";
@@ -19,7 +19,7 @@ export class ExpiryWatch {
   readonly #sink: AlertSink;
   readonly #cell: string;
 
-  /** `cell`: the control service's own, which its alerts carry. */
+  /** `cell`: the control service's own cell, which its alerts name. */
   constructor(db: Database, store: Pick<HotStore, "claim" | "put">, sink: AlertSink, cell: string) {
     this.#db = db;
     this.#store = store;
@@ -27,7 +27,10 @@ export class ExpiryWatch {
     this.#cell = cell;
   }
 
-  /** Looks once. Rejects when database, store or sink do not answer; who was not told of is told of next time. */
+  /**
+   * Looks once; returns how many alerts were raised. Rejects when database, store or sink do not answer; an alert that was
+   * not raised is raised the next time.
+   */
   async run(nowMs: number): Promise<{ readonly told: number }> {
     const ending = await this.#db
       .select({ id: tenants.id, name: tenants.name, until: tenants.active_until })
@@ -40,16 +43,17 @@ export class ExpiryWatch {
         ),
       )
       .orderBy(asc(tenants.active_until));
-    let told = 0;
+    let raised = 0;
     for (const { id, name, until } of ending) {
       const detail = `${name}: access ends at ${until?.toISOString() ?? ""}`;
-      if (await this.#tell(issueOf(`tenant_expiry:${id}`, "Tenant access ends soon", detail), nowMs)) told += 1;
+      if (await this.#raiseOnceADay(issueOf(`tenant_expiry:${id}`, "Tenant access ends soon", detail), nowMs))
+        raised += 1;
     }
-    return { told };
+    return { told: raised };
   }
 
-  /** False when it was told today. */
-  async #tell(issue: ReturnType<typeof issueOf>, nowMs: number): Promise<boolean> {
+  /** Raises the alert unless it was raised today; returns whether it did. */
+  async #raiseOnceADay(issue: ReturnType<typeof issueOf>, nowMs: number): Promise<boolean> {
     const claimed = `alert:daily:${createHash("sha256").update(issue.issueKey).digest("hex")}`;
     if (!(await this.#store.claim(claimed, DAY_SECS))) return false;
     try {

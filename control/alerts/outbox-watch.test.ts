@@ -13,14 +13,14 @@ afterAll(async () => {
   await control.close();
 });
 
-it("tells of changes that nobody confirms for a minute, once a minute, until they are confirmed", async () => {
-  const told: RaisedAlert[] = [];
-  const sink = { take: async (alerts: readonly RaisedAlert[]) => void told.push(...alerts) };
+it("raises an alert for changes that are not confirmed for a minute, once a minute, until they are confirmed", async () => {
+  const raised: RaisedAlert[] = [];
+  const sink = { take: async (alerts: readonly RaisedAlert[]) => void raised.push(...alerts) };
   const watch = new OutboxWatch(async () => await control.publisher.unconfirmed(), sink, "here");
   const startMs = Date.now();
   const tellings = async (...afterMs: number[]): Promise<number> => {
     for (const after of afterMs) await watch.run(startMs + after);
-    return told.length;
+    return raised.length;
   };
   const response = await control.request("POST", "/api/v1/tenants", { name: "t" });
   const { id } = (await response.json()) as Tenant;
@@ -32,7 +32,7 @@ it("tells of changes that nobody confirms for a minute, once a minute, until the
   await control.request("PATCH", `/api/v1/tenants/${id}/weight`, { weight: 3 });
   expect(await tellings(30_000, 59_000)).toBe(0);
   expect(await tellings(70_000, 80_000, 90_000)).toBe(1);
-  expect(told[0]).toMatchObject({
+  expect(raised[0]).toMatchObject({
     issueKey: "redis_sync_failed",
     title: "Configuration sync failed",
     detail: "2 changes wait for the key-value store or a cell",

@@ -1,6 +1,6 @@
 /**
- * Says so when configuration does not reach the key-value store or a cell for more than a minute (decisions §35). Told when
- * it begins and once a minute while it lasts; what repeats is suppressed by whoever takes alerts.
+ * Raises an alert when configuration does not reach the key-value store or a cell for more than a minute (decisions §35).
+ * It is raised when this begins and once a minute while it lasts; the alert sink suppresses repeats.
  */
 import { issueOf } from "../../shared/alerts.ts";
 import type { Unconfirmed } from "../kernel/context.ts";
@@ -13,9 +13,9 @@ export class OutboxWatch {
   readonly #unconfirmed: () => Promise<Unconfirmed>;
   readonly #sink: AlertSink;
   readonly #cell: string;
-  #toldAtMs: number | null = null;
+  #raisedAtMs: number | null = null;
 
-  /** `cell`: the control service's own, which its alerts carry. */
+  /** `cell`: the control service's own cell, which its alerts name. */
   constructor(unconfirmed: () => Promise<Unconfirmed>, sink: AlertSink, cell: string) {
     this.#unconfirmed = unconfirmed;
     this.#sink = sink;
@@ -26,13 +26,13 @@ export class OutboxWatch {
   async run(nowMs: number): Promise<void> {
     const { changes, sinceMs } = await this.#unconfirmed();
     if (sinceMs === null || nowMs - sinceMs <= OVERDUE_MS) {
-      this.#toldAtMs = null;
+      this.#raisedAtMs = null;
       return;
     }
-    if (this.#toldAtMs !== null && nowMs - this.#toldAtMs < AGAIN_MS) return;
+    if (this.#raisedAtMs !== null && nowMs - this.#raisedAtMs < AGAIN_MS) return;
     const detail = `${changes} changes wait for the key-value store or a cell`;
     const issue = issueOf("redis_sync_failed", "Configuration sync failed", detail);
     await this.#sink.take([raisedNow(issue, nowMs, this.#cell)]);
-    this.#toldAtMs = nowMs;
+    this.#raisedAtMs = nowMs;
   }
 }

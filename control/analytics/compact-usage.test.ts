@@ -1,4 +1,6 @@
-/** Pruning by the retention setting as an admin asks for it, against the real engine (specification "Limits", decisions §9.1). */
+/**
+ * Pruning by the retention setting on an admin's request, against the real engine (specification "Limits", decisions §9.1).
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { ledgerRow, TestLedger } from "../../test/harness/ledger.ts";
@@ -18,7 +20,7 @@ afterAll(async () => {
 const answer = async (method: string, path: string, body?: unknown): Promise<unknown> =>
   (await control.request(method, `/api/v1${path}`, body)).json();
 
-it("goes by the setting of the moment, never below a day, drops days whole, and leaves the rollup and an audit entry", async () => {
+it("uses the current setting but at least one day, drops whole days, keeps the rollup, and writes an audit entry", async () => {
   const nowMs = Date.now();
   const ages = [0, 1, 2, 3, 40];
   await ledger.insert(ages.map((age) => ledgerRow(nowMs - age * DAY_MS)));

@@ -1,10 +1,10 @@
 /**
- * How figures are made from rows of `usage_raw AS u` (decisions §12.3). Money is the sum of frozen costs; averages and
- * percentiles are over successful rows, 0 without any.
+ * SQL expressions that make figures from rows of `usage_raw AS u` (decisions §12.3). Money is the sum of frozen costs.
+ * Averages and percentiles are over successful rows, and 0 when there are none.
  */
 import { USD_DECIMALS } from "../../shared/usd.ts";
 
-/** 2xx and 3xx. */
+/** Condition of a successful row: status 2xx or 3xx. */
 export const OK = "u.status_code BETWEEN 200 AND 399";
 
 const DECODE_MS = "if(u.total_ms >= u.ttft_ms + 20, u.total_ms - u.ttft_ms, u.total_ms - u.queue_wait_ms)";
@@ -12,10 +12,12 @@ const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.ou
 
 const oneDecimal = (expression: string): string => `round(ifNotFinite(${expression}, 0), 1)`;
 
-/** From here on a number has fewer decimals than any that is shown, and rounding it may pass what a number can hold. */
+/**
+ * From this value on a number has fewer decimals than any read shows, and rounding it could exceed what a number can hold.
+ */
 const WHOLE_FROM = 1e15;
 
-/** Rounded; a sum that has passed what a number can hold is the largest one, since JSON has no infinity. */
+/** A rounded expression. A sum that exceeds the largest number becomes the largest number, because JSON has no infinity. */
 const rounded = (expression: string, decimals: number): string =>
   `if(${expression} < ${WHOLE_FROM}, round(${expression}, ${decimals}), least(${expression}, ${Number.MAX_VALUE}))`;
 
@@ -30,13 +32,13 @@ const USED = `sum(u.input_tokens) AS input_tokens,
   sum(u.total_tokens) AS total_tokens,
   ${usd("sum(u.cost_usd)")} AS cost_usd`;
 
-/** Of all rows that are grouped: requests, tokens and USD. */
+/** Requests, tokens and USD over all grouped rows. */
 export const TOTALS = `count() AS requests, ${USED}`;
 
-/** The same of rows that are sums themselves. */
+/** Like TOTALS, for rows that are sums themselves. */
 export const SUM_TOTALS = `sum(u.requests) AS requests, ${USED}`;
 
-/** Energy in Wh, USD and grams. */
+/** Energy in Wh, its cost in USD, and carbon in grams. */
 export const ENERGY = `${physical("sum(u.energy_wh)")} AS energy_wh,
   ${usd("sum(u.energy_cost_usd)")} AS energy_cost_usd,
   ${physical("sum(u.co2_g)")} AS co2_g`;
@@ -54,7 +56,7 @@ export const PROMPT_TOKENS_PER_SEC = oneDecimal(
   `quantileExactIf(0.5)(u.input_tokens / (u.ttft_ms / 1000), ${OK} AND u.ttft_ms > 0)`,
 );
 
-/** The model of a row of `usage_raw`; names that are not registered count under "" (decisions §23.4). */
+/** The model of a row of `usage_raw`. Names of models that are not registered count under "" (decisions §23.4). */
 export const registeredModel = (table: string): string =>
   `if(${table}.admission = 'rejected' AND ${table}.status_code = 404, '', ${table}.model)`;
 

@@ -1,6 +1,6 @@
 /**
- * What each key has done lately (specification "Per-key usage summary"). The day of a key's last request is looked up in
- * the rollup, which knows every day of every key, so that the request itself is looked for on that day only.
+ * Recent activity of each key (specification "Per-key usage summary"). The day of a key's last request is looked up in the
+ * rollup, which has every day of every key, so that the request itself is searched on that day only.
  */
 import type { KeySummariesQuery, KeySummary } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
@@ -22,8 +22,8 @@ const NOTHING = {
 const NOTHING_LAST = { last_used_ms: 0, last_model: "", last_status_code: 0 };
 
 /**
- * Keys with activity in the window, busiest first; the window bounds everything. A key whose requests retention has dropped
- * keeps its sums and has no last request. Throws 503.
+ * Keys with activity in the window, busiest first; only requests in the window count. A key whose requests were dropped by
+ * retention keeps its sums and has no last request. Throws 503.
  */
 export async function readKeySummaries(
   store: AnalyticsStore,
@@ -49,7 +49,7 @@ export async function readKeySummaries(
   );
 }
 
-/** One key: sums since `sinceMs`, its last request ever as far as the ledger reaches. Throws 503. */
+/** One key: its sums since `sinceMs`, and its last request in the whole ledger. Throws 503. */
 export async function readKeySummary(
   store: AnalyticsStore,
   key: { readonly id: string; readonly tenant_id: string },
@@ -75,8 +75,8 @@ export async function readKeySummary(
 }
 
 /**
- * Per key its last request among the rows of `where`: id, last_used_ms, and last: (model, status code). Internal traffic
- * is not in the rollup, so that with it every row is looked at.
+ * The last request of each key among the rows of `where`: id, last_used_ms, and last: (model, status code). Internal
+ * traffic is not in the rollup, so that every row is read when it is included.
  */
 function lastRequests(
   db: string,

@@ -1,6 +1,6 @@
 /**
- * The tables of the analytics store, one object each, in order, idempotent (decisions §34). Every one of them, the
- * rollup's target included, has a deduplication window: without it a replayed insert would double the rollup.
+ * The tables of the analytics store, one object per migration, in order, idempotent (decisions §34). Every table, the
+ * rollup's target included, has a deduplication window: without it a repeated insert would count twice in the rollup.
  */
 import { registeredModel } from "./expressions.ts";
 
@@ -9,7 +9,7 @@ export interface AnalyticsMigration {
   readonly statement: (db: string) => string;
 }
 
-/** What the rollup takes of the rows of an insert (decisions §34.2). */
+/** The part of inserted rows that the rollup takes (decisions §34.2). */
 const rollupOf = (db: string): string => `
       SELECT toDate(r.ts) AS day, r.tenant_id AS tenant_id, r.key_id AS key_id, ${registeredModel("r")} AS model,
         count() AS requests,
@@ -31,9 +31,10 @@ const rollupOf = (db: string): string => `
       GROUP BY day, tenant_id, key_id, model`;
 
 /**
- * Inserts of all ledgers that a table remembers. A ledger whose acknowledgement was lost sends again within 90 s (30 s until
- * it gives up, 60 s of pause); others make up to four inserts a second each meanwhile. The 1,000 of decisions §34 are over
- * after 31 s with eight ledgers, and the segment would double; these last for twenty-seven.
+ * How many inserts, of all ledgers together, a table remembers. A ledger whose acknowledgement was lost sends again within
+ * 90 s (30 s until it gives up, 60 s of pause); meanwhile each other ledger makes up to four inserts a second. The 1,000 of
+ * decisions §34 would be used up after 31 s with eight ledgers, and the repeated segment would count twice; 10,000 are
+ * enough for twenty-seven ledgers.
  */
 const INSERTS_REMEMBERED = 10_000;
 
@@ -118,7 +119,8 @@ export const MIGRATIONS: readonly AnalyticsMigration[] = [
     ) ENGINE = MergeTree PARTITION BY toYYYYMMDD(start) ORDER BY (request_id, start) ${WINDOW}`,
   },
   {
-    // a folder from before the rollup folded names that are not registered: its view takes the same from now on
+    // an older version kept names of models that are not registered in the rollup: from now on its view counts them under
+    // "" too
     name: "0006-usage-daily-mv-models",
     statement: (db) => `ALTER TABLE ${db}.usage_daily_mv MODIFY QUERY ${rollupOf(db)}`,
   },

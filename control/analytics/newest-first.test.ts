@@ -7,7 +7,7 @@ const isIn = ({ fromMs, beforeMs }: TimeWindow, ms: number): boolean =>
   ms >= fromMs && (beforeMs === null || ms < beforeMs);
 
 describe("the windows of a period", () => {
-  it("hold every instant of it once, and none before it", () => {
+  it("contain every instant of it once, and no earlier instant", () => {
     fc.assert(
       fc.property(instant, instant, instant, (fromMs, aroundMs, ms) => {
         const holding = windowsOf({ fromMs, aroundMs }).filter((window) => isIn(window, ms));
@@ -23,7 +23,7 @@ describe("the windows of a period", () => {
 });
 
 describe("the newest rows of a period", () => {
-  it("are those that sorting all of it would give", async () => {
+  it("are the same as when the whole period is sorted", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 2_000_000_000 })),
@@ -40,7 +40,7 @@ describe("the newest rows of a period", () => {
     );
   });
 
-  it("are looked for no further than needed", async () => {
+  it("are searched no further back than needed", async () => {
     const asked: number[] = [];
     await readNewestFirst({ fromMs: 0, aroundMs: 1e12 }, 5, async (_, most) => {
       asked.push(most);

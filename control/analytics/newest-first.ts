@@ -1,29 +1,29 @@
 /**
- * Reads the newest rows of a period without reading the period: through windows of time from its end backwards, each eight
- * times as wide as the one before, until enough were found. The store would open every day of the period to sort them, so
- * that a page over a month cost thirty times that of a day. What a page costs depends on how dense its rows lie and not on
- * how far back it starts.
+ * Reads the newest rows of a period without reading the whole period: it reads windows of time from the end of the period
+ * backwards, each eight times as long as the one before, until it has found enough rows. Otherwise the store would sort
+ * every day of the period, and a page over a month would cost thirty times a page over a day. The cost of a page depends on
+ * how many rows there are per hour and not on how far back it starts.
  */
 
 const FIRST_WINDOW_MS = 3_600_000;
 const WIDER = 8;
-/** After so many windows (half a year) the rest is one. */
+/** The number of windows (half a year together); what lies before them is one more window. */
 const WINDOWS = 5;
 
 export interface ReadPeriod {
   /** Inclusive, epoch ms. */
   readonly fromMs: number;
-  /** Where the newest rows are expected, epoch ms; rows that are newer still belong to the first window. */
+  /** Where the newest rows are expected, epoch ms; rows that are newer belong to the first window too. */
   readonly aroundMs: number;
 }
 
-/** A stretch of time: from `fromMs` on, to before `beforeMs`; null: without an end. */
+/** A stretch of time from `fromMs` (inclusive) to `beforeMs` (exclusive); null: without an end. */
 export interface TimeWindow {
   readonly fromMs: number;
   readonly beforeMs: number | null;
 }
 
-/** Its windows, newest first; together they are the period. */
+/** The windows of a period, newest first; together they cover the period. */
 export function windowsOf({ fromMs, aroundMs }: ReadPeriod): readonly TimeWindow[] {
   const windows: TimeWindow[] = [];
   let beforeMs: number | null = null;
@@ -36,7 +36,7 @@ export function windowsOf({ fromMs, aroundMs }: ReadPeriod): readonly TimeWindow
   return [...windows, { fromMs, beforeMs }];
 }
 
-/** At most `limit` rows; `read` answers the newest of a window, newest first. Throws what `read` throws. */
+/** Returns at most `limit` rows; `read` answers the newest rows of a window, newest first. Throws what `read` throws. */
 export async function readNewestFirst<T>(
   period: ReadPeriod,
   limit: number,

@@ -1,6 +1,6 @@
 /**
- * What reads cost over much traffic, in rows that the real engine reads, and that sums which come from the rollup are those
- * of the single requests. `npm run bench:reads` does the same over ten million.
+ * The cost of reads over much traffic, in rows that the real engine reads; and sums that come from the rollup equal the
+ * sums of single requests. `npm run bench:reads` does the same over ten million requests.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ describe("over 200,000 requests", () => {
     expect(over).toEqual([]);
   });
 
-  it("page 1 and page 1,000 of the log have the same budget, and keep it", async () => {
+  it("page 1 and page 1,000 of the log stay within the same budget", async () => {
     for (const page of [await pageAt(control, 1), await pageAt(control, 1000)]) {
       const { status, body, rowsRead } = await control.ask(page.path);
       expect([status, (body as readonly UsageLog[]).length]).toEqual([200, 50]);
@@ -47,7 +47,7 @@ describe("over 200,000 requests", () => {
     }
   });
 
-  it("a page is the rows that sorting all of them gives", async () => {
+  it("a page has the same rows as when all rows are sorted", async () => {
     const page = await pageAt(control, 700);
     const { body } = await control.ask(page.path);
     const expected = await control.rows<{ id: string }>(
@@ -60,7 +60,7 @@ describe("over 200,000 requests", () => {
 });
 
 describe("sums of whole days from the rollup", () => {
-  it("are those of the single requests, whatever the period", async () => {
+  it("equal those of the single requests, whatever the period", async () => {
     const instant = fc.integer({ min: FILL.endMs - (FILL.days + 2) * DAY_MS, max: FILL.endMs + DAY_MS });
     const groups = { tenant: "tenant_id", key: "key_id", model: "model" } as const;
     const group = fc.constantFrom(...(["tenant", "key", "model"] as const));
@@ -79,8 +79,11 @@ describe("sums of whole days from the rollup", () => {
              AND ts BETWEEN fromUnixTimestamp64Milli(toInt64(${since})) AND fromUnixTimestamp64Milli(toInt64(${until}))
              ${ofOne ? `AND tenant_id = '${filledTenant(5)}'` : ""} GROUP BY id`,
         );
-        const told = (body as readonly UsageTotals[]).map((row) => [row[groups[by]], [row.requests, row.total_tokens]]);
-        expect(new Map(told as [string, number[]][])).toEqual(
+        const answered = (body as readonly UsageTotals[]).map((row) => [
+          row[groups[by]],
+          [row.requests, row.total_tokens],
+        ]);
+        expect(new Map(answered as [string, number[]][])).toEqual(
           new Map(expected.map((row) => [row.id, [row.requests, row.tokens]])),
         );
       }),

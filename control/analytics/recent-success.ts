@@ -1,17 +1,17 @@
 /**
- * The newest request of a model that its upstream has served well, as the ledger has it: what spares the model a probe
- * (decisions §10.4). Internal traffic and answers from the cache prove nothing.
+ * Finds the newest request of a model that its upstream served successfully, in the ledger. Such a request makes a probe of
+ * the model unnecessary (decisions §10.4). Internal traffic and answers from the cache prove nothing.
  */
 import type { AnalyticsStore } from "./store.ts";
 
 export interface RecentSuccess {
-  /** When it was complete, epoch ms. */
+  /** When the request was complete, epoch ms. */
   readonly atMs: number;
   readonly statusCode: number;
   readonly totalMs: number;
 }
 
-/** A request that began and ended after `sinceMs`; null when there is none. Throws 503. */
+/** The newest such request that began and ended after `sinceMs`; null when there is none. Throws 503. */
 export async function recentSuccess(
   store: AnalyticsStore,
   model: string,

@@ -1,13 +1,13 @@
 /**
  * Drops whole days of the raw ledger and of spans (specification "Limits", decisions §9.1). The daily rollup is never
- * touched. A day is dropped when all of it lies before the retention window.
+ * changed. A day is dropped when all of it is older than the retention.
  */
 import type { AnalyticsStore } from "./store.ts";
 
 const DAY_MS = 86_400_000;
 const TABLES = ["usage_raw", "spans"] as const;
 
-/** Drops what is older than `days`; answers how many partitions of both tables went. Throws 503. */
+/** Drops what is older than `days`; returns how many partitions of both tables were dropped. Throws 503. */
 export async function dropExpired(store: AnalyticsStore, days: number, nowMs: number): Promise<number> {
   const oldestKept = new Date(nowMs - days * DAY_MS).toISOString().slice(0, 10).replaceAll("-", "");
   const expired = await store.rows<{ table: (typeof TABLES)[number]; partition: string }>(

@@ -1,13 +1,11 @@
-/**
- * The spans of a traced request, and which of some requests have any.
- */
+/** Reads the spans of a traced request, and finds which requests have spans. */
 import type { Span } from "../../shared/schema/usage-reads.ts";
 import type { AnalyticsStore } from "./store.ts";
 
-/** A span and its row may carry the time of two clocks. */
+/** Span and row may be stamped by two clocks, which differ by less. */
 const CLOCKS_APART_MS = 3_600_000;
 
-/** In order of their start; none when the request was not traced. Throws 503. */
+/** The spans in order of their start; none when the request was not traced. Throws 503. */
 export async function readSpans(store: AnalyticsStore, requestId: string): Promise<readonly Span[]> {
   return await store.rows<Span>(
     `SELECT toString(s.request_id) AS request_id, s.span_name AS span_name, s.parent_span AS parent_span,
@@ -18,7 +16,7 @@ export async function readSpans(store: AnalyticsStore, requestId: string): Promi
   );
 }
 
-/** What is known of a request where its spans are looked for. */
+/** What is known of a request whose spans are looked for. */
 interface Ended {
   readonly request_id: string;
   readonly ts_ms: number;

@@ -1,6 +1,7 @@
 /**
- * The analytics store as the control service reads it: parameterised queries only, each with a deadline; it writes the rows
- * of its own health probes only. A store that does not answer is 503 `analytics_unavailable`; what it says of itself goes no further than the log.
+ * The analytics store as the control service uses it. Reads are parameterised queries, each with a deadline; the only rows
+ * it writes are those of its own health probes. A store that does not answer is 503 `analytics_unavailable`; the store's
+ * own error text is only logged.
  */
 import { type ClickHouseClient, ClickHouseError, createClient } from "@clickhouse/client-web";
 import type { Logger } from "pino";
@@ -39,7 +40,7 @@ export class AnalyticsStore {
     });
   }
 
-  /** Creates what is missing (decisions §34). Rejects when the store does not answer. */
+  /** Creates the tables that are missing (decisions §34). Rejects when the store does not answer. */
   async migrate(signal: AbortSignal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)): Promise<void> {
     if (this.#migrated) return;
     for (const { statement } of MIGRATIONS)
@@ -47,7 +48,10 @@ export class AnalyticsStore {
     this.#migrated = true;
   }
 
-  /** Rows of a query, within `withinMs` when the caller can do without them. Throws 503 `analytics_unavailable`. */
+  /**
+   * The rows of a query. `withinMs`: the deadline, shorter when the caller can do without the rows. Throws 503
+   * `analytics_unavailable`.
+   */
   async rows<T>(query: string, params: QueryParams, withinMs: number = REQUEST_TIMEOUT_MS): Promise<readonly T[]> {
     const signal = AbortSignal.timeout(withinMs);
     try {
@@ -65,7 +69,9 @@ export class AnalyticsStore {
     }
   }
 
-  /** Adds rows to the ledger; the same token again is the same batch. Throws 503 `analytics_unavailable`. */
+  /**
+   * Adds rows to the ledger; rows sent again with the same token are not added twice. Throws 503 `analytics_unavailable`.
+   */
   async insertUsage(rows: readonly UsageRow[], token: string): Promise<void> {
     try {
       await this.migrate();
@@ -100,7 +106,7 @@ export class AnalyticsStore {
   }
 }
 
-/** As a DateTime64 column reads it. */
+/** A time in the form that a DateTime64 column reads. */
 function timeText(epochMs: number): string {
   return new Date(epochMs).toISOString().replace("T", " ").slice(0, -1);
 }

@@ -1,16 +1,14 @@
-/**
- * What the cache saved, what models cost, and the totals of an overview (decisions §12.2).
- */
+/** Reads what the cache saved, what models cost, and the totals of an overview (decisions §12.2). */
 import type { CacheUsage, ModelCost, OverviewQuery, UsageFilterQuery } from "../../shared/schema/usage-reads.ts";
 import { ENERGY, usd } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";
 import { usageFilter } from "./usage-filter.ts";
 import { usageSums } from "./usage-sums.ts";
 
-/** The overview does without its totals rather than wait longer for a store that hangs. */
+/** Deadline of the totals: when the store hangs, the overview is shown without them. */
 const OVERVIEW_WITHIN_MS = 5000;
 
-/** Hits, misses and saved tokens, by model too. Throws 503. */
+/** Hits, misses and saved tokens, in total and by model. Throws 503. */
 export async function readCacheUsage(
   store: AnalyticsStore,
   query: UsageFilterQuery,
@@ -33,7 +31,7 @@ export async function readCacheUsage(
 /** A cost row before current prices are applied. */
 export type CostRow = Omit<ModelCost, "input_cost" | "output_cost">;
 
-/** Per model, most expensive first. Throws 503. */
+/** One row per model, most expensive first. Throws 503. */
 export async function readCosts(
   store: AnalyticsStore,
   query: UsageFilterQuery,
@@ -48,7 +46,7 @@ export async function readCosts(
   );
 }
 
-/** Requests, tokens and USD of everything, refusals of unknown callers included. Throws 503. */
+/** Requests, tokens and USD of all traffic, including refusals of unknown callers. Throws 503. */
 export async function readOverviewTotals(
   store: AnalyticsStore,
   query: OverviewQuery,

@@ -1,4 +1,7 @@
-/** The permanent rollup and the retention of what it is made of, against the real engine (decisions §9.1, §34.2). */
+/**
+ * The permanent rollup, and the retention of the rows that it is made from, against the real engine
+ * (decisions §9.1, §34.2).
+ */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import {
@@ -24,7 +27,7 @@ describe("the daily rollup", () => {
   const daily = async (query: Record<string, string> = {}) =>
     await readDaily(ledger.store, usageDailyQuerySchema.parse(query), NOW);
 
-  it("is there by day, tenant, key, model, and key and model", async () => {
+  it("can be read by day, tenant, key, model, and key and model", async () => {
     await ledger.insert(someTraffic(NOW));
     const days = await daily();
     expect(
@@ -63,7 +66,7 @@ describe("the daily rollup", () => {
     );
   });
 
-  it("outlives the raw rows it was made of", async () => {
+  it("is kept after the raw rows that it was made from", async () => {
     await ledger.insert(someTraffic(NOW));
     await ledger.run(`TRUNCATE TABLE ${ledger.db}.usage_raw`);
     expect(await daily()).toHaveLength(2);
@@ -88,7 +91,7 @@ describe("the daily rollup", () => {
 });
 
 describe("retention", () => {
-  it("drops whole days before the window, spans too, and leaves the rollup", async () => {
+  it("drops whole days before the window, spans too, and keeps the rollup", async () => {
     const days = [0, 1, 2, 3].map((age) => NOW - age * DAY_MS);
     await ledger.insert(days.map((ts_ms) => row({ ts_ms })));
     await ledger.insertSpans(

@@ -1,6 +1,6 @@
 /**
- * The permanent daily rollup (specification "Daily rollup row", decisions §34.2). Days are UTC. Always summed again: parts
- * of a SummingMergeTree merge when they like.
+ * Reads the permanent daily rollup (specification "Daily rollup row", decisions §34.2). Days are UTC. Rows are always
+ * summed again, because a SummingMergeTree merges its parts at a time of its own choice.
  */
 import type { DailyGroup, DailyUsage, UsageDailyQuery } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";
@@ -21,7 +21,7 @@ const GROUPED: Record<DailyGroup, readonly ("day" | "tenant_id" | "key_id" | "mo
 
 const NOT_GROUPED = { day: "''", tenant_id: `'${NIL_UUID}'`, key_id: `'${NIL_UUID}'`, model: "''" } as const;
 
-/** One row per group; by day ascending, else most tokens first. Throws 503. */
+/** One row per group, sorted by day (ascending) or by tokens (most first). Throws 503. */
 export async function readDaily(
   store: AnalyticsStore,
   query: UsageDailyQuery,

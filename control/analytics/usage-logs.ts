@@ -1,6 +1,6 @@
 /**
  * Reads single requests from the ledger, newest first, by keyset cursor (specification `GET /api/v1/usage/logs`). A page
- * costs the same wherever the cursor stands and however long the period is.
+ * costs the same wherever the cursor is and however long the period is.
  */
 
 import type { UsageLogsQuery } from "../../shared/schema/usage.ts";
@@ -55,7 +55,7 @@ function windowFilter({ fromMs, beforeMs }: TimeWindow): { where: readonly strin
   return { where: [from, end], params: { from: fromMs, end: beforeMs } };
 }
 
-/** Traced requests that began in the window that is read, or up to a day before it. */
+/** Selects the traced requests that began in the window, or up to a day before it. */
 function tracedWithin(db: string): string {
   return `SELECT request_id FROM ${db}.spans WHERE start >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 DAY`;
 }

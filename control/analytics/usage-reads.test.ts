@@ -33,7 +33,7 @@ describe("usage by tenant, key or model", () => {
   const totals = async (query: Record<string, string> = {}) =>
     await readTotals(ledger.store, usageTotalsQuerySchema.parse(query), NOW);
 
-  it("sums what was asked for, most tokens first, without internal traffic and nobody's refusals", async () => {
+  it("sums the scope that was requested, most tokens first, without internal traffic and refusals of unknown callers", async () => {
     await ledger.insert(someTraffic(NOW));
     expect(await totals()).toEqual([
       { tenant_id: OTHER_TENANT, requests: 1, ...used(100, 200, 0.05) },
@@ -63,7 +63,7 @@ describe("usage by tenant, key or model", () => {
   });
 });
 
-describe("what keys have done", () => {
+describe("recent activity of keys", () => {
   it("within a window, busiest first, the last request included", async () => {
     await ledger.insert(someTraffic(NOW));
     await ledger.insert([row({ ts_ms: NOW - 10, model: "last", status_code: 499 })]);
@@ -112,7 +112,7 @@ describe("what keys have done", () => {
 describe("usage over time", () => {
   const series = (query: Record<string, string> = {}) => usageSeriesQuerySchema.parse(query);
 
-  it("counts everything, refusals of nobody too, unless a tenant is asked for", async () => {
+  it("counts everything, including refusals of unknown callers, unless one tenant is requested", async () => {
     await ledger.insert(someTraffic(NOW));
     const bucket = Math.floor((NOW - 1000) / 300_000) * 300_000;
     expect(await readSeries(ledger.store, series(), NOW)).toEqual([
@@ -133,7 +133,7 @@ describe("usage over time", () => {
     ]);
   });
 
-  it("raises a bucket that is too narrow, less so behind a filter, and refuses a series that is too long", async () => {
+  it("widens a bucket that is too narrow, less so with a filter, and refuses a series that is too long", async () => {
     await ledger.insert([row({ ts_ms: NOW - 61_000 }), row({ ts_ms: NOW - 15_000 }), row({ ts_ms: NOW - 1000 })]);
     expect(await readSeries(ledger.store, series({ bucket_ms: "1" }), NOW)).toHaveLength(2);
     expect(
@@ -147,7 +147,7 @@ describe("usage over time", () => {
 });
 
 describe("cache and costs", () => {
-  it("tell what hits saved, and what was spent as it was frozen", async () => {
+  it("show what hits saved, and the frozen costs", async () => {
     await ledger.insert([
       row({ cache_status: "hit", ...used(10, 20, 0) }),
       row({ cache_status: "miss", ...used(10, 20, 0.5), energy_wh: 2, co2_g: 1.5 }),
@@ -181,7 +181,7 @@ describe("cache and costs", () => {
 });
 
 describe("the spans of a request", () => {
-  it("come in order of their start, and none come of a request that has none", async () => {
+  it("come in order of their start, and a request without spans has none", async () => {
     const id = randomUUID();
     await ledger.insertSpans([
       { request_id: id, span_name: "upstream", parent_span: "proxy_request", start_ms: NOW + 5 },
@@ -202,8 +202,8 @@ describe("the spans of a request", () => {
   });
 });
 
-describe("a store that is not there", () => {
-  it("is waited for no longer than the caller says", async () => {
+describe("a store that is unavailable", () => {
+  it("is waited for no longer than the caller allows", async () => {
     const silent = await listen(createServer(), "127.0.0.1", 0);
     const store = new AnalyticsStore({ url: silent.url, db: "gateway", user: "default", password: "" }, ledger.log);
     await expect(store.rows("SELECT 1", {}, 50)).rejects.toMatchObject({ code: "analytics_unavailable" });

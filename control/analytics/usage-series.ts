@@ -1,5 +1,5 @@
 /**
- * Usage over time: of everything, per tenant, per model (decisions §12.2, §12.3). Empty buckets are not there.
+ * Reads usage over time: in total, per tenant, per model (decisions §12.2, §12.3). Buckets without requests are left out.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type {
@@ -17,7 +17,7 @@ const MIN_FILTERED_BUCKET_MS = 10_000;
 const BUCKETS_MAX = 5_000;
 const BUCKET = "intDiv(toUnixTimestamp64Milli(u.ts), {bucket:Int64}) * {bucket:Int64} AS bucket_ms";
 
-/** One row per bucket, ascending; refusals of unknown callers count unless a tenant is asked for. Throws 400, 503. */
+/** One row per bucket, ascending; refusals of unknown callers count unless the read is of one tenant. Throws 400, 503. */
 export async function readSeries(
   store: AnalyticsStore,
   query: UsageSeriesQuery,
@@ -32,7 +32,7 @@ export async function readSeries(
   );
 }
 
-/** By bucket, then tenant. Throws 400, 503. */
+/** One row per bucket and tenant, sorted by bucket, then tenant. Throws 400, 503. */
 export async function readTenantSeries(
   store: AnalyticsStore,
   query: UsageSeriesQuery,
@@ -47,7 +47,7 @@ export async function readTenantSeries(
   );
 }
 
-/** By bucket, then model. Throws 400, 503. */
+/** One row per bucket and model, sorted by bucket, then model. Throws 400, 503. */
 export async function readModelSeries(
   store: AnalyticsStore,
   query: UsageSeriesQuery,
@@ -64,7 +64,7 @@ export async function readModelSeries(
   );
 }
 
-/** The width that is used, with what it makes of the filter. Throws 400 when a series would get too long. */
+/** The filter with the width of a bucket that is used. Throws 400 when the series would have too many buckets. */
 function bucketed(query: UsageSeriesQuery, filter: UsageFilter): UsageFilter {
   const filtered = [query.tenant_id, query.key_id, query.model].some((value) => value !== undefined);
   const widthMs = Math.max(query.bucket_ms, filtered ? MIN_FILTERED_BUCKET_MS : MIN_BUCKET_MS);

@@ -1,8 +1,8 @@
 /**
- * Where sums of a period come from: whole days before today from the rollup, what is left at both ends from the raw ledger,
- * so that a month costs little more than a day and a day that retention has dropped still counts. Internal traffic is not
- * told apart in the rollup: with it, everything comes from the raw ledger. For sums of tenants, keys and models only;
- * whatever needs single requests (medians, times of day) reads `usage_raw`.
+ * Where sums over a period come from: whole days before today from the rollup, the rest at both ends from the raw ledger.
+ * So a month costs little more than a day, and a day that retention has dropped still counts. The rollup does not separate
+ * internal traffic: when that is included, everything comes from the raw ledger. These sums are by tenant, key and model
+ * only; reads that need single requests (medians, times of day) use `usage_raw`.
  */
 import { NIL_UUID } from "../../shared/usage-row.ts";
 import { registeredModel } from "./expressions.ts";
@@ -21,28 +21,28 @@ export interface UsageSums {
   readonly params: QueryParams;
 }
 
-/** UTC days, YYYY-MM-DD: from `first` to before `end`. */
+/** UTC days, YYYY-MM-DD, from `first` (inclusive) to `end` (exclusive). */
 export interface WholeDays {
   readonly first: string;
   readonly end: string;
 }
 
-/** The days that lie in a period as a whole; null when there is none. A day that is not over is not whole. */
+/** The days that lie wholly in a period; null when there is none. Today is never whole. */
 export function wholeDays(sinceMs: number, untilMs: number | undefined, nowMs: number): WholeDays | null {
   const firstMs = Math.ceil(sinceMs / DAY_MS) * DAY_MS;
   const endMs = Math.floor(Math.min(untilMs === undefined ? nowMs : untilMs + 1, nowMs) / DAY_MS) * DAY_MS;
   return endMs > firstMs ? { first: dayOf(firstMs), end: dayOf(endMs) } : null;
 }
 
-/** The UTC day of an instant, YYYY-MM-DD; of one after the year 9999 the last day that can be written so. */
+/** The UTC day of an instant, YYYY-MM-DD; for instants after the year 9999 the last day that this form can hold. */
 export function dayOf(epochMs: number): string {
   return new Date(Math.min(epochMs, LAST_DAY_MS)).toISOString().slice(0, 10);
 }
 
-/** What was used in the period, but for rows of the nil tenant. */
-export function usageSums(db: string, ask: UsageScope, nowMs: number): UsageSums {
-  const sinceMs = ask.since_ms ?? nowMs - DAY_MS;
-  const days = ask.include_internal === true ? null : wholeDays(sinceMs, ask.until_ms, nowMs);
+/** What was used in the period, without rows of the nil tenant. */
+export function usageSums(db: string, scope: UsageScope, nowMs: number): UsageSums {
+  const sinceMs = scope.since_ms ?? nowMs - DAY_MS;
+  const days = scope.include_internal === true ? null : wholeDays(sinceMs, scope.until_ms, nowMs);
   const params: Record<string, string | number> = { since: sinceMs };
   const both = [`r.tenant_id != toUUID('${NIL_UUID}')`];
   const raw = ["r.ts >= fromUnixTimestamp64Milli({since:Int64})"];
@@ -52,12 +52,12 @@ export function usageSums(db: string, ask: UsageScope, nowMs: number): UsageSums
     to.push(condition);
     params[name] = value;
   };
-  add(both, "r.tenant_id = {tenant:UUID}", "tenant", ask.tenant_id);
-  add(both, "r.key_id = {key:UUID}", "key", ask.key_id);
-  add(raw, "r.ts <= fromUnixTimestamp64Milli({until:Int64})", "until", ask.until_ms);
-  add(raw, `${MODEL} = {name:String}`, "name", ask.model);
-  add(rollup, "r.model = {name:String}", "name", ask.model);
-  if (ask.include_internal !== true) raw.push("r.request_type NOT IN ('health_probe', 'benchmark')");
+  add(both, "r.tenant_id = {tenant:UUID}", "tenant", scope.tenant_id);
+  add(both, "r.key_id = {key:UUID}", "key", scope.key_id);
+  add(raw, "r.ts <= fromUnixTimestamp64Milli({until:Int64})", "until", scope.until_ms);
+  add(raw, `${MODEL} = {name:String}`, "name", scope.model);
+  add(rollup, "r.model = {name:String}", "name", scope.model);
+  if (scope.include_internal !== true) raw.push("r.request_type NOT IN ('health_probe', 'benchmark')");
   const single = (): string => `SELECT ${SUMMED}, ${MODEL} AS model, toUInt64(1) AS requests
     FROM ${db}.usage_raw AS r WHERE ${[...raw, ...both].join(" AND ")}`;
   if (days === null) return { from: `(${single()})`, params };

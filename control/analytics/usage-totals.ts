@@ -1,6 +1,4 @@
-/**
- * Requests, tokens and money of a period by tenant, key or model, and by model and key (decisions §12.2).
- */
+/** Reads requests, tokens and money of a period by tenant, key or model, and by model and key (decisions §12.2). */
 import type {
   KeyUsage,
   UsageBreakdown,
@@ -20,7 +18,7 @@ const GROUPS = {
   model: { columns: "u.model AS model", by: "u.model" },
 } as const;
 
-/** Most tokens first. Throws 503. */
+/** One row per tenant, key or model, most tokens first. Throws 503. */
 export async function readTotals(
   store: AnalyticsStore,
   query: UsageTotalsQuery,
@@ -35,7 +33,7 @@ export async function readTotals(
   );
 }
 
-/** Per key, most tokens first. Throws 503. */
+/** One row per key, most tokens first. Throws 503. */
 export async function readKeyUsage(
   store: AnalyticsStore,
   query: UsageKeysQuery,
@@ -47,7 +45,7 @@ export async function readKeyUsage(
 /** A breakdown row before names are joined. */
 export type BreakdownRow = Omit<UsageBreakdown, "tenant_name" | "fairshare_group" | "key_name" | "key_prefix">;
 
-/** Per model and key, most expensive first. Throws 503. */
+/** One row per model and key, most expensive first. Throws 503. */
 export async function readBreakdown(
   store: AnalyticsStore,
   query: UsageBreakdownQuery,

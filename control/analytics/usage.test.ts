@@ -1,6 +1,4 @@
-/**
- * Tables and reads against the real engine behind the real bridge.
- */
+/** Tables and reads against the real engine with the real bridge. */
 import { describe, expect, it } from "vitest";
 import { usageLogsQuerySchema, usageModelsQuerySchema } from "../../shared/schema/usage.ts";
 import { NIL_UUID, type UsageRow } from "../../shared/usage-row.ts";
@@ -22,7 +20,7 @@ const models = async (query: Record<string, string> = {}) =>
   await readModelUsage(ledger.store, usageModelsQuerySchema.parse(query), NOW);
 
 describe("the tables", () => {
-  it("are made once, whoever asks and however often", async () => {
+  it("are created once, however many callers there are and however often they call", async () => {
     const again = ledger.another();
     await Promise.all([again.migrate(), again.migrate()]);
     const names = await again.rows<{ name: string }>("SELECT name FROM system.tables WHERE database = {db:String}", {
@@ -32,7 +30,7 @@ describe("the tables", () => {
     await again.close();
   });
 
-  it("count a batch that is sent twice once, in the rollup too", async () => {
+  it("count a batch that is sent twice only once, in the rollup too", async () => {
     const batch = [row({ total_tokens: 7 }), row({ total_tokens: 5, status_code: 500 })];
     await insert(batch, "same");
     await insert(batch, "same");
@@ -46,7 +44,7 @@ describe("the tables", () => {
     ).toEqual([{ requests: 2, success: 1, errors: 1, tokens: 12 }]);
   });
 
-  it("remember as many inserts as busy ledgers make while one tries again", async () => {
+  it("remember as many inserts as busy ledgers make until another one sends again", async () => {
     const tables = await ledger.store.rows<{ engine_full: string }>(
       "SELECT engine_full FROM system.tables WHERE database = {db:String} AND engine LIKE '%MergeTree'",
       { db: ledger.db },
@@ -57,7 +55,7 @@ describe("the tables", () => {
     expect(windows).toEqual(["10000", "10000", "10000"]);
   });
 
-  it("fold names that are not registered into one row of the rollup, in a folder from before too", async () => {
+  it("fold names that are not registered into one row of the rollup, also in a folder of an older version", async () => {
     const columns = "toDate(ts) AS day, tenant_id, key_id, model, count() AS requests";
     await ledger.run(
       `ALTER TABLE ${ledger.db}.usage_daily_mv MODIFY QUERY SELECT ${columns} FROM ${ledger.db}.usage_raw GROUP BY day, tenant_id, key_id, model`,
@@ -83,7 +81,7 @@ describe("the tables", () => {
     expect((await logs({ model: "guess-1" })).map((entry) => entry.model)).toEqual(["guess-1"]);
   });
 
-  it("are asked for again when the store has lost them", async () => {
+  it("are created again when the store has lost them", async () => {
     await ledger.run("DROP DATABASE usage_test");
     await expect(logs()).rejects.toMatchObject({ code: "analytics_unavailable", status: 503 });
     expect(await logs()).toEqual([]);
@@ -91,7 +89,7 @@ describe("the tables", () => {
 });
 
 describe("single requests", () => {
-  it("come back as they were written, large numbers as numbers", async () => {
+  it("are read as they were written, large numbers as numbers", async () => {
     const written = row({
       ts_ms: NOW - 1,
       session_id: 'it\'s a \\ "session"',
@@ -105,7 +103,7 @@ describe("single requests", () => {
     expect(await logs()).toEqual([{ ...written, has_trace: false }]);
   });
 
-  it("are walked newest first by the cursor, without losing or doubling one of the same millisecond", async () => {
+  it("are paged newest first by the cursor, without losing or repeating requests of the same millisecond", async () => {
     const all = Array.from({ length: 25 }, (_, i) => row({ ts_ms: NOW - 5000 + Math.floor(i / 10) }));
     await insert(all);
     const expected = [...all]
@@ -207,8 +205,8 @@ describe("usage per model", () => {
   });
 });
 
-describe("a store that is not there", () => {
-  it("is 503, whatever is asked", async () => {
+describe("a store that is unavailable", () => {
+  it("is 503 for every read", async () => {
     const absent = ledger.absent();
     await expect(readLogs(absent, usageLogsQuerySchema.parse({}), NOW)).rejects.toMatchObject({ status: 503 });
     await expect(readModelUsage(absent, usageModelsQuerySchema.parse({}), NOW)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** The same money is the same number on every read, to 9 decimals (decisions §12.3), against the real engine. */
+/** The same amount is the same number in every read, to 9 decimals (decisions §12.3), against the real engine. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
@@ -73,7 +73,7 @@ it("of many requests whose costs binary fractions cannot hold", async () => {
   expect(usdOf(await get("/overview/summary"))).toEqual({ cost: 0.0001 });
 });
 
-it("of sums that pass what a number can hold", async () => {
+it("of sums that exceed the largest number", async () => {
   const most = { cost_usd: 1.7e308, energy_wh: 1.7e308, energy_cost_usd: 1.7e308, co2_g: 1.7e308 };
   await ledger.insert([1, 2, 3].map((at) => ledgerRow(Date.now() - 1000 * at, most)));
   for (const path of ["/usage", "/usage/keys/summary", "/usage/models", "/usage/daily", "/usage/series", "/costs"]) {

@@ -1,4 +1,6 @@
-/** Capacity auto-tune over HTTP: whom it probes and how, what it refuses, and what it leaves behind (decisions §11.1). */
+/**
+ * Capacity auto-tune over HTTP: which upstream it probes and how, what it refuses, and what it records (decisions §11.1).
+ */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AutotuneReport } from "../../shared/schema/autotune.ts";
@@ -33,7 +35,7 @@ async function model(more: Readonly<Record<string, unknown>> = {}): Promise<Mode
 const autotune = async ({ id }: { readonly id: string }, body: object = {}): Promise<Response> =>
   await control.request("POST", `/api/v1/models/${id}/autotune`, body);
 
-/** What the audit log says of a model's runs, newest first. */
+/** The audit log's entries of a model's runs, newest first. */
 async function runs({ id }: Model): Promise<readonly { readonly detail: Record<string, unknown> }[]> {
   const path = `/api/v1/audit?action=autotune_model&entity_id=${id}`;
   return (await (await control.request("GET", path)).json()) as { detail: Record<string, unknown> }[];
@@ -48,7 +50,7 @@ describe("auto-tune", () => {
     ["chat", "/v1/chat/completions", { messages: [{ role: "user", content: "ping" }], max_tokens: 8, stream: false }],
     ["embedding", "/v1/embeddings", { input: "ping" }],
   ])(
-    "asks %s models what they are for, with their credential, and tells of an upstream that fails",
+    "calls %s models in their own way, with their credential, and reports an upstream that fails",
     async (modality, path, asked) => {
       const probed = await model({ model_type: modality, api_key: "sk-upstream" });
       const response = await autotune(probed);
@@ -95,14 +97,14 @@ describe("auto-tune", () => {
     expect(upstream.asked[0]?.headers["authorization"]).toBe("Bearer sk-first");
   });
 
-  it("follows no redirect, and takes it for a failure", async () => {
+  it("follows no redirect, and counts it as a failure", async () => {
     upstream.answer = () => ({ status: 307, headers: { location: "/elsewhere" } });
     const response = await autotune(await model());
     expect(await response.json()).toMatchObject({ knee_reason: "no_data" });
     expect(new Set(upstream.asked.map(({ url }) => url))).toEqual(new Set(["/v1/chat/completions"]));
   });
 
-  it("refuses other models, unknown ones, and bodies that are none", async () => {
+  it("refuses other models, unknown ones, and invalid bodies", async () => {
     const speech = await model({ model_type: "audio_speech" });
     expect(await refusal(await autotune(speech))).toMatchObject([400, { code: "autotune_unsupported" }]);
     const probed = await model();
@@ -124,7 +126,7 @@ describe("auto-tune", () => {
     expect([upstream.asked, await control.connection.db.select().from(jobs)]).toEqual([[], []]);
   });
 
-  it("tries 256 at once at most", async () => {
+  it("tries at most 256 concurrent requests", async () => {
     const response = await autotune(await model(), { max_concurrency: 10_000 });
     expect(await response.json()).toMatchObject({ max_concurrency: 256 });
   });

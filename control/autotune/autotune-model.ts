@@ -1,7 +1,7 @@
 /**
- * Finds out by real load how many requests at once a model's upstream serves well (decisions §11.1). It recommends and
- * changes nothing; what it sends passes no admission and leaves no usage row. One run at a time per model over all replicas,
- * which ends after 60 seconds, when its caller leaves or when the service ends.
+ * Measures with real load how many concurrent requests a model's upstream serves well (decisions §11.1). It recommends and
+ * changes nothing; its requests pass no admission and leave no usage row. There is one run at a time per model over all
+ * replicas; a run ends after 60 seconds, when its caller leaves, or when the service ends.
  */
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
@@ -26,13 +26,16 @@ import type { LoadOutcome } from "./step.ts";
 import { type LoadTarget, loadTarget } from "./target.ts";
 
 const PROBE_MAX_MS = 60_000;
-/** A run whose replica was killed is out of the way a little after it would have ended. */
+/**
+ * How long a run holds its model: a run whose replica was killed blocks the model only a little longer than it would have
+ * lasted.
+ */
 const LEASE_MS = PROBE_MAX_MS + 10_000;
 const REQUEST_MAX_MS = 30_000;
 const CHAT_MAX_TOKENS = 8;
 
 export interface AutotuneOptions {
-  /** Where models without an address go. */
+  /** The upstream of models without an address. */
   readonly upstreamBaseUrl: string;
   /** Aborted when the caller leaves, or the service ends. */
   readonly caller: AbortSignal;
@@ -40,7 +43,7 @@ export interface AutotuneOptions {
 
 type Modality = AutotuneReport["modality"];
 
-/** The report. Throws 400, also `autotune_unsupported` and `address_blocked`, 404, or 409 `autotune_running`. */
+/** Returns the report. Throws 400, also `autotune_unsupported` and `address_blocked`, 404, or 409 `autotune_running`. */
 export async function autotuneModel(
   ctx: VerbContext,
   id: string,
@@ -154,7 +157,7 @@ function figuresOf({ maxInFlight, throughputRps, reason, steps }: KneeFindings) 
   };
 }
 
-/** The run in the audit log, with what it cost the upstream, also when nobody waits for the report any more. */
+/** Writes the run, with what it cost the upstream, to the audit log, even when the caller has left. */
 async function audited(
   ctx: VerbContext,
   report: AutotuneReport,

@@ -13,7 +13,7 @@ function step(concurrency: number, throughputRps: number, more: Partial<LoadStep
 const ladder = ladderOf(8);
 const verdict = (steps: readonly LoadStep[]) => reasonToStop(steps, TARGET_MS, ladder);
 
-it("doubles up to the most that is tried, which is the last step whatever it is", () => {
+it("doubles up to the maximum, which is always the last step", () => {
   expect([1, 2, 3, 64, 100].map(ladderOf)).toEqual([
     [1],
     [1, 2],
@@ -40,7 +40,7 @@ describe("a probe", () => {
     expect([verdict(steps), recommend(steps, TARGET_MS).maxInFlight]).toEqual([reason, concurrency]);
   });
 
-  it("never recommends what broke the target or was not tried, whatever it measured", () => {
+  it("never recommends a concurrency that missed the target or was not tried, whatever it measured", () => {
     const anyStep = fc.record({
       throughputRps: fc.double({ min: 0, max: 1e6, noNaN: true }),
       p99Ms: fc.option(fc.double({ min: 0, max: 1000, noNaN: true })),
@@ -67,17 +67,17 @@ describe("a step", () => {
     outcome,
   });
 
-  it("counts successes per second while there was load, and errors for nothing", () => {
+  it("counts successes per second while there was load, and does not count errors", () => {
     const samples = [sample(0, 1000), sample(0, 1000, "error"), sample(1000, 2000), sample(1000, 2000)];
     expect(measuredStep(2, samples)).toMatchObject({ concurrency: 2, throughputRps: 1.5, requests: 4, errors: 1 });
   });
 
-  it("is not made slower by workers that have nothing left to do", () => {
+  it("is not slower because some workers have nothing left to do", () => {
     const quick = Array.from({ length: 20 }, (_, at) => sample(at * 100, at * 100 + 100));
     expect(measuredStep(2, [...quick, sample(1900, 9000)]).throughputRps).toBe(10);
   });
 
-  it("takes timeouts for the latencies that they are, and one slow request for an accident", () => {
+  it("counts timeouts with their latency, and ignores one slow request", () => {
     const quick = Array.from({ length: 18 }, () => sample(0, 10));
     expect(measuredStep(1, [...quick, sample(0, 500, "timeout")])).toMatchObject({ p50Ms: 10, p99Ms: 10, errors: 1 });
     const twice = [...quick, sample(0, 500, "timeout"), sample(0, 400)];

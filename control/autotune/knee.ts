@@ -1,13 +1,13 @@
 /**
- * Where more concurrency stops to pay (decisions §11.1): what to try next after the steps so far, why to stop, and what to
- * recommend. Pure; the bounds on time and requests are the caller's.
+ * Finds the concurrency above which more load brings no more throughput (decisions §11.1): whether to stop after the steps
+ * so far, why, and what to recommend. Pure; the caller limits time and requests.
  */
 import type { AutotuneReport } from "../../shared/schema/autotune.ts";
 import type { LoadStep } from "./step.ts";
 
-/** A step has to bring this much more throughput than the one before. */
+/** A step must bring at least this many times the throughput of the step before. */
 const GAIN = 1.07;
-/** Above this share of errors a step has failed. */
+/** A step with a larger share of errors has failed. */
 const ERRORS = 0.1;
 
 export type KneeReason = AutotuneReport["knee_reason"];
@@ -17,14 +17,14 @@ export interface Recommendation {
   readonly throughputRps: number;
 }
 
-/** 1, 2, 4, 8 ... and `max` itself as the last. */
+/** The concurrencies to try: 1, 2, 4, 8 ... and `max` itself as the last. */
 export function ladderOf(max: number): readonly number[] {
   const steps: number[] = [];
   for (let concurrency = 1; concurrency < max; concurrency *= 2) steps.push(concurrency);
   return [...steps, max];
 }
 
-/** Why the probe ends after these steps, the last of which is over; null: the next step of the ladder is to be tried. */
+/** Why the probe ends after these steps, all of which are complete; null: the next step of the ladder is to be tried. */
 export function reasonToStop(
   steps: readonly LoadStep[],
   targetP99Ms: number,
@@ -38,7 +38,7 @@ export function reasonToStop(
   return steps.length === ladder.length ? "max_concurrency" : null;
 }
 
-/** The highest concurrency that held the target and still paid; 1 when none did. */
+/** The highest concurrency that met the target and still brought enough throughput; 1 when none did. */
 export function recommend(steps: readonly LoadStep[], targetP99Ms: number): Recommendation {
   const best = steps.findLast((step, at) => holds(step, targetP99Ms) && gains(steps, at));
   return best === undefined

@@ -1,6 +1,6 @@
 /**
- * One request of a capacity probe: sent straight at an upstream, its answer read to the end and thrown away, because a
- * request that is cut off says nothing of how long one takes. It never rejects.
+ * One request of a capacity probe, sent directly to an upstream. Its answer is read to the end and discarded, because a
+ * request that is cut off does not show how long a request takes. It never rejects.
  */
 import { fetch } from "undici";
 import { isUrlAllowed, type SsrfPolicy } from "../../shared/ssrf.ts";
@@ -11,15 +11,15 @@ export interface LoadCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** From send to the last byte of the answer. */
+  /** From sending to the last byte of the answer. */
   readonly timeoutMs: number;
   /** Null: the operator's own upstream. */
   readonly policy: SsrfPolicy | null;
-  /** Ends it at once. */
+  /** Ends the request at once. */
   readonly signal: AbortSignal;
 }
 
-/** `ok`: a 2xx answer that came whole. */
+/** Sends the request. `ok`: a complete 2xx answer. */
 export async function loadCall(call: LoadCall): Promise<LoadOutcome> {
   const { url, headers, body, timeoutMs, policy, signal } = call;
   if (signal.aborted || (policy !== null && !isUrlAllowed(url, policy))) return "error";

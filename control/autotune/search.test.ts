@@ -1,6 +1,6 @@
 /**
  * The search for the knee against upstreams in simulated time whose capacity is known. The true knee is what the same rules
- * say of each concurrency's long run.
+ * give when each concurrency runs for long.
  */
 import { describe, expect, it } from "vitest";
 import { type Random, seededRandom } from "../../test/simulate/random.ts";
@@ -40,7 +40,7 @@ async function found(upstream: SimulatedUpstream, { targetP99Ms, maxConcurrency 
   return await inSimulatedTime(upstream, searchKnee(search));
 }
 
-/** What a concurrency comes to when it runs for long. */
+/** What a concurrency yields when it runs for long. */
 async function longRun({ model, meanMs }: Case, concurrency: number): Promise<LoadStep> {
   const upstream = new SimulatedUpstream(model, Number.POSITIVE_INFINITY);
   const { signal } = new AbortController();
@@ -67,7 +67,7 @@ async function longRun({ model, meanMs }: Case, concurrency: number): Promise<Lo
   };
 }
 
-/** The true knee: steps beyond the first that does not pay are never tried. */
+/** The true knee. As in the search, steps after the first that brings too little are not tried. */
 async function trueKnee(tried: Case): Promise<number> {
   const steps: LoadStep[] = [];
   for (const concurrency of ladderOf(tried.maxConcurrency)) {
@@ -97,7 +97,7 @@ describe("the search", () => {
     expect(exact).toBeGreaterThanOrEqual(SEEDS * 0.8);
   });
 
-  it("stays within 20,000 requests, also at an upstream that answers at once, and tries the whole ladder there", async () => {
+  it("stays within 20,000 requests, also with an upstream that answers at once, where it tries the whole ladder", async () => {
     const fast = { model: { kind: "servers", capacity: 1000, serviceMs: () => 0.5 }, meanMs: 0.5 } as const;
     const upstream = new SimulatedUpstream(fast.model, 1000);
     const { maxInFlight, reason, requests, steps } = await found(upstream, {
@@ -110,7 +110,7 @@ describe("the search", () => {
     expect(requests).toBeLessThanOrEqual(20_000);
   });
 
-  it("gives an upstream that fails up after a few requests", async () => {
+  it("stops after a few requests when the upstream fails", async () => {
     let sent = 0;
     const send = async (): Promise<LoadOutcome> => {
       sent += 1;
@@ -121,7 +121,7 @@ describe("the search", () => {
     expect(down).toMatchObject({ reason: "no_data", maxInFlight: 1, throughputRps: 0, requests: 20 });
   });
 
-  it("goes by the complete steps when it is cut off, and sends nothing more", async () => {
+  it("uses the complete steps when it is cut off, and sends nothing more", async () => {
     const upstream = new SimulatedUpstream({ kind: "servers", capacity: 64, serviceMs: () => 100 }, 10_000);
     const ending = new AbortController();
     const send = async (signal: AbortSignal): Promise<LoadOutcome> => {

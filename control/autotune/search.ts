@@ -1,14 +1,17 @@
 /**
  * Climbs the ladder of decisions §11.1: closed-loop load, step after step, until there is a reason to stop. It never sends
- * more than its requests nor goes on after its signal; a step that was cut off is not judged by. Clock and requests are
- * arguments, so that a simulated upstream can stand for a real one.
+ * more than the allowed number of requests and never continues after its signal is aborted; a step that was cut off is not
+ * judged. Clock and requests are arguments, so that a simulated upstream can replace a real one.
  */
 import { type KneeReason, ladderOf, type Recommendation, reasonToStop, recommend } from "./knee.ts";
 import { type LoadOutcome, type LoadSample, type LoadStep, measuredStep } from "./step.ts";
 
 const STEP_MS = 2500;
 const REQUESTS_MAX = 20_000;
-/** A step in which so many have failed, more than succeeded, is over: an upstream that is down is not hammered. */
+/**
+ * A step in which so many requests have failed, and more than succeeded, ends early, so that a failing upstream is not
+ * overloaded.
+ */
 const FAILURES_ENOUGH = 20;
 
 export interface KneeSearch {
@@ -16,21 +19,21 @@ export interface KneeSearch {
   readonly maxConcurrency: number;
   /** Sends one request. Once the signal is aborted it ends at once; it never rejects. */
   readonly send: (signal: AbortSignal) => Promise<LoadOutcome>;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a clock that never runs back. */
   readonly nowMs: () => number;
-  /** The end of the probe, whatever it has found by then. */
+  /** Ends the search at whatever it has found by then. */
   readonly signal: AbortSignal;
 }
 
 export interface KneeFindings extends Recommendation {
   readonly reason: KneeReason;
-  /** Those that were complete. */
+  /** The steps that were complete. */
   readonly steps: readonly LoadStep[];
-  /** All that were sent. */
+  /** How many requests were sent in all. */
   readonly requests: number;
 }
 
-/** The knee, as far as it was looked for: one that is cut off goes by the steps that were complete. */
+/** Searches the knee. When the search is cut off, the recommendation rests on the complete steps. */
 export async function searchKnee(search: KneeSearch): Promise<KneeFindings> {
   const { targetP99Ms, maxConcurrency, signal } = search;
   const ladder = ladderOf(maxConcurrency);
@@ -39,7 +42,7 @@ export async function searchKnee(search: KneeSearch): Promise<KneeFindings> {
   let reason: KneeReason | null = null;
   while (reason === null) {
     const concurrency = ladder[steps.length] ?? maxConcurrency;
-    // A fast upstream would use up the requests on the first steps; no step needs so many.
+    // Without this limit a fast upstream would use up all requests in the first steps.
     const share = Math.ceil(left / (ladder.length - steps.length));
     const samples = await climb(search, concurrency, share);
     left -= samples.length;
@@ -51,7 +54,7 @@ export async function searchKnee(search: KneeSearch): Promise<KneeFindings> {
   return { ...recommend(steps, targetP99Ms), reason: reason ?? cutOff, steps, requests: REQUESTS_MAX - left };
 }
 
-/** One step: what has begun when its time is over is finished and counted. */
+/** One step: requests that have begun when its time is over are finished and counted. */
 async function climb(
   { send, nowMs, signal }: KneeSearch,
   concurrency: number,

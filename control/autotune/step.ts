@@ -1,9 +1,9 @@
 /**
- * What one step of a capacity probe has measured (decisions §11.1): a number of workers, each of which sends its next
- * request when its last has ended. Pure.
+ * What one step of a capacity probe has measured (decisions §11.1). In a step a number of workers each send their next
+ * request when their last one has ended. Pure.
  */
 
-/** How a request ended; `timeout`: nothing came within its time. */
+/** How a request ended; `timeout`: no answer came in time. */
 export type LoadOutcome = "ok" | "timeout" | "error";
 
 /** One request; times in ms since the step began. */
@@ -40,8 +40,8 @@ export function measuredStep(concurrency: number, samples: readonly LoadSample[]
 }
 
 /**
- * Successes per second, at the moment after the last request was sent at which that is most: before it requests are under
- * way that count for nothing, long after it workers are idle whose upstream is not.
+ * Successes per second. Of all moments after the last request was sent, it takes the one with the highest rate: earlier,
+ * requests that are still running would not be counted; much later, some workers are idle although their upstream is not.
  */
 function throughputOf(samples: readonly LoadSample[]): number {
   const lastSentMs = Math.max(...samples.map(({ startedMs }) => startedMs));
@@ -54,7 +54,7 @@ function throughputOf(samples: readonly LoadSample[]): number {
   return most * 1000;
 }
 
-/** Place of the nearest rank among `count` sorted values; one slow request of a few is an accident, not their p99. */
+/** Index of the nearest rank among `count` sorted values. With few requests, one slow request does not become the p99. */
 function rank(count: number, share: number): number {
   return Math.max(0, Math.ceil(count * share) - 1);
 }

@@ -1,9 +1,9 @@
 /**
- * Which upstream of a model is probed (decisions §11.1, §22.3): the one that a request without a session would be sent to
- * first, in failover order. Pure.
+ * Chooses the upstream of a model that is probed (decisions §11.1, §22.3): the one that a request without a session would
+ * be sent to first, in failover order. Pure.
  */
 
-/** An upstream as the model or its endpoint has it. */
+/** An upstream as the record of the model or endpoint states it. */
 export interface TargetSource {
   readonly api_base: string;
   readonly api_key: string | null;
@@ -24,7 +24,7 @@ export interface LoadTarget {
   readonly isDefault: boolean;
 }
 
-/** Always one: models without any address go to the default upstream. */
+/** There is always a target: models without any address use the default upstream. */
 export function loadTarget(model: TargetSource, endpoints: readonly EndpointSource[], defaultBase: string): LoadTarget {
   const enabled = endpoints
     .filter((endpoint) => endpoint.enabled)

@@ -1,12 +1,10 @@
-/**
- * The cell that a request is about: the one it names, else the control service's own (decisions §7.4).
- */
+/** Finds the cell that a request is about: the cell that it names, else the control service's own (decisions §7.4). */
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { parse } from "../kernel/parse.ts";
 import type { CellAddress, Cells } from "./cells.ts";
 
-/** The cells, and the one that is the control service's own. */
+/** The configured cells, and which of them is the control service's own. */
 export interface CellDirectory {
   readonly cells: Cells;
   readonly own: string;
@@ -14,7 +12,7 @@ export interface CellDirectory {
 
 export const cellQuerySchema = z.object({ cell: z.string().optional() });
 
-/** Throws 404 for a cell that nobody configured. */
+/** The cell that the query names. Throws 404 for a cell that is not configured. */
 export function cellOf({ cells, own }: CellDirectory, query: unknown): CellAddress {
   const name = parse(cellQuerySchema, query).cell ?? own;
   const address = cells.addresses.find((entry) => entry.cell === name);

@@ -1,5 +1,5 @@
 /**
- * The cells as the control service calls them (shared/internal.ts). A cell that failed is not waited for until it answers
+ * The control service's calls to the cells (shared/internal.ts). A cell that failed is not waited for until it answers
  * again (design §5).
  */
 import { z } from "zod";
@@ -24,7 +24,7 @@ import {
 } from "../../shared/schema/load.ts";
 
 const DEADLINE_MS = 1000;
-/** A batch of sums over the ledger. */
+/** The cell sums up the ledger for a whole batch of counters. */
 const REBUILD_DEADLINE_MS = 10_000;
 
 export interface CellAddress {
@@ -36,7 +36,7 @@ export class Cells {
   readonly addresses: readonly CellAddress[];
   readonly #token: string;
   readonly #failed = new Set<string>();
-  /** Cells that failed and have not been told of as back. */
+  /** Cells that failed and that {@link Cells.recovered} has not returned since. */
   readonly #missed = new Set<string>();
 
   constructor(addresses: readonly CellAddress[], token: string) {
@@ -45,26 +45,27 @@ export class Cells {
   }
 
   /**
-   * Tells every cell; answers the names of those that have not confirmed. A cell that failed before is told too, but only
-   * waited for when `patient`: a Management write is not held up by a cell that is down.
+   * Sends the changes to every cell; returns the names of the cells that have not confirmed. They are sent to a cell that
+   * failed before too, but its answer is awaited only when `waitForFailed`: a Management write is not delayed by a cell
+   * that is down.
    */
-  async invalidate(items: readonly Change[], patient: boolean): Promise<readonly string[]> {
+  async invalidate(items: readonly Change[], waitForFailed: boolean): Promise<readonly string[]> {
     if (items.length === 0) return [];
     const results = await Promise.all(
       this.addresses.map(async ({ cell, url }) => {
         const failedBefore = this.#failed.has(cell);
-        const told = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, { items }).then(
+        const confirmed = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, { items }).then(
           () => true,
           () => false,
         );
-        if (failedBefore && !patient) return cell;
-        return (await told) ? null : cell;
+        if (failedBefore && !waitForFailed) return cell;
+        return (await confirmed) ? null : cell;
       }),
     );
     return results.filter((cell) => cell !== null);
   }
 
-  /** Cells that failed and answer again, each told once; those that still fail are asked anew. */
+  /** Cells that failed and answer again; each is returned once. Cells that still fail are called again by this. */
   async recovered(): Promise<readonly string[]> {
     const missed = this.addresses.filter(({ cell }) => this.#missed.has(cell));
     await Promise.allSettled(missed.map(async (address) => await this.stats(address)));
@@ -101,21 +102,23 @@ export class Cells {
   }
 
   /**
-   * The alerts that wait at a cell, after those that `ack` names have left it. Throws when it does not answer. It is the
-   * cell's Ledger that answers: this says nothing about whether the Cell takes configuration.
+   * Acknowledges the alerts that `ack` names, which the cell then deletes, and returns the next ones. Throws when the cell
+   * does not answer. The cell's Ledger answers this call: it does not show whether the Cell takes configuration.
    */
   async alerts(address: CellAddress, ack: AlertAck | null): Promise<AlertBatch> {
     const response = await this.#fetch(address, INTERNAL_PATHS.alerts, { ack }, "POST");
     return alertBatchSchema.parse(await response.json());
   }
 
-  /** What a tenant or key has used, from its budget object. Throws when that cannot be reached through this cell. */
+  /** What a tenant or key has used, from its budget object. Throws when this cell cannot reach the object. */
   async budgetUsage(address: CellAddress, subject: BudgetSubject): Promise<BudgetRead> {
     const response = await this.#fetch(address, INTERNAL_PATHS.budgetUsage, subject, "POST");
     return budgetReadSchema.parse(await response.json());
   }
 
-  /** How many of these counters were held against the ledger. Throws when the cell does not answer. */
+  /**
+   * Has the cell compare these counters with the ledger; returns for how many it did. Throws when the cell does not answer.
+   */
   async rebuildBudgets(address: CellAddress, subjects: readonly BudgetSubject[]): Promise<number> {
     const response = await this.#fetch(
       address,
@@ -127,7 +130,7 @@ export class Cells {
     return rebuiltSchema.parse(await response.json()).rebuilt;
   }
 
-  /** Throws when the cell does not answer, or not well; whether it does is remembered. */
+  /** Calls a cell, and remembers whether it answered. Throws when the cell does not answer, or answers with an error. */
   async #call(
     address: CellAddress,
     path: string,

@@ -1,6 +1,4 @@
-/**
- * Arguments as people write them: numbers, periods of time, and names where the API wants ids.
- */
+/** Reads arguments as people write them: numbers, periods of time, and names where the API expects ids. */
 import { InvalidArgumentError } from "commander";
 import type { Schemas } from "../client/client.ts";
 import { CliError, type Session } from "./session.ts";
@@ -20,7 +18,7 @@ export function toNumberOrNone(text: string): number | null {
   return text === "none" ? null : toNumber(text);
 }
 
-/** `90m`, `24h`, `7d`, as milliseconds. Throws InvalidArgumentError. */
+/** A period of time such as `90m`, `24h` or `7d`, in milliseconds. Throws InvalidArgumentError. */
 export function toPeriodMs(text: string): number {
   const match = /^(\d+)([mhd])$/.exec(text);
   const unit = UNIT_MS[match?.[2] ?? ""];
@@ -28,7 +26,7 @@ export function toPeriodMs(text: string): number {
   return Number(match[1]) * unit;
 }
 
-/** Words between commas. */
+/** The words between commas. */
 export function toList(text: string): string[] {
   return text
     .split(",")
@@ -56,7 +54,7 @@ export async function findModel(session: Session, word: string): Promise<Schemas
   return named(all, word, "model", (model) => model.model_name);
 }
 
-/** The key with this id, prefix or name, when only one has it. Throws CliError. */
+/** The key with this id, prefix or name. Throws CliError, also when several keys match. */
 export async function findKey(session: Session, word: string): Promise<Schemas["ListedApiKey"]> {
   const query = (cursor: string | undefined) => (UUID.test(word) ? page(cursor) : { ...page(cursor), q: word });
   const all = await session.askAll((cursor) =>
@@ -65,7 +63,7 @@ export async function findKey(session: Session, word: string): Promise<Schemas["
   return named(all, word, "key", (key) => (key.id === word || key.key_prefix === word ? word : key.name));
 }
 
-/** Query of one page of a list. */
+/** The query of one page of a list. */
 export function page(cursor: string | undefined): { limit: string; cursor?: string } {
   return { limit: "1000", ...(cursor === undefined ? {} : { cursor }) };
 }

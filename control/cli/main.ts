@@ -1,6 +1,6 @@
 /**
- * `npm run gateway --` or `npx gateway`: the Management API on a terminal. It stands in the control room because it is one
- * more adapter over that API, through the client generated from its document; it opens no store.
+ * `npm run gateway --` or `npx gateway`: the Management API on a terminal. It is part of control because it is an adapter
+ * of that API; it uses the client that is generated from the API document and opens no store.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

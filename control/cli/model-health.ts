@@ -40,7 +40,7 @@ export function modelHealthCommands(models: Command): void {
     });
 }
 
-/** Checks of the model and of its endpoints, newest first, the model's before those of the same moment. */
+/** Checks of the model and of its endpoints, newest first; of the same moment, the model's checks come first. */
 function checksOf({ checks, endpoint_checks }: Schemas["ModelHealthDetail"]) {
   const own = checks.map((check) => ({ ...check, endpoint: null }));
   const others = endpoint_checks.map((check) => ({ ...check, endpoint: check.endpoint_name ?? check.endpoint_id }));

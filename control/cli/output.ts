@@ -1,6 +1,6 @@
 /**
- * Output: tables and records for people, JSON for scripts. What names and messages hold is shown and never acted upon by the
- * terminal.
+ * Output: tables and records for people, JSON for scripts. Control characters in names and messages are shown and never
+ * reach the terminal as commands.
  */
 import Table from "cli-table3";
 import { printableJson, terminalText } from "../../shared/printable.ts";
@@ -16,7 +16,7 @@ const PLAIN = {
   ),
 };
 
-/** A table with a head; one line where there is nothing. */
+/** A table with a header; one line when it has no rows. */
 export function printTable(rows: readonly Row[], columns: readonly string[]): void {
   if (rows.length === 0) return void process.stdout.write("nothing to show\n");
   const table = new Table({ ...PLAIN, head: [...columns] });
@@ -24,14 +24,14 @@ export function printTable(rows: readonly Row[], columns: readonly string[]): vo
   write(table);
 }
 
-/** One record, a line per field. */
+/** One record, one line per field. */
 export function printRecord(record: Row): void {
   const table = new Table(PLAIN);
   table.push(...Object.entries(record).map(([field, value]) => [terminalText(field), shown(value)]));
   write(table);
 }
 
-/** What to know of a write, a line each, beside the output: a script reads the record and nothing else. */
+/** The warnings of a write, one line each, on standard error: a script reads only the record. */
 export function printWarnings(warnings: readonly string[]): void {
   for (const warning of warnings) process.stderr.write(`warning: ${terminalText(warning)}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * What every command works with: the client, and the two ways of output. A refusal or an unreachable service ends the
- * command with one line that says what to do.
+ * What every command uses: the client, and the two forms of output. When the API refuses, or the service is unreachable,
+ * the command ends with one line that says what to do.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { printJson, printRecord, printTable, printWarnings } from "./output.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:9180";
 
-/** Ends the command with this line and exit code 1. */
+/** Ends the command with its message as one line, and exit code 1. */
 export class CliError extends Error {
   override readonly name = "CliError";
 }
@@ -34,7 +34,7 @@ export class Session {
     this.client = gatewayClient({ url: this.#url, token: adminToken(), actor: "cli" });
   }
 
-  /** The answer's body, null when it has none. Throws CliError. */
+  /** The body of the API's answer; null when it has none. Throws CliError. */
   async ask<T>(call: Promise<Answer<T>>): Promise<T> {
     const { data, error, response } = await call.catch((cause: unknown) => {
       const reason = cause instanceof Error && cause.cause instanceof Error ? `: ${cause.cause.message}` : "";
@@ -48,7 +48,7 @@ export class Session {
     throw new CliError(refusal(response, error));
   }
 
-  /** All pages of a list. Throws CliError. */
+  /** The rows of all pages of a list. Throws CliError. */
   async askAll<T>(page: (cursor: string | undefined) => Promise<Answer<T[]>>): Promise<T[]> {
     const rows: T[] = [];
     let cursor: string | undefined;
@@ -72,7 +72,7 @@ export class Session {
     else this.list(rows, columns);
   }
 
-  /** Shows one record, and its warnings to a person. */
+  /** Shows one record, and its warnings unless the output is JSON. */
   record(value: object): void {
     if (this.#json) {
       printJson(value);
@@ -85,18 +85,18 @@ export class Session {
     printWarnings(warnings ?? []);
   }
 
-  /** Says what was done, to a person only. */
+  /** Writes what was done, unless the output is JSON. */
   say(line: string): void {
     if (!this.#json) process.stdout.write(`${terminalText(line)}\n`);
   }
 }
 
-/** The session of a command, from the options above it. */
+/** The session of a command, from the options of its program. */
 export function sessionOf(command: Command): Session {
   return new Session(command.optsWithGlobals<{ url?: string; json?: boolean }>());
 }
 
-/** GATEWAY_ADMIN_TOKEN, else the one that a stack on this machine has made for itself. Throws CliError. */
+/** GATEWAY_ADMIN_TOKEN, else the token that a local stack on this machine has generated. Throws CliError. */
 function adminToken(): string {
   const given = process.env["GATEWAY_ADMIN_TOKEN"];
   if (given !== undefined && given !== "") return given;

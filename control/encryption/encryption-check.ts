@@ -1,15 +1,15 @@
 /**
- * Finds out at start whether GATEWAY_ENCRYPTION_KEY is the key of this database, by a sealed text that the first start with
- * a key leaves behind: with another key, or with none, no upstream call would carry its credential. It changes no secret.
+ * Checks at start that GATEWAY_ENCRYPTION_KEY is the key of this database: with another key, or without a key, upstream
+ * calls would have no credential. The check is a sealed text that the first start with a key stores. It changes no secret.
  */
 import { sql } from "drizzle-orm";
 import { type SealKey, seal, unseal } from "../../shared/seal.ts";
 import type { Database } from "../db/connect.ts";
 
-/** What is sealed; also the sentinel of a backup (decisions §13). */
+/** The text that is sealed; also the sentinel of a backup (decisions §13). */
 export const KEY_CHECK_TEXT = "gateway-key-check";
 
-/** Raised when secrets of this database cannot be opened. One line, which names the variable and the fix. */
+/** Thrown when secrets of this database cannot be opened. Its message is one line with the variable and what to do. */
 export class EncryptionKeyError extends Error {
   override readonly name = "EncryptionKeyError";
 }
@@ -44,7 +44,7 @@ async function theSentinel(db: Database): Promise<string | null> {
   return await firstText(db, sql`SELECT sentinel AS text FROM encryption_check`);
 }
 
-/** Some stored secret that is encrypted; of a setting's, its text between the quotes. */
+/** Any stored secret that is encrypted; of a setting, its text without the quotes. */
 async function oneSealed(db: Database): Promise<string | null> {
   return await firstText(
     db,

@@ -1,4 +1,4 @@
-/** What a backup vouches its secrets with, and what becomes of those that it does not vouch for (decisions §43.5). */
+/** The MACs of a backup, and what happens to secrets without a matching MAC (decisions §43.5). */
 import { createHmac, hkdfSync } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 describe("an export", () => {
-  it("vouches for every sealed secret under a key derived from the encryption key", () => {
+  it("has a MAC for every sealed secret, under a key derived from the encryption key", () => {
     const key = Buffer.from(hkdfSync("sha256", Buffer.from(scene.encryptionKey, "base64"), "", "gateway-backup", 32));
     const mac = (entity: string, id: string, field: string, origin: string, ciphertext: unknown) => ({
       entity,
@@ -63,7 +63,7 @@ describe("an export", () => {
     expect(sorted(scene.file.data.macs)).toEqual(sorted(expected));
   });
 
-  it("without an encryption key has nothing to vouch for", async () => {
+  it("without an encryption key has no MACs", async () => {
     const plain = await startControl({ encryptionKey: null });
     await plain.request("POST", "/api/v1/models", { model_name: "m", api_key: "k" });
     const exported = (await (await plain.request("GET", "/api/v1/backup/export")).json()) as Backup;
@@ -74,13 +74,13 @@ describe("an export", () => {
 });
 
 describe("a restore", () => {
-  it("of a file as it was exported has every secret, and no warning; so has a second one", async () => {
+  it("of an unchanged file keeps every secret, without a warning; so does a second restore", async () => {
     expect((await scene.restored(scene.file)).warnings).toEqual([]);
     expect((await scene.restored(scene.file)).warnings).toEqual([]);
     expect(await scene.held()).toEqual(ALL);
   });
 
-  it("takes another spelling of the same origin, and another path", async () => {
+  it("accepts the same origin in another form, and another path", async () => {
     scene.model("single").api_base = "https://ONE.example:443/other/v1";
     scene.endpoint("heir").api_base = "https://heir.example/elsewhere/v1";
     scene.mcp().upstream_url = "HTTPS://mcp.example/other";
@@ -89,7 +89,7 @@ describe("a restore", () => {
     expect(await scene.held()).toEqual(ALL);
   });
 
-  it("does not leave the secret that was here at an address that came with the file", async () => {
+  it("does not keep a stored secret when the address comes from the file", async () => {
     await scene.restored(scene.file);
     scene.model("single").api_base = `${EVIL}/v1`;
     scene.mcp().upstream_url = `${EVIL}/mcp`;
@@ -97,7 +97,7 @@ describe("a restore", () => {
     expect(await scene.held()).toMatchObject({ model: gone, mcp: gone });
   });
 
-  it("of macs that another key made takes none of the secrets", async () => {
+  it("of MACs made with another key accepts none of the secrets", async () => {
     const foreign = Buffer.from(
       hkdfSync("sha256", Buffer.from(newEncryptionKey(), "base64"), "", "gateway-backup", 32),
     );
@@ -113,7 +113,7 @@ describe("a restore", () => {
     });
   });
 
-  it("of an older file has the secrets where they were then: it is whole, and vouched for", async () => {
+  it("of an older file has the secrets at their addresses of then: the file is whole and its MACs match", async () => {
     const older = structuredClone(scene.file);
     const one = `/api/v1/models/${scene.model("single").id}`;
     const moved = { upstream_model: "single", api_base: "https://two.example/v1", api_key: SECRETS.model };
@@ -123,7 +123,7 @@ describe("a restore", () => {
     await scene.restored(newer);
     expect((await scene.restored(older)).warnings).toEqual([]);
     expect(await scene.held()).toEqual(ALL);
-    // an entry of the one within the other is the same secret at the same address; its address alone is not
+    // an entry inside the other with the same secret at the same address is accepted; with the address alone it is not
     const entry = older.data.models.find((row) => row.model_name === "single");
     const mixed = newer.data.models.map((row) => (row.model_name === "single" && entry !== undefined ? entry : row));
     expect((await scene.restored({ ...newer, data: { ...newer.data, models: mixed } })).warnings).toHaveLength(1);
@@ -139,7 +139,7 @@ describe("endpoints of a model that is here and not in the scene.file", () => {
     data: { model_endpoints: rows, macs: scene.file.data.macs },
   });
 
-  it("are restored where they were, or where the file vouches for the credential that is here", async () => {
+  it("are restored at their old address, or where the file has a MAC for the stored credential", async () => {
     await scene.restored(scene.file);
     expect((await scene.restored(only(scene.endpoint("heir"), scene.endpoint("owner")))).warnings).toEqual([]);
     await scene.to.connection.db.execute(sql`TRUNCATE model_endpoints`);
@@ -147,19 +147,19 @@ describe("endpoints of a model that is here and not in the scene.file", () => {
     expect(await scene.held()).toEqual(ALL);
   });
 
-  it("are restored disabled where they would send it elsewhere", async () => {
+  it("are restored disabled where they would send it to another origin", async () => {
     await scene.restored(scene.file);
     scene.endpoint("heir").api_base = `${EVIL}/v1`;
     scene.endpoint("owner").api_base = `${EVIL}/v1`;
     const { warnings } = await scene.restored(only(scene.endpoint("heir"), scene.endpoint("owner")));
     expect(warnings).toHaveLength(3);
     expect(await scene.held()).toMatchObject({ heir: { enabled: false }, own: { secret: null, enabled: false } });
-    // the file once more: what was restored disabled is no reason to trust it
+    // the same file once more: an endpoint that was restored disabled is not trusted because of it
     expect((await scene.restored(only(scene.endpoint("heir"), scene.endpoint("owner")))).warnings.length).toBe(3);
     expect(await scene.held()).toMatchObject({ heir: { enabled: false }, own: { secret: null, enabled: false } });
   });
 
-  it("are restored disabled where they would send another model's credential, also to where they are", async () => {
+  it("are restored disabled where they would send another model's credential, even to their old address", async () => {
     await scene.restored(scene.file);
     const { id } = scene.model("single");
     const { warnings } = await scene.restored(only({ ...scene.endpoint("heir"), model_id: id }));
@@ -167,7 +167,7 @@ describe("endpoints of a model that is here and not in the scene.file", () => {
     expect(await scene.held()).toMatchObject({ heir: { enabled: false } });
   });
 
-  it("are restored as they are where there is no credential to send", async () => {
+  it("are restored unchanged where there is no credential to send", async () => {
     await scene.restored(scene.file);
     await scene.to.request("PUT", `/api/v1/models/${scene.model("many").id}`, {
       upstream_model: "many",
@@ -196,7 +196,7 @@ it("a file without macs, foreign or old, is restored with one warning", async ()
   expect((await scene.restored({ ...scene.file, data: secretless })).warnings).toEqual([]);
 });
 
-it("a secret that does not open is refused by its entry, with every other such one, and nothing is written", async () => {
+it("secrets that cannot be opened are all refused, each named by its entry, and nothing is written", async () => {
   const another = await importSealKey(newEncryptionKey());
   scene.model("single").api_key = await seal("k", another);
   scene.mcp().auth_header = "enc:v1:AAAA";
@@ -232,7 +232,7 @@ it("a secret that does not open is refused by its entry, with every other such o
   });
 });
 
-it("what is no mac is refused by its place", async () => {
+it("text that is not a MAC is refused, named by its position", async () => {
   for (const mac of ["", "x".repeat(64), "AB".repeat(32), 5]) {
     const macs = [{ entity: "models", id: "x", field: "api_key", mac }];
     const response = await scene.to.request("POST", "/api/v1/backup/restore", {

@@ -1,7 +1,8 @@
 /**
- * What vouches for the secrets of a backup: an HMAC-SHA-256 per sealed secret over the entry it is of and the origin of the
- * address it is sent to, under a key derived from the encryption key (decisions §43.5). Whoever can write the file cannot move
- * a secret to another entry or address without that key. A whole older file is vouched for as it was when it was exported.
+ * Backup MACs: an HMAC-SHA-256 for each sealed secret over the entry it belongs to and the origin of the address it is sent
+ * to, under a key that is derived from the encryption key (decisions §43.5). With write access to the backup file, but
+ * without that key, a secret cannot be moved to another entry or address. A whole older file is still valid, as it was when
+ * it was exported.
  */
 import { Buffer } from "node:buffer";
 
@@ -10,7 +11,7 @@ const encoder = new TextEncoder();
 /** Derived from GATEWAY_ENCRYPTION_KEY. */
 export type BackupKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Derives the key (HKDF-SHA-256, info `gateway-backup`) from base64 of 32 bytes, which has been checked before. */
+/** Derives the key (HKDF-SHA-256, info `gateway-backup`) from base64 of 32 bytes, which the caller has validated. */
 export async function importBackupKey(encryptionKey: string): Promise<BackupKey> {
   const secret = Buffer.from(encryptionKey.trim(), "base64");
   const base = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveKey"]);
@@ -19,24 +20,24 @@ export async function importBackupKey(encryptionKey: string): Promise<BackupKey>
   return await crypto.subtle.deriveKey(hkdf, base, hmac, false, ["sign", "verify"]);
 }
 
-/** A sealed secret, what it is of, and where it is sent to. */
+/** A sealed secret, the entry it belongs to, and the origin it is sent to. */
 export interface SealedSecret {
   readonly entity: string;
   /** Primary key of the row. */
   readonly id: string;
-  /** Dotted. */
+  /** Path of the field, with dots. */
   readonly field: string;
-  /** shared/origin.ts */
+  /** Origin as in shared/origin.ts. */
   readonly origin: string;
   readonly ciphertext: string;
 }
 
-/** 64 hex digits. */
+/** The MAC: 64 hex digits. */
 export async function macOf(key: BackupKey, secret: SealedSecret): Promise<string> {
   return Buffer.from(await crypto.subtle.sign("HMAC", key, messageOf(secret))).toString("hex");
 }
 
-/** True for the mac of this very secret, entry and origin. */
+/** True when `mac` is the MAC of this secret with this entry and origin. */
 export async function isMacOf(key: BackupKey, secret: SealedSecret, mac: string): Promise<boolean> {
   return await crypto.subtle.verify("HMAC", key, Buffer.from(mac, "hex"), messageOf(secret));
 }

@@ -1,6 +1,6 @@
 /**
- * Catalogs of upstreams, remembered for a minute per address and credential (decisions §10.3), so that a rejected model
- * costs its upstream one question however many of its models are checked. What failed is not remembered.
+ * Catalogs of upstreams, kept for a minute per address and credential (decisions §10.3), so that a rejected model costs its
+ * upstream one request, however many of its models are checked. Failures are not kept.
  */
 import { LRUCache } from "lru-cache";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
@@ -31,22 +31,28 @@ export class CatalogCache {
     this.#now = now;
   }
 
-  /** The ids of an upstream's models, null when it answers no list of them. Throws OutboundError when it does not answer well. */
+  /**
+   * The ids of an upstream's models; null when its answer is no list of models. Throws OutboundError when it does not
+   * answer, or answers with an error.
+   */
   async read(of: CatalogSource): Promise<readonly string[] | null> {
     const name = `${of.apiBase} ${of.credential ?? ""}`;
     const known = this.#known.get(name);
     if (known !== undefined && Math.abs(this.#now() - known.atMs) < REMEMBERED_MS) return await this.#shared(known, of);
-    const asked = { atMs: this.#now(), ids: ask(of) };
-    this.#known.set(name, asked);
+    const reading = { atMs: this.#now(), ids: readIds(of) };
+    this.#known.set(name, reading);
     try {
-      return await asked.ids;
+      return await reading.ids;
     } catch (error) {
-      if (this.#known.peek(name) === asked) this.#known.delete(name);
+      if (this.#known.peek(name) === reading) this.#known.delete(name);
       throw error;
     }
   }
 
-  /** Whoever asked first may leave before the answer comes: then it is asked for whoever stays. */
+  /**
+   * Waits for a read that another caller began. When that caller leaves first, its read is cancelled, and this one reads
+   * again.
+   */
   async #shared(known: Remembered, of: CatalogSource): Promise<readonly string[] | null> {
     try {
       return await known.ids;
@@ -58,7 +64,7 @@ export class CatalogCache {
   }
 }
 
-async function ask({ apiBase, policy, ...of }: CatalogSource): Promise<readonly string[] | null> {
+async function readIds({ apiBase, policy, ...of }: CatalogSource): Promise<readonly string[] | null> {
   const url = catalogUrl(apiBase);
   const more = { ...of, ...(policy === undefined ? {} : { policy }) };
   try {

@@ -1,6 +1,6 @@
 /**
- * Checks every model that is eligible: enabled, with checks on, not in maintenance (decisions §10.1). Bounded in how many
- * it looks at side by side; the answer comes when all are done, and nothing is begun any longer once nobody waits for it.
+ * Checks every eligible model: enabled, with checks on, not in maintenance (decisions §10.1). A fixed number of models is
+ * checked at the same time. The answer comes when all are done; when the caller leaves, no further check begins.
  */
 import { asc } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
@@ -13,7 +13,7 @@ import type { Prober } from "./prober.ts";
 
 const AT_ONCE = 8;
 
-/** What was found, by model name, and how many models were passed over. */
+/** The health of each checked model, sorted by model name, and how many models were skipped. */
 export async function checkAllHealth(
   ctx: VerbContext,
   prober: Pick<Prober, "check">,
@@ -34,7 +34,7 @@ export async function checkAllHealth(
     for (const { id } of left) {
       if (signal.aborted) return;
       const sync = await checkOne(prober, id, signal);
-      if (sync === null) continue; // removed meanwhile, or nobody waits any longer
+      if (sync === null) continue; // removed in the meantime, or the caller has left
       pending ||= sync === "pending";
       const detail = await unlessGone(getHealth(ctx, id));
       if (detail !== null) found.set(id, detail);
@@ -45,7 +45,7 @@ export async function checkAllHealth(
   return { record: { checked, skipped: all.length - eligible.length }, sync: pending ? "pending" : "done" };
 }
 
-/** Null when the model is not there any longer. */
+/** Null when the model no longer exists. */
 async function unlessGone<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;

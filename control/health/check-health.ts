@@ -1,6 +1,6 @@
 /**
- * Checks a model now, also one in maintenance or whose checks are off (decisions §10.1). The answer comes when the check
- * is done.
+ * Checks a model now, even one in maintenance or whose checks are off (decisions §10.1). The answer comes when the check is
+ * done.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
@@ -10,7 +10,7 @@ import { parseId } from "../kernel/parse.ts";
 import { getHealth } from "./get-health.ts";
 import type { Prober } from "./prober.ts";
 
-/** The model's health after it. Throws 404. */
+/** The model's health after the check. Throws 404. */
 export async function checkHealth(
   ctx: VerbContext,
   prober: Pick<Prober, "check">,

@@ -1,6 +1,6 @@
 /**
- * What is to be looked at in one check of a model: the model and its endpoints as they are now, and whether anything may be
- * asked at all (decisions §10.1, §10.4). What a check finds holds for this plan only: see save-check.ts.
+ * What one check of a model looks at: the model and its endpoints as they are now, and whether anything may be probed at
+ * all (decisions §10.1, §10.4). What the check finds is valid for this plan only: see save-check.ts.
  */
 import { asc, eq } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";
@@ -14,13 +14,13 @@ export interface CheckPlan {
   /** When the check began. */
   readonly at: Date;
   readonly model: ModelRow;
-  /** Null: nobody has looked at the model yet, nor said when to. */
+  /** Null: the model was never checked, and no check of it is scheduled. */
   readonly health: HealthRow | null;
-  /** Those that are enabled, by name. */
+  /** The enabled endpoints, sorted by name. */
   readonly endpoints: readonly EndpointRow[];
 }
 
-/** The plan of a check that begins now; null when there is no such model. */
+/** The plan of a check that begins now; null when the model does not exist. */
 export async function planCheck(db: Database, modelId: string, at: Date): Promise<CheckPlan | null> {
   const [found] = await db
     .select({ model: models, health: modelHealth })
@@ -36,7 +36,10 @@ export async function planCheck(db: Database, modelId: string, at: Date): Promis
   return { at, ...found, endpoints: endpoints.filter((endpoint) => endpoint.enabled) };
 }
 
-/** Why nothing is asked; null: the check takes place. A manual one does unless the model is disabled. */
+/**
+ * Why no probe is made, as a finding; null: the check takes place. A manual check always takes place unless the model is
+ * disabled.
+ */
 export function findingWithoutProbe({ model }: CheckPlan, trigger: CheckTrigger, now: Date): Finding | null {
   if (!model.enabled) return findingOf("disabled", "the model is disabled");
   if (trigger === "manual") return null;

@@ -1,6 +1,7 @@
 /**
- * Takes models whose check is due, so that no other replica takes them (decisions §10.4): chosen under row locks that
- * nobody waits for, and put off for longer than a check can take. A replica that dies gives them back by that.
+ * Claims models whose check is due, so that no other replica takes them (decisions §10.4). It selects them with row locks,
+ * skips rows that another replica has locked, and moves their next check to later than a check can last. If the replica
+ * dies, they become due again at that time.
  */
 import { and, eq, exists, inArray, lte, or, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../db/connect.ts";
@@ -8,7 +9,7 @@ import { modelEndpoints } from "../db/schema/endpoints.ts";
 import { modelHealth } from "../db/schema/models.ts";
 import { INTERVAL_MAX_SECS } from "./schedule.ts";
 
-/** Ids of at most `limit` models, longest due first, which are this caller's for `claimedForMs`. */
+/** Ids of at most `limit` models, longest due first. Only this caller may check them for `claimedForMs`. */
 export async function claimDue(
   db: Database,
   now: Date,
@@ -26,8 +27,8 @@ export async function claimDue(
 }
 
 /**
- * Makes models due whose next check is further away than any check puts it: it was put there by a clock that was ahead.
- * `claimedForMs`: how long a check may hold a model.
+ * Makes models due whose next check is further away than any check would set it: a clock that was ahead has set it.
+ * `claimedForMs`: how long a check may claim a model.
  */
 export async function resetFarChecks(db: Database, now: Date, claimedForMs: number): Promise<void> {
   await db.execute(sql`UPDATE model_health AS h SET next_check_at = ${now.toISOString()}::timestamptz FROM models m
@@ -35,7 +36,7 @@ export async function resetFarChecks(db: Database, now: Date, claimedForMs: numb
       + (2 * LEAST(m.health_check_interval_secs, ${INTERVAL_MAX_SECS}) + ${claimedForMs / 1000}::float8) * interval '1 second'`);
 }
 
-/** Models that came with a backup before restores knew of health: they are due as new ones are. */
+/** Adds health rows to models that a backup of an older version restored without them; they are due like new ones. */
 export async function addMissingHealth(db: Database, now: Date): Promise<void> {
   await db.execute(sql`INSERT INTO model_health (model_id, next_check_at)
     SELECT id, ${now.toISOString()}::timestamptz FROM models m
@@ -55,7 +56,7 @@ async function lockDue(tx: Transaction, now: Date, limit: number): Promise<strin
   return rows.map((row) => row.model_id);
 }
 
-/** A lock may have been got right after another replica had put the model off: only what is due now is anybody's. */
+/** The models that are still due: a lock may have been granted just after another replica had claimed the model. */
 async function stillDue(tx: Transaction, ids: readonly string[], now: Date): Promise<readonly string[]> {
   if (ids.length === 0) return ids;
   const endpointIsDue = tx

@@ -1,10 +1,10 @@
 /**
- * What an answer to a probe says of the upstream (decisions §10.3), as a pure table. An answer that only the catalog can
- * explain is judged with it; a catalog with a wildcard proves nothing.
+ * What an answer to a probe shows about the upstream (decisions §10.3), as a pure table. An answer that only the catalog
+ * can explain is judged together with the catalog; a catalog with a wildcard proves nothing.
  */
 import type { HealthOutcome } from "./health-state.ts";
 
-/** What a catalog says of one model. `unreadable`: it answered, but with no list. */
+/** What a catalog says about one model. `unreadable`: the upstream answered, but not with a list. */
 export type CatalogListing = "listed" | "absent" | "wildcard" | "unreadable";
 
 export interface ProbeVerdict {
@@ -28,12 +28,12 @@ const IMAGE: Readonly<Record<CatalogListing, ProbeVerdict>> = {
   unreadable: { outcome: "unknown", message: "the catalog cannot be read" },
 };
 
-/** True when the status is worth another attempt. */
+/** True when a call that ended with this status should be tried again. */
 export function isRetryable(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** The verdict on an inference call's status; null: the catalog decides, see {@link verdictOfRejection}. */
+/** The verdict on the status of an inference call; null: the catalog decides, see {@link verdictOfRejection}. */
 export function verdictOfStatus(status: number): ProbeVerdict | null {
   if (status >= 200 && status < 300) return { outcome: "healthy", message: `http ${status}` };
   if (status === 401 || status === 403)
@@ -41,23 +41,23 @@ export function verdictOfStatus(status: number): ProbeVerdict | null {
   return REJECTED.has(status) ? null : { outcome: "degraded", message: `http ${status}` };
 }
 
-/** The verdict on a call that was rejected, by what the catalog says. */
+/** The verdict on a rejected call, by what the catalog says. */
 export function verdictOfRejection(status: number, listing: CatalogListing): ProbeVerdict {
   const { outcome, message } = IN_CATALOG[listing];
   return { outcome, message: `http ${status}, ${message}` };
 }
 
-/** Nobody answered, or nothing whole. `reason` is of our own words. */
+/** The verdict when there was no answer, or no complete one. `reason` is in our own words. */
 export function verdictOfNoAnswer(reason: string): ProbeVerdict {
   return { outcome: "unhealthy", message: `no answer: ${reason}` };
 }
 
-/** The verdict on a model whose catalog is its only check. */
+/** The verdict on a model that is checked by its catalog only. */
 export function verdictOfCatalog(listing: CatalogListing): ProbeVerdict {
   return IMAGE[listing];
 }
 
-/** What the ids of a catalog say of a model. An entry that stands for any model outweighs one that names it. */
+/** What the ids of a catalog say about a model. A wildcard entry counts more than an entry that names the model. */
 export function listingOf(ids: readonly string[] | null, upstreamModel: string): CatalogListing {
   if (ids === null) return "unreadable";
   if (ids.some((id) => id.includes("*"))) return "wildcard";

@@ -1,6 +1,4 @@
-/**
- * Puts the health worker together.
- */
+/** Builds the health worker and its parts. */
 import { AlertOutbox } from "../alerts/alert-outbox.ts";
 import type { AlertSink } from "../alerts/alert-sink.ts";
 import type { AnalyticsStore } from "../analytics/store.ts";
@@ -14,7 +12,7 @@ export interface HealthOptions {
   readonly ctx: VerbContext;
   readonly analytics: AnalyticsStore;
   readonly sink: AlertSink;
-  /** The control service's own. */
+  /** The control service's own cell. */
   readonly cell: string;
   readonly timeoutMs: number;
   readonly defaultBase: string;
@@ -26,7 +24,7 @@ export interface HealthParts {
   readonly alerts: AlertOutbox;
 }
 
-/** The worker, and the alerts that its checks raise. */
+/** The worker, and the outbox for the alerts that its checks raise. */
 export function composeHealth({ ctx, analytics, sink, cell, timeoutMs, defaultBase, log }: HealthOptions): HealthParts {
   const alerts = new AlertOutbox(ctx.db, sink, cell, ctx.now);
   const catalogs = new CatalogCache(() => ctx.now().getTime());

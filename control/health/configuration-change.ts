@@ -1,6 +1,6 @@
 /**
- * What configuration does to a model's health state (decisions §10.2). Both make a check due at once. Outcomes of checks
- * are not decided here.
+ * What a change of configuration does to a model's health state (decisions §10.2). Both functions make a check due at once.
+ * Outcomes of checks are not decided here.
  */
 import { eq } from "drizzle-orm";
 import type { Transaction } from "../db/connect.ts";
@@ -9,7 +9,7 @@ import { type ModelRow, modelHealth } from "../db/schema/models.ts";
 import { columnsOf, stateOf } from "./health-columns.ts";
 import { configureHealth, UNKNOWN_HEALTH } from "./health-state.ts";
 
-/** Columns of an endpoint of whose health nothing is known. */
+/** The columns of an endpoint whose health is not known. */
 export const UNKNOWN_ENDPOINT_HEALTH = {
   ...columnsOf(UNKNOWN_HEALTH),
   health_status: UNKNOWN_HEALTH.status,
@@ -19,7 +19,7 @@ export const UNKNOWN_ENDPOINT_HEALTH = {
   last_message: null,
 };
 
-/** The model's upstream is another one: nothing is known of it. */
+/** Resets the health of a model that now has another upstream: nothing is known of it. */
 export async function resetHealth(tx: Transaction, modelId: string, now: Date): Promise<void> {
   const nothing = {
     ...columnsOf(UNKNOWN_HEALTH),
@@ -39,8 +39,8 @@ export async function resetHealth(tx: Transaction, modelId: string, now: Date): 
 }
 
 /**
- * The health part of the model was saved: checks that are off count nothing, silenced alerts do not fire. An endpoint that
- * nobody checks any longer is not left out of rotation for what was found once.
+ * Applies the saved health part of a model: when checks are off no failures count, and a silenced alert does not fire. When
+ * checks are off, an endpoint that was found unhealthy earlier returns to rotation.
  */
 export async function applyHealthConfig(tx: Transaction, model: ModelRow, now: Date): Promise<void> {
   const config = {

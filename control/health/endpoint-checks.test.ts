@@ -1,4 +1,4 @@
-/** What checks found out about a model's endpoints, as admins read it (decisions §6, §10.1, §43.7). */
+/** What checks found at a model's endpoints, as admins read it (decisions §6, §10.1, §43.7). */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
@@ -59,7 +59,7 @@ it("the newest fifty are listed, those of a removed endpoint without a name", as
   expect(after.endpoint_checks[0]).toMatchObject({ endpoint_id: id, endpoint_name: null, status: "healthy" });
 });
 
-it("an endpoint at another address has no last check until there is one of it", async () => {
+it("an endpoint with another address has no last check until the new address was checked", async () => {
   const model = await scene.model({ api_base: "" });
   const { id } = await scene.endpoint(model, "moves", `${scene.upstream.url}/v1`);
   await scene.tick();

@@ -1,6 +1,6 @@
 /**
- * What is shown of an upstream's answer (decisions §10.1): its beginning, without what a database cannot hold, and without
- * the credential, which some upstreams repeat when they refuse it. Pure.
+ * What is shown of an upstream's answer (decisions §10.1): its beginning, without characters that a database cannot store,
+ * and without the credential, which some upstreams repeat when they refuse it. Pure.
  */
 
 const EXCERPT_MAX = 500;
@@ -14,7 +14,10 @@ export function excerptOf(text: string, credential: string | null): string {
     .toWellFormed();
 }
 
-/** A secret as it may stand in a text, in JSON, in JSON whose slashes are escaped, and in an address. Blanks around it are not sent. */
+/**
+ * The forms in which a secret may occur in a text: plain, in JSON, in JSON with escaped slashes, and in an address. Blanks
+ * around the secret are not sent, so they are left out.
+ */
 function spellingsOf(secret: string): readonly string[] {
   if (secret === "") return [];
   const inJson = JSON.stringify(secret).slice(1, -1);

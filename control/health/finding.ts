@@ -1,6 +1,6 @@
 /**
- * What one check found, and what follows from the findings at several endpoints (decisions §10.1, §10.4). Messages are of
- * our own words: they go into alerts.
+ * What one check found, and the finding for a model from the findings at its endpoints (decisions §10.1, §10.4). Messages
+ * are in our own words, because they are part of alerts.
  */
 import type { HealthOutcome } from "./health-state.ts";
 
@@ -9,28 +9,28 @@ const MESSAGE_MAX = 240;
 export interface Finding {
   readonly outcome: HealthOutcome;
   readonly message: string;
-  /** Of the last attempt; null when nothing was asked. */
+  /** Of the last attempt; null when no call was made. */
   readonly latencyMs: number | null;
   /** Null: no answer. */
   readonly httpStatus: number | null;
-  /** The beginning of what the upstream said; null when it is no text. */
+  /** The beginning of the upstream's answer; null when it is not text. */
   readonly excerpt: string | null;
 }
 
-/** A finding without a call behind it. */
+/** A finding without a call. */
 export function findingOf(outcome: HealthOutcome, message: string): Finding {
   return { outcome, message: message.slice(0, MESSAGE_MAX), latencyMs: null, httpStatus: null, excerpt: null };
 }
 
 /**
- * A model that only its endpoints serve: healthy when all are, unhealthy when all are, degraded between. Those of which
- * nothing can be told decide nothing unless there are no others. Never called without any.
+ * The finding for a model that only its endpoints serve: healthy when all endpoints are, unhealthy when all are, else
+ * degraded. Endpoints whose outcome is unknown count only when there are no others. `outcomes` is never empty.
  */
 export function findingOfEndpoints(outcomes: readonly HealthOutcome[]): Finding {
-  const told = outcomes.filter((outcome) => outcome !== "unknown");
-  const healthy = told.filter((outcome) => outcome === "healthy").length;
+  const known = outcomes.filter((outcome) => outcome !== "unknown");
+  const healthy = known.filter((outcome) => outcome === "healthy").length;
   const message = `${healthy} of ${outcomes.length} endpoints healthy`;
-  if (told.length === 0) return findingOf("unknown", message);
-  if (healthy === told.length) return findingOf("healthy", message);
-  return findingOf(told.every((outcome) => outcome === "unhealthy") ? "unhealthy" : "degraded", message);
+  if (known.length === 0) return findingOf("unknown", message);
+  if (healthy === known.length) return findingOf("healthy", message);
+  return findingOf(known.every((outcome) => outcome === "unhealthy") ? "unhealthy" : "degraded", message);
 }

@@ -1,6 +1,6 @@
 /**
- * Models of which many may be about to get another upstream at once: what was known of their health is forgotten of those
- * that did, and of those that are new (decisions §10.2).
+ * For changes that may give many models another upstream at once: resets the health of the models whose upstream has
+ * changed, and of new models (decisions §10.2).
  */
 import { inArray } from "drizzle-orm";
 import type { Transaction } from "../db/connect.ts";
@@ -9,7 +9,7 @@ import { resetHealth } from "./configuration-change.ts";
 
 const BATCH = 500;
 
-/** Runs a change of these models, by id. */
+/** Runs a change of the models with these ids. */
 export async function resetHealthOfMoved<T>(
   tx: Transaction,
   ids: readonly string[],

@@ -13,7 +13,7 @@ import { healthSummary } from "./health-record.ts";
 
 const CHECKS_SHOWN = 50;
 
-/** Summary, the checks of the model itself, and those of its endpoints. Throws 404. */
+/** The summary, the checks of the model itself, and those of its endpoints. Throws 404. */
 export async function getHealth(ctx: VerbContext, id: string): Promise<ModelHealthDetail> {
   const modelId = parseId(id);
   return await withDatabaseErrors(async () => {

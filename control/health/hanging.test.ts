@@ -1,4 +1,4 @@
-/** Upstreams that do not answer, and what happens while nobody knows it yet (decisions §10.2, §10.3). */
+/** Upstreams that do not answer, and what happens until a check notices it (decisions §10.2, §10.3). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
@@ -37,7 +37,7 @@ describe("an upstream that hangs", () => {
 });
 
 describe("a check that takes its time", () => {
-  it("counts as one with another that ended meanwhile", async () => {
+  it("counts together with another check that ended meanwhile as one", async () => {
     const model = await scene.model();
     const check = async (): Promise<ModelHealthDetail> => await scene.send("POST", `/models/${model.id}/health/check`);
     scene.answers = { completions: null };
@@ -54,7 +54,7 @@ describe("a check that takes its time", () => {
     expect(late.checks).toHaveLength(1);
   });
 
-  it("is dropped when the model has another upstream by then, which begins anew", async () => {
+  it("is dropped when the model has another upstream by then, whose health is unknown at first", async () => {
     const model = await scene.model({ health: { failure_threshold: 1 } });
     scene.answers = { completions: REFUSED };
     await scene.tick();

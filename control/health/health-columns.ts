@@ -1,11 +1,12 @@
-/**
- * Health between its columns and the state machine: what models and endpoints have in common. Pure.
- */
+/** Converts health between columns and the state machine, for both models and endpoints. Pure. */
 import type { HealthRow } from "../db/schema/models.ts";
 import type { Finding } from "./finding.ts";
 import { type HealthOutcome, type HealthState, UNKNOWN_HEALTH } from "./health-state.ts";
 
-/** A row's state; `status` by the name that its table has for it. A row that is not there yet: nothing is known. */
+/**
+ * The state of a row. `status` is separate because the two tables name that column differently. Without a row nothing is
+ * known.
+ */
 export function stateOf(
   row: Pick<HealthRow, "consecutive_failures" | "alert_state" | "failing_since"> | undefined,
   status: string | undefined,
@@ -19,7 +20,7 @@ export function stateOf(
   };
 }
 
-/** A state's columns but its status, which models and endpoints call differently. */
+/** The columns of a state without its status, whose column models and endpoints name differently. */
 export function columnsOf({ failures, firing, failingSinceMs }: HealthState) {
   return {
     consecutive_failures: failures,
@@ -28,7 +29,7 @@ export function columnsOf({ failures, firing, failingSinceMs }: HealthState) {
   };
 }
 
-/** What was seen last; a check that did not take place has seen nothing. */
+/** The columns of the last check; none for a check that was skipped. */
 export function lastCheckColumns({ outcome, latencyMs, httpStatus, message }: Finding, now: Date) {
   if (outcome === "skipped") return {};
   return {
@@ -39,7 +40,7 @@ export function lastCheckColumns({ outcome, latencyMs, httpStatus, message }: Fi
   };
 }
 
-/** The model was found unwell: that it served somebody earlier proves nothing of now. */
+/** True when the model was found unwell: successful requests from before then prove nothing any more. */
 export function voidsEarlierEvidence(outcome: HealthOutcome): boolean {
   return outcome === "unhealthy" || outcome === "degraded" || outcome === "unknown";
 }

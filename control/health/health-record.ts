@@ -1,10 +1,8 @@
-/**
- * A model's health as the Management API shows it; a model that was never checked has the state of the beginning.
- */
+/** A model's health as the Management API shows it; a model that was never checked has the initial state. */
 import { type ModelHealthSummary, modelHealthSummarySchema } from "../../shared/schema/model-health.ts";
 import type { HealthRow, ModelRow } from "../db/schema/models.ts";
 
-/** The summary of a model's rows. */
+/** The summary of a model from its rows. */
 export function healthSummary(model: ModelRow, health: HealthRow | null): ModelHealthSummary {
   const iso = (date: Date | null | undefined): string | null => date?.toISOString() ?? null;
   return modelHealthSummarySchema.parse({

@@ -47,19 +47,19 @@ describe("an answer", () => {
     expect(verdictOfCatalog(listing).outcome).toBe(image);
   });
 
-  it("that does not come means unhealthy, and says why", () => {
+  it("that does not come means unhealthy, with the reason", () => {
     expect(verdictOfNoAnswer("timeout")).toEqual({ outcome: "unhealthy", message: "no answer: timeout" });
     expect(verdictOfRejection(404, "listed").message).toContain("model_type may be wrong");
   });
 
-  it("is asked for again where the next may differ", () => {
+  it("is requested again where the next one may differ", () => {
     const statuses = [200, 302, 400, 401, 404, 408, 422, 429, 500, 502, 599];
     expect(statuses.filter(isRetryable)).toEqual([408, 429, 500, 502, 599]);
   });
 });
 
 describe("a catalog", () => {
-  it("lists a model, or not, or proves nothing", () => {
+  it("lists a model, does not list it, or proves nothing", () => {
     expect(listingOf(["a", "b"], "b")).toBe("listed");
     expect(listingOf(["a"], "b")).toBe("absent");
     expect(listingOf([], "b")).toBe("absent");
@@ -133,7 +133,7 @@ describe("an excerpt", () => {
 });
 
 describe("the next check", () => {
-  it("is an interval away, and a tenth more at most, within a second and two minutes", () => {
+  it("is an interval away, plus at most a tenth of it, which is between a second and two minutes", () => {
     const between = (secs: number): readonly number[] => [0, 1].map((fraction) => nextCheckMs(1000, secs, fraction));
     expect(between(900)).toEqual([901_000, 991_000]);
     expect(between(60)).toEqual([61_000, 67_000]);
@@ -141,7 +141,7 @@ describe("the next check", () => {
     expect(between(86_400)).toEqual([86_401_000, 86_521_000]);
   });
 
-  it("is told in words", () => {
+  it("has its duration in words", () => {
     const texts = [0, 45_000, 60_000, 3_599_000, 3_600_000, 11_100_000, 187_200_000].map(durationText);
     expect(texts).toEqual(["0 s", "45 s", "1 min", "59 min", "1 h 0 min", "3 h 5 min", "2 d 4 h"]);
   });

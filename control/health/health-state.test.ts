@@ -60,14 +60,14 @@ describe("a step of health", () => {
 });
 
 describe("alerts of health", () => {
-  it("are told once per outage and once per recovery, in turn, whatever the outcomes", () => {
+  it("are raised once per outage and once per recovery, in turn, whatever the outcomes", () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 40 }), fc.integer({ min: 1, max: 4 }), (outcomes, threshold) => {
-        const told = alertsOf(outcomes, threshold);
-        // an outage that is cut short by disabling the model ends without a word, and the next may be told
+        const raised = alertsOf(outcomes, threshold);
+        // an outage that ends because the model is disabled raises no recovery, and the next outage may raise an alert
         let open = false;
         for (const [at, each] of outcomes.entries()) {
-          const alert = told.find(([, when]) => when === at)?.[0] ?? null;
+          const alert = raised.find(([, when]) => when === at)?.[0] ?? null;
           if (alert === "down") expect([open, each]).toEqual([false, "unhealthy"]);
           if (alert === "recovery") expect([open, each]).toEqual([true, "healthy"]);
           if (open && each === "healthy") expect(alert).toBe("recovery");
@@ -78,7 +78,7 @@ describe("alerts of health", () => {
     );
   });
 
-  it("come with the failure that reaches the threshold, which nothing but healthy and disabled sets back", () => {
+  it("come with the failure that reaches the threshold, which only healthy and disabled reset", () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 40 }), fc.integer({ min: 1, max: 4 }), (outcomes, threshold) => {
         let failures = 0;
@@ -103,7 +103,7 @@ describe("alerts of health", () => {
     );
   });
 
-  it("are silent in maintenance and where they are off, and told when an outage outlasts that", () => {
+  it("are not raised in maintenance or while they are off, and are raised when an outage lasts longer than that", () => {
     fc.assert(
       fc.property(state, outcome, rules, (before, found, each) => {
         if (each.alertsEnabled && !each.inMaintenance) return;
@@ -117,7 +117,7 @@ describe("alerts of health", () => {
     expect(nextHealth(quiet.state, "unhealthy", RULES, 2).alert).toBe("down");
   });
 
-  it("leave no state that says unhealthy and counts less failures than the threshold", () => {
+  it("never leave a state that is unhealthy with fewer failures than the threshold", () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 20 }), rules, (outcomes, each) => {
         let now = UNKNOWN_HEALTH;
@@ -143,7 +143,7 @@ describe("configuration", () => {
     { weight: 1, arbitrary: fc.constant({ moved: true as const }) },
   );
 
-  it("clears what it turns off and nothing else, and says nothing to anybody", () => {
+  it("clears what it turns off and nothing else, and raises no alert", () => {
     fc.assert(
       fc.property(state, config, (before, saved) => {
         const after = configureHealth(before, saved);
@@ -154,7 +154,7 @@ describe("configuration", () => {
     );
   });
 
-  it("that changes in the midst of it leaves one alert to an outage, and one to a recovery that was told of", () => {
+  it("that changes during an outage keeps one alert per outage, and one per recovery after a raised alert", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), (events, failureThreshold) => {
         let now = UNKNOWN_HEALTH;

@@ -1,18 +1,21 @@
 /**
- * What the outcome of a check and what configuration do to the health of a model or endpoint (decisions §10.2), as pure
- * steps. It decides when an alert is due, never how it is sent. Invariant: between two `down` alerts there is a `recovery`
- * or a change of configuration, and the other way round.
+ * What the outcome of a check, or a change of configuration, does to the health of a model or endpoint (decisions §10.2),
+ * as pure steps. It decides when an alert is due, never how it is sent. Invariant: between two `down` alerts there is a
+ * `recovery` or a change of configuration, and between two `recovery` alerts there is a `down`.
  */
 
-/** What a check found. `unknown`: it could not be told; `skipped`: nothing was asked; `disabled`: the model is. */
+/**
+ * What a check found. `unknown`: it could not be determined; `skipped`: no probe was made; `disabled`: the model is
+ * disabled.
+ */
 export type HealthOutcome = "healthy" | "degraded" | "unhealthy" | "unknown" | "skipped" | "disabled";
 
 export interface HealthState {
-  /** As shown. */
+  /** The status as the API shows it. */
   readonly status: string;
   readonly failures: number;
   readonly firing: boolean;
-  /** The first failure of the streak, epoch ms. */
+  /** The first failure of the current series of failures, epoch ms. */
   readonly failingSinceMs: number | null;
 }
 
@@ -22,12 +25,12 @@ export interface HealthRules {
   readonly inMaintenance: boolean;
 }
 
-/** Health as configuration has it. */
+/** The configured health rules. */
 export interface HealthConfig extends Omit<HealthRules, "failureThreshold"> {
   readonly checksEnabled: boolean;
 }
 
-/** Nothing is known: the state of the beginning, and of another upstream. */
+/** Nothing is known: the initial state, and the state after a change of upstream. */
 export const UNKNOWN_HEALTH: HealthState = { status: "unknown", failures: 0, firing: false, failingSinceMs: null };
 
 export type HealthAlert = "down" | "recovery";
@@ -37,7 +40,7 @@ export interface HealthStep {
   readonly alert: HealthAlert | null;
 }
 
-/** The state after a check that ended at `nowMs`, and the alert that it raises. */
+/** The state after a check that ended at `nowMs`, and the alert that it raises, if any. */
 export function nextHealth(state: HealthState, outcome: HealthOutcome, rules: HealthRules, nowMs: number): HealthStep {
   switch (outcome) {
     case "healthy":
@@ -59,7 +62,7 @@ export function nextHealth(state: HealthState, outcome: HealthOutcome, rules: He
   }
 }
 
-/** The state once this configuration was saved: checks that are off count nothing, silenced alerts do not fire. */
+/** The state after this configuration was saved: when checks are off no failures count, and silenced alerts do not fire. */
 export function configureHealth(state: HealthState, config: HealthConfig): HealthState {
   const counted = config.checksEnabled ? state : { ...state, failures: 0, failingSinceMs: null };
   return { ...counted, firing: counted.firing && config.checksEnabled && mayAlert(config) };

@@ -1,4 +1,4 @@
-/** What must not stop health checks: clocks that jump, odd figures, models and callers that are gone (decisions §10). */
+/** What must not stop health checks: clocks that jump, unusual values, models and callers that are gone (decisions §10). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
@@ -9,7 +9,7 @@ import { CatalogCache } from "./catalogs.ts";
 import { checkAllHealth } from "./check-all-health.ts";
 
 const DAY_MS = 86_400_000;
-/** An interval, its jitter and the tick that notices. */
+/** An interval, its jitter, and the tick of the job that notices. */
 const ROUND_MS = 900_000 * 1.1 + 30_000;
 
 let scene: HealthScene;
@@ -29,7 +29,7 @@ async function check(model: Model): Promise<ModelHealthDetail> {
 }
 
 describe("a clock that was ahead and is set back", () => {
-  it("leaves no model without checks, and drops none that is asked for", async () => {
+  it("leaves no model without checks, and drops no requested check", async () => {
     const model = await scene.model({ health: { failure_threshold: 1 } });
     scene.skip(DAY_MS);
     scene.answers = { completions: { status: 401 } };
@@ -46,7 +46,7 @@ describe("a clock that was ahead and is set back", () => {
   });
 });
 
-describe("an interval longer than time itself", () => {
+describe("an interval longer than any date", () => {
   it("does not keep a model from its check", async () => {
     const model = await scene.model({ health: { check_interval_secs: Number.MAX_SAFE_INTEGER } });
     await scene.tick();
@@ -57,7 +57,7 @@ describe("an interval longer than time itself", () => {
 });
 
 describe("a bulk check", () => {
-  it("passes over a model that is removed as soon as it was checked", async () => {
+  it("skips a model that is removed as soon as it was checked", async () => {
     const [kept, gone] = [await scene.model(), await scene.model()];
     const { ctx, prober } = scene.control;
     const check: typeof prober.check = async (id, trigger, signal) => {
@@ -74,7 +74,7 @@ describe("a check that is under way", () => {
   it.each([
     ["checks are turned off", { checks_enabled: false }],
     ["maintenance begins", { maintenance_until: "2999-01-01T00:00:00Z" }],
-  ])("takes no endpoint out of rotation and tells nobody once %s", async (_, config) => {
+  ])("takes no endpoint out of rotation and raises no alert once %s", async (_, config) => {
     const model = await scene.model({ api_base: "", health: { failure_threshold: 1 } });
     await scene.endpoint(model, "a", `${scene.upstream.url}/v1`);
     scene.answers = { completions: null };
@@ -91,7 +91,7 @@ describe("a check that is under way", () => {
   });
 });
 
-describe("a catalog that two checks ask for at once", () => {
+describe("a catalog that two checks read at the same time", () => {
   let upstream: HttpSink;
   let nowMs = 0;
   const read = async (catalogs: CatalogCache, signal: AbortSignal): Promise<readonly string[] | null> =>
@@ -104,7 +104,7 @@ describe("a catalog that two checks ask for at once", () => {
     await upstream.close();
   });
 
-  it("is read for the one whose caller stays", async () => {
+  it("is read for the check whose caller stays", async () => {
     const catalogs = new CatalogCache(() => nowMs);
     const [left, stays] = [new AbortController(), new AbortController()];
     upstream.answer = () => null;
@@ -121,7 +121,7 @@ describe("a catalog that two checks ask for at once", () => {
     expect(upstream.asked).toHaveLength(2);
   });
 
-  it("is read anew when the clock was set back", async () => {
+  it("is read again when the clock was set back", async () => {
     nowMs = DAY_MS;
     const catalogs = new CatalogCache(() => nowMs);
     const { signal } = new AbortController();

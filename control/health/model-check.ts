@@ -1,6 +1,7 @@
 /**
- * One check of one model (decisions §10.4): what its traffic has proven, else a probe; each of its endpoints besides, which
- * traffic of the model proves nothing of. Probes run outside of every transaction. The outcome is written by save-check.ts.
+ * One check of one model (decisions §10.4). Recent successful traffic proves that the model is healthy, else it is probed.
+ * Each of its endpoints is probed too, because traffic of the model proves nothing about a single endpoint. Probes run
+ * outside of transactions. save-check.ts stores the outcome.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { SealError, unseal } from "../../shared/seal.ts";
@@ -19,21 +20,21 @@ export interface CheckTools {
   readonly analytics: AnalyticsStore;
   readonly catalogs: CatalogCache;
   readonly timeoutMs: number;
-  /** Where requests of models go that have neither address nor endpoints. */
+  /** The upstream of models that have neither an address nor endpoints. */
   readonly defaultBase: string;
 }
 
-/** What a check found at the model and at each of its endpoints, by their ids. */
+/** What a check found at the model and, by id, at each of its endpoints. */
 export interface CheckFindings {
   readonly model: Finding;
   readonly endpoints: ReadonlyMap<string, Finding>;
   readonly usages: readonly ProbeUsage[];
 }
 
-/** Asks. Throws ProbeCancelled when the signal is given. */
+/** Makes the check. Throws ProbeCancelled when the signal is aborted. */
 export async function checkModel(tools: CheckTools, plan: CheckPlan, signal: AbortSignal): Promise<CheckFindings> {
   const usages: ProbeUsage[] = [];
-  const ask = async (apiBase: string, secret: string | null): Promise<Finding> => {
+  const probeAddress = async (apiBase: string, secret: string | null): Promise<Finding> => {
     const { finding, usages: used } = await probeAt(tools, plan, apiBase, secret, signal);
     usages.push(...used);
     return finding;
@@ -42,18 +43,20 @@ export async function checkModel(tools: CheckTools, plan: CheckPlan, signal: Abo
     proofOf(tools, plan),
     Promise.all(
       plan.endpoints.map(
-        async (row) => [row.id, await ask(row.api_base, secretOf(row) ?? plan.model.api_key)] as const,
+        async (row) => [row.id, await probeAddress(row.api_base, secretOf(row) ?? plan.model.api_key)] as const,
       ),
     ),
   ]);
   const own = plan.model.api_base === "" && plan.endpoints.length > 0 ? null : plan.model.api_base;
   const model =
     proof ??
-    (own === null ? findingOfEndpoints(found.map(([, { outcome }]) => outcome)) : await ask(own, plan.model.api_key));
+    (own === null
+      ? findingOfEndpoints(found.map(([, { outcome }]) => outcome))
+      : await probeAddress(own, plan.model.api_key));
   return { model, endpoints: new Map(found), usages };
 }
 
-/** What a request of the model has proven; null: nothing, or the ledger does not answer. */
+/** What recent requests of the model prove; null: nothing, or the ledger does not answer. */
 async function proofOf({ ctx, analytics }: CheckTools, { model, health }: CheckPlan): Promise<Finding | null> {
   const withinMs = ctx.now().getTime() - model.health_check_interval_secs * 1000;
   const sinceMs = Math.max(0, withinMs, health?.evidence_from?.getTime() ?? 0);

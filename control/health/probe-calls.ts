@@ -1,12 +1,12 @@
 /**
- * The smallest call that proves that an upstream serves a model, by the model's type (decisions §10.4). Pure: a
- * description, not a call. Images have none: drawing one costs too much, their catalog is looked at instead.
+ * The smallest call that proves that an upstream serves a model, by the model's type (decisions §10.4). Pure: it describes
+ * calls and makes none. There is no call for images, because drawing one costs too much; their catalog is read instead.
  */
 import { MODEL_TYPES } from "../../shared/fields/model-fields.ts";
 
 export type ModelType = (typeof MODEL_TYPES)[number];
 
-/** A call's path as a client of the data plane would name it, and its body: JSON, or a form with one file. */
+/** The path of a call, as a client of the data plane would name it, and its body: JSON, or a form with one file. */
 export type ProbeCall =
   | { readonly path: string; readonly json: Readonly<Record<string, unknown>> }
   | {
@@ -20,12 +20,12 @@ const SILENCE_SECS = 0.1;
 const BYTES_PER_SAMPLE = 2;
 const HEADER_BYTES = 44;
 
-/** The type of a model's row; a row of a later version's type is checked as a chat model would be. */
+/** The type in a model's row; a type that only a later version knows is checked like a chat model. */
 export function modelTypeOf(text: string): ModelType {
   return MODEL_TYPES.find((type) => type === text) ?? "chat";
 }
 
-/** The call for a model of this type; null for one that is looked up in the catalog. */
+/** The call for a model of this type; null for a type that is looked up in the catalog. */
 export function probeCall(type: ModelType, upstreamModel: string): ProbeCall | null {
   switch (type) {
     case "chat":

@@ -1,4 +1,7 @@
-/** Health and the ledger: traffic that was served spares a probe, and a probe leaves what it used (decisions §10.4). */
+/**
+ * Health and the ledger: traffic that was served makes a probe unnecessary, and a probe records what it used
+ * (decisions §10.4).
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
@@ -25,7 +28,7 @@ afterAll(async () => {
   await scene.close();
 });
 
-/** A model that there has been for longer than an interval. */
+/** A model that has existed for longer than an interval. */
 async function known(fields: Readonly<Record<string, unknown>> = {}): Promise<Model> {
   const model = await scene.model(fields);
   scene.skip(2 * INTERVAL_MS);
@@ -73,7 +76,7 @@ describe("a request that was served", () => {
     expect(probes()).toBe(1);
   });
 
-  it("proves nothing when it began before the model was last found unwell, or was another upstream's", async () => {
+  it("proves nothing when it began before the model was last found unwell, or when another upstream served it", async () => {
     const model = await known();
     scene.answers = { completions: { status: 500 } };
     expect(await checked(model)).toMatchObject({ status: "degraded" });
@@ -88,7 +91,7 @@ describe("a request that was served", () => {
     expect(await checked(model)).toMatchObject({ status: "degraded" });
   });
 
-  it("proves nothing of a model that got the name later", async () => {
+  it("proves nothing about a model that got the name later", async () => {
     const gone = await known();
     await served(gone, 5000);
     await scene.control.request("DELETE", `/api/v1/models/${gone.id}`);
@@ -96,7 +99,7 @@ describe("a request that was served", () => {
     expect(await checked(model)).toMatchObject({ status: "unhealthy", message: "no answer: connect failed" });
   });
 
-  it("says nothing of endpoints, which are called all the same", async () => {
+  it("says nothing about endpoints, which are called anyway", async () => {
     const model = await known({ api_base: "" });
     await scene.endpoint(model, "a", `${scene.upstream.url}/v1`);
     await served(model, 1000);
@@ -106,7 +109,7 @@ describe("a request that was served", () => {
 });
 
 describe("a probe", () => {
-  it("leaves a row of what it used, which reads show when they are asked to", async () => {
+  it("leaves a row of what it used, which reads show on request", async () => {
     const model = await scene.model();
     const usage = { prompt_tokens: 8, completion_tokens: 1, total_tokens: 9 };
     scene.answers = { completions: { body: JSON.stringify({ usage }) } };
@@ -137,7 +140,7 @@ describe("a probe", () => {
     expect(await scene.send("GET", `/usage/models?${query}`)).toEqual([]);
   });
 
-  it("keeps its rows until the analytics store takes them, and hands each over under one token", async () => {
+  it("keeps its rows until the analytics store takes them, and sends each batch with one token", async () => {
     const taken: [string, number][] = [];
     let away = true;
     const waiting = new ProbeLedger(

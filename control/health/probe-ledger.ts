@@ -1,7 +1,7 @@
 /**
- * What probes have used, on its way into the ledger under the nil tenant (decisions §10.4). Rows wait in memory while the
- * analytics store is away, the oldest given up beyond a bound: they cost nobody anything. A batch that failed goes again
- * under its own token, so that it is never there twice.
+ * Writes the usage of probes to the ledger under the nil tenant (decisions §10.4). While the analytics store is unavailable
+ * rows wait in memory; above a limit the oldest are dropped, since no tenant is charged for them. A batch that failed is
+ * sent again with the same token, so that it is never stored twice.
  */
 import { randomUUID } from "node:crypto";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
@@ -21,20 +21,20 @@ export class ProbeLedger {
   #waiting: Batch[] = [];
   #flushing: Promise<void> | undefined;
 
-  /** `cell`: the control service's own, which the rows carry. */
+  /** `cell`: the control service's own cell, which the rows name. */
   constructor(store: Pick<AnalyticsStore, "insertUsage">, cell: string) {
     this.#store = store;
     this.#cell = cell;
   }
 
-  /** Takes the calls of one check of a model; they are on their way after {@link flush}. */
+  /** Adds the calls of one check of a model; {@link flush} sends them. */
   add(model: string, usages: readonly ProbeUsage[], nowMs: number): void {
     if (usages.length === 0) return;
     const rows = usages.map((usage) => this.#rowOf(model, usage, nowMs));
     this.#waiting = [...this.#waiting, { token: randomUUID(), rows }].slice(-WAITING_MAX);
   }
 
-  /** Sends what waits; what fails waits on. Never throws. */
+  /** Sends the waiting rows; rows that could not be sent keep waiting. Never throws. */
   async flush(): Promise<void> {
     this.#flushing ??= this.#send().finally(() => {
       this.#flushing = undefined;
@@ -48,7 +48,7 @@ export class ProbeLedger {
       try {
         await this.#store.insertUsage(rows, token);
       } catch {
-        return; // the store has said so in the log
+        return; // the store has logged the failure
       }
       this.#waiting = this.#waiting.filter((each) => each.token !== token);
     }

@@ -1,4 +1,4 @@
-/** What the health worker asks an upstream, and what it makes of the answer (decisions §10.3, §10.4). */
+/** What the health worker requests from an upstream, and its verdict on the answer (decisions §10.3, §10.4). */
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
@@ -72,7 +72,7 @@ describe("a model", () => {
     expect(await hotCopy(model)).toMatchObject({ health_status: status });
   });
 
-  it("shows the beginning of what it was answered, never the credential", async () => {
+  it("shows the beginning of the answer, never the credential", async () => {
     const model = await scene.model({ api_key: "sk-very-secret" });
     scene.answers = { completions: { status: 401, body: `wrong key sk-very-secret ${"x".repeat(9000)}` } };
     await scene.tick();
@@ -95,7 +95,7 @@ describe("a model", () => {
     expect(check?.response_excerpt).not.toContain("secret");
   });
 
-  it("without an address or endpoints is asked for at the default upstream", async () => {
+  it("without an address or endpoints is probed at the default upstream", async () => {
     const model = await scene.model({ api_base: "" });
     await scene.tick();
     expect((await detail(model)).summary).toMatchObject({ status: "healthy" });
@@ -105,7 +105,7 @@ describe("a model", () => {
   it.each([
     [{ api_key: "enc:v1:AAAA" }, "the stored credential cannot be read"],
     [{ api_base: "http://169.254.169.254/v1" }, "no answer: address blocked"],
-  ])("with %j in its row is unhealthy, and nobody is called", async (columns, message) => {
+  ])("with %j in its row is unhealthy, and no upstream is called", async (columns, message) => {
     const model = await scene.model();
     await scene.control.connection.db.update(models).set(columns).where(eq(models.id, model.id));
     await scene.tick();
@@ -113,7 +113,7 @@ describe("a model", () => {
     expect(scene.upstream.asked).toEqual([]);
   });
 
-  it("is asked in the way of its type", async () => {
+  it("is probed in the way of its type", async () => {
     await scene.model({ model_type: "embedding" });
     await scene.model({ model_type: "audio_speech" });
     await scene.model({ model_type: "audio_transcription", upstream_model: "whisper" });
@@ -141,7 +141,7 @@ describe("a model", () => {
     expect(scene.upstream.asked.every(({ method }) => method === "GET")).toBe(true);
   });
 
-  it("asks for a catalog once a minute, with a slash at its end where there is none without", async () => {
+  it("reads a catalog once a minute, with a slash at its end where there is none without it", async () => {
     const fields = ["m", "n", "o"].map((upstream_model) => ({ upstream_model, model_type: "image" }));
     const models = await Promise.all(fields.map(async (each) => await scene.model(each)));
     scene.upstream.answer = ({ url }) => (url === "/v1/models/" ? { body: '{"data":[{"id":"m"}]}' } : { status: 404 });

@@ -1,7 +1,7 @@
 /**
- * Asks one upstream whether it serves a model: a call of the model's type with up to three attempts, and its catalog where
- * the answer leaves the question open (decisions §10.3, §10.4). It knows no state and never throws for what an upstream
- * does; only {@link ProbeCancelled} when the service ends.
+ * Checks whether one upstream serves a model: a call of the model's type with up to three attempts, and a look at the
+ * catalog when the answer does not decide (decisions §10.3, §10.4). It keeps no state. It throws {@link ProbeCancelled}
+ * when the service ends, and never for what an upstream does.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { FormData } from "undici";
@@ -28,7 +28,7 @@ import { type ModelType, type ProbeCall, probeCall } from "./probe-calls.ts";
 const ATTEMPTS = 3;
 const BACKOFF_MS = 100;
 
-/** Raised by {@link probe} when its signal was given; nothing was found out. */
+/** Thrown by {@link probe} when its signal is aborted; nothing was found out. */
 export class ProbeCancelled extends Error {
   override readonly name = "ProbeCancelled";
 }
@@ -50,7 +50,7 @@ export interface ProbeTools {
   readonly nowMs: () => number;
 }
 
-/** What an inference call has used, as the upstream reports it. */
+/** What an inference call used, as the upstream reports it. */
 export interface ProbeUsage {
   readonly status: number;
   readonly inputTokens: number;
@@ -101,7 +101,7 @@ async function findInCatalog(target: ProbeTarget, tools: ProbeTools): Promise<Fi
     }
     if ("silence" in found) return findingOf(verdictOfNoAnswer(found.silence), null, latencyMs, null);
     if ("listing" in found) return findingOf(verdictOfCatalog(found.listing), { status: 200 }, latencyMs, null);
-    // an address without a catalog is no broken one: what any other status says, this one says of the catalog alone
+    // an upstream without a catalog is not faulty; any other status says something about the catalog only
     const verdict = verdictOfStatus(found.status) ?? verdictOfCatalog("unreadable");
     return findingOf(verdict, { status: found.status }, latencyMs, null);
   }
@@ -138,9 +138,9 @@ async function sendCall(
     ...authorizationHeader(credential),
     ...("json" in call ? { "content-type": "application/json" } : {}),
   };
-  const ask = { url: upstreamUrl(apiBase, call.path, ""), timeoutMs, headers, signal };
+  const request = { url: upstreamUrl(apiBase, call.path, ""), timeoutMs, headers, signal };
   try {
-    return await fetchAnswer({ ...ask, ...(policy === undefined ? {} : { policy }) }, { body: bodyOf(call) });
+    return await fetchAnswer({ ...request, ...(policy === undefined ? {} : { policy }) }, { body: bodyOf(call) });
   } catch (error) {
     return silenceOf(error, signal);
   }

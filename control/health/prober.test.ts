@@ -1,4 +1,4 @@
-/** The health worker over time: what it finds, says and keeps (decisions §10). */
+/** The health worker over time: what it finds, reports and keeps (decisions §10). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail, ModelHealthSummary } from "../../shared/schema/model-health.ts";
@@ -9,7 +9,7 @@ import { pruneChecks } from "./prune-checks.ts";
 
 const HOUR_MS = 3_600_000;
 const INTERVAL_MS = 900_000;
-/** An interval, its jitter and the tick that notices. */
+/** An interval, its jitter, and the tick of the job that notices. */
 const ROUND_MS = INTERVAL_MS * 1.1 + 30_000;
 const REFUSED = { status: 401 };
 
@@ -38,7 +38,7 @@ async function alertsOf(model: Model, count: number): Promise<readonly string[]>
 }
 
 describe("a model that is checked", () => {
-  it("is looked at at once, then once an interval, and keeps a history", async () => {
+  it("is checked at once, then once an interval, and keeps a history", async () => {
     const model = await scene.model({ api_key: "secret-of-the-model" });
     await scene.tick();
     expect(scene.upstream.asked).toMatchObject([
@@ -60,7 +60,7 @@ describe("a model that is checked", () => {
     expect(Math.min(...kept)).toBeGreaterThanOrEqual(scene.nowMs() - 24 * HOUR_MS);
   });
 
-  it("that goes down is told of once, within two intervals, and of its recovery once, within one", async () => {
+  it("that goes down is reported once, within two intervals, and its recovery once, within one", async () => {
     const model = await scene.model();
     const times: { detect: number; recover: number }[] = [];
     await scene.tick();
@@ -78,8 +78,8 @@ describe("a model that is checked", () => {
     }
     expect(Math.max(...times.map(({ detect }) => detect))).toBeLessThanOrEqual((2 * ROUND_MS) / INTERVAL_MS);
     expect(Math.max(...times.map(({ recover }) => recover))).toBeLessThanOrEqual(ROUND_MS / INTERVAL_MS);
-    const told = await alertsOf(model, 2 * times.length);
-    expect(told).toEqual(times.flatMap(() => ["model_health_down", "model_health_recovery"]));
+    const raised = await alertsOf(model, 2 * times.length);
+    expect(raised).toEqual(times.flatMap(() => ["model_health_down", "model_health_recovery"]));
     expect(scene.control.alerts[0]?.detail).toBe(
       `${model.model_name}: 2 consecutive failures, last: http 401: the credential is refused`,
     );
@@ -88,7 +88,7 @@ describe("a model that is checked", () => {
     );
   });
 
-  it("that flaps below its threshold alerts nobody", async () => {
+  it("that flaps below its threshold raises no alert", async () => {
     const model = await scene.model();
     await scene.tick();
     for (let turn = 0; turn < 4; turn += 1) {
@@ -103,7 +103,7 @@ describe("a model that is checked", () => {
 });
 
 describe("the worker", () => {
-  it("ends at once, with what it was at undone", async () => {
+  it("ends at once, and drops the checks that were running", async () => {
     const ending = await startHealthScene();
     try {
       const model = await ending.model();
@@ -122,8 +122,8 @@ describe("the worker", () => {
   });
 });
 
-describe("checks that are asked for", () => {
-  it("end when nobody waits for them any longer", async () => {
+describe("checks on request", () => {
+  it("end when the caller no longer waits for them", async () => {
     for (let count = 0; count < 12; count += 1) await scene.model();
     scene.answers = { completions: null };
     const left = new AbortController();
@@ -137,7 +137,7 @@ describe("checks that are asked for", () => {
     expect(new Set(scene.upstream.asked.map(({ body }) => body)).size).toBeLessThanOrEqual(8);
   });
 
-  it("cover every eligible model at once", async () => {
+  it("cover all eligible models at the same time", async () => {
     const [up, down] = [await scene.model(), await scene.model({ api_base: "http://127.0.0.1:9/v1" })];
     await scene.model({ enabled: false });
     await scene.model({ health: { checks_enabled: false } });

@@ -1,7 +1,7 @@
 /**
- * The health worker (decisions §10.4): looks at models that are due, a few side by side, and at those that somebody asks
- * for. As soon as one is done the next is taken, so that neither many models nor a slow one keep others from their
- * intervals. Replicas share the models by row locks.
+ * The health worker (decisions §10.4): checks models that are due, a few at a time, and models whose check is requested.
+ * When a check is done the next model is taken at once, so that neither many models nor a slow one delay the checks of
+ * others. Replicas share the models by row locks.
  */
 import type { AlertOutbox } from "../alerts/alert-outbox.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -12,9 +12,12 @@ import { ProbeCancelled } from "./probe.ts";
 import type { ProbeLedger } from "./probe-ledger.ts";
 import { saveCheck } from "./save-check.ts";
 
-/** Models that are looked at side by side. */
+/** Models that are checked at the same time. */
 const AT_ONCE = 4;
-/** A call and a catalog, each with all their attempts, and time to write it down. */
+/**
+ * A claim lasts as long as this many probe timeouts (a call and a catalog read, each with all attempts), and some time to
+ * store the outcome.
+ */
 const CLAIM_TIMEOUTS = 6;
 const CLAIM_MORE_MS = 30_000;
 
@@ -33,14 +36,14 @@ export class Prober {
   readonly #running = new Set<Promise<void>>();
   #taking: Promise<void> | undefined;
   #adopted = false;
-  /** Something may be due that was not due when it was looked last. */
+  /** A check may have become due since due checks were last looked for. */
   #wanted = false;
 
   constructor(options: ProberOptions) {
     this.#options = options;
   }
 
-  /** Takes what is due and there is room for; what is not done by the end goes on. Rejects when the database is away. */
+  /** Starts as many due checks as may run; it does not wait for them to end. Rejects when the database is unavailable. */
   async run(): Promise<void> {
     this.#wanted = true;
     void this.#options.ledger.flush();
@@ -50,19 +53,19 @@ export class Prober {
     await this.#taking;
   }
 
-  /** A check has become due. */
+  /** Says that a check has become due. */
   wake(): void {
     this.run().catch((error: unknown) => this.#failed(error));
   }
 
-  /** Everything that was due has been looked at. */
+  /** Resolves when every due check has ended. */
   async idle(): Promise<void> {
     while (this.#taking !== undefined || this.#running.size > 0) await Promise.all([this.#taking, ...this.#running]);
   }
 
   /**
-   * Checks one model now. Null when there is no such model; else whether the cells have heard of what it found.
-   * `signal`: nobody waits for the answer any longer. Throws ProbeCancelled; rejects when the database is away.
+   * Checks one model now. Returns null when the model does not exist, else whether the cells have confirmed the result.
+   * `signal`: the caller no longer waits for the answer. Throws ProbeCancelled; rejects when the database is unavailable.
    */
   async check(modelId: string, trigger: CheckTrigger, signal?: AbortSignal): Promise<"done" | "pending" | null> {
     const { tools, ledger, alerts, fraction } = this.#options;
@@ -77,7 +80,7 @@ export class Prober {
     return sync;
   }
 
-  /** Ends what is under way; a check that was not done by then is made another time. */
+  /** Ends running checks; a check that has not ended by then is made again later. */
   async stop(): Promise<void> {
     this.#ending.abort();
     await this.#taking?.catch(() => undefined);
@@ -93,7 +96,7 @@ export class Prober {
     await resetFarChecks(tools.ctx.db, tools.ctx.now(), claimedForMs);
     while (this.#wanted && !this.#ending.signal.aborted) {
       const room = AT_ONCE - this.#running.size;
-      if (room === 0) return; // the next that is done looks again
+      if (room === 0) return; // the next check that ends looks again
       this.#wanted = false;
       const due = await claimDue(tools.ctx.db, tools.ctx.now(), room, claimedForMs);
       this.#wanted ||= due.length === room;

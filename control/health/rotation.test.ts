@@ -1,4 +1,4 @@
-/** What configuration does to health and health to rotation, over time (decisions §6, §10.2). */
+/** How configuration changes health, and how health changes rotation, over time (decisions §6, §10.2). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Model } from "../../shared/schema/model.ts";
@@ -8,7 +8,7 @@ import { type HealthScene, startHealthScene } from "../../test/harness/health-sc
 import { waitFor } from "../../test/harness/wait-for.ts";
 
 const HOUR_MS = 3_600_000;
-/** An interval, its jitter and the tick that notices. */
+/** An interval, its jitter, and the tick of the job that notices. */
 const ROUND_MS = 900_000 * 1.1 + 30_000;
 const REFUSED = { status: 401 };
 
@@ -47,7 +47,7 @@ async function endpoints(model: Model): Promise<readonly ModelEndpoint[]> {
 }
 
 describe("configuration", () => {
-  it("of maintenance silences: nothing is asked, nothing told, but what a person asks for is found", async () => {
+  it("of maintenance stops checks and alerts, but a manual check still finds something", async () => {
     const model = await scene.model({ health: { failure_threshold: 1 } });
     scene.answers = { completions: REFUSED };
     const until = new Date(scene.nowMs() + 2 * HOUR_MS).toISOString();
@@ -64,7 +64,7 @@ describe("configuration", () => {
     expect(await alertsOf(model, 1)).toEqual(["model_health_down"]);
   });
 
-  it("that turns checks off or the model off is followed", async () => {
+  it("that turns the checks or the model off takes effect", async () => {
     const unchecked = await scene.model({ health: { checks_enabled: false } });
     const disabled = await scene.model({ enabled: false });
     await scene.pass(HOUR_MS);
@@ -81,7 +81,7 @@ describe("configuration", () => {
 });
 
 describe("endpoints", () => {
-  it("are checked each, leave with the publication of what was found, and come back", async () => {
+  it("are each checked, leave rotation when the result is published, and come back", async () => {
     const model = await scene.model({ api_base: "", api_key: "of-model" });
     const [good, bad] = [
       await scene.endpoint(model, "good", `${scene.upstream.url}/v1`),
@@ -112,7 +112,7 @@ describe("endpoints", () => {
     expect(scene.alerts(model)).toEqual([]);
   });
 
-  it("are checked at once when they get another credential or are switched on, and are in rotation when nobody checks", async () => {
+  it("are checked at once when they get another credential or are switched on, and are in rotation when checks are off", async () => {
     const model = await scene.model({ api_base: "", health: { failure_threshold: 1 } });
     const { id } = await scene.endpoint(model, "e", `${scene.upstream.url}/v1`);
     const path = `/models/${model.id}/endpoints/${id}`;
@@ -134,7 +134,7 @@ describe("endpoints", () => {
     expect((await hotCopy(model)).endpoints).toMatchObject([{ health_status: "unknown" }]);
   });
 
-  it("that are all gone take their model with them", async () => {
+  it("that are all unhealthy make their model unhealthy", async () => {
     const model = await scene.model({ api_base: "" });
     await scene.endpoint(model, "a");
     await scene.endpoint(model, "b");

@@ -1,7 +1,7 @@
 /**
- * Writes what a check found: state, history, alert and, when what the data plane sees has changed, the model's hot copy, in
- * one transaction (decisions §10.2, §32.3). What was found at an upstream that is no longer the one configured is dropped:
- * its own change has made another check due.
+ * Stores what a check found in one transaction: state, history, alert and, when something changed that the data plane sees,
+ * the model's hot copy (decisions §10.2, §32.3). A finding at an upstream that is no longer the configured one is dropped:
+ * the change of configuration has made another check due.
  */
 import { eq } from "drizzle-orm";
 import { issues } from "../../shared/alerts.ts";
@@ -20,7 +20,7 @@ import { durationText, nextCheckMs } from "./schedule.ts";
 
 export interface CheckResult {
   readonly model: Finding;
-  /** By id; an endpoint that is not here was not looked at. */
+  /** By id; an endpoint that is missing here was not checked. */
   readonly endpoints: ReadonlyMap<string, Finding>;
 }
 
@@ -32,10 +32,10 @@ interface Saving {
   readonly rules: HealthRules;
 }
 
-/** A status that the data plane sees has become another one. */
+/** A change of a status that the data plane sees. */
 export interface HealthChange {
   readonly model: string;
-  /** Null: the model's own. */
+  /** Null: the model's own status. */
   readonly endpoint: string | null;
   readonly from: string;
   readonly to: string;
@@ -43,22 +43,22 @@ export interface HealthChange {
 
 const NOTHING = { changes: [], raised: false };
 
-/** A change of these makes another upstream of it. */
+/** When one of these columns changes, the model has another upstream. */
 const SUBJECT = ["api_base", "upstream_model", "model_type", "api_key", "enabled"] as const;
 
-/** What the clocks of two replicas may be apart. */
+/** The clocks of two replicas differ by less. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-/** What a check has done. */
+/** What was stored. */
 export interface SavedCheck {
   readonly changes: readonly HealthChange[];
   /** An alert waits in the outbox. */
   readonly raised: boolean;
-  /** Whether the cells have heard of the changes. */
+  /** Whether the cells have confirmed the changes. */
   readonly sync: "done" | "pending";
 }
 
-/** Writes it down. `fraction`: uniform in [0, 1). */
+/** Stores the result of a check. `fraction`: uniform in [0, 1). */
 export async function saveCheck(
   ctx: VerbContext,
   plan: CheckPlan,
@@ -94,8 +94,8 @@ export async function saveCheck(
 }
 
 /**
- * Another check that ended while this one was under way knows better; and failures at the same time are one failure. A check
- * that ends in the future was written down by a clock that was ahead: it says nothing.
+ * True when another check ended while this one was running: its result is newer, and two failures at the same time count
+ * once. A last check that lies in the future was stored by a clock that was ahead, and is ignored.
  */
 function isOvertaken({ at }: CheckPlan, before: HealthRow | undefined, now: Date): boolean {
   const last = before?.last_checked_at ?? null;
@@ -103,8 +103,8 @@ function isOvertaken({ at }: CheckPlan, before: HealthRow | undefined, now: Date
 }
 
 /**
- * Upstreams were asked, but by now none would be: checks were turned off meanwhile, or maintenance has begun. What was found
- * would stay, with nobody to look again.
+ * True when probes were made that would not be made now: checks were turned off in the meantime, or maintenance has begun.
+ * No later check would correct what was found.
  */
 function isCalledOff(plan: CheckPlan, { model }: CheckResult, trigger: CheckTrigger, now: Date): boolean {
   return (
@@ -179,7 +179,7 @@ function isAnother(now: EndpointRow, seen: EndpointRow): boolean {
   return now.api_base !== seen.api_base || now.api_key !== seen.api_key || !now.enabled;
 }
 
-/** A check that was made due meanwhile stays due. */
+/** The time of the next check: a check that was made due in the meantime stays due. */
 function nextOf({ next }: Saving, seen: Date | null | undefined, now: Date | null | undefined): Date | null {
   return (seen?.getTime() ?? null) === (now?.getTime() ?? null) ? next : (now ?? null);
 }

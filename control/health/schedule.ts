@@ -1,11 +1,11 @@
 /**
- * When a model is looked at again (decisions §10.4): its interval, and a little chance so that models which were created
- * together do not stay together. Pure; chance is an argument.
+ * When a model is checked again (decisions §10.4): after its interval, plus a small random part, so that models which were
+ * created together are not always checked together. Pure; the random number is an argument.
  */
 
 const JITTER_MIN_SECS = 1;
 const JITTER_MAX_SECS = 120;
-/** Ten years. An interval has no upper bound, dates have one. */
+/** Ten years. An interval has no upper limit, but a date has. */
 export const INTERVAL_MAX_SECS = 315_360_000;
 
 /** The time of the next check, epoch ms. `fraction`: uniform in [0, 1). */
@@ -14,7 +14,7 @@ export function nextCheckMs(nowMs: number, intervalSecs: number, fraction: numbe
   return nowMs + Math.round((Math.min(intervalSecs, INTERVAL_MAX_SECS) + fraction * jitterSecs) * 1000);
 }
 
-/** A span of time in words for a message: `45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. */
+/** A duration in words for a message: `45 s`, `12 min`, `3 h 5 min`, `2 d 4 h`. */
 export function durationText(ms: number): string {
   const secs = Math.max(0, Math.round(ms / 1000));
   if (secs < 60) return `${secs} s`;

@@ -1,6 +1,4 @@
-/**
- * Says how a model is checked; the next check is due at once (decisions §5.2, §10.2).
- */
+/** Sets how a model is checked; the next check is due at once (decisions §5.2, §10.2). */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { healthConfigSchema, type ModelHealthSummary } from "../../shared/schema/model-health.ts";

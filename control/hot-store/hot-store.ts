@@ -1,6 +1,6 @@
 /**
- * The key-value store as the control service writes it: hot copies, the model index, and the news of changes. It is reached
- * over the REST protocol of Upstash or, in this service only, over the Redis protocol (decisions §43.5).
+ * The key-value store as the control service writes it: hot copies, the index of models, and messages about changes. It is
+ * reached over the REST protocol of Upstash or, in this service only, over the Redis protocol (decisions §43.5).
  */
 import { Redis } from "@upstash/redis";
 import { GatewayError } from "../../shared/errors.ts";
@@ -9,7 +9,7 @@ import { isNativeRedisUrl, NativeRedis } from "./native-redis.ts";
 
 const DEADLINE_MS = 1000;
 
-/** What is to stand in the store: text, or null for nothing. */
+/** A value to store: text, or null to remove it. */
 export interface HotCopy {
   readonly hotKey: string;
   readonly text: string | null;
@@ -19,7 +19,7 @@ export interface HotCopy {
 export class HotStore {
   readonly #redis: Redis;
 
-  /** `url`: `http(s)://` of a REST endpoint, for which `token` is, or `redis(s)://`. */
+  /** `url`: `http(s)://` of a REST endpoint, which `token` is for, or `redis(s)://`. */
   constructor(url: string, token: string) {
     this.#redis = isNativeRedisUrl(url)
       ? new NativeRedis(url, DEADLINE_MS)
@@ -33,12 +33,12 @@ export class HotStore {
         });
   }
 
-  /** Lets go of the connection, where there is one. */
+  /** Closes the connection, if there is one. */
   close(): void {
     if (this.#redis instanceof NativeRedis) this.#redis.close();
   }
 
-  /** Writes and removes copies, models with their place in the index. */
+  /** Writes and removes copies; models together with their entry in the index. */
   async put(copies: readonly HotCopy[]): Promise<void> {
     if (copies.length === 0) return;
     const pipeline = this.#redis.pipeline();
@@ -55,12 +55,12 @@ export class HotStore {
     await answered(pipeline.exec());
   }
 
-  /** Keeps a text for some seconds. Rejects when the store does not answer. */
+  /** Stores a text for some seconds. Rejects when the store does not answer. */
   async putWithTtl(name: string, text: string, secs: number): Promise<void> {
     await this.#redis.set(name, text, { ex: secs });
   }
 
-  /** Takes a name for some seconds; false when it is taken. */
+  /** Reserves a name for some seconds; false when it is already reserved. */
   async claim(name: string, secs: number): Promise<boolean> {
     return (await answered(this.#redis.set(name, "1", { nx: true, ex: secs }))) !== null;
   }
@@ -91,9 +91,9 @@ export class HotStore {
     await answered(pipeline.exec());
   }
 
-  /** What cells have reported of themselves; malformed rows are passed over. */
+  /** What cells have reported about themselves; malformed rows are skipped. */
   async cells(): Promise<ReadonlyMap<string, CellSeen>> {
-    // Without automatic deserialization the client answers the reply as it came: names and values in turn.
+    // Without automatic deserialization the client returns the reply as it was sent: names and values in turn.
     const reply = (await answered(this.#redis.hgetall(storeKeys.cells))) as unknown as readonly string[] | null;
     const seen = new Map<string, CellSeen>();
     for (let i = 0; reply !== null && i + 1 < reply.length; i += 2) {

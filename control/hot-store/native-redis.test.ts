@@ -1,4 +1,6 @@
-/** The key-value store over the Redis protocol is the one over REST: the same calls, the same answers, the same failures. */
+/**
+ * The key-value store over the Redis protocol behaves as over REST: the same calls, the same answers, the same failures.
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
@@ -38,7 +40,7 @@ describe.each(PROTOCOLS)("the store over the %s protocol", (_, start) => {
     await started.close();
   });
 
-  it("keeps copies as they are, and the index of models", async () => {
+  it("keeps copies unchanged, and the index of models", async () => {
     const { store } = started;
     const odd = JSON.stringify({ text: 'ünï ⚙️ "\\ \n', number: 9_007_199_254_740_991, list: ["OK", null] });
     await store.put([
@@ -52,12 +54,12 @@ describe.each(PROTOCOLS)("the store over the %s protocol", (_, start) => {
     expect([await store.get(["model:m"]), await store.indexedModels()]).toEqual([[null], []]);
   });
 
-  it("claims a name once", async () => {
+  it("reserves a name once", async () => {
     const { store } = started;
     expect([await store.claim("c", 60), await store.claim("c", 60)]).toEqual([true, false]);
   });
 
-  it("walks names, announces, and reads what cells report", async () => {
+  it("lists names, announces changes, and reads what cells report", async () => {
     const { store } = started;
     await store.put(Array.from({ length: 1200 }, (_none, at) => ({ hotKey: `walk:${at}`, text: "x" })));
     const names: string[] = [];
@@ -72,7 +74,7 @@ describe.each(PROTOCOLS)("the store over the %s protocol", (_, start) => {
 });
 
 describe("the Redis protocol", () => {
-  it("carries a whole service: what is configured is in the store", async () => {
+  it("works for a whole service: configured records are in the store", async () => {
     const server = await startRedisServer(memoryBackend());
     const control = await startControl({ storeUrl: server.url });
     const created = await control.request("POST", "/api/v1/models", { model_name: "over-redis" });
@@ -97,7 +99,7 @@ describe("the Redis protocol", () => {
       await server.close();
     });
 
-    it("says that the store is unavailable, and goes on with the next connection", async () => {
+    it("says that the store is unavailable, and continues with the next connection", async () => {
       await store.put([{ hotKey: "key:1", text: "before" }]);
       server.silent = true;
       await expect(store.get(["key:1"])).rejects.toMatchObject({ code: "key_store_unavailable" });
@@ -107,7 +109,7 @@ describe("the Redis protocol", () => {
       await waitFor(read, ([text]) => text === "before");
     });
 
-    it("says so of a command among several that the server refuses", async () => {
+    it("reports a command that the server refuses among several", async () => {
       await store.put([{ hotKey: storeKeys.modelsIndex, text: "no set" }]);
       await expect(store.put([{ hotKey: "model:m", text: "{}" }])).rejects.toMatchObject({
         code: "key_store_unavailable",

@@ -1,25 +1,25 @@
 /**
- * A key-value store behind the Redis protocol (`redis://`, `rediss://`), reached by the commands of the REST client: both are
- * used in one way, but for transactions, which it does not carry. Replies are those of the server, as the REST endpoint would give
- * them. It never retries a command: whoever asked decides.
+ * A key-value store with the Redis protocol (`redis://`, `rediss://`), used through the commands of the REST client, so
+ * that both kinds of store are used in the same way. It does not support transactions. Replies are the server's replies in
+ * the form of the REST endpoint. It never retries a command: the caller decides.
  */
 import { Redis as RestClient } from "@upstash/redis";
 import { Redis as Connection } from "ioredis";
 
-/** True for an address that {@link NativeRedis} takes. */
+/** True for an address that {@link NativeRedis} accepts. */
 export const isNativeRedisUrl = (url: string): boolean => /^rediss?:\/\//i.test(url);
 
 type Requester = Extract<ConstructorParameters<typeof RestClient>[0], { readonly request: unknown }>;
 type Command = readonly [name: string, ...args: (string | number)[]];
 
-/** What became of one command, as the REST protocol says it. */
+/** The result of one command, in the form of the REST protocol. */
 type Outcome = { readonly result: unknown } | { readonly error: string };
 
-/** One connection, made in the background and made again when it is lost. */
+/** One connection, which is opened in the background and opened again when it is lost. */
 export class NativeRedis extends RestClient {
   readonly #connection: Connection;
 
-  /** `deadlineMs`: what is not answered by then rejects. */
+  /** `deadlineMs`: a command that is not answered by then rejects. */
   constructor(url: string, deadlineMs: number) {
     const connection = new Connection(url, {
       commandTimeout: deadlineMs,
@@ -27,20 +27,20 @@ export class NativeRedis extends RestClient {
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
     });
-    connection.on("error", () => undefined); // every command tells its own failure
+    connection.on("error", () => undefined); // every command reports its own failure
     super(requesterOf(connection));
     this.opts = { automaticDeserialization: false };
     this.#connection = connection;
   }
 
-  /** Lets go of the connection. */
+  /** Closes the connection. */
   close(): void {
     this.#connection.disconnect();
   }
 }
 
 function requesterOf(connection: Connection): Requester {
-  // upper case keeps the client from reshaping replies: its transformers go by lower-case names
+  // upper case keeps the client from converting replies: its converters are registered by lower-case names
   const send = async ([name, ...args]: Command): Promise<unknown> => await connection.call(name.toUpperCase(), ...args);
   const request = async ({ path, body }: Parameters<Requester["request"]>[0]): Promise<unknown> => {
     if (path?.[0] === "pipeline") return await outcomes((body as readonly Command[]).map(send));
@@ -50,7 +50,7 @@ function requesterOf(connection: Connection): Requester {
   return { request: request as Requester["request"] };
 }
 
-/** Refusals of the server as values; a server that does not answer rejects. */
+/** Errors of the server become values; rejects when the server does not answer. */
 async function outcomes(calls: readonly Promise<unknown>[]): Promise<readonly Outcome[]> {
   const settled = await Promise.allSettled(calls);
   return settled.map((outcome) => {

@@ -21,7 +21,7 @@ function replica(holder: string, names: readonly string[]): { leases: JobLeases;
   return { leases: new JobLeases(control.connection.db, { holder, names, nowMs: () => clock.ms, log }), clock };
 }
 
-/** Lets a lease run out by the database's clock. */
+/** Lets a lease expire by the database's clock. */
 async function runOut(name: string): Promise<void> {
   await control.connection.db
     .update(jobs)
@@ -30,7 +30,7 @@ async function runOut(name: string): Promise<void> {
 }
 
 describe("leases of jobs", () => {
-  it("are held by one replica, however often both ask", async () => {
+  it("are held by one replica, however often both try", async () => {
     const [first, second] = [replica("a", ["one-1", "one-2"]), replica("b", ["one-1", "one-2"])];
     expect(first.leases.holds("one-1")).toBe(false);
     await Promise.all([first.leases.renew(), second.leases.renew()]);
@@ -39,7 +39,7 @@ describe("leases of jobs", () => {
       expect([first.leases.holds(name), second.leases.holds(name)].filter(Boolean)).toHaveLength(1);
   });
 
-  it("end by the holder's own clock before anybody else gets them", async () => {
+  it("end by the holder's own clock before another replica gets them", async () => {
     const [first, second] = [replica("a", ["ends"]), replica("b", ["ends"])];
     await first.leases.renew();
     first.clock.ms += 5999;
@@ -55,7 +55,7 @@ describe("leases of jobs", () => {
     expect(first.leases.holds("ends")).toBe(false);
   });
 
-  it("go on with a process of the same name at once, and are free once their holder has ended", async () => {
+  it("pass to a process of the same name at once, and are free once their holder has ended", async () => {
     const [before, after, other] = [replica("a", ["freed"]), replica("a", ["freed"]), replica("b", ["freed"])];
     await before.leases.renew();
     await after.leases.renew();

@@ -1,26 +1,27 @@
 /**
- * Which jobs this replica may run (design §8): a lease row per job, prolonged for all of them in one statement, so that it
- * works behind a connection pooler. The own clock counts from before that statement was sent: this replica stops starting
- * a job before any other may begin. A turn that outlasts its lease may overlap with another's: jobs bear being run twice.
+ * Which jobs this replica may run (design §8). Each job has a lease row; one statement extends all of them, so that it
+ * works through a connection pooler. The replica measures its leases from before that statement was sent, so that it stops
+ * starting a job before another replica may begin it. A run that lasts longer than its lease may overlap with a run on
+ * another replica: jobs must tolerate being run twice.
  */
 import type { Database } from "../db/connect.ts";
 import { releaseLeases, takeLeases } from "../db/leases.ts";
 import type { Logger } from "../kernel/log.ts";
 
-/** The jobs of a replica that was killed stand still for this long at most, and until another one looks. */
+/** The jobs of a replica that was killed stop for at most this long, until another replica takes their leases. */
 const LEASE_MS = 6000;
 const RENEW_EVERY_MS = 2000;
 
-/** Asked before each turn of a job. */
+/** Consulted before each run of a job. */
 export interface Leases {
   holds(name: string): boolean;
 }
 
 export interface JobLeasesOptions {
-  /** Who this replica is; no other may have the name while it runs. */
+  /** The name of this replica; no other replica has it while this one runs. */
   readonly holder: string;
   readonly names: readonly string[];
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a clock that never runs back. */
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -40,7 +41,9 @@ export class JobLeases implements Leases {
     return this.#held.has(name) && this.#options.nowMs() < this.#untilMs;
   }
 
-  /** Prolongs what this replica holds and takes what is free. Rejects when the database does not answer. */
+  /**
+   * Extends the leases that this replica holds and takes those that are free. Rejects when the database does not answer.
+   */
   async renew(): Promise<void> {
     const { holder, names, nowMs, log } = this.#options;
     const fromMs = nowMs();
@@ -51,7 +54,7 @@ export class JobLeases implements Leases {
     this.#untilMs = fromMs + LEASE_MS;
   }
 
-  /** Renews until it is stopped, which lets go of everything: another replica goes on at once. */
+  /** Renews the leases until it is stopped; stopping gives all of them back, so that another replica continues at once. */
   start(): () => Promise<void> {
     let stopped = false;
     let timer: NodeJS.Timeout | undefined;

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, it } from "vitest";
 import { JobRuns } from "./job-runs.ts";
 
-/** Lines written at the level that the service runs with, and the runs that they are of. */
+/** Lines written at the level that the service runs with, and the runs that they report. */
 function watched(): { readonly runs: JobRuns; readonly lines: () => readonly Record<string, unknown>[] } {
   const written: string[] = [];
   const log = pino({ base: null, timestamp: false }, { write: (line: string) => void written.push(line) });
@@ -10,7 +10,7 @@ function watched(): { readonly runs: JobRuns; readonly lines: () => readonly Rec
   return { runs, lines: () => written.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
-it("tells of a run what it did and how long that took, in one line", () => {
+it("reports what a run did and how long it took, in one line", () => {
   const { runs, lines } = watched();
   const hourly = { name: "usage_retention", everyMs: 3_600_000 };
   runs.report(hourly, { outcome: "ok", durationMs: 12.4, result: { days: 3, rows: 0, tables: ["usage_raw"] } });
@@ -22,7 +22,7 @@ it("tells of a run what it did and how long that took, in one line", () => {
   ]);
 });
 
-it("tells of a failure no more than its name", () => {
+it("reports only the name of a failure", () => {
   const { runs, lines } = watched();
   const error = new RangeError("select secret from where");
   runs.report({ name: "alerts", everyMs: 3000 }, { outcome: "failed", durationMs: 1, error });
@@ -34,7 +34,7 @@ it("tells of a failure no more than its name", () => {
   expect(JSON.stringify(lines())).not.toContain("secret");
 });
 
-it("is quiet about a job that looks often and finds nothing to do, and counts it all the same", async () => {
+it("does not log a frequent job that finds nothing to do, but counts it", async () => {
   const { runs, lines } = watched();
   const often = { name: "outbox", everyMs: 1000 };
   runs.declare(often);

@@ -1,15 +1,15 @@
 /**
- * What is told of each run of a background job: one line of the log, and a count in the metrics. A job that looks every few
- * seconds and finds nothing to do is a line for `debug` only: at the level that is written, a line means that something was
- * done, failed, or runs seldom. Never holds more of an error than its name: messages quote statements and addresses.
+ * Reports each run of a background job: one line of the log, and a count in the metrics. A run of a frequent job that found
+ * nothing to do is logged at level `debug` only, so that a line at `info` means that something was done, failed, or runs
+ * seldom. Of an error only its name is reported, because messages quote statements and addresses.
  */
 import type { Logger } from "pino";
 import { Counter } from "prom-client";
 
-/** Jobs that run less often are told of each time. */
+/** A job that runs less often than this is reported at `info` every time. */
 const OFTEN_MS = 60_000;
 
-/** What is told of a job: its name, and how long it waits from the end of a run to the next. */
+/** The name of a job, and how long it waits from the end of a run to the next. */
 export interface JobIdentity {
   readonly name: string;
   readonly everyMs: number;
@@ -21,14 +21,17 @@ export type JobEnd =
   | { readonly outcome: "failed"; readonly durationMs: number; readonly error: unknown };
 
 export interface JobRunsOptions {
-  /** The name by which this replica holds leases. */
+  /** The name under which this replica holds leases. */
   readonly replica: string;
   readonly log: Logger;
 }
 
 export class JobRuns {
   readonly #options: JobRunsOptions;
-  /** Runs by name of the job (`job` is a label of Prometheus' own) and outcome; belongs to no registry until it is put into one. */
+  /**
+   * Runs by name of the job (`job` is a label that Prometheus uses itself) and outcome; it belongs to no registry until it
+   * is registered.
+   */
   readonly counter = new Counter({
     name: "gateway_job_runs_total",
     help: "Runs of background jobs on this replica, by how they ended.",
@@ -45,7 +48,7 @@ export class JobRuns {
     for (const outcome of ["ok", "failed"] as const) this.counter.inc({ name, outcome }, 0);
   }
 
-  /** Tells of a run that has ended. */
+  /** Reports a run that has ended. */
   report({ name, everyMs }: JobIdentity, end: JobEnd): void {
     const { replica, log } = this.#options;
     const { outcome, durationMs } = end;
@@ -61,7 +64,7 @@ export class JobRuns {
   }
 }
 
-/** The numbers that a run answered, by their names; a single one is `count`. */
+/** The numbers in the result of a run, by their names; a single number is `count`. */
 function countsOf(result: unknown): Readonly<Record<string, number>> {
   if (typeof result === "number") return { count: result };
   if (typeof result !== "object" || result === null) return {};

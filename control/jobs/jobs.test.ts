@@ -6,7 +6,7 @@ import { startJobs } from "./jobs.ts";
 const runs = new JobRuns({ replica: "a", log: pino({ level: "silent" }) });
 const everywhere = { holds: () => true };
 
-it("runs a job again after a failure, and one turn at a time", async () => {
+it("runs a job again after a failure, and one run at a time", async () => {
   let turns = 0;
   let running = 0;
   let most = 0;
@@ -36,7 +36,7 @@ it("runs a job again after a failure, and one turn at a time", async () => {
   expect(most).toBe(1);
 });
 
-it("waits at its end for what is running, and starts nothing after", async () => {
+it("waits at its end for running jobs, and starts none after", async () => {
   const started = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   let turns = 0;
@@ -65,7 +65,7 @@ it("waits at its end for what is running, and starts nothing after", async () =>
   expect([finished, turns]).toEqual([true, 1]);
 });
 
-it("runs soon after the start what runs once an hour, and again within a minute when it failed", async () => {
+it("runs an hourly job soon after the start, and again within a minute when it failed", async () => {
   vi.useFakeTimers();
   let turns = 0;
   const run = async (): Promise<void> => {

@@ -1,24 +1,28 @@
 /**
- * The background jobs: each named, one turn at a time, the first one soon after the start. A failure is tried again within a
- * minute; of every run it is told (job-runs.ts). A job of one replica runs where its lease is (job-leases.ts); all end when the service does.
+ * The background jobs. Each has a name and runs once at a time, for the first time soon after the start. A failed run is
+ * repeated within a minute, and every run is reported (job-runs.ts). A job that runs on one replica only runs where its
+ * lease is (job-leases.ts). All jobs end with the service.
  */
 import type { Leases } from "./job-leases.ts";
 import type { JobIdentity, JobRuns } from "./job-runs.ts";
 
-/** A job that runs every hour does not wait for one: stores and cells that start beside it are there by then. */
+/**
+ * The longest wait before the first run of a job that runs seldom; stores and cells that start at the same time are ready
+ * by then.
+ */
 const FIRST_WITHIN_MS = 5000;
 const AGAIN_WITHIN_MS = 60_000;
-/** How often a replica without the lease looks whether it has it now. */
+/** How often a replica without the lease checks whether it has it now. */
 const LOOK_EVERY_MS = 500;
 
 export interface Job extends JobIdentity {
-  /** `one`: on the replica that holds its lease; `each`: what keeps state of a process. */
+  /** `one`: only on the replica that holds its lease; `each`: on every replica, for jobs that keep state of the process. */
   readonly replicas: "one" | "each";
-  /** Numbers of what it answers, a number or a record, are told as what was done. */
+  /** The numbers in its result, a number or a record, are reported as what was done. */
   readonly run: () => Promise<unknown>;
 }
 
-/** Starts jobs; the answer stops them and waits for what is running. */
+/** Starts the jobs; the returned function stops them and waits for runs that have begun. */
 export function startJobs(jobs: readonly Job[], leases: Leases, runs: JobRuns): () => Promise<void> {
   for (const job of jobs) runs.declare(job);
   const stops = jobs.map((job) => startJob(job, leases, runs));
@@ -47,7 +51,7 @@ function startJob(job: Job, leases: Leases, runs: JobRuns): () => Promise<void> 
   };
 }
 
-/** Runs a job if it is this replica's to run; answers how long to wait until the next turn. */
+/** Runs a job if this replica may run it; returns how long to wait until the next run. */
 async function nextAfter(job: Job, leases: Leases, runs: JobRuns): Promise<number> {
   if (job.replicas === "one" && !leases.holds(job.name)) return Math.min(job.everyMs, LOOK_EVERY_MS);
   const startedMs = performance.now();

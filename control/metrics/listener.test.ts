@@ -45,7 +45,7 @@ const metricsOf = async (addresses: readonly CellAddress[], outboxPending = asyn
     refusals: { total: 3 },
   });
 
-it("merges every cell that answers into one family, and passes over one that does not", async () => {
+it("merges every cell that answers into one family, and skips one that does not", async () => {
   const asked: string[] = [];
   const app = await metricsOf([
     await cell("a", (path, token) => {
@@ -133,7 +133,7 @@ it("writes histograms and labels as scrapers read them", () => {
   );
 });
 
-it("is read by an independent reader as it was meant, whatever is in a label", async () => {
+it("is read correctly by an independent parser, whatever a label contains", async () => {
   const server = 'a "quoted" \\ name,}\nand {more="of it"}';
   const family = {
     name: "gateway_mcp_requests_total",

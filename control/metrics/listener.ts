@@ -1,6 +1,6 @@
 /**
- * What `/metrics` shows: the control service's own metrics and those of every cell that answers, each sample of a cell
- * with its label (decisions §0.4, §37). `/ready` tells whoever starts and balances replicas whether this one can work.
+ * `/metrics` shows the control service's own metrics and those of every cell that answers; each sample of a cell has the
+ * cell as a label (decisions §0.4, §37). `/ready` shows supervisors and load balancers whether this replica can work.
  */
 import { Hono } from "hono";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
@@ -18,7 +18,7 @@ export interface MetricsDeps {
   /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
   readonly outboxPending: () => Promise<number>;
   readonly runs: Pick<JobRuns, "counter">;
-  /** How many wrong tokens this service was given. */
+  /** How many wrong tokens this service has received. */
   readonly refusals: { readonly total: number };
 }
 
@@ -59,7 +59,7 @@ export function createMetricsApp(deps: MetricsDeps): Hono {
   return app;
 }
 
-/** Whether some work succeeds before whoever asked gives up. */
+/** Whether some work succeeds before the caller of `/ready` gives up. */
 async function inTime(work: Promise<unknown>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), READY_WITHIN_MS);
@@ -77,28 +77,28 @@ async function inTime(work: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Drops what the library has not measured yet and writes as `Nan`, for which some readers take the whole text for broken.
- * Only the outbox says `NaN`, as the format spells it: the database does not answer.
+ * Drops values that the library has not measured yet: it writes them as `Nan`, which some readers treat as an error of the
+ * whole text. Only the outbox has `NaN`, as the format spells it: its value when the database does not answer.
  */
 function withoutUnknown(text: string): string {
   return text.replace(/^gateway_outbox_pending Nan$/m, "gateway_outbox_pending NaN").replace(/^.* Nan\n/gm, "");
 }
 
-/** Families of one reporter. */
+/** Metric families of the control service or of one cell. */
 interface Reported {
-  /** Null: the control service, whose samples have no label of a cell. */
+  /** Null: the control service, whose samples have no cell label. */
   readonly cell: string | null;
   readonly families: readonly MetricFamily[];
 }
 
-/** Wrong tokens at this service; those at the cells are samples of the same family. */
+/** Wrong tokens at this service; wrong tokens at the cells are samples of the same family. */
 function authFailures(total: number): Reported {
   const samples = [{ suffix: "" as const, labels: { plane: "admin" }, value: total }];
   const help = "Wrong admin or internal tokens.";
   return { cell: null, families: [{ name: "gateway_auth_failures_total", help, type: "counter", samples }] };
 }
 
-/** Families of several reporters in one text, each family once. */
+/** The families of several reporters in one text, each family once. */
 export function renderCells(cells: readonly Reported[]): string {
   const families = new Map<string, { readonly family: MetricFamily; readonly lines: string[] }>();
   for (const { cell, families: reported } of cells) {

@@ -1,4 +1,4 @@
-/** Questions to other services: what stands in the way is named in our own words, and a blocked address is never called. */
+/** Calls to other services: errors are described in our own words, and a blocked address is never called. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
 import { fetchJson, fetchStatus } from "./bounded-fetch.ts";
@@ -16,7 +16,7 @@ afterEach(async () => {
   await sink.close();
 });
 
-describe("a question", () => {
+describe("a call", () => {
   it("is answered with JSON or a status", async () => {
     sink.answer = ({ method, body }) => ({ status: 201, body: JSON.stringify({ method, body }) });
     expect(await fetchJson({ url: sink.url, timeoutMs: 5000 })).toEqual({ method: "GET", body: "" });
@@ -27,7 +27,7 @@ describe("a question", () => {
     ]);
   });
 
-  it("follows no redirect, and waits no longer than it says", async () => {
+  it("follows no redirect, and waits no longer than its timeout", async () => {
     sink.answer = () => ({ status: 307, headers: { location: "/elsewhere" } });
     expect(await fetchStatus({ url: sink.url, timeoutMs: 5000 })).toBe(307);
     sink.answer = () => null;
@@ -37,7 +37,7 @@ describe("a question", () => {
 });
 
 describe("a registered address", () => {
-  it("is judged when it is connected to, by what its name resolves to then", async () => {
+  it("is checked when the connection is made, by what its name resolves to then", async () => {
     const named = sink.url.replace("127.0.0.1", "localhost");
     for (const url of [sink.url, named]) {
       expect([url, await fetchStatus({ url, timeoutMs: 5000, policy: OPEN })]).toEqual([url, 200]);
@@ -47,7 +47,7 @@ describe("a registered address", () => {
     expect(sink.asked).toHaveLength(4);
   });
 
-  it("that is link-local is blocked whatever the policy", async () => {
+  it("that is link-local is blocked whatever the policy is", async () => {
     for (const url of ["http://169.254.169.254/", "http://[fe80::1]/", "http://[::ffff:169.254.1.1]/"])
       await expect(fetchStatus({ url, timeoutMs: 5000, policy: OPEN })).rejects.toThrow(/^address blocked$/);
   });

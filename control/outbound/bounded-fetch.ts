@@ -1,6 +1,6 @@
 /**
- * One bounded question to another service: a deadline over all of it, no redirects, no more than a megabyte of answer. What
- * goes wrong is said in a few words of our own, never in the other side's.
+ * One bounded HTTP call to another service: one deadline for the whole call, no redirects, at most a megabyte of answer. An
+ * error is described in a few words of our own, never in the words of the other service.
  */
 import { type FormData, fetch, type RequestInit, type Response } from "undici";
 import { isUrlAllowed, type SsrfPolicy } from "../../shared/ssrf.ts";
@@ -9,12 +9,12 @@ import { BlockedAddressError, guardedAgent } from "./guarded-connections.ts";
 const ANSWER_MAX_BYTES = 1024 * 1024;
 
 /**
- * Why there is no answer: `timeout`, `connect failed`, `answer broke off`, `address blocked`, `cancelled`, `http 500`,
- * `not json`, `answer too large`.
+ * Why there is no answer: `timeout`, `connect failed`, `answer broke off`, `address blocked`, `cancelled`, `http 500`, `not
+ * json`, `answer too large`.
  */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
-  /** Status of an answer that was no success. */
+  /** Status of an answer that was not a success. */
   readonly status: number | null;
 
   constructor(reason: string, status: number | null = null) {
@@ -27,22 +27,22 @@ export interface OutboundCall {
   readonly url: string;
   readonly timeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** How its address is judged; without it the address is of the operator's environment. */
+  /** Which addresses may be called; without a policy the address comes from the operator's environment. */
   readonly policy?: SsrfPolicy;
-  /** Ends the question early. */
+  /** Cancels the call. */
   readonly signal?: AbortSignal;
 }
 
 /** An answer of any status. */
 export interface OutboundAnswer {
   readonly status: number;
-  /** All of it, or its first megabyte; null when it is no text. */
+  /** All of it, or its first megabyte; null when it is not text. */
   readonly text: string | null;
 }
 
 /** The JSON of a 2xx answer. Throws OutboundError. */
-export async function fetchJson(ask: OutboundCall): Promise<unknown> {
-  const text = await answered(ask, {}, async (response) => {
+export async function fetchJson(call: OutboundCall): Promise<unknown> {
+  const text = await answered(call, {}, async (response) => {
     if (response.ok) return await boundedText(response);
     await response.body?.cancel();
     throw new OutboundError(`http ${response.status}`, response.status);
@@ -55,19 +55,19 @@ export async function fetchJson(ask: OutboundCall): Promise<unknown> {
 }
 
 /** The status of an answer whose content does not matter. Throws OutboundError. */
-export async function fetchStatus(ask: OutboundCall, post?: { readonly body: string }): Promise<number> {
-  return await answered(ask, post === undefined ? {} : { method: "POST", body: post.body }, async (response) => {
+export async function fetchStatus(call: OutboundCall, post?: { readonly body: string }): Promise<number> {
+  return await answered(call, post === undefined ? {} : { method: "POST", body: post.body }, async (response) => {
     await response.body?.cancel();
     return response.status;
   });
 }
 
-/** Whatever the other side answers, once it is there as a whole. Throws OutboundError when it does not come. */
+/** The complete answer, of any status. Throws OutboundError when there is none. */
 export async function fetchAnswer(
-  ask: OutboundCall,
+  call: OutboundCall,
   post?: { readonly body: string | FormData },
 ): Promise<OutboundAnswer> {
-  return await answered(ask, post === undefined ? {} : { method: "POST", body: post.body }, async (response) => {
+  return await answered(call, post === undefined ? {} : { method: "POST", body: post.body }, async (response) => {
     const { chunks } = await firstChunks(response);
     const isText = /^(text\/|application\/([\w.-]+\+)?(json|xml))/i.test(
       response.headers.get("content-type") ?? "text/",
@@ -76,8 +76,12 @@ export async function fetchAnswer(
   });
 }
 
-async function answered<T>(ask: OutboundCall, more: RequestInit, read: (response: Response) => Promise<T>): Promise<T> {
-  const { url, timeoutMs, headers = {}, policy, signal: wanted } = ask;
+async function answered<T>(
+  call: OutboundCall,
+  more: RequestInit,
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
+  const { url, timeoutMs, headers = {}, policy, signal: wanted } = call;
   if (policy !== undefined && !isUrlAllowed(url, policy)) throw new OutboundError("address blocked");
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = wanted === undefined ? deadline : AbortSignal.any([deadline, wanted]);
@@ -102,7 +106,7 @@ async function boundedText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** As much of an answer as is read; the rest is let go of. */
+/** The first megabyte of an answer; the rest is cancelled. */
 async function firstChunks(
   response: Response,
 ): Promise<{ readonly chunks: readonly Uint8Array[]; readonly whole: boolean }> {

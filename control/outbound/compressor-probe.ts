@@ -1,6 +1,4 @@
-/**
- * Asks the compression sidecar how it is (decisions §9.8). It never throws: what is wrong is part of the answer.
- */
+/** Checks the state of the compression sidecar (decisions §9.8). It never throws: a failure is part of the result. */
 import { z } from "zod";
 import type { Compressor } from "../../shared/schema/settings/compressor.ts";
 import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";

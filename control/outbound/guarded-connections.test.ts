@@ -1,4 +1,4 @@
-/** Connections of the pool are given up when they have not been used for as long as was said. */
+/** Connections of the pool are closed when they have not been used for the configured time. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -17,7 +17,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** An HTTP server that says who connects; answers its port. */
+/** An HTTP server that records its connections; returns its port. */
 async function listening(onConnection: (socket: Socket) => void): Promise<number> {
   server = createServer((_request, response) => response.end("{}"));
   server.keepAliveTimeout = 0;
@@ -38,7 +38,7 @@ it("closes a connection after the idle time of the policy", async () => {
   if (socket !== undefined && !socket.closed) await once(socket, "close");
 });
 
-it("judges what a name leads to when the connection is made, whatever it led to before", async () => {
+it("checks what a name resolves to when the connection is made, whatever it resolved to before", async () => {
   let connections = 0;
   const port = await listening(() => {
     connections += 1;
@@ -57,7 +57,7 @@ it("judges what a name leads to when the connection is made, whatever it led to 
   expect(socket.remotePort ?? port).toBe(port);
 });
 
-/** Spellings of addresses that are always blocked; the system's resolver takes the last three for what they mean. */
+/** Forms of addresses that are always blocked; the system's resolver accepts the last three. */
 const BLOCKED = [
   "169.254.169.254",
   "fe80::1",
@@ -68,7 +68,7 @@ const BLOCKED = [
   "0251.0376.1.1",
 ];
 
-it.each(BLOCKED)("connects the mail to no address that is always blocked, however it is written: %s", async (host) => {
+it.each(BLOCKED)("connects mail to no address that is always blocked, however it is written: %s", async (host) => {
   await expect(guardedSocket({ host, port: 25 }, INFRASTRUCTURE_POLICY, 5000)).rejects.toThrow(BlockedAddressError);
   const email = {
     smtp_host: host,
@@ -86,7 +86,7 @@ it.each(BLOCKED)("connects the mail to no address that is always blocked, howeve
 });
 
 it.each(["169.254.169.254", "[fe80::1]", "100.100.100.200", "[64:ff9b::a9fe:a9fe]"])(
-  "asks no metrics server, job scheduler or compressor at %s",
+  "calls no metrics server, job scheduler or compressor at %s",
   async (host) => {
     const url = `http://${host}`;
     await expect(readPower(url, "watts")).rejects.toThrow("address blocked");

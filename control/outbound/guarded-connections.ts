@@ -1,18 +1,19 @@
 /**
- * Connections for addresses that admins have registered: what a name resolves to is judged when the connection is made, so
- * that a name which has changed since it was checked leads nowhere it must not (decisions §16).
+ * Connections for addresses that admins have registered. The addresses that a name resolves to are checked when the
+ * connection is made, so that a name that has changed since it was registered cannot lead to a forbidden address
+ * (decisions §16).
  */
 import { lookup } from "node:dns";
 import net, { type LookupFunction, type Socket } from "node:net";
 import { Agent } from "undici";
 import { isAddressAllowed, type SsrfPolicy } from "../../shared/ssrf.ts";
 
-/** Raised within a connection attempt; carries no address. */
+/** Thrown within a connection attempt; contains no address. */
 export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
 }
 
-/** What is judged, and how long a connection is kept: unused in the pool, and before the peer is asked for a sign of life. */
+/** The policy, and how long a connection is kept: unused in the pool, and idle before a keep-alive probe is sent. */
 export interface OutboundPolicy extends SsrfPolicy {
   readonly poolIdleMs: number;
   readonly tcpKeepAliveMs: number;
@@ -21,8 +22,8 @@ export interface OutboundPolicy extends SsrfPolicy {
 const agents = new WeakMap<SsrfPolicy, Agent>();
 
 /**
- * One agent per policy; what the policy does not say of keeping is left to the library. Literal addresses need no look-up:
- * the caller judges those by the URL.
+ * One agent per policy. Where the policy says nothing about keeping connections, the library's defaults apply. Literal
+ * addresses need no look-up: the caller checks those by the URL.
  */
 export function guardedAgent(policy: SsrfPolicy & Partial<OutboundPolicy>): Agent {
   const known = agents.get(policy);
@@ -40,8 +41,8 @@ export function guardedAgent(policy: SsrfPolicy & Partial<OutboundPolicy>): Agen
 }
 
 /**
- * A plain connection to a host, literal or named, for a protocol that is not HTTP. Rejects with BlockedAddressError, or with the
- * system's error (`ETIMEDOUT` after `timeoutMs`).
+ * A plain connection to a host, by address or name, for a protocol that is not HTTP. Rejects with BlockedAddressError, or
+ * with the system's error (`ETIMEDOUT` after `timeoutMs`).
  */
 export async function guardedSocket(
   { host, port }: { readonly host: string; readonly port: number },

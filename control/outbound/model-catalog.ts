@@ -1,6 +1,4 @@
-/**
- * The models that an upstream says it serves: `GET {api_base}/models`.
- */
+/** Reads the models that an upstream says it serves: `GET {api_base}/models`. */
 import { z } from "zod";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
 import { fetchJson, OutboundError } from "./bounded-fetch.ts";
@@ -8,9 +6,9 @@ import { fetchJson, OutboundError } from "./bounded-fetch.ts";
 const catalogSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 
 export interface CatalogRequest {
-  /** Without a slash at its end, but where one is wanted. */
+  /** Without a slash at its end, unless the upstream requires one. */
   readonly url: string;
-  /** Null: none is sent. */
+  /** Null: no credential is sent. */
   readonly credential: string | null;
   readonly timeoutMs: number;
   /** Absent: the operator's own upstream. */
@@ -23,11 +21,11 @@ export function catalogUrl(apiBase: string): string {
   return `${apiBase}/models`;
 }
 
-/** The ids of the catalog; null when the answer is no list of models. Throws OutboundError when there is none. */
-export async function readCatalog({ credential, ...ask }: CatalogRequest): Promise<readonly string[] | null> {
+/** The ids of the catalog; null when the answer is no list of models. Throws OutboundError when there is no answer. */
+export async function readCatalog({ credential, ...call }: CatalogRequest): Promise<readonly string[] | null> {
   try {
     const headers = authorizationHeader(credential);
-    return catalogSchema.safeParse(await fetchJson({ ...ask, headers })).data?.data.map(({ id }) => id) ?? null;
+    return catalogSchema.safeParse(await fetchJson({ ...call, headers })).data?.data.map(({ id }) => id) ?? null;
   } catch (error) {
     if (error instanceof OutboundError && (error.message === "not json" || error.message === "answer too large"))
       return null;

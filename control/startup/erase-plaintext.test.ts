@@ -1,4 +1,7 @@
-/** The files of the database after the first start with a key: rewritten once, again after a failure, and never a server's. */
+/**
+ * The files of the database after the first start with a key: rewritten once, again after a failure, and never those of a
+ * server.
+ */
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
@@ -38,7 +41,7 @@ it("rewrites the files of an embedded database once, and again when it failed or
   ]);
 });
 
-it("says what to do where the files are somebody else's", async () => {
+it("says what to do where the files belong to a database server", async () => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
   const { rewrite: _none, ...server } = control.connection;

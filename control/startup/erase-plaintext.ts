@@ -1,19 +1,19 @@
 /**
- * Takes the secrets of before there was an encryption key out of the files of an embedded database (decisions §43.5): a
- * database keeps what was overwritten, in its tables until they are rewritten and in its log until that is cut. Done once
- * per database, at the first start with a key; a crash in between does it again.
+ * Removes secrets that were stored before an encryption key was set from the files of an embedded database
+ * (decisions §43.5): a database keeps overwritten values in its tables until they are rewritten, and in its log until that
+ * is cut. It is done once per database, at the first start with a key; after a crash it is done again.
  */
 import { sql } from "drizzle-orm";
 import type { Connection } from "../db/connect.ts";
 import type { Logger } from "../kernel/log.ts";
 
-/** Which of a server's tables held secrets. */
+/** The tables of a server that contained secrets. */
 const TABLES = "models, model_endpoints, mcp_servers, app_settings";
 
 /**
- * To be called with a key, after everything stored was sealed; `sealedNow` says whether this start sealed something. Of a
- * database server the files are its operator's: the log says what to do. Never rejects for what it cannot do: secrets are
- * sealed either way, and the next start tries again.
+ * Call it with a key set, after every stored secret was sealed; `sealedNow`: whether this start sealed any. The files of a
+ * database server belong to its operator: for a server it only logs what to do. Never rejects when it cannot erase: the
+ * secrets are sealed anyway, and the next start tries again.
  */
 export async function erasePlaintext({ db, rewrite }: Connection, sealedNow: boolean, log: Logger): Promise<void> {
   if (rewrite === undefined) {

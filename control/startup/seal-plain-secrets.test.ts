@@ -1,4 +1,7 @@
-/** Credentials of before there was an encryption key: sealed by the first start with one, the same when opened, told to the cells. */
+/**
+ * Credentials that were stored before there was an encryption key: the first start with a key seals them, they open to the
+ * same text, and the cells learn of the change.
+ */
 import { randomBytes } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -26,7 +29,7 @@ const stored = async (): Promise<readonly string[]> => {
   return rows.map(({ text }) => text).sort();
 };
 
-it("seals what is plain once, and says so in the audit log", async () => {
+it("seals plaintext credentials once, and records it in the audit log", async () => {
   const put = async (method: string, path: string, body: unknown): Promise<{ id: string }> => {
     const response = await control.request(method, path, body);
     expect([path, response.status]).toEqual([path, 200]);

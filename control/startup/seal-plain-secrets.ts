@@ -1,6 +1,6 @@
 /**
- * Seals the credentials that were stored while no encryption key was set, when the service starts with one (specification
- * "Secrets at rest"). What is sealed already is not touched, and no credential changes.
+ * Seals credentials that were stored without an encryption key, when the service starts with one
+ * (specification "Secrets at rest"). Sealed secrets are not changed, and no credential changes.
  */
 import { eq, inArray, sql } from "drizzle-orm";
 import { isSealed } from "../../shared/seal.ts";
@@ -15,7 +15,7 @@ import { sealRow, sealSetting } from "../resources/stored-secrets.ts";
 
 const WITH_SECRETS = ["models", "model_endpoints", "mcp_servers"] as const;
 
-/** How many rows were sealed, by table; nothing without a key. Throws what a write throws. */
+/** How many rows were sealed, by table; empty without a key. Throws what a write throws. */
 export async function sealPlainSecrets(ctx: VerbContext): Promise<Readonly<Record<string, number>>> {
   if (ctx.sealKey === undefined) return {};
   const { record } = await write(ctx, async (tx, journal) => {
@@ -56,7 +56,7 @@ async function sealRows(
   return plain;
 }
 
-/** A model's copy holds its endpoints. */
+/** Marks the hot copies of the endpoints' models as changed: a model's copy contains its endpoints. */
 async function touchModels(tx: Transaction, journal: WriteJournal, endpoints: readonly BackupRow[]): Promise<void> {
   if (endpoints.length === 0) return;
   const ids = [...new Set(endpoints.map((row) => String(row["model_id"])))];

@@ -14,7 +14,7 @@ afterEach(async () => {
 const read = async (name: string): Promise<unknown> =>
   await (await control.request("GET", `/api/v1/settings/${name}`)).json();
 
-/** Seeds what these variables say. */
+/** The seeds from these variables. */
 const seed = async (variables: Record<string, string>): Promise<Seeded> =>
   await seedSettings(control.ctx, parseEnv({ GATEWAY_ADMIN_TOKEN: "t", ...variables }).seeds);
 
@@ -26,7 +26,7 @@ const ALL = {
   GATEWAY_AUTO_CLASSIFIER_TIMEOUT_MS: "100",
 };
 
-describe("what the environment says of settings", () => {
+describe("the environment's value of a setting", () => {
   it("is saved once, and ignored from then on", async () => {
     expect(await seed({})).toEqual({ saved: [], refused: [] });
     expect(await seed(ALL)).toEqual({ saved: ["alerts", "auto_router"], refused: [] });
@@ -57,7 +57,7 @@ describe("what the environment says of settings", () => {
     expect(await read(name)).toMatchObject(expected);
   });
 
-  it("is refused by its name like any other body, and keeps no other setting from being saved", async () => {
+  it("is refused with the setting's name like any other body, and does not keep other settings from being saved", async () => {
     expect(await seed({ ...ALL, GATEWAY_SLACK_WEBHOOK_URL: "http://169.254.169.254/" })).toEqual({
       saved: ["auto_router"],
       refused: [{ setting: "alerts", reason: "slack_webhook_url resolves to a blocked address" }],

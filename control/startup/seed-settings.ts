@@ -1,6 +1,6 @@
 /**
- * Saves what the environment says of a setting that was never saved; from then on what is saved holds and the environment
- * is ignored (specification "Events").
+ * Saves the environment's value of each setting that was never saved. From then on the saved value counts and the
+ * environment is ignored (specification "Events").
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { alertSettings } from "../alerts/alert-settings.ts";
@@ -9,7 +9,10 @@ import { autoRouterSettings } from "../services/settings/plain-settings.ts";
 import { alertsSetting, autoRouterSetting } from "../settings/definitions.ts";
 import { readSetting, type Setting } from "../settings/setting.ts";
 
-/** Bodies as the Management API takes them, with what the environment says; empty: it says nothing of the setting. */
+/**
+ * Bodies as the Management API accepts them, with the values of the environment; empty: the environment has no value for
+ * the setting.
+ */
 export interface SettingSeeds {
   readonly alerts: { readonly slack_webhook_url?: string; readonly min_interval_secs?: number };
   readonly auto_router: {
@@ -20,13 +23,13 @@ export interface SettingSeeds {
 }
 
 export interface Seeded {
-  /** Names of the settings saved now. */
+  /** The settings that were saved now. */
   readonly saved: readonly string[];
-  /** Settings whose seed was refused, and why. */
+  /** The settings whose values were refused, and why. */
   readonly refused: readonly { readonly setting: string; readonly reason: string }[];
 }
 
-/** Seeds each setting by itself: what is wrong with one keeps no other from being saved. Throws 503. */
+/** Saves each setting separately: an invalid one does not keep the others from being saved. Throws 503. */
 export async function seedSettings(ctx: VerbContext, { alerts, auto_router }: SettingSeeds): Promise<Seeded> {
   const saved: string[] = [];
   const refused: { setting: string; reason: string }[] = [];

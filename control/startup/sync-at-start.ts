@@ -1,6 +1,7 @@
 /**
- * What happens once after a start of the control service, each part until it has succeeded (decisions §2.7): the hot copies
- * before anything is served, if the store is there, and the budgets that were there once a cell is.
+ * What happens once after each start of the control service; each part is repeated until it succeeds (decisions §2.7). The
+ * hot copies are written before anything is served, if the store is available. The budget counters are checked against the
+ * ledger as soon as a cell is available.
  */
 import type { Logger } from "pino";
 import { type CellDirectory, cellOf } from "../cells/cell-directory.ts";
@@ -9,7 +10,7 @@ import { rebuildBudgets } from "../publish/budget-rebuild.ts";
 import type { Resync } from "../publish/resync.ts";
 import { resyncCopies } from "../publish/resync-verb.ts";
 
-/** The parts, to be called again and again; the first rejects while the store does not answer. */
+/** The parts, each to be called until it succeeds; the first rejects while the store does not answer. */
 export function startSync(
   ctx: VerbContext,
   copies: Resync,

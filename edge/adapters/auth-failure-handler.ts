@@ -1,6 +1,6 @@
 /**
- * What follows a wrong internal token at a Worker (decisions §43.5): it is counted, told of, and answered late, so that
- * guessing is slow and seen.
+ * What follows a wrong internal token at a Worker (decisions §43.5): it is counted, reported, and refused after a delay, so
+ * that guessing is slow and noticed.
  */
 import { issues } from "../../shared/alerts.ts";
 import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
@@ -23,7 +23,10 @@ export class AuthFailureHandler {
     this.#options = options;
   }
 
-  /** Resolves when the request may be refused; at once for one without a credential, which guesses nothing. */
+  /**
+   * Resolves when the request may be refused: at once for a request without a credential, since that is no attempt to guess
+   * one.
+   */
   async refuse(request: Request): Promise<void> {
     if (!request.headers.has("authorization")) return;
     const { clock, sleep, alerts, events, log } = this.#options;
@@ -36,7 +39,10 @@ export class AuthFailureHandler {
   }
 }
 
-/** Only the platform knows the peer, and says so in a header that a client cannot set; elsewhere the header is anybody's. */
+/**
+ * The client's address. Only the platform knows it, and states it in a header that clients cannot set; elsewhere any client
+ * could set the header.
+ */
 function addressOf(request: Request): string {
   const isOnPlatform = (request as { readonly cf?: unknown }).cf !== undefined;
   return (isOnPlatform ? request.headers.get("cf-connecting-ip") : null) ?? "unknown";

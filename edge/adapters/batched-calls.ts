@@ -1,27 +1,27 @@
 /**
- * Gathers what requests ask of the store at nearly the same moment into one call. Each call is made in the context of one of
- * its askers; should the platform cut that one off, a later asker sends what was left.
+ * Sends items that requests produce at nearly the same moment in one call. Each call is made in the context of one of these
+ * requests; if the platform cuts that request off, a later request sends the items that are left.
  */
 import type { Clock } from "../ports.ts";
 
 export interface BatchOptions<Item> {
-  /** Makes one call in the context of the request that calls this, and keeps it alive. Never throws. */
+  /** Makes one call in the context of the current request, and keeps that request alive for it. Never throws. */
   readonly call: (items: readonly Item[]) => void;
-  /** Between the begins of two calls, ms. */
+  /** Least time between the beginnings of two calls, ms. */
   readonly gatherMs: number;
-  /** Waits for `gatherMs` also after a quiet moment: nobody is kept waiting by it. */
+  /** Waits for `gatherMs` even after a quiet moment: no request waits for the result. */
   readonly patient: boolean;
-  /** Most items of one call. */
+  /** Most items in one call. */
   readonly itemsMax: number;
-  /** Most bytes of one call, of more than one item. */
+  /** Most bytes in one call that has more than one item. */
   readonly bytesMax: number;
   readonly bytesOf: (item: Item) => number;
   readonly clock: Clock;
-  /** Lets the wait for others outlive the request that waits. */
+  /** Keeps a request alive while it waits for more items. */
   readonly keepAlive: (work: Promise<unknown>) => void;
 }
 
-/** Whoever is this late to send was cut off, ms. */
+/** A call that is this late will not come, because its request was cut off; ms. */
 const LATE_MS = 250;
 
 export class BatchedCalls<Item> {
@@ -30,21 +30,21 @@ export class BatchedCalls<Item> {
   #bytes = 0;
   /** When the last call began, epoch ms. */
   #calledMs = Number.NEGATIVE_INFINITY;
-  /** When somebody is to make the next one, epoch ms; null: nobody. */
+  /** When a waiting request will make the next call, epoch ms; null: no request waits. */
   #dueMs: number | null = null;
 
   constructor(options: BatchOptions<Item>) {
     this.#options = options;
   }
 
-  /** Sends the item now, with whatever waits, or sees to it that it is sent; true: now. */
+  /** Sends the item at once, together with the waiting items, or has it sent later. True: it was sent at once. */
   add(item: Item): boolean {
     const { gatherMs, patient, itemsMax, bytesMax, bytesOf, clock, keepAlive } = this.#options;
     this.#items.push(item);
     this.#bytes += bytesOf(item);
     const nowMs = clock();
     const sinceMs = nowMs - this.#calledMs;
-    // A clock that was set back says nothing of when the last call was.
+    // A clock that was set back cannot show when the last call was.
     const quiet = !patient && (sinceMs >= gatherMs || sinceMs < 0);
     if (quiet || this.#items.length >= itemsMax || this.#bytes >= bytesMax) {
       this.#send();

@@ -15,8 +15,8 @@ function logWith(now: { ms: number }) {
   return { log, written, timers, kept };
 }
 
-describe("the gathered log", () => {
-  it("writes ordinary lines together, and lets its request live until then", async () => {
+describe("the buffered log", () => {
+  it("writes ordinary lines together, and keeps its request alive until then", async () => {
     const { log, written, timers, kept } = logWith({ ms: 0 });
     log.event("a", {}, "info");
     log.event("b", {}, "info");
@@ -28,20 +28,20 @@ describe("the gathered log", () => {
     expect(timers.length).toBe(2);
   });
 
-  it.each(["warn", "error"] as const)("does not keep a line of level %s, nor what came before it", (level) => {
+  it.each(["warn", "error"] as const)("does not keep a line of level %s, nor the lines before it", (level) => {
     const { log, written } = logWith({ ms: 0 });
     log.event("a", {}, "info");
     log.event("b", {}, level);
     expect(written).toEqual([["a", "b"]]);
   });
 
-  it("keeps no more lines than it may", () => {
+  it("keeps at most its maximum of lines", () => {
     const { log, written } = logWith({ ms: 0 });
     for (let line = 0; line < 600; line += 1) log.event("a", {}, "info");
     expect(written.map((lines) => lines.length)).toEqual([256, 256]);
   });
 
-  it("begins anew when the request that was to flush was cut off", () => {
+  it("starts a new flush when the request that was to flush was cut off", () => {
     const now = { ms: 0 };
     const { log, written, timers } = logWith(now);
     log.event("a", {}, "info");

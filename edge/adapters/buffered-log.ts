@@ -1,24 +1,24 @@
 /**
  * A log that writes the lines of ordinary events together: where the console is a pipe that a supervisor reads, each write
- * costs more than the line. Warnings and errors leave at once, and with them what waited, so that the order holds. Never
- * waits for longer than it was told; who logs is never delayed.
+ * costs more than the line. Warnings and errors are written at once, after the lines that wait, so that the order is kept.
+ * A line never waits longer than `gatherMs`, and logging never delays the caller.
  */
 import type { Clock, Log } from "../ports.ts";
 import { LOG_LEVELS, logLine } from "./console-log.ts";
 
-/** More lines than this are not kept waiting. */
+/** Once this many lines wait, they are written at once. */
 const LINES_MAX = 256;
-/** A flush this late belongs to a request that was cut off. */
+/** A flush that is this late will not come, because its request was cut off. */
 const LOST_MS = 1_000;
 
 export interface BufferedLogOptions {
-  /** Lines wait at most this long for others. */
+  /** A line waits at most this long for others. */
   readonly gatherMs: number;
   readonly clock: Clock;
   readonly later: (delayMs: number, run: () => void) => void;
-  /** Lets the flush outlive the request that began to wait. */
+  /** Keeps the request alive that began to wait, until the flush. */
   readonly keepAlive: (work: Promise<unknown>) => void;
-  /** Takes one line or several, without the last end of line. */
+  /** Writes one line or several, given without the last line end. */
   readonly write: (text: string) => void;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Writes a cell's state to the hash `cells` of the key-value store (decisions §32.1), where the control service finds
- * every cell. A failure is harmless and never thrown: the next round comes in ten seconds.
+ * Writes a cell's state to the hash `cells` of the key-value store (decisions §32.1), where the control service finds every
+ * cell. A failure is harmless and never thrown: the state is written again ten seconds later.
  */
 import { Redis } from "@upstash/redis/cloudflare";
 import { type CellSeen, storeKeys } from "../../shared/records.ts";
 
-/** True when the store took it. */
+/** True when the store has stored it. */
 export async function reportCell(
   store: { readonly url: string; readonly token: string },
   cell: string,

@@ -1,6 +1,6 @@
 /**
  * Writes to the analytics store over its HTTP protocol. An insert carries a deduplication token, so that sending it again
- * after a lost acknowledgement changes nothing (decisions §23.5). Internals of the store never leave this file.
+ * after a lost acknowledgement changes nothing (decisions §23.5). The store's own error texts never leave this file.
  */
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../domain/ledger/analytics-store.ts";
 import type { ClickhouseEnv } from "../env.ts";
@@ -9,19 +9,22 @@ const INSERT_TIMEOUT_MS = 30_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Codes that speak of values: they cannot be read, or converted, or are out of their column's bounds, or break a
- * constraint. Every other code is taken as the store's own trouble, which passes.
+ * Error codes about values: they cannot be read or converted, are out of their column's range, or violate a constraint.
+ * Every other code is treated as a temporary failure of the store.
  */
 const VALUE_CODES = new Set(
   "6 25 26 27 32 33 34 38 41 43 53 69 70 72 117 131 190 321 349 376 407 441 467 469 675 676 691".split(" "),
 );
 
-/** The raw ledger has the rows already when its view refuses them: the whole insert has to be sent again. */
+/**
+ * When the view of the raw ledger refuses rows, the raw ledger has stored them already: the whole insert must be sent
+ * again.
+ */
 const VIEW_REFUSED = "while pushing to view";
 
 /**
- * A row reaches the rollup also when the insert that carried it died between the two. Older servers leave it out unless
- * they are told.
+ * Makes a row reach the rollup even when an earlier insert of it died between table and rollup. Older servers need this
+ * setting for that.
  */
 const INTO_ROLLUP_ONCE = { deduplicate_blocks_in_dependent_materialized_views: "1" };
 
@@ -55,7 +58,9 @@ async function findRequests(store: ClickhouseEnv, requestIds: readonly string[])
   return new Set((await call(store, query, {}, null)).split("\n").filter((line) => line !== ""));
 }
 
-/** Runs one statement, with rows as its body or none, and answers its output as text. Throws RowsRefused, StoreFailure. */
+/**
+ * Runs one statement, optionally with rows as its body, and returns its output as text. Throws RowsRefused, StoreFailure.
+ */
 export async function call(
   store: ClickhouseEnv,
   query: string,

@@ -1,13 +1,13 @@
 /**
- * The Worker's log: one JSON line per event on the platform's console, in the form of the control service's own (level,
- * time, event). Callers pass plain facts; bodies, credentials and upstream errors never get here, and what the list of
- * secrets names is taken out of every line (shared/redaction.ts), and no raw control character stays in one.
+ * The Worker's log: one JSON line per event on the platform's console, in the same form as the control service's log
+ * (level, time, event). Callers pass plain facts, never bodies, credentials or upstream errors. Secrets of the known list
+ * are removed from every line (shared/redaction.ts), and raw control characters are escaped.
  */
 import { printableJson } from "../../shared/printable.ts";
 import { censored, loggable } from "../../shared/redaction.ts";
 import type { Log, LogFields } from "../ports.ts";
 
-/** As pino numbers them. */
+/** Numbers as pino uses them. */
 export const LOG_LEVELS = { info: 30, warn: 40, error: 50 } as const;
 
 export const consoleLog: Log = {
@@ -16,12 +16,12 @@ export const consoleLog: Log = {
   },
 };
 
-/** Writes a line, or several, as it is: without its last end of line. */
+/** Writes one line or several unchanged, given without the last line end. */
 export function consoleWrite(text: string): void {
   console.log(text);
 }
 
-/** A line without its end. `time`: ISO 8601. */
+/** A line without its line end. `time`: ISO 8601. */
 export function logLine(event: string, fields: LogFields, level: number, time: string): string {
   return printableJson(censored(JSON.stringify({ level, time, event, ...loggable(fields) })));
 }

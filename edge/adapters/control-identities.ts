@@ -1,6 +1,6 @@
 /**
- * Keys for identities that have none yet, asked of the control service (decisions §31). Concurrent first uses of one
- * identity are one call.
+ * Requests keys from the control service for identities that have none yet (decisions §31). Concurrent first requests of
+ * one identity share one call.
  */
 import { issues } from "../../shared/alerts.ts";
 import { IDENTITIES_PATH, type ProvisionIdentity, provisionedIdentitySchema } from "../../shared/schema/identity.ts";
@@ -12,11 +12,11 @@ const TIMEOUT_MS = 5000;
 const JOIN_MS = 6000;
 
 export interface ControlIdentitiesOptions {
-  /** Where the control service answers. */
+  /** Base URL of the control service. */
   readonly baseUrl: string;
-  /** Undefined: the planes have no token. */
+  /** Undefined: no internal token is configured. */
   readonly internalToken: () => Promise<string | undefined>;
-  /** Lets a call outlive the request that began it. */
+  /** Lets a call continue after the request that began it has ended. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
   readonly log: Log;

@@ -1,4 +1,4 @@
-/** Room and time of answers in an isolate's memory. */
+/** Memory and lifetime of answers in an isolate's memory. */
 import { describe, expect, it } from "vitest";
 import { MemoryBudget } from "../pipeline/memory/memory-budget.ts";
 import type { CacheEntry } from "../ports.ts";
@@ -36,7 +36,7 @@ function hotIn(roomBytes: number) {
 }
 
 describe("answers in memory", () => {
-  it("give way to newer ones, the least recently used first, and to answers on their way into the cache", () => {
+  it("make room for newer ones, the least recently used first, and for answers that are being captured", () => {
     const { room, keep, names, hot } = hotIn(3 * 2000);
     for (const name of "abc") keep(name);
     expect(room.usedBytes).toBeGreaterThan(3 * BODY_BYTES);
@@ -54,7 +54,7 @@ describe("answers in memory", () => {
     expect(room.usedBytes).toBe(0);
   });
 
-  it("stay when what is asked for had no room without them either", () => {
+  it("stay when removing them would not free enough memory", () => {
     const { room, keep, names } = hotIn(3 * 2000);
     for (const name of "ab") keep(name);
     expect(room.open().grow(2500)).toBe(true);
@@ -65,7 +65,7 @@ describe("answers in memory", () => {
     expect([names("ab"), room.usedBytes]).toEqual(["", 6000]);
   });
 
-  it("count once under one name, and not at all once they are gone", () => {
+  it("are counted once per name, and no longer after they are removed", () => {
     const { room, keep, state, hot } = hotIn(1e6);
     keep("a");
     const oneBytes = room.usedBytes;
@@ -78,7 +78,7 @@ describe("answers in memory", () => {
     expect([hot.get("c"), room.usedBytes]).toEqual([null, oneBytes]);
   });
 
-  it("are gone when the clock went back, and are not kept by a clock before the one that stored them", () => {
+  it("are removed when the clock went back, and are not kept while the clock is behind the time at which they were stored", () => {
     const { state, keep, names, room, hot } = hotIn(1e6);
     keep("a");
     state.nowMs = 999;

@@ -1,50 +1,50 @@
 /**
- * Answers of the response cache in an isolate's memory: least recently used out first when the isolate's room for them is
- * full. One is given only as long as the store would give it: until it expires by the clock, which must not have gone back
- * meanwhile, and until everything was read anew (kind `all`: a resync). After a minute the store is asked again, so that
- * what somebody removed there by hand is gone here too. Whether an answer is this request's is decided by whoever asks.
+ * Answers of the response cache in an isolate's memory; the least recently used are removed first when the isolate's memory
+ * for them is full. An entry is valid only as long as in the store: until it expires by the clock, which must not have gone
+ * back meanwhile, and until a resync (kind `all`). After a minute the store is read again, so that an entry that was
+ * removed there by hand disappears here too. The caller decides whether an answer fits its request.
  */
 import type { CacheEntry, Clock } from "../ports.ts";
 
-/** For so long an answer is given without asking the store again, ms. */
+/** An answer is used for this long before the store is read again, ms. */
 export const ISOLATE_MAX_AGE_MS = 60_000;
-/** What an answer takes besides its body and texts, bytes; an estimate. */
+/** Estimated memory of an answer besides its body and texts, bytes. */
 const OVERHEAD_BYTES = 512;
 
-/** Room that is shared with answers on their way into the cache (pipeline/answer-room.ts). */
+/** Memory that is shared with answers that are being captured for the cache (pipeline/memory/memory-budget.ts). */
 export interface SharedMemory {
   open(spare: boolean): { grow(bytes: number): boolean; close(): void };
 }
 
 interface CachedAnswer {
   readonly entry: CacheEntry;
-  /** It is given before this, epoch ms. */
+  /** The entry is valid before this time, epoch ms. */
   readonly untilMs: number;
-  /** The newest `all` that was heeded before it was read or made. */
+  /** The newest `all` revision that the isolate had applied when the answer was read or made. */
   readonly epoch: number;
-  readonly hold: ReturnType<SharedMemory["open"]>;
+  readonly reservation: ReturnType<SharedMemory["open"]>;
 }
 
 export class IsolateResponseCache {
-  readonly #room: SharedMemory;
+  readonly #memory: SharedMemory;
   readonly #clock: Clock;
   readonly #epoch: () => number;
   /** By their names in the store, the least recently used first. */
   readonly #answers = new Map<string, CachedAnswer>();
   #latestMs = Number.NEGATIVE_INFINITY;
 
-  constructor(room: SharedMemory, clock: Clock, epoch: () => number) {
-    this.#room = room;
+  constructor(memory: SharedMemory, clock: Clock, epoch: () => number) {
+    this.#memory = memory;
     this.#clock = clock;
     this.#epoch = epoch;
   }
 
-  /** The newest revision of kind `all` that the isolate has heeded: to be asked before a read begins. */
+  /** The newest revision of kind `all` that the isolate has applied; callers must get it before they begin a read. */
   get epoch(): number {
     return this.#epoch();
   }
 
-  /** The answer of this name; null when there is none that may be given. */
+  /** The valid answer with this name, or null. */
   get(name: string): CacheEntry | null {
     const nowMs = this.#now();
     const answer = this.#answers.get(name);
@@ -58,20 +58,23 @@ export class IsolateResponseCache {
     return answer.entry;
   }
 
-  /** Keeps an answer if there is room. `expiresMs` is when the store lets it go, `epoch` what {@link epoch} was before. */
+  /**
+   * Keeps an answer if there is memory for it. `expiresMs`: when the store removes it; `epoch`: the value of {@link epoch}
+   * before the answer was read or made.
+   */
   keep(name: string, entry: CacheEntry, expiresMs: number, epoch: number): void {
     const nowMs = this.#now();
     const earlier = this.#answers.get(name);
     if (earlier !== undefined) this.#drop(name, earlier);
     const untilMs = Math.min(expiresMs, nowMs + ISOLATE_MAX_AGE_MS);
-    // A clock that is before the one that it was stored by cannot tell when it expires.
+    // When the clock is behind the time at which the entry was stored, it cannot show when the entry expires.
     if (untilMs <= nowMs || entry.stored_at_ms > nowMs) return;
-    const hold = this.#room.open(true);
-    if (!hold.grow(bytesOf(name, entry))) hold.close();
-    else this.#answers.set(name, { entry, untilMs, epoch, hold });
+    const reservation = this.#memory.open(true);
+    if (!reservation.grow(bytesOf(name, entry))) reservation.close();
+    else this.#answers.set(name, { entry, untilMs, epoch, reservation });
   }
 
-  /** Drops the least recently used answer, for the room that it has; false: there is none. */
+  /** Removes the least recently used answer, for its memory; false: there is none. */
   evictOldest(): boolean {
     for (const [name, answer] of this.#answers) {
       this.#drop(name, answer);
@@ -80,7 +83,7 @@ export class IsolateResponseCache {
     return false;
   }
 
-  /** The time; when it has gone back, nobody knows what has expired. */
+  /** The time. When it has gone back, expiry times mean nothing any more, and all answers are dropped. */
   #now(): number {
     const nowMs = this.#clock();
     if (nowMs < this.#latestMs) while (this.evictOldest());
@@ -88,13 +91,13 @@ export class IsolateResponseCache {
     return nowMs;
   }
 
-  #drop(name: string, { hold }: CachedAnswer): void {
+  #drop(name: string, { reservation }: CachedAnswer): void {
     this.#answers.delete(name);
-    hold.close();
+    reservation.close();
   }
 }
 
-/** What it takes, with texts at their widest. */
+/** The memory of an entry; texts are counted at their largest size per character. */
 function bytesOf(name: string, { path, content_type, origin, body }: CacheEntry): number {
   return OVERHEAD_BYTES + body.byteLength + 2 * (name.length + path.length + content_type.length + origin.length);
 }

@@ -54,7 +54,7 @@ describe("the keys of a provider", () => {
     ]);
   });
 
-  it("stay in use while the provider fails, which is asked once a minute", async () => {
+  it("stay in use while the provider fails, which is called once a minute", async () => {
     const good = await keys.current();
     load = fail;
     nowMs += 15 * MINUTE_MS;
@@ -74,7 +74,7 @@ describe("the keys of a provider", () => {
     expect(await keys.current()).not.toBe(good);
   });
 
-  it("are nothing until they were read, which is tried once a second", async () => {
+  it("are absent until they were read, which is tried once a second", async () => {
     load = fail;
     expect(await keys.current()).toBeNull();
     expect(await keys.current()).toBeNull();
@@ -85,7 +85,7 @@ describe("the keys of a provider", () => {
     expect(loads).toHaveLength(2);
   });
 
-  it("are read anew for an unknown key, once a minute, also right after a regular read", async () => {
+  it("are read again for an unknown key, once a minute, even right after a regular read", async () => {
     await keys.current();
     expect(await keys.refresh()).toBe(true);
     expect(await keys.refresh()).toBe(false);
@@ -96,7 +96,7 @@ describe("the keys of a provider", () => {
     expect(loads).toHaveLength(3);
   });
 
-  it("are read once however many wait for them", async () => {
+  it("are read once, however many requests wait for them", async () => {
     const gate = Promise.withResolvers<JSONWebKeySet>();
     load = async () => await gate.promise;
     const waiting = [keys.current(), keys.current(), keys.refresh(), keys.refresh()];
@@ -106,7 +106,7 @@ describe("the keys of a provider", () => {
     expect(loads).toHaveLength(1);
   });
 
-  it("that are no key set are a failure, told in the gateway's own words", async () => {
+  it("that are not a key set are a failure, reported in the gateway's own words", async () => {
     for (const answer of [null, {}, { keys: "secret" }, { keys: [5] }]) {
       load = async () => answer as unknown as JSONWebKeySet;
       nowMs += 1000;

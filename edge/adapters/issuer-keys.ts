@@ -1,7 +1,7 @@
 /**
- * The published keys of one OIDC provider, in an isolate's memory (decisions §31): read anew after 15 minutes, and when a
- * token names a key that is not among them, at most once a minute. While the provider does not answer, the last good set
- * stays in use.
+ * The published keys of one OIDC provider, in an isolate's memory (decisions §31). They are read again after 15 minutes,
+ * and when a token names a key that is not among them, at most once a minute. While the provider does not answer, the last
+ * good set stays in use.
  */
 import type { JSONWebKeySet } from "jose";
 import { createLocalJWKSet } from "jose/jwks/local";
@@ -13,26 +13,29 @@ import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 const FRESH_MS = 15 * 60 * 1000;
-/** A provider that failed, or whose set lacks a key, is left alone for this long while there is a set to use. */
+/**
+ * After a failed read, or a read without the wanted key, the provider is not called again for this long while there is a
+ * set to use.
+ */
 const RETRY_MS = 60_000;
-/** The same without any set: every token waits for it. */
+/** The same time when there is no set yet: every token waits for one. */
 const RETRY_WITHOUT_SET_MS = 1000;
-/** Longer than a read may take: one that does not end by then was cut off with its request. */
+/** Longer than a read may take: a read that has not ended by then was cut off with its request. */
 const JOIN_MS = 11_000;
 
 export interface IssuerKeysOptions {
   readonly index: number;
   readonly issuer: JwtIssuer;
-  /** Reads the provider's key set. Rejects with a KeysUnreadable. */
+  /** Reads the provider's key set. Rejects with KeysUnreadable. */
   readonly load: (url: string) => Promise<JSONWebKeySet>;
   readonly clock: Clock;
-  /** Lets a read outlive the request that began it. */
+  /** Lets a read continue after the request that began it has ended. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
   readonly events: EventCounter;
 }
 
-/** Why a key set could not be read; its message is for operators, in words of the gateway's own. */
+/** Why a key set could not be read; the message is for operators, in the gateway's own words. */
 export class KeysUnreadable extends Error {
   override readonly name = "KeysUnreadable";
 }
@@ -49,7 +52,7 @@ export class IssuerKeys {
     this.#options = options;
   }
 
-  /** The keys to verify with; null while there never were any. */
+  /** The keys to verify with; null while no set was ever read. */
   async current(): Promise<KeySet | null> {
     const nowMs = this.#options.clock();
     const quietMs = this.#set === null ? RETRY_WITHOUT_SET_MS : RETRY_MS;
@@ -58,7 +61,7 @@ export class IssuerKeys {
     return this.#set;
   }
 
-  /** A token named a key that is not in the set: true when the set has been read anew since. */
+  /** To be called when a token names a key that is not in the set. True when the set was read again since. */
   async refresh(): Promise<boolean> {
     const nowMs = this.#options.clock();
     if (this.#flight === null) {
@@ -69,7 +72,7 @@ export class IssuerKeys {
     return true;
   }
 
-  /** One read at a time; who comes while it runs waits for it. Never rejects. */
+  /** Reads the set, once at a time; concurrent callers wait for the same read. Never rejects. */
   async #read(): Promise<void> {
     if (this.#flight !== null && (await withStallTolerantTimeout(this.#flight, JOIN_MS)) !== null) return;
     const flight = this.#load();

@@ -1,13 +1,11 @@
-/**
- * Reads a provider's key set over HTTP (decisions §31): 10 seconds, no redirect, no more than a key set can be.
- */
+/** Reads a provider's key set over HTTP (decisions §31): within 10 seconds, without redirects, and with a maximum size. */
 import type { JSONWebKeySet } from "jose";
 import { KeysUnreadable } from "./issuer-keys.ts";
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 512 * 1024;
 
-/** Throws KeysUnreadable. */
+/** Reads the key set. Throws KeysUnreadable. */
 export async function loadKeySet(url: string): Promise<JSONWebKeySet> {
   const response = await answerOf(url);
   if (response.status !== 200) {

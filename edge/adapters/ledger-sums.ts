@@ -1,4 +1,4 @@
-/** Asks the analytics store what a tenant or key has used (decisions §19.6). */
+/** Reads from the analytics store what a tenant or key has used (decisions §19.6). */
 import type { ActualUsage } from "../domain/budget/amounts.ts";
 import { ledgerQuery, readLedgerAnswer } from "../domain/budget/ledger-query.ts";
 import type { BudgetOwner } from "../domain/budget/term-counters.ts";
@@ -6,7 +6,9 @@ import { StoreFailure } from "../domain/ledger/analytics-store.ts";
 import type { ClickhouseEnv } from "../env.ts";
 import { call } from "./clickhouse-insert.ts";
 
-/** The sum over the rows of the tenant or key that ended from `sinceMs` (null: ever) until `untilMs`. Throws StoreFailure. */
+/**
+ * The sum over rows of the tenant or key that ended from `sinceMs` (null: since ever) until `untilMs`. Throws StoreFailure.
+ */
 export async function ledgerSum(
   store: ClickhouseEnv,
   whose: BudgetOwner,

@@ -1,6 +1,6 @@
 /**
- * Spans of a call in OpenTelemetry's form: the names of the specification's export, its attributes, and the semantic
- * conventions for HTTP and generative AI. Never a prompt, an answer, or a credential.
+ * Spans of a call in OpenTelemetry's form: span names and attributes of the specification's export, and the semantic
+ * conventions for HTTP and generative AI. They never contain a prompt, an answer or a credential.
  */
 import { type Attributes, type HrTime, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
 import { resourceFromAttributes } from "@opentelemetry/resources";
@@ -26,7 +26,7 @@ import type { FinishedCall } from "../ports.ts";
 
 const RESOURCE = resourceFromAttributes({ [ATTR_SERVICE_NAME]: "gateway" });
 
-/** Names of the export where they are not those of the stored spans (specification "Metrics", trace export). */
+/** Exported names that differ from the names of the stored spans (specification "Metrics", trace export). */
 const EXPORTED_NAMES: Partial<Record<SpanName, string>> = { admission: "reserve_budget", upstream: "upstream_request" };
 
 const OPERATIONS: Partial<Record<RequestType, string>> = {
@@ -36,7 +36,7 @@ const OPERATIONS: Partial<Record<RequestType, string>> = {
   embedding: "embeddings",
 };
 
-/** Root and children of a call; the first of `spans` is the root. */
+/** Root and child spans of a call; the first of `spans` is the root. */
 export function otlpSpansOf(call: FinishedCall): readonly ReadableSpan[] {
   return call.spans.map((span, at) => {
     const root = at === 0;
@@ -82,7 +82,7 @@ function rootAttributes({ method, row }: FinishedCall): Attributes {
   };
 }
 
-/** The span's own attributes under `gateway.`, but for those that have a conventional name. */
+/** The span's own attributes, prefixed `gateway.`, without those that have a conventional name. */
 function ownAttributes(span: SpanRecord, { row }: FinishedCall): Attributes {
   const attributes: Attributes = {};
   for (const [name, value] of Object.entries(span.attributes)) {

@@ -1,6 +1,7 @@
 /**
- * The trace export: OTLP over HTTP in protobuf (specification "Metrics", decisions §38). At most one export per 5 s or 512
- * spans; beyond 2,048 waiting spans new ones are dropped. It never delays an answer, and its failure only counts.
+ * The trace export: OTLP over HTTP in protobuf (specification "Metrics", decisions §38). It exports at most every 5 s, or
+ * when 512 spans wait; above 2,048 waiting spans, new ones are dropped. It never delays an answer, and a failed export is
+ * only counted.
  */
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
@@ -24,7 +25,7 @@ export class OtlpTraces implements Traces {
   readonly enabled = true;
   readonly #options: OtlpTracesOptions;
   #waiting: ReadableSpan[] = [];
-  /** The export that is due; null while nothing waits. */
+  /** The next export; null while no span waits. */
   #due: { readonly now: () => void } | null = null;
 
   constructor(options: OtlpTracesOptions) {
@@ -79,5 +80,5 @@ export class OtlpTraces implements Traces {
   }
 }
 
-/** What there is without GATEWAY_OTEL_ENDPOINT. */
+/** The exporter when GATEWAY_OTEL_ENDPOINT is not set. */
 export const noTraces: Traces = { enabled: false, add: () => undefined };

@@ -34,7 +34,7 @@ describe("a copy in memory", () => {
     expect(cache.staleIfError("a")).toBeNull();
   });
 
-  it("is asked for no more once it served a down store, but never beyond its hour", async () => {
+  it("is not read again once it was used while the store was down, but is never used beyond its hour", async () => {
     const { time, cache } = cacheAt(0);
     await cache.read("a", load("one"), false);
     time.nowMs = STALE_IF_ERROR_MS - 1;
@@ -44,7 +44,7 @@ describe("a copy in memory", () => {
     expect(cache.fresh("a")).toBeNull();
   });
 
-  it("is never of an absence", async () => {
+  it("is never kept of an absence", async () => {
     const { cache } = cacheAt(0);
     expect(await cache.read("a", load(null), false)).toEqual({ record: null, joined: false });
     expect(await cache.read("a", load("made"), false)).toEqual({ record: { text: "made" }, joined: false });
@@ -52,7 +52,7 @@ describe("a copy in memory", () => {
     expect(cache.fresh("a")).toBeNull();
   });
 
-  it("gives way to newer ones beyond the bytes", async () => {
+  it("is removed for newer ones above the maximum of bytes", async () => {
     const { cache } = cacheAt(0, 300);
     for (const name of ["a", "b", "c"]) await cache.read(name, load("x".repeat(50)), false);
     expect([cache.fresh("a"), cache.fresh("c")]).toEqual([null, { text: "x".repeat(50) }]);
@@ -60,7 +60,7 @@ describe("a copy in memory", () => {
 });
 
 describe("reads at the same time", () => {
-  it("share one question; one that must be new asks its own", async () => {
+  it("share one read of the store; one that must be new reads separately", async () => {
     const { cache } = cacheAt(0);
     const first = Promise.withResolvers<Note>();
     let asked = 0;
@@ -95,7 +95,7 @@ describe("reads at the same time", () => {
     expect(cache.fresh("a")).toEqual({ text: "last" });
   });
 
-  it("bring nothing back that was dropped meanwhile", async () => {
+  it("bring back nothing that was dropped in the meantime", async () => {
     const { cache } = cacheAt(0);
     const reply = Promise.withResolvers<Note>();
     const reading = cache.read("a", async () => await reply.promise, false);
@@ -109,7 +109,7 @@ describe("reads at the same time", () => {
     ["they were distrusted", (cache) => cache.distrust()],
     ["a clearing", (cache) => cache.clear()],
   ];
-  it.each(changes)("that began before %s are not joined, and leave nothing", async (_, change) => {
+  it.each(changes)("that began before %s are not joined, and keep nothing", async (_, change) => {
     const { cache } = cacheAt(0);
     const reply = Promise.withResolvers<Note>();
     const reading = cache.read("a", async () => await reply.promise, false);
@@ -132,7 +132,7 @@ describe("reads at the same time", () => {
 });
 
 describe("a drop", () => {
-  it("takes only what is old, and says whether it took anything", async () => {
+  it("removes only old copies, and says whether it removed one", async () => {
     const { cache } = cacheAt(0);
     for (const name of ["a", "b"]) await cache.read(name, load(name), false);
     expect(cache.drop("a", ({ text }) => text === "z")).toBe(false);
@@ -143,7 +143,7 @@ describe("a drop", () => {
 });
 
 describe("a read that never ends", () => {
-  it("because its request was cut off holds up nobody who joined it, nor who comes later", async () => {
+  it("because its request was cut off delays neither the requests that joined it nor later ones", async () => {
     const { cache, kept } = cacheAt(0);
     void cache.read("a", async () => await new Promise<never>(() => {}), false);
     expect(kept).toHaveLength(1);

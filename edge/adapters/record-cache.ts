@@ -1,6 +1,7 @@
 /**
- * Hot copies in an isolate's memory: least recently used out first beyond a number of bytes, fresh for five minutes, kept
- * up to an hour for when the store is down (decisions §17.1). Absence is never cached. Concurrent misses share one read.
+ * Hot copies in an isolate's memory. Above a number of bytes the least recently used are removed first. A copy is fresh for
+ * five minutes and kept for up to an hour for when the store is down (decisions §17.1). Absence is never cached. Concurrent
+ * misses share one read.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../ports.ts";
@@ -14,32 +15,32 @@ const JOIN_MS = 500;
 interface Copy<T> {
   readonly record: T;
   readonly readMs: number;
-  /** Until then no question is asked, epoch ms. */
+  /** Until this time the copy is used without reading the store, epoch ms. */
   readonly freshUntilMs: number;
 }
 
 /** What a read found; null: there is no such record. */
 export interface Read<T> {
   readonly record: T | null;
-  /** By a read that began before this one was asked for: it may be what was true before. */
+  /** The record comes from a read that began before this one was requested: it may be out of date. */
   readonly joined: boolean;
 }
 
-/** A read under way. */
+/** A read in progress. */
 interface Load {
-  /** What it finds may be older than what is known: it is not kept. */
+  /** True: what it finds may be out of date and is not kept. */
   outdated: boolean;
 }
 
 export class RecordCache<T extends object> {
   readonly #copies: LRUCache<string, Copy<T>>;
   readonly #flights = new Map<string, Promise<T | null>>();
-  /** The reads under way by name, in the order in which they began. */
+  /** The reads in progress by name, in the order in which they began. */
   readonly #loads = new Map<string, Set<Load>>();
   readonly #clock: Clock;
   readonly #keepAlive: (work: Promise<unknown>) => void;
 
-  /** `keepAlive` lets a read outlive the request that began it: others may have joined it. */
+  /** `keepAlive` lets a read continue after the request that began it has ended: other requests may have joined it. */
   constructor(maxBytes: number, clock: Clock, keepAlive: (work: Promise<unknown>) => void) {
     this.#keepAlive = keepAlive;
     this.#copies = new LRUCache({
@@ -49,13 +50,13 @@ export class RecordCache<T extends object> {
     this.#clock = clock;
   }
 
-  /** A copy that needs no question, or null. */
+  /** A fresh copy, or null. */
   fresh(name: string): T | null {
     const copy = this.#copies.get(name);
     return copy !== undefined && this.#clock() < copy.freshUntilMs ? copy.record : null;
   }
 
-  /** A copy of any age that may still be served while the store is down; its life is extended. */
+  /** A copy of any age that may still be used while the store is down; it is then kept longer. */
   staleIfError(name: string): T | null {
     const copy = this.#copies.get(name);
     if (copy === undefined) return null;
@@ -67,14 +68,14 @@ export class RecordCache<T extends object> {
   }
 
   /**
-   * Reads through: one read at a time per name; what it finds is kept, absence is not. `anew` joins no read that began
-   * earlier: it might answer what was true before. A joined read that does not end is not waited for: the platform may
-   * have cut off the request that began it.
+   * Reads a record, with one read at a time per name. What it finds is kept; absence is not. `anew`: joins no read that
+   * began earlier, which might return an old value. A joined read is only waited for up to a limit: the platform may have
+   * cut off the request that began it.
    */
   async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<Read<T>> {
-    const flying = anew ? undefined : this.#flights.get(name);
-    if (flying !== undefined) {
-      const joined = await withStallTolerantTimeout(flying, JOIN_MS);
+    const inFlight = anew ? undefined : this.#flights.get(name);
+    if (inFlight !== undefined) {
+      const joined = await withStallTolerantTimeout(inFlight, JOIN_MS);
       if (joined !== null) return { record: joined.value, joined: true };
     }
     const flight = this.#load(name, load);
@@ -87,13 +88,13 @@ export class RecordCache<T extends object> {
     }
   }
 
-  /** Drops a copy if it is older than known; true when there was one. */
+  /** Removes the copy if `isOld` says so; true when it was removed. */
   drop(name: string, isOld: (record: T) => boolean): boolean {
     const copy = this.#copies.peek(name);
     return copy !== undefined && isOld(copy.record) && this.#copies.delete(name);
   }
 
-  /** Drops every copy that is older than known; true when there was one. */
+  /** Removes every copy for which `isOld` is true; true when there was one. */
   dropWhere(isOld: (record: T) => boolean): boolean {
     let dropped = false;
     for (const [name, copy] of this.#copies.entries())
@@ -101,7 +102,7 @@ export class RecordCache<T extends object> {
     return dropped;
   }
 
-  /** Reads that are under way may bring back what is old: nobody joins them, and what they find is not kept. */
+  /** Reads in progress may return old values: no later request joins them, and their results are not kept. */
   distrust(): void {
     for (const loads of this.#loads.values()) for (const load of loads) load.outdated = true;
     this.#loads.clear();

@@ -1,17 +1,18 @@
 /**
- * The key-value store as the data plane calls it: one attempt, a deadline of 250 ms, and a breaker, because a slow store
- * is worse than a dead one (design §5). Every failure is a StoreDown; a reply is never mistaken for an absence.
+ * The data plane's client of the key-value store: one attempt, a deadline of 250 ms, and a circuit breaker, because a slow
+ * store is worse than an unavailable one (design §5). Every failure is a StoreDown; a failure is never taken for absence of
+ * a record.
  */
 import { Redis } from "@upstash/redis/cloudflare";
 import type { Clock, Log } from "../ports.ts";
 import { stallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 const DEADLINE_MS = 250;
-/** After this many failures in a row the store is left alone for a while. */
+/** After this many failures in a row the store is not called for a while. */
 const BREAK_AFTER = 5;
 const BREAK_MS = 1000;
 
-/** The store did not answer in time, refused, or is left alone. */
+/** The store did not answer in time, refused, or is not being called after failures. */
 export class StoreDown extends Error {
   override readonly name = "StoreDown";
 }
@@ -54,7 +55,10 @@ export class RedisClient {
   }
 }
 
-/** Of one command, for as long as the isolate keeps up: in a burst of first requests the store is not the slow one. */
+/**
+ * Deadline of one command. It counts only time in which the isolate runs: in a burst of first requests the isolate is slow,
+ * not the store.
+ */
 function deadline(): AbortSignal {
   const controller = new AbortController();
   stallTolerantTimeout(DEADLINE_MS, () => controller.abort(new DOMException("store deadline", "TimeoutError")));

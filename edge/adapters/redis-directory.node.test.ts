@@ -7,7 +7,7 @@ import { keyOf, mcpServerOf, modelOf, settingsOf, tenantOf } from "../pipeline/t
 import { RedisClient } from "./redis-client.ts";
 import { RedisDirectory } from "./redis-directory.ts";
 
-/** The store's side of the protocol: one command a request, answered from `values`. */
+/** The store's side of the protocol: one command per request, answered from `values`. */
 const values = new Map<string, unknown>();
 let down = false;
 /** Answers that fail before the next good one. */
@@ -60,7 +60,7 @@ function directory(): RedisDirectory {
 }
 
 describe("the directory", () => {
-  it("asks the store once, then its memory, and the store again when told to", async () => {
+  it("reads the store once, then its memory, and the store again on request", async () => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     expect((await known.key("hash"))?.source).toBe("store");
@@ -87,7 +87,7 @@ describe("the directory", () => {
     expect([new Set(got), reads]).toEqual([new Set(found), asked]);
   });
 
-  it("takes no failure for an absence: memory serves, what it does not know is 503", async () => {
+  it("does not treat a failure as absence: copies in memory are used, other records are 503", async () => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     expect(await known.key("other")).toBeNull();
@@ -99,7 +99,7 @@ describe("the directory", () => {
     await expect(known.key("other")).rejects.toMatchObject({ code: "key_store_unavailable" });
   });
 
-  it("asks a second time before it turns somebody away, but not for what memory can still serve", async () => {
+  it("reads a second time before it refuses a request, but not when a copy in memory can still be used", async () => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     failNext = 1;
@@ -111,27 +111,30 @@ describe("the directory", () => {
     expect(commands).toHaveLength(3);
   });
 
-  it.each(["key", "tenant", "group"] as const)("asks once when many are told of the same newer %s", async (kind) => {
-    const tenant = tenantOf();
-    const id = { key: "hash", tenant: tenant.id, group: "default" }[kind];
-    values.set("key:hash", JSON.stringify(keyOf()));
-    const known = directory();
-    await known.key("hash");
-    const newer = tenantOf({ rev: 2, group_rev: 2 });
-    values.set("key:hash", JSON.stringify(keyOf({ rev: 2, tenant: newer })));
-    const told = Array.from({ length: 200 }, async () => {
-      known.forget([{ kind, id, rev: 2 }]);
-      return (await known.key("hash"))?.record.rev;
-    });
-    expect(new Set(await Promise.all(told))).toEqual(new Set([2]));
-    expect(commands).toHaveLength(2);
-    expect((await known.key("hash"))?.source).toBe("memory");
-    known.forget([{ kind, id, rev: 3 }]);
-    await known.key("hash");
-    expect(commands).toHaveLength(3);
-  });
+  it.each(["key", "tenant", "group"] as const)(
+    "reads once when many requests learn of the same newer %s",
+    async (kind) => {
+      const tenant = tenantOf();
+      const id = { key: "hash", tenant: tenant.id, group: "default" }[kind];
+      values.set("key:hash", JSON.stringify(keyOf()));
+      const known = directory();
+      await known.key("hash");
+      const newer = tenantOf({ rev: 2, group_rev: 2 });
+      values.set("key:hash", JSON.stringify(keyOf({ rev: 2, tenant: newer })));
+      const revisions = Array.from({ length: 200 }, async () => {
+        known.forget([{ kind, id, rev: 2 }]);
+        return (await known.key("hash"))?.record.rev;
+      });
+      expect(new Set(await Promise.all(revisions))).toEqual(new Set([2]));
+      expect(commands).toHaveLength(2);
+      expect((await known.key("hash"))?.source).toBe("memory");
+      known.forget([{ kind, id, rev: 3 }]);
+      await known.key("hash");
+      expect(commands).toHaveLength(3);
+    },
+  );
 
-  it("reads anew as often as a copy is older than told, when the store lags behind", async () => {
+  it("reads again as long as a copy is older than the known revision, when the store lags behind", async () => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     for (let round = 0; round < 3; round += 1) {
@@ -140,7 +143,7 @@ describe("the directory", () => {
     }
   });
 
-  it("leaves a failing store alone, and asks again after a while", async () => {
+  it("does not call a failing store for a while, then calls it again", async () => {
     down = true;
     const known = directory();
     for (let round = 0; round < 9; round += 1) await known.key("hash").catch(() => undefined);
@@ -156,7 +159,7 @@ describe("the directory", () => {
     expect(raised).toEqual(["redis_key_lookup_failed"]);
   });
 
-  it("tells the operators of every lookup that failed, also of one that memory could answer", async () => {
+  it("reports every failed lookup to the operators, also one that memory could answer", async () => {
     values.set("key:hash", JSON.stringify(keyOf()));
     const known = directory();
     await known.key("hash");
@@ -199,7 +202,7 @@ describe("the directory", () => {
     ["settings", "boons", async (known: RedisDirectory) => await known.settings("boons")],
     ["model", "tiny", async (known: RedisDirectory) => await known.model("tiny")],
   ] as const)(
-    "keeps %s:%s in memory, through an outage, until a newer one or `all` is told",
+    "keeps %s:%s in memory, through an outage, until a newer one or `all` is reported",
     async (kind, id, read) => {
       const copies = { mcp: mcpServerOf(), settings: settingsOf({ enabled: true }), model: modelOf() };
       values.set(`${kind}:${id}`, JSON.stringify(copies[kind]));
@@ -223,7 +226,7 @@ describe("the directory", () => {
     },
   );
 
-  it("lists the registered models by name, without those that went meanwhile", async () => {
+  it("lists the registered models by name, without those that were removed in the meantime", async () => {
     values.set("models:index", ["b", "gone", "a"]);
     for (const name of ["a", "b"]) values.set(`model:${name}`, JSON.stringify(modelOf({ model_name: name })));
     expect((await directory().models()).map((model) => model.model_name)).toEqual(["a", "b"]);

@@ -1,6 +1,6 @@
 /**
- * The Directory over the key-value store: isolate memory first, then the store, never the relational database (design §5).
- * While the store is down a copy in memory keeps serving, unless the Cell has called it stale.
+ * The Directory over the key-value store: it reads the isolate's memory first, then the store, never the relational
+ * database (design §5). While the store is down a copy in memory stays in use, unless the Cell has reported it as stale.
  */
 import { LRUCache } from "lru-cache";
 import type { z } from "zod";
@@ -27,9 +27,9 @@ const KEY_BYTES = 16 * 1024 * 1024;
 const MODEL_BYTES = 8 * 1024 * 1024;
 const MCP_BYTES = 1024 * 1024;
 const SETTINGS_BYTES = 1024 * 1024;
-/** Forgetting one of these costs a read, no more. */
+/** Most entries; when one of them is removed, the only cost is a further read. */
 const HEEDED_MAX = 10_000;
-/** Names asked for in one MGET. */
+/** Names in one MGET. */
 const MGET_BATCH = 200;
 
 export class RedisDirectory implements Directory {
@@ -39,7 +39,7 @@ export class RedisDirectory implements Directory {
   readonly #mcpServers: RecordCache<McpServerRecord>;
   readonly #settings: RecordCache<SettingsRecord>;
   readonly #alerts: Alerts;
-  /** The newest revision of each changed record that reads were begun anew for. */
+  /** For each changed record the newest revision for which reads were begun again. */
   readonly #heeded = new LRUCache<string, number>({ max: HEEDED_MAX });
   #epoch = 0;
 
@@ -147,8 +147,8 @@ export class RedisDirectory implements Directory {
   }
 
   /**
-   * Many requests are told of one change at once. The first to heed it makes everybody read anew; for those that follow, a
-   * read that began since then is as good as their own, or a burst would ask the store once per request.
+   * Many requests learn of one change at once. The first one makes all later lookups read again. The others use any read
+   * that began since then: otherwise a burst would read the store once per request.
    */
   #forgetIn<T extends object>(cache: RecordCache<T>, { kind, id, rev }: RevItem, dropped: boolean): void {
     const name = `${kind} ${id}`;
@@ -177,7 +177,8 @@ export class RedisDirectory implements Directory {
         return text === null ? null : schema.parse(JSON.parse(text));
       };
       let read = await cache.read(name, load, options.fresh === true);
-      // Nobody is unknown because somebody else asked earlier; what is joined now began after this lookup.
+      // An earlier lookup of another request may have missed a record that exists by now. A read that is joined here began
+      // after this lookup.
       if (read.record === null && read.joined) read = await cache.read(name, load, false);
       const { record, joined } = read;
       return record === null ? null : { record, source: joined ? "memory" : "store" };
@@ -189,14 +190,17 @@ export class RedisDirectory implements Directory {
     }
   }
 
-  /** One read; a second one before somebody is turned away for want of it. Throws StoreDown. */
+  /**
+   * One read of the store. `indispensable`: without it a request would be refused, so that a failed read is repeated once.
+   * Throws StoreDown.
+   */
   async #get(storeKey: string, indispensable: boolean): Promise<string | null> {
     const read = async () => await this.#client.run(async (redis) => await redis.get<string>(storeKey));
     if (!indispensable) return await read();
     return await read().catch(read);
   }
 
-  /** Settings have no alert of their own: whoever reads them reads keys and models too. */
+  /** Settings have no alert of their own: requests that read settings read keys and models too, which have one. */
   #failed(kind: LookupKind | null, error: unknown): void {
     if (kind === null) return;
     this.#alerts.raise(issues.lookupFailed(kind, error instanceof StoreDown ? error.message : "unreadable record"));

@@ -1,4 +1,4 @@
-/** Energy terms and the last reading, as requests are told of them. */
+/** Energy terms and the last reading, as requests get them. */
 
 import type { Redis } from "@upstash/redis/cloudflare";
 import { expect, it } from "vitest";
@@ -38,7 +38,7 @@ class Store {
   }
 }
 
-it("answers terms with their revision, defaults for what was never saved, and null for what it cannot know", async () => {
+it("answers terms with their revision, defaults for what was never saved, and null for what cannot be read", async () => {
   const store = new Store();
   expect(await store.energy.terms()).toEqual({
     terms: { enabled: true, usdPerKwh: 0.25, co2GramsPerKwh: 0, pue: 1.2 },
@@ -46,7 +46,7 @@ it("answers terms with their revision, defaults for what was never saved, and nu
   });
   store.settings = settingsOf({});
   expect((await store.energy.terms())?.terms).toEqual({ enabled: false, usdPerKwh: 0, co2GramsPerKwh: 0, pue: 1 });
-  // Its revision is known all the same: what is mended is heeded.
+  // Its revision is known nevertheless, so that a corrected setting takes effect.
   store.settings = settingsOf({ enabled: "perhaps" });
   expect(await store.energy.terms()).toEqual({ terms: null, rev: 1 });
   store.settings = null;
@@ -55,7 +55,7 @@ it("answers terms with their revision, defaults for what was never saved, and nu
   expect(await store.energy.terms()).toBeNull();
 });
 
-it("looks for a new reading when five seconds have passed, and once for all who ask meanwhile", async () => {
+it("looks for a new reading when five seconds have passed, and once for all concurrent callers", async () => {
   const store = new Store();
   store.read(100);
   const first = { clusterWatts: 100, nodeCount: 2 };
@@ -71,7 +71,7 @@ it("looks for a new reading when five seconds have passed, and once for all who 
   expect(store.reads).toBe(2);
 });
 
-it("goes by the last reading while the store is down or holds nonsense, and by none before the first", async () => {
+it("uses the last reading while the store is down or its value is invalid, and none before the first", async () => {
   const store = new Store();
   store.down = true;
   expect(await store.energy.reading()).toBeNull();

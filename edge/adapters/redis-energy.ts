@@ -1,7 +1,7 @@
 /**
- * Energy accounting over the key-value store: terms by way of the directory, so that a change of them is heeded like that of
- * any setting, and the last reading, kept for as long as the shortest interval at which it is polled. While the store is
- * down what was known stays in use.
+ * Energy accounting over the key-value store. Its terms are read through the directory, so that a change is applied like a
+ * change of any setting. The last reading is kept as long as the shortest polling interval. While the store is down the
+ * known values stay in use.
  */
 import { energyReadingSchema, energyValueSchema } from "../../shared/energy.ts";
 import { type SettingsRecord, storeKeys } from "../../shared/records.ts";
@@ -15,10 +15,10 @@ export class RedisEnergy implements Energy {
   readonly #directory: Pick<Directory, "settings">;
   readonly #client: Pick<RedisClient, "run">;
   readonly #clock: Clock;
-  /** What the record came to that was read last: every request of a model that takes part asks for it. */
+  /** The parsed form of the record that was read last: every request of a participating model needs it. */
   #parsed: { readonly record: SettingsRecord; readonly known: KnownTerms } | null = null;
   #known: PowerReading | null = null;
-  /** Until then what is known needs no look, epoch ms. */
+  /** Until this time the known reading is used without reading the store, epoch ms. */
   #freshUntilMs = 0;
 
   constructor(directory: Pick<Directory, "settings">, client: Pick<RedisClient, "run">, clock: Clock) {
@@ -35,7 +35,7 @@ export class RedisEnergy implements Energy {
     return this.#parsed.known;
   }
 
-  /** One caller looks; the others meanwhile get what was known, if anything was. */
+  /** One caller reads the store; concurrent callers get the reading that is known, if any. */
   async reading(): Promise<PowerReading | null> {
     const nowMs = this.#clock();
     if (nowMs < this.#freshUntilMs) return this.#known;
@@ -46,7 +46,7 @@ export class RedisEnergy implements Energy {
       this.#known = read === null ? null : { clusterWatts: read.cluster_watts, nodeCount: read.node_count };
       this.#freshUntilMs = nowMs + FRESH_MS;
     } catch {
-      // what was known stays in use
+      // the known reading stays in use
     }
     return this.#known;
   }

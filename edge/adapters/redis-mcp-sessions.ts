@@ -1,7 +1,7 @@
 /**
- * Whose the sessions of MCP servers are, in the key-value store (decisions §43.5): by the hash of their ids, for 24 hours
- * after they were used last. A store that is away knows nobody: a call is worth more than a guard against who has come by an
- * id that no one can guess.
+ * Owners of MCP server sessions, in the key-value store (decisions §43.5), by the hash of the session id, for 24 hours
+ * after the last use. While the store is unavailable no owner is known and calls are allowed: serving a call is more
+ * important than guarding ids that cannot be guessed.
  */
 import { storeKeys } from "../../shared/records.ts";
 import { sha256Hex } from "../../shared/sha256.ts";

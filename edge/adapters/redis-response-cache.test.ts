@@ -1,6 +1,6 @@
 /**
- * The response cache over its store: what goes in one call, what needs none, and what a store that fails comes to (decisions
- * §21, §35).
+ * The response cache over its store: what is sent in one call, what needs no call, and what happens when the store fails
+ * (decisions §21, §35).
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
@@ -26,7 +26,7 @@ const entryOf = (changes: Partial<CacheEntry> = {}): CacheEntry => ({
   ...changes,
 });
 
-/** An isolate on a store. */
+/** An isolate that uses a store. */
 function isolate(store: CacheStore) {
   const raised: Issue[] = [];
   const state = { epoch: 0, released: 0 };
@@ -43,7 +43,7 @@ function isolate(store: CacheStore) {
       state.released += 1;
     });
   };
-  /** Looks up, for as long as lookups are gathered. */
+  /** Looks up, and waits as long as lookups are gathered. */
   const look = async (digest: string, tenantId = "t"): Promise<CacheEntry | null> => {
     const found = cache.lookup(tenantId, digest);
     await vi.advanceTimersByTimeAsync(3);
@@ -55,7 +55,7 @@ function isolate(store: CacheStore) {
 const name = (digest: string): string => storeKeys.cache("t", digest);
 let store: CacheStore;
 
-/** So much time for timers and the clock. */
+/** Advances timers and the clock. */
 async function pass(ms: number): Promise<void> {
   store.nowMs += ms;
   await vi.advanceTimersByTimeAsync(ms);
@@ -68,7 +68,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 describe("an answer that is stored", () => {
-  it("is found by another isolate as it was, with the time to live that it was given", async () => {
+  it("is found unchanged by another isolate, with its time to live", async () => {
     const [first, second] = [isolate(store), isolate(store)];
     first.put("a", entryOf(), 7);
     expect(await second.look("a")).toBeNull();
@@ -80,7 +80,7 @@ describe("an answer that is stored", () => {
     expect([...first.raised, ...second.raised]).toEqual([]);
   });
 
-  it("goes with the others of its moment in one call, and lets go of its body when it is stored", async () => {
+  it("is sent with the others of its moment in one call, and releases its body when it is stored", async () => {
     const { put, state } = isolate(store);
     for (const digest of ["a", "b", "c"]) put(digest);
     await pass(9);
@@ -90,7 +90,7 @@ describe("an answer that is stored", () => {
     expect(state.released).toBe(3);
   });
 
-  it("goes at once when it is large, and alone when it is larger than a call may be", async () => {
+  it("is sent at once when it is large, and alone when it is larger than a call may be", async () => {
     const { put } = isolate(store);
     const sized = (bytes: number) => entryOf({ body: new Uint8Array(bytes) });
     put("a", sized(100 * 1024));
@@ -114,7 +114,7 @@ describe("an answer that is stored", () => {
     expect(await look("a", "another tenant")).toBeNull();
   });
 
-  it("is read anew once everything is: what was removed from the store is gone", async () => {
+  it("is read again after a resync: what was removed from the store is gone", async () => {
     const [first, second] = [isolate(store), isolate(store)];
     first.put("a");
     await pass(10);
@@ -127,7 +127,7 @@ describe("an answer that is stored", () => {
     }
   });
 
-  it("is not kept when everything was to be read anew while it was looked up", async () => {
+  it("is not kept when a resync came while it was looked up", async () => {
     const [first, second] = [isolate(store), isolate(store)];
     first.put("a");
     await pass(10);
@@ -142,8 +142,8 @@ describe("an answer that is stored", () => {
   });
 });
 
-describe("an answer whose storer is cut off", () => {
-  it("goes with the next one, for the time that it has left", async () => {
+describe("an answer whose request is cut off", () => {
+  it("is stored with the next one, for the rest of its time to live", async () => {
     const [first, second] = [isolate(store), isolate(store)];
     first.put("a", entryOf(), 7);
     vi.clearAllTimers();
@@ -152,7 +152,7 @@ describe("an answer whose storer is cut off", () => {
     await pass(10);
     expect(store.calls).toEqual([[`set ${name("a")} 3`, `set ${name("b")} 7`]]);
     expect(await second.look("a")).toEqual(entryOf());
-    // Stores count whole seconds: this one has the answer still.
+    // Stores count whole seconds: this one still has the answer.
     await pass(2489);
     expect(await second.look("a")).not.toBeNull();
     await pass(1);
@@ -169,7 +169,7 @@ describe("an answer whose storer is cut off", () => {
     expect([store.calls, state.released]).toEqual([[[`set ${name("b")} 600`]], 2]);
   });
 
-  it("is not stored seconds later, when somebody may have removed it", async () => {
+  it("is not stored seconds later, when it may have been removed", async () => {
     const { put, state } = isolate(store);
     put("a");
     vi.clearAllTimers();
@@ -179,7 +179,7 @@ describe("an answer whose storer is cut off", () => {
     expect([store.calls, state.released]).toEqual([[[`set ${name("b")} 595`]], 2]);
   });
 
-  it("is not stored once everything is to be read anew, nor is the store called for nothing", async () => {
+  it("is not stored after a resync, and the store is not called in vain", async () => {
     const { put, state } = isolate(store);
     put("a");
     state.epoch = 5;
@@ -209,7 +209,7 @@ describe("an answer whose storer is cut off", () => {
 });
 
 describe("lookups", () => {
-  it("go at once after a quiet moment, and otherwise together a few ms later, eight in a call", async () => {
+  it("are sent at once after a quiet moment, and otherwise together a few ms later, eight in a call", async () => {
     const { cache } = isolate(store);
     const first = cache.lookup("t", "first");
     const more = Array.from({ length: 10 }, async (_, at) => await cache.lookup("t", `${at}`));
@@ -218,7 +218,7 @@ describe("lookups", () => {
     expect(store.calls.map((call) => call.length)).toEqual([1, 8, 2]);
   });
 
-  it("go although their clock was set back", async () => {
+  it("are sent although their clock was set back", async () => {
     const { cache } = isolate(store);
     await cache.lookup("t", "a");
     store.nowMs -= 60_000;
@@ -226,7 +226,7 @@ describe("lookups", () => {
     expect(store.calls).toHaveLength(2);
   });
 
-  it("that go with the call of a request that was cut off are misses, told of; those after them go on", async () => {
+  it("in the call of a request that was cut off are misses, and reported; later ones are answered", async () => {
     const { cache, raised } = isolate(store);
     store.answering = new Promise(() => undefined);
     void cache.lookup("t", "lost");
@@ -252,7 +252,7 @@ describe("a store that fails", () => {
     expect(raised.map(({ detail }) => detail)).toEqual(details);
   });
 
-  it("is a miss, and keeps nobody from an answer", async () => {
+  it("is a miss, and keeps no request from its answer", async () => {
     store.isDown = true;
     const { cache, raised, state, put } = isolate(store);
     expect(await cache.lookup("t", "a")).toBeNull();

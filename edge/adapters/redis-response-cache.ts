@@ -1,7 +1,7 @@
 /**
- * The response cache in the key-value store (decisions §21), with its hot answers in the isolate's memory. Lookups of the
- * same moment go in one call, and so do answers that are to be stored, a few ms late. A store that fails is a miss, and an
- * answer that cannot be stored is only told to the operators.
+ * The response cache in the key-value store (decisions §21), with frequently used answers in the isolate's memory. Lookups
+ * of the same moment are sent in one call; so are answers that are to be stored, a few ms late. A failing store is a cache
+ * miss; an answer that cannot be stored is only reported to the operators.
  */
 import * as z from "zod";
 import { issues } from "../../shared/alerts.ts";
@@ -13,18 +13,18 @@ import type { IsolateResponseCache } from "./isolate-response-cache.ts";
 import { type RedisClient, StoreDown } from "./redis-client.ts";
 import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
-/** Lookups are waited for: they gather no longer than this, ms, */
+/** Requests wait for lookups: these gather no longer than this, ms. */
 const LOOKUP_GATHER_MS = 3;
-/** and so many may be of the largest answers at once. */
+/** Most lookups in one call, when each finds an answer of the largest size. */
 const LOOKUPS_MAX = 8;
-/** A lookup that goes with another's call waits no longer, ms: longer than the store's own deadline. */
+/** A lookup in another request's call waits at most this long, ms: longer than the store's own deadline. */
 const JOIN_MS = 500;
-/** Nobody waits for what is stored, ms. */
+/** No request waits for stored answers, so that these gather longer, ms. */
 const STORE_GATHER_MS = 10;
 const STORES_MAX = 64;
-/** The bodies of one call; stores refuse calls of more than a megabyte. */
+/** Most bytes of bodies in one call; stores refuse calls of more than a megabyte. */
 const STORE_BYTES_MAX = 512 * 1024;
-/** Whoever has not stored an answer after this was cut off, ms: longer than the store's own deadline. */
+/** A request that has not stored its answer after this time was cut off, ms: longer than the store's own deadline. */
 const LOST_MS = 5000;
 
 const entrySchema = z.object({
@@ -49,7 +49,7 @@ interface Stored {
   readonly name: string;
   readonly entry: CacheEntry;
   readonly ttlSecs: number;
-  /** As of {@link IsolateResponseCache.epoch} when it was made. */
+  /** The value of {@link IsolateResponseCache.epoch} when the answer was made. */
   readonly epoch: number;
   readonly release: () => void;
 }
@@ -58,7 +58,7 @@ export interface ResponseCacheOptions {
   readonly client: Pick<RedisClient, "run">;
   readonly hot: IsolateResponseCache;
   readonly clock: Clock;
-  /** Lets a call outlive the request that makes it: others may have joined it. */
+  /** Lets a call continue after the request that makes it has ended: other requests may have joined it. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
 }
@@ -67,7 +67,7 @@ export class RedisResponseCache implements ResponseCache {
   readonly #options: ResponseCacheOptions;
   readonly #lookups: BatchedCalls<Lookup>;
   readonly #stores: BatchedCalls<Stored>;
-  /** Answers that are to be stored and have room for that, the oldest first, and since when, epoch ms. */
+  /** Answers that are to be stored and hold memory for that, the oldest first, and since when, epoch ms. */
   readonly #held = new Map<Stored, number>();
 
   constructor(options: ResponseCacheOptions) {
@@ -97,7 +97,7 @@ export class RedisResponseCache implements ResponseCache {
 
   async lookup(tenantId: string, digest: string): Promise<CacheEntry | null> {
     const { hot, clock } = this.#options;
-    // Here, for without room nothing is stored.
+    // Also on lookups, because without free memory no answer is stored.
     this.#releaseLost();
     const name = storeKeys.cache(tenantId, digest);
     const held = hot.get(name);
@@ -128,17 +128,17 @@ export class RedisResponseCache implements ResponseCache {
     this.#stores.add(stored);
   }
 
-  /** Throws StoreDown. */
+  /** The stored text of an entry; null when there is none. Throws StoreDown. */
   async #text(name: string): Promise<string | null> {
     const found = Promise.withResolvers<string | null>();
     if (this.#lookups.add({ name, found })) return await found.promise;
-    // Whoever makes the call may be cut off.
+    // The request that makes the call may be cut off.
     const joined = await withStallTolerantTimeout(found.promise, JOIN_MS);
     if (joined === null) throw new StoreDown("the store was not asked");
     return joined.value;
   }
 
-  /** Never rejects. */
+  /** Looks up several entries in one call. Never rejects. */
   async #find(lookups: readonly Lookup[]): Promise<void> {
     try {
       const names = lookups.map(({ name }) => name);
@@ -149,7 +149,7 @@ export class RedisResponseCache implements ResponseCache {
     }
   }
 
-  /** Stores what may still be given: some of it may have waited for another's call. Never rejects. */
+  /** Stores the answers that are still valid; some may have waited for another request's call. Never rejects. */
   async #put(stored: readonly Stored[]): Promise<void> {
     const { client, hot, clock } = this.#options;
     this.#releaseLost();
@@ -173,7 +173,7 @@ export class RedisResponseCache implements ResponseCache {
     for (const one of stored) this.#release(one);
   }
 
-  /** Gives up answers whose storers were cut off: what is stored late may be what somebody has removed meanwhile. */
+  /** Gives up answers whose requests were cut off: storing them late could bring back what was removed in the meantime. */
   #releaseLost(): void {
     const nowMs = this.#options.clock();
     for (const [stored, sinceMs] of this.#held) {

@@ -1,8 +1,8 @@
 /**
- * Laws of the response cache over any history of isolates that share a store (decisions §21, §43.3): an answer from it is the
- * caller's tenant's own, to the same body, of the model as it is now, not expired, and none from before a purge (the store
- * emptied, then a resync); and each leaves exactly one row. Clocks of isolates are set back and forth on the way, records
- * change, the store fails and recovers.
+ * Laws of the response cache over any history of isolates that share a store (decisions §21, §43.3): an answer from it
+ * belongs to the caller's tenant, to the same body, and to the model as it is now; it has not expired, and it is not from
+ * before a purge (the store emptied, then a resync). Each request leaves exactly one row. In these histories clocks of
+ * isolates are set back and forth, records change, and the store fails and recovers.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -20,10 +20,13 @@ const START_MS = 1_700_000_000_000;
 const TENANTS = ["00000000-0000-4000-8000-0000000000a1", "00000000-0000-4000-8000-0000000000a2"] as const;
 /** An answer is stored some ms after it was made. */
 const LATE_MS = 20;
-/** Of each isolate. An answer takes about 1,300 bytes and 320 more on its way: the smaller room is always short. */
+/**
+ * Memory of each isolate. An answer takes about 1,300 bytes, and 320 more while it is captured: the smaller memory is
+ * always short.
+ */
 const ROOMS_BYTES = [1e6, 2500];
 
-/** What the upstream has answered, and what it answered by. */
+/** An answer of the upstream, and what it was made from. */
 interface Made {
   readonly tenant: number;
   readonly text: string;
@@ -86,7 +89,7 @@ function isolateOn(store: CacheStore, roomBytes: number) {
 }
 type Isolate = ReturnType<typeof isolateOn>;
 
-/** Everything that a history has: the records as they are, the store, and the isolates with what they remember. */
+/** The state of a history: the current records, the store, and the isolates with what they remember. */
 class Stage {
   readonly #store = new CacheStore(START_MS);
   readonly #made: Made[] = [];
@@ -95,14 +98,14 @@ class Stage {
   #epoch = 0;
   #purgedMs = 0;
   #emptiedMs = 0;
-  /** How far clocks were set altogether: so much longer may an answer live. */
+  /** How far clocks were set in all: an answer may live longer by as much. */
   #stepsMs = 0;
   readonly #isolates = ROOMS_BYTES.map((roomBytes) => isolateOn(this.#store, roomBytes));
 
   async play(one: Step): Promise<void> {
     switch (one.kind) {
       case "ask":
-        await this.#ask(one.asks);
+        await this.#sendAll(one.asks);
         break;
       case "pass":
         await this.#pass(one.ms);
@@ -139,7 +142,7 @@ class Stage {
     }
   }
 
-  /** Room is counted to the end. */
+  /** Memory is counted correctly to the end. */
   async end(): Promise<void> {
     await this.#pass(LATE_MS);
     for (const [at, { room }] of this.#isolates.entries())
@@ -153,11 +156,11 @@ class Stage {
     }
   }
 
-  async #ask(asks: Extract<Step, { kind: "ask" }>["asks"]): Promise<void> {
+  async #sendAll(asks: Extract<Step, { kind: "ask" }>["asks"]): Promise<void> {
     let left = asks.length;
     const answers = Promise.all(
-      asks.map(async (ask) => {
-        await this.#one(ask).finally(() => {
+      asks.map(async (request) => {
+        await this.#one(request).finally(() => {
           left -= 1;
         });
       }),
@@ -214,9 +217,9 @@ class Stage {
       },
       admission: {
         ...admission,
-        admit: async (ask: Parameters<typeof admission.admit>[0]) => {
-          const items = this.#newerOf(ask.revs);
-          return items.length > 0 ? ({ verdict: "stale", items } as const) : await admission.admit(ask);
+        admit: async (request: Parameters<typeof admission.admit>[0]) => {
+          const items = this.#newerOf(request.revs);
+          return items.length > 0 ? ({ verdict: "stale", items } as const) : await admission.admit(request);
         },
       },
     };
@@ -259,7 +262,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-it("never gives an answer that is not the caller's, current and alive", async () => {
+it("never gives an answer that is another caller's, outdated or expired", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
       const stage = new Stage();

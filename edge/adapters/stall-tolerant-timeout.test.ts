@@ -1,23 +1,23 @@
-/** Waiting that ends, and does not take an isolate that was busy for somebody who was slow. */
+/** Timeouts that end, and that do not blame the other side for the time in which the isolate was busy. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { stallTolerantTimeout, withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
-describe("patience", () => {
+describe("a stall-tolerant timeout", () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it("ends after its time, unless it is called off", async () => {
+  it("ends after its time, unless it is cancelled", async () => {
     const ended: string[] = [];
     stallTolerantTimeout(100, () => ended.push("kept"));
-    const callOff = stallTolerantTimeout(100, () => ended.push("called off"));
+    const cancel = stallTolerantTimeout(100, () => ended.push("called off"));
     await vi.advanceTimersByTimeAsync(99);
-    callOff();
+    cancel();
     expect(ended).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     expect(ended).toEqual(["kept"]);
   });
 
-  it("gives up work that does not end, and answers what does", async () => {
+  it("gives up work that does not end, and returns the result of work that does", async () => {
     const never = withStallTolerantTimeout(new Promise(() => undefined), 100);
     await vi.advanceTimersByTimeAsync(100);
     expect(await never).toBeNull();
@@ -26,7 +26,7 @@ describe("patience", () => {
   });
 });
 
-it("hears an answer that came while the isolate was busy for longer than its time", async () => {
+it("returns an answer that arrived while the isolate was busy for longer than the timeout", async () => {
   const answer = new Promise((resolve) => setTimeout(() => resolve("here"), 60));
   const heard = withStallTolerantTimeout(answer, 50);
   const busyUntilMs = Date.now() + 200;

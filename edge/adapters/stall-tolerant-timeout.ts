@@ -1,12 +1,12 @@
 /**
- * Waiting that ends. Time counts only while the isolate keeps up: a burst may keep it from hearing what has long been
- * answered, and a deadline that passes meanwhile would blame somebody else for it.
+ * Timeouts that count time only while the isolate runs. In a burst the isolate may be too busy to read an answer that has
+ * arrived long ago; an ordinary deadline would then blame the other side for the isolate's own delay.
  */
 
-/** Looks at the clock that a wait is made of. */
+/** How many looks at the clock a wait consists of. */
 const TICKS = 5;
 
-/** Runs `run` after `ms`, or later by as much as the isolate was busy meanwhile. The answer calls it off. */
+/** Runs `run` after `ms`, and later by as much as the isolate was busy meanwhile. The returned function cancels it. */
 export function stallTolerantTimeout(ms: number, run: () => void): () => void {
   let left = TICKS;
   const tick = (): void => {
@@ -19,15 +19,15 @@ export function stallTolerantTimeout(ms: number, run: () => void): () => void {
 }
 
 /**
- * What the work answers, or null when it takes longer. For work that another request began: the platform may have cut that
- * request off, and its promises with it, so that nobody waits longer than the work may take. Throws what the work throws.
+ * The result of the work, or null when it takes longer than `ms`. Use it for work that another request began: the platform
+ * may have cut that request off together with its promises, so that the work never ends. Throws what the work throws.
  */
 export async function withStallTolerantTimeout<T>(work: Promise<T>, ms: number): Promise<{ readonly value: T } | null> {
-  const patience = Promise.withResolvers<null>();
-  const callOff = stallTolerantTimeout(ms, () => patience.resolve(null));
+  const timeout = Promise.withResolvers<null>();
+  const cancel = stallTolerantTimeout(ms, () => timeout.resolve(null));
   try {
-    return await Promise.race([work.then((value) => ({ value })), patience.promise]);
+    return await Promise.race([work.then((value) => ({ value })), timeout.promise]);
   } finally {
-    callOff();
+    cancel();
   }
 }

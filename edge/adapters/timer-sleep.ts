@@ -1,6 +1,4 @@
-/**
- * Waiting on the platform's timers. A wait that nobody needs any more leaves no timer behind.
- */
+/** Waiting with the platform's timers. A wait that is aborted leaves no timer behind. */
 import type { Sleep } from "../ports.ts";
 
 export const timerSleep: Sleep = async (ms, signal) => {

@@ -1,6 +1,6 @@
 /**
- * Identity tokens against their providers' keys, with jose (decisions §31). A token names its provider itself; only one
- * that is configured, with an algorithm of its list, is believed. What is refused is refused without saying why.
+ * Verifies identity tokens against their providers' keys, with jose (decisions §31). A token names its provider itself; it
+ * is accepted only when that provider is configured and the algorithm is in the provider's list. Refusals give no reason.
  */
 import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey, JWTExpired } from "jose/errors";
 import { decodeJwt } from "jose/jwt/decode";
@@ -50,7 +50,7 @@ export class JoseVerifier implements TokenVerifier {
     return { kind: "refused" };
   }
 
-  /** Those whose `iss` the token states; nothing of it is believed yet. */
+  /** The providers whose `iss` the token states; the token is not verified yet. */
   #providersOf(token: string): readonly TokenProvider[] {
     try {
       const { iss } = decodeJwt(token);

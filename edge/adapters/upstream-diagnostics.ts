@@ -1,18 +1,18 @@
 /**
- * Looks at an upstream's address after it failed: does its name resolve, does its port take a connection (decisions §22.6).
- * Read-only: a connection is opened and closed, nothing is sent. The runtime has no resolver of its own, so that a name is
- * asked for at a public one, and only when the connection does not already prove that it resolves.
+ * Examines an upstream's address after it failed: whether its name resolves, and whether its port accepts a connection
+ * (decisions §22.6). Read-only: a connection is opened and closed, and nothing is sent. The runtime has no resolver, so
+ * that a public one is queried for the name, and only when the connection does not already prove that the name resolves.
  */
 import { connect } from "cloudflare:sockets";
 import type { Clock, Diagnosis, Diagnostics } from "../ports.ts";
 
-/** Each of the two looks takes at most this long. */
+/** Each of the two examinations takes at most this long. */
 const DEADLINE_MS = 2_000;
 const RESOLVER = "https://cloudflare-dns.com/dns-query";
 const LITERAL = /^(\d{1,3}(\.\d{1,3}){3}|\[.*\])$/;
 
 interface Resolved {
-  /** Null: the resolver could not be asked. */
+  /** Null: the resolver could not be reached. */
   readonly ok: boolean | null;
   readonly addresses: readonly string[];
 }
@@ -21,7 +21,7 @@ export class UpstreamDiagnostics implements Diagnostics {
   readonly #clock: Clock;
   readonly #network: Pick<Fetcher, "connect">;
 
-  /** `registered`: as of upstreamHttp. */
+  /** `registered`: as in upstreamHttp. */
   constructor(clock: Clock, registered: Fetcher | undefined) {
     this.#clock = clock;
     this.#network = registered ?? { connect };
@@ -79,7 +79,7 @@ async function resolve(hostname: string): Promise<Resolved> {
         });
         if (!response.ok) throw new Error(`the resolver answered ${response.status}`);
         const { Answer: answers = [] } = await response.json<{ Answer?: { type: number; data: string }[] }>();
-        // CNAME records come along; addresses have the types 1 and 28 (RFC 1035, RFC 3596).
+        // The answer may contain CNAME records; addresses have the types 1 and 28 (RFC 1035, RFC 3596).
         return answers.filter((answer) => answer.type === 1 || answer.type === 28).map((answer) => answer.data);
       }),
     );

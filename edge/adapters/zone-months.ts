@@ -18,7 +18,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** No zone's midnight lies within a quarter of an hour of UTC: what holds at one instant holds for all of it. */
+/** In every time zone midnight falls on a full quarter of an hour of UTC, so that one quarter lies in one month. */
 const QUARTER_MS = 15 * 60_000;
 const last = new Map<string, { readonly quarter: number; readonly month: string }>();
 
@@ -38,14 +38,14 @@ const monthIn: MonthOf = (epochMs, zone) => {
   return `${part("year").padStart(4, "0")}-${part("month")}`;
 };
 
-const HALF_DAY_MS = 15 * 3_600_000;
+const SEARCH_WIDTH_MS = 15 * 3_600_000;
 
-/** The first instant at or after the month's first midnight in UTC, give or take the zone, that lies in it. */
+/** The first instant of the local month. It is searched around the month's first midnight in UTC. */
 function startOf(year: number, month: number, zone: string): number {
   const name = `${String(year).padStart(4, "0")}-${String(month).padStart(2, "0")}`;
   const midnight = Date.UTC(year, month - 1, 1);
-  let before = midnight - HALF_DAY_MS;
-  let within = midnight + HALF_DAY_MS;
+  let before = midnight - SEARCH_WIDTH_MS;
+  let within = midnight + SEARCH_WIDTH_MS;
   while (within - before > 1) {
     const middle = Math.floor((before + within) / 2);
     if (monthIn(middle, zone) < name) before = middle;
@@ -54,7 +54,7 @@ function startOf(year: number, month: number, zone: string): number {
   return within;
 }
 
-/** First instant of the local month, and of the next one. */
+/** The first instant of the local month, and of the next one. */
 export const monthBounds: MonthBounds = (epochMs, zone) => {
   const [year = 1970, month = 1] = monthOf(epochMs, zone).split("-").map(Number);
   const next = month === 12 ? [year + 1, 1] : [year, month + 1];

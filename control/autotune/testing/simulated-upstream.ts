@@ -1,23 +1,23 @@
 /**
- * An upstream in simulated time, whose capacity is known: so many servers and one queue before them, or one machine that
- * all requests share, with or without an edge to what it can do. What it is asked takes no time of the test's.
+ * An upstream in simulated time with a known capacity: a number of servers with one queue, or one machine that all requests
+ * share, with or without a sharp limit to its throughput. Its answers take no real time.
  */
 import type { LoadOutcome } from "../step.ts";
 
 export interface UpstreamModel {
   /**
-   * `servers`: each serves one at a time, the rest queue. `shared`: all are served at once, each at full speed until there
-   * are as many as `capacity`, from then on in proportion slower. `batching`: each further request slows all down a little,
-   * and `capacity` of them to half their speed.
+   * `servers`: each serves one request at a time, the rest queue. `shared`: all requests are served at once, at full speed
+   * up to `capacity` of them, and proportionally slower beyond. `batching`: each further request slows all down a little;
+   * at `capacity` requests each runs at half speed.
    */
   readonly kind: "servers" | "shared" | "batching";
   readonly capacity: number;
-  /** How long the next request takes when nobody disturbs it, ms. */
+  /** How long the next request takes when no other request slows it down, ms. */
   readonly serviceMs: () => number;
 }
 
 interface Running {
-  /** Work left, ms at full speed. */
+  /** Work left, in ms at full speed. */
   leftMs: number;
   readonly end: (outcome: LoadOutcome) => void;
 }
@@ -47,7 +47,7 @@ export class SimulatedUpstream {
     });
   };
 
-  /** Goes on to the next request that ends. False: there is none. */
+  /** Advances the time to the end of the next request. False: there is no request. */
   advance(): boolean {
     const served = this.#model.kind === "servers" ? this.#running.slice(0, this.#model.capacity) : this.#running;
     const speed = speedOf(this.#model, this.#running.length);
@@ -71,7 +71,7 @@ export class SimulatedUpstream {
   }
 }
 
-/** How fast each request is served while so many are, 1 being alone on a large machine. */
+/** The speed of each request while `served` requests run; 1 is the speed of a single request. */
 export function speedOf({ kind, capacity }: UpstreamModel, served: number): number {
   switch (kind) {
     case "servers":
@@ -85,7 +85,7 @@ export function speedOf({ kind, capacity }: UpstreamModel, served: number): numb
   }
 }
 
-/** Runs what depends on the upstream to its end, in simulated time. */
+/** Runs work that depends on the upstream to its end, in simulated time. */
 export async function inSimulatedTime<T>(upstream: SimulatedUpstream, work: Promise<T>): Promise<T> {
   let over = false;
   const watched = work.finally(() => {

@@ -63,7 +63,7 @@ describe("an identity", () => {
     expect(identityOf({ ...issuer, device_claim: null }, { sub: "s", device: "a" })?.deviceId).toBe("");
   });
 
-  it("is nobody without a subject", () => {
+  it("is null without a subject", () => {
     for (const sub of [undefined, "", 7, null, "x".repeat(1025)]) expect(identityOf(issuer, { sub })).toBeNull();
     expect(identityOf({ ...issuer, subject_claim: "oid" }, { sub: "s" })).toBeNull();
     expect(identityOf({ ...issuer, subject_claim: "oid" }, { oid: "o" })).toMatchObject({

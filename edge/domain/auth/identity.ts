@@ -1,6 +1,6 @@
 /**
- * Who a verified token speaks of (decisions §31). Signature, issuer, audience and times are the verifier's; here claims
- * become the subject, the name of its key and its device. Pure.
+ * The identity that a verified token states (decisions §31). The verifier checks signature, issuer, audience and times;
+ * this file turns claims into the subject, the name of its key and its device. Pure.
  */
 import type { JwtIssuer } from "../../../shared/jwt-issuers.ts";
 
@@ -8,13 +8,13 @@ import type { JwtIssuer } from "../../../shared/jwt-issuers.ts";
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** For people: the first identity claim that says something, else the subject; at most 200 characters. */
+  /** For people: the first identity claim that is not empty, else the subject; at most 200 characters. */
   readonly name: string;
   /** Name of the tenant it belongs to. */
   readonly tenant: string;
-  /** A key is made for it at its first use. */
+  /** A key is created for it at its first use. */
   readonly jitProvision: boolean;
-  /** Empty when the token names none that can be recorded. */
+  /** Empty when the token names no device that can be recorded. */
   readonly deviceId: string;
 }
 
@@ -25,12 +25,12 @@ const SUBJECT_MAX = 1024;
 const NAME_MAX = 200;
 const LEEWAY_SECS = 60;
 
-/** True for text that has the shape of a signed token. */
+/** True for text that has the form of a signed token. */
 export function looksLikeToken(text: string): boolean {
   return text.startsWith("eyJ") && text.length <= TOKEN_MAX_BYTES && text.split(".").length === 3;
 }
 
-/** True when a token was not issued in the future, leeway aside; a time that is no number is no time. */
+/** True when a token was not issued in the future, within the leeway; false for a time that is not a number. */
 export function isIssuedInTime(claims: Claims, nowMs: number): boolean {
   const { iat } = claims;
   return iat === undefined || (typeof iat === "number" && iat <= nowMs / 1000 + LEEWAY_SECS);
@@ -51,7 +51,7 @@ export function identityOf(issuer: JwtIssuer, claims: Claims): Identity | null {
   };
 }
 
-/** The first text that says something, as a database can hold it. */
+/** The first text that is not empty, in a form that a database can store. */
 function nameOf(values: readonly unknown[]): string {
   for (const value of values) {
     if (typeof value !== "string") continue;

@@ -1,13 +1,13 @@
 /**
- * Where a pattern stands in bytes that arrive in chunks, in linear time whatever bytes and pattern are (Knuth, Morris and
- * Pratt): both are a client's.
+ * Finds a pattern in bytes that arrive in chunks, in linear time whatever bytes and pattern are (Knuth, Morris and Pratt):
+ * both come from a client.
  */
 export class BytePattern {
   readonly bytes: Uint8Array;
-  /** By how much of the pattern has matched: the longest shorter start of it that those bytes end with. */
+  /** For each number of matched bytes: the longest shorter beginning of the pattern that those bytes end with. */
   readonly #shorter: Uint32Array;
 
-  /** `bytes` are one at least. */
+  /** `bytes`: at least one. */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.#shorter = new Uint32Array(bytes.byteLength + 1);
@@ -19,8 +19,8 @@ export class BytePattern {
   }
 
   /**
-   * The first place from `from` on where the pattern stands; else where it may have begun before the bytes ended, as early
-   * as that can be; else the end of the bytes. It is whole when `bytes` go on long enough after it.
+   * The first place from `from` on at which the pattern is found; else the earliest place at which it may have begun before
+   * the bytes ended; else the end of the bytes. The match is complete when `bytes` are long enough after it.
    */
   find(bytes: Uint8Array, from: number): number {
     const [first = 0] = this.bytes;

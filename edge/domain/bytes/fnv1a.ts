@@ -3,7 +3,7 @@
  * engine's small whole numbers, where BigInt would cost a millisecond on 8 KiB. Not for secrets.
  */
 
-/** The 64-bit prime is 2^40 + 0x1b3: what it adds beyond the low part is a shift by two quarters and a byte. */
+/** The 64-bit prime is 2^40 + 0x1b3: the part above the low one is a shift by two quarters and a byte. */
 const PRIME_LOW = 0x1b3;
 
 /** 16 lower-case hex digits over the parts, one after the other. */

@@ -1,4 +1,4 @@
-/** Bytes that grow: what was read of them stays as it was, and so does what they were made of. */
+/** Bytes that grow: bytes that were read stay as they were, and so do the pieces that they were made from. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { GrowingBytes } from "./growing-bytes.ts";

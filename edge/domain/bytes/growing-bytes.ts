@@ -1,6 +1,6 @@
-/** Bytes that come in pieces of any size, put together as they come: a piece by itself takes many times its bytes. */
+/** Joins bytes that come in pieces of any size: keeping each piece separately takes many times its bytes. */
 
-/** Up to this more is laid out than is needed. */
+/** Up to this size more memory is allocated than is needed. */
 const AHEAD_MAX_BYTES = 64 * 1024;
 
 export class GrowingBytes {
@@ -17,7 +17,7 @@ export class GrowingBytes {
     return this.#filled;
   }
 
-  /** Those from `from` on. What comes afterwards changes none of them. */
+  /** The bytes from `from` on. Bytes that come later change none of them. */
   bytes(from = 0): Uint8Array {
     return this.#buffer.subarray(from, this.#filled);
   }

@@ -1,11 +1,11 @@
 /**
- * Recognises names in bytes, one byte at a time: a table of states with a transition for each ASCII byte. Nothing is decoded
- * and nothing is kept besides the state, so that a name may be cut anywhere.
+ * Recognises names in bytes, one byte at a time: a table of states with a transition for each ASCII byte. Nothing is
+ * decoded, and nothing is kept except the state, so that a name may be cut anywhere.
  */
 
-/** Where every name begins. */
+/** The state in which every name begins. */
 export const NAME_START = 1;
-/** No known name begins like this. */
+/** The state of bytes that begin no known name. */
 export const NAME_NONE = 0;
 
 const ASCII = 128;
@@ -13,11 +13,11 @@ const ASCII = 128;
 export interface NameTable {
   /** The next state is at `state * 128 + byte`; bytes from 128 on lead to {@link NAME_NONE}. */
   readonly steps: Uint16Array;
-  /** What a name that ends in a state is called; 0 for a state in which no name ends. */
+  /** The number of the name that ends in a state; 0 for a state in which no name ends. */
   readonly found: Uint8Array;
 }
 
-/** A table of ASCII names, each with a number from 1 to 255 that is answered for it. */
+/** A table of ASCII names, each with a number from 1 to 255 that identifies it. */
 export function nameTable(names: Readonly<Record<string, number>>): NameTable {
   const entries = Object.entries(names);
   const states = 2 + entries.reduce((sum, [name]) => sum + name.length, 0);

@@ -1,4 +1,4 @@
-/** Forms of ordinary clients, which no suspicion of hostile ones may refuse (decisions §17.2). */
+/** Forms of ordinary clients, which must not be refused for suspicion of hostile ones (decisions §17.2). */
 import { describe, expect, it } from "vitest";
 import { bytesOf, readForm } from "./testing/read-form.ts";
 

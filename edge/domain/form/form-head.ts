@@ -1,16 +1,16 @@
 /**
- * What the headers of a form say (RFC 7578): the boundary of its body, and the name of a part. Readings that another
- * parser could take differently are refused, so that the model that was admitted is the model that the upstream reads.
- * What is taken is what clients write; parsers are known that look for `name=` and `boundary=` in any place, that know the
- * continuations and charsets of RFC 2231, that ignore quotes, cut at commas, or decode.
+ * Reads the headers of a form (RFC 7578): the boundary of its body, and the name of a part. Anything that another parser
+ * could read differently is refused, so that the admitted model is the model that the upstream reads. The accepted form is
+ * what clients write; there are parsers that look for `name=` and `boundary=` in any place, that support the continuations
+ * and charsets of RFC 2231, that ignore quotes, cut at commas, or decode.
  */
 
 import { isJudgedName, TOKEN_LIMITS } from "../request/client-fields.ts";
 
-/** A part, as its headers describe it. */
+/** A part, as described by its headers. */
 export interface FormPart {
   readonly name: string;
-  /** It carries a file; its bytes are never looked at. */
+  /** It is a file; its bytes are never inspected. */
   readonly file: boolean;
 }
 
@@ -23,12 +23,12 @@ interface Parameter {
 }
 
 const TEXT_ENCODINGS = new Set(["7bit", "8bit", "binary"]);
-/** In these a letter is the byte that it is in ASCII. */
+/** In these charsets an ASCII letter is its ASCII byte. */
 const CHARSETS = new Set(["utf-8", "utf8", "us-ascii", "iso-8859-1"]);
-/** Fields that are read: no files, and not encoded. */
+/** Fields that are read: they must not be files and not encoded. */
 const READ = new Set<string>(["model", "n", ...TOKEN_LIMITS]);
 
-/** The boundary of a multipart/form-data content type, or null when there is none to rely on. */
+/** The boundary of a multipart/form-data content type, or null when there is no reliable one. */
 export function boundaryOf(contentType: string | null): string | null {
   const [media = "", ...rest] = splitParameters(contentType ?? "");
   if (trimmed(media).toLowerCase() !== "multipart/form-data") return null;
@@ -41,19 +41,22 @@ export function boundaryOf(contentType: string | null): string | null {
   return isBoundary(boundary) ? boundary.value : null;
 }
 
-/** Of the content type of a form, besides its boundary: nothing that names another one, or another way to read names. */
+/**
+ * True for a parameter of a form's content type, besides its boundary, that names neither another boundary nor another way
+ * to read names.
+ */
 function isPlainParameter({ name, value }: Parameter): boolean {
   if (!/^[a-z-]+$/.test(name) || !/^[\w.+-]*$/.test(value) || /boundary/i.test(name + value)) return false;
   return name !== "charset" || CHARSETS.has(value.toLowerCase());
 }
 
-/** RFC 2046 §5.1.1, without comma and single quote; what is no token stands in quotes. */
+/** RFC 2046 §5.1.1, without comma and single quote; a value that is not a token must be quoted. */
 function isBoundary({ value, quoted }: Parameter): boolean {
   if (/boundary\s*=/i.test(value)) return false;
   return (quoted ? /^(?! )[\w()+\-./:=? ]{0,69}[\w()+\-./:=?]$/ : /^[\w+\-.]{1,70}$/).test(value);
 }
 
-/** The part that a block of headers (lines ended by CRLF) begins; null when it is no part of a form, or an ambiguous one. */
+/** The part that a block of headers (lines ended by CRLF) begins; null when it is not a part of a form, or is ambiguous. */
 export function partOf(headers: string): FormPart | null {
   const read = readHeaders(headers);
   if (read === null || headers.match(/content-disposition/gi)?.length !== 1) return null;
@@ -69,7 +72,7 @@ export function partOf(headers: string): FormPart | null {
   return part.file || !plain ? null : part;
 }
 
-/** Values by names in lower case; null when a line is no plain header, or a name comes twice. */
+/** Values by names in lower case; null when a line is not a plain header, or a name occurs twice. */
 function readHeaders(headers: string): ReadonlyMap<string, string> | null {
   const read = new Map<string, string>();
   for (const line of headers.split("\r\n")) {
@@ -82,7 +85,7 @@ function readHeaders(headers: string): ReadonlyMap<string, string> | null {
   return read;
 }
 
-/** Control characters but for a tab, and the line ends of Unicode. */
+/** True for text with a control character other than a tab, or with a Unicode line end. */
 function hasControl(text: string): boolean {
   return /[^\P{Cc}\t]|[\u2028\u2029]/u.test(text);
 }
@@ -99,8 +102,8 @@ function partOfDisposition(disposition: string): FormPart | null {
 }
 
 /**
- * Another parser may undo an escape, trim, take what stands before a bracket, or write an underscore: what it could read as a
- * name that counts has to be written plainly. A field `_charset_` says how all the others are to be decoded.
+ * Another parser may undo an escape, trim, take the text before a bracket, or write an underscore: a value that it could
+ * read as a name that matters must be written plainly. A field `_charset_` says how all other fields are to be decoded.
  */
 function isDisguised({ value, quoted }: Parameter): boolean {
   if (/[\\\ufffd]|=\?/.test(value) || (!quoted && /['*]/.test(value))) return true;
@@ -111,7 +114,7 @@ function isDisguised({ value, quoted }: Parameter): boolean {
   return plain.toLowerCase() === "_charset_" || (plain !== value && isJudgedName(plain));
 }
 
-/** Cuts at the semicolons that stand outside quotes. In linear time, as all that reads a header: it is a client's. */
+/** Splits at the semicolons outside quotes. In linear time, like everything that reads a client's header. */
 function splitParameters(text: string): readonly string[] {
   const parts: string[] = [];
   let start = 0;
@@ -128,7 +131,7 @@ function splitParameters(text: string): readonly string[] {
   return [...parts, text.slice(start)];
 }
 
-/** Null when one of them is none. After the last one a semicolon may stand. */
+/** The parameters; null when one of them is invalid. A semicolon may follow the last one. */
 function readParameters(texts: readonly string[]): readonly Parameter[] | null {
   const written = trimmed(texts.at(-1) ?? "") === "" ? texts.slice(0, -1) : texts;
   const parameters = written.map(readParameter);
@@ -142,7 +145,10 @@ function readParameter(text: string): Parameter | null {
   return name === undefined ? null : { name, value: match?.[2] ?? match?.[3] ?? "", quoted: match?.[2] !== undefined };
 }
 
-/** Without the spaces and tabs at its ends, which are the only ones that every parser leaves out; or without others. */
+/**
+ * The text without spaces and tabs at its ends, which are the only blanks that every parser removes; or without other
+ * blanks.
+ */
 function trimmed(text: string, blank = /[ \t]/): string {
   let start = 0;
   let end = text.length;

@@ -1,5 +1,5 @@
 /**
- * Forms that some parser of an upstream reads otherwise than the gateway (decisions §17.2, §43.1). The parsers meant are
+ * Forms that some parser of an upstream reads differently from the gateway (decisions §17.2, §43.1). These parsers are
  * werkzeug, Django, Tornado, aiohttp and Python's email package, Go's mime/multipart, PHP, Rack, formidable and multiparty.
  */
 import fc from "fast-check";
@@ -15,7 +15,7 @@ const HONEST = field("model", "honest");
 const END = "--BB--\r\n";
 const withData = (data: string): string => `${field("pad", data)}${HONEST}${END}`;
 
-/** Bodies that hide a part from a strict reader, all of them with an honest model. */
+/** Bodies that hide a part from a strict reader; the model in each of them is correct. */
 const HIDDEN: readonly (readonly [string, string])[] = [
   ["a delimiter after a lone LF", withData(`x\n--BB\n${SECRET}`)],
   ["a delimiter after a lone CR", withData(`x\r--BB\r${SECRET}`)],

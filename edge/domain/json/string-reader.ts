@@ -1,6 +1,6 @@
 /**
- * Reads one JSON string after another, from behind its opening quote to its closing one, cut anywhere: to pass over it, to
- * recognise a name, or to count its characters. Nothing is decoded and nothing is kept.
+ * Reads JSON strings that may be cut anywhere, each from after its opening quote to its closing one: to skip it, to
+ * recognise a name, or to count its characters. Nothing is decoded or kept.
  */
 import { BACKSLASH, QUOTE } from "../bytes/ascii.ts";
 import { NAME_NONE, NAME_START, type NameTable } from "../bytes/name-table.ts";
@@ -9,7 +9,7 @@ import { NAME_NONE, NAME_START, type NameTable } from "../bytes/name-table.ts";
 export const StringUse = { Nothing: 0, Name: 1, Characters: 2 } as const;
 
 const LOWER_U = 0x75;
-/** So much of a string is passed over byte by byte: a search costs more to begin. */
+/** This many bytes of a string are skipped one by one: starting a search costs more. */
 const NEAR_BYTES = 128;
 
 export class JsonStringReader {
@@ -18,7 +18,7 @@ export class JsonStringReader {
   #open = false;
   #state = NAME_NONE;
   #characters = 0;
-  /** 0: none; 1: after a backslash; 2 to 5: digits of a code that are to come, plus 1. */
+  /** 0: none; 1: after a backslash; 2 to 5: the digits of a code that are still to come, plus 1. */
   #escape = 0;
   #code = 0;
 
@@ -26,24 +26,24 @@ export class JsonStringReader {
     this.#names = names;
   }
 
-  /** A string has been opened that has not been closed. */
+  /** True while a string has been opened and not closed. */
   get open(): boolean {
     return this.#open;
   }
 
-  /** The number of the name that the last string was; 0: none that is known, or it was not read for that. */
+  /** The number of the known name that the last string was; 0: not a known name, or not read for its name. */
   get found(): number {
     return this.#names.found[this.#state] ?? 0;
   }
 
-  /** Code points that have come since they were taken last; 0 of a string that is not read for them. */
+  /** Code points that have come since this was last called; 0 for a string that is not read for them. */
   takeCharacters(): number {
     const characters = this.#characters;
     this.#characters = 0;
     return characters;
   }
 
-  /** An opening quote has been read. */
+  /** To be called after an opening quote. */
   begin(use: number): void {
     this.#use = use;
     this.#open = true;
@@ -58,13 +58,13 @@ export class JsonStringReader {
     this.#characters = 0;
   }
 
-  /** Reads on. Answers where it stopped: at `to`, or behind the quote that closes the string. */
+  /** Reads on. Returns where it stopped: at `to`, or after the quote that closes the string. */
   push(bytes: Uint8Array, from: number, to: number): number {
     if (this.#use === StringUse.Characters) return this.#count(bytes, from, to);
     return this.#skip(bytes, this.#state === NAME_NONE ? from : this.#match(bytes, from, to), to);
   }
 
-  /** Follows a name for as long as it may be one that is known: those are written without escapes. */
+  /** Follows a name as long as it may be a known one: known names are written without escapes. */
   #match(bytes: Uint8Array, from: number, to: number): number {
     const { steps } = this.#names;
     let state = this.#state;
@@ -82,7 +82,7 @@ export class JsonStringReader {
 
   #skip(bytes: Uint8Array, from: number, to: number): number {
     let at = from;
-    // What follows a code's first letter are no quotes: it is enough to pass over one byte.
+    // The bytes after a code's first letter are no quotes: it is enough to skip one byte.
     if (this.#escape !== 0 && at < to) {
       this.#escape = 0;
       at += 1;
@@ -103,7 +103,9 @@ export class JsonStringReader {
     return to;
   }
 
-  /** The same of a long string (an image), from where no escape is under way: the engine looks for its quotes. */
+  /**
+   * Like the near search, for a long string (an image), from a place outside escapes: the engine searches for the quotes.
+   */
   #skipFar(bytes: Uint8Array, from: number, to: number): number {
     const rest = bytes.subarray(from, to);
     for (let quote = rest.indexOf(QUOTE); quote !== -1; quote = rest.indexOf(QUOTE, quote + 1)) {
@@ -122,7 +124,7 @@ export class JsonStringReader {
       let byte = bytes[at] ?? 0;
       if (this.#escape === 0) {
         while (byte !== QUOTE && byte !== BACKSLASH) {
-          // the first byte of a character, and not one of those that follow it
+          // the first byte of a character, not a continuation byte
           if ((byte & 0xc0) !== 0x80) characters += 1;
           at += 1;
           if (at === to) break;
@@ -139,7 +141,9 @@ export class JsonStringReader {
     return at;
   }
 
-  /** A byte after a backslash. Answers the characters that it completes: the second half of a pair is none. */
+  /**
+   * A byte after a backslash. Returns how many characters it completes: the second half of a surrogate pair completes none.
+   */
   #escaped(byte: number): number {
     if (this.#escape === 1) {
       this.#escape = byte === LOWER_U ? 5 : 0;
@@ -152,7 +156,7 @@ export class JsonStringReader {
   }
 }
 
-/** The last byte before `end` is a backslash that is not escaped itself. */
+/** True when the last byte before `end` is a backslash that is not escaped itself. */
 function endsInEscape(bytes: Uint8Array, end: number): boolean {
   let backslashes = 0;
   while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes += 1;

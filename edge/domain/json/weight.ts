@@ -1,19 +1,19 @@
 /**
- * How much memory a JSON document takes once it is parsed. Text takes about what it is long; a document of nothing but empty
- * objects takes twenty times its bytes and seconds of the one thread, and an isolate has 128 MB for everybody.
+ * Estimates the memory of a parsed JSON document. Text takes about its own length; a document of nothing but empty objects
+ * takes twenty times its bytes and blocks the one thread for seconds, and all requests of an isolate share 128 MB.
  */
 import { COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from "../bytes/ascii.ts";
 import { stringEnd } from "./top-level.ts";
 
-/** Bytes that each kind of thing is taken to need, beside the text of strings. */
+/** Estimated bytes of each kind of value, without the text of strings. */
 const CONTAINER_BYTES = 64;
 const MEMBER_BYTES = 48;
 const STRING_BYTES = 40;
 const ITEM_BYTES = 8;
 
 /**
- * Whether what a document is made of (objects, lists, members, strings, numbers; not the text in it) would take more than
- * `maxBytes`. Says nothing of whether it is valid.
+ * Whether the parts of a document (objects, lists, members, strings, numbers; without the text in them) would take more
+ * than `maxBytes`. It does not check whether the document is valid.
  */
 export function isHeavyJson(bytes: Uint8Array, maxBytes: number): boolean {
   let weight = 0;

@@ -1,13 +1,13 @@
 /**
- * The session ids that a call to an MCP server names, or its answer: the header `mcp-session-id` of MCP's streamable HTTP
- * transport. A header that is there several times reads as one value with commas; which of them a server goes by is not
- * known, so that each counts, and the whole value too: an id may have commas of its own.
+ * The session ids that a call to an MCP server, or its answer, names: the header `mcp-session-id` of MCP's streamable HTTP
+ * transport. A header that occurs several times reads as one value with commas; which of them a server uses is not known,
+ * so that each counts, and the whole value too: an id may contain commas.
  */
 
-/** Ids that one value can name; a server's own id has no commas. */
+/** Most ids that one value can name; a server's own id has no commas. */
 export const SESSION_IDS_MAX = 8;
 
-/** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}, equal and empty ones counted. */
+/** The ids that the headers name, each once; null: more than {@link SESSION_IDS_MAX}, counting equal and empty ones. */
 export function sessionIdsOf(headers: Headers): readonly string[] | null {
   const value = headers.get("mcp-session-id")?.trim() ?? "";
   const parts = value.split(",");

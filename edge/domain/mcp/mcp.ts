@@ -1,11 +1,11 @@
 /**
- * What of a call to an MCP server travels, and where to (specification "Data plane routes" 11, decisions §29). Bodies are
- * never looked at as JSON-RPC.
+ * Which parts of a call to an MCP server are sent on, and where to (specification "Data plane routes" 11, decisions §29).
+ * Bodies are never read as JSON-RPC.
  */
 import { CR, LF } from "../bytes/ascii.ts";
 import { upstreamHeaders } from "../upstream/headers.ts";
 
-/** A call's server by name, and what its path says beyond it: empty, or from a slash on. */
+/** The name of a call's server, and the rest of its path: empty, or beginning with a slash. */
 export interface McpTarget {
   readonly server: string;
   readonly rest: string;
@@ -17,7 +17,7 @@ export function mcpTarget(path: string): McpTarget | null {
   return match?.[1] === undefined ? null : { server: match[1], rest: match[2] ?? "" };
 }
 
-/** The server's URL with the rest of the path and the query appended; a query of the server's own stays before it. */
+/** The server's URL with the rest of the path and the query appended; a query in the server's own URL comes first. */
 export function mcpUrl(upstreamUrl: string, rest: string, search: string): string {
   const url = new URL(upstreamUrl);
   url.hash = "";
@@ -27,7 +27,7 @@ export function mcpUrl(upstreamUrl: string, rest: string, search: string): strin
   return url.href;
 }
 
-/** The client's headers as they go to the server, whose stored Authorization value takes the place of the client's. */
+/** The client's headers as they are sent to the server; the server's stored Authorization value replaces the client's. */
 export function mcpRequestHeaders(client: Headers, authorization: string | null): Record<string, string> {
   const headers = upstreamHeaders(client, null);
   if (authorization !== null) headers["authorization"] = authorization;
@@ -36,7 +36,7 @@ export function mcpRequestHeaders(client: Headers, authorization: string | null)
 
 const ANSWERED = ["content-type", "mcp-session-id", "mcp-protocol-version"];
 
-/** What of the server's headers the client gets. */
+/** The server's headers that the client gets. */
 export function mcpResponseHeaders(server: Headers): Record<string, string> {
   return Object.fromEntries(
     ANSWERED.flatMap((name) => {
@@ -49,8 +49,8 @@ export function mcpResponseHeaders(server: Headers): Record<string, string> {
 const ID_FIELD = new TextEncoder().encode("id:");
 
 /**
- * Looks for the first event id of a stream: with one its server can be asked to go on from it (`Last-Event-ID`). Bytes may
- * be split anywhere.
+ * Finds the first event id of a stream: with it a client can request to continue the stream from there (`Last-Event-ID`).
+ * Bytes may be split anywhere.
  */
 export class EventIdScan {
   /** Bytes of the field name that the current line has matched; -1 once it cannot match any more. */

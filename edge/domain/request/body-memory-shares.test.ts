@@ -7,7 +7,7 @@ const PIECE = 64 * KIB;
 const BOUNDS = { totalBytes: 20 * PIECE, tenantBytes: 10 * PIECE };
 const LARGEST = 8 * PIECE;
 
-/** Takes pieces until the body waits; answers how many. */
+/** Takes pieces until the body waits; returns how many. */
 function fill(shares: BodyMemoryShares, body: HeldBody, pieces: number, nowMs = 0): number {
   for (let taken = 0; taken < pieces; taken += 1) if (!shares.take(body, PIECE, nowMs)) return taken;
   return pieces;
@@ -49,9 +49,9 @@ describe("room for bodies", () => {
     expect(shares.next(nowMs)).toBe(older);
   });
 
-  it("goes beyond a share for the oldest when all of its tenant's bodies wait, and for nobody else", () => {
+  it("goes beyond a share for the oldest body when all of its tenant's bodies wait, and for no other", () => {
     const shares = new BodyMemoryShares(BOUNDS);
-    // none of them is coming when the next one takes its part
+    // none of them is arriving when the next one takes its part
     const bodies = [0, 1, 2].map((at) => {
       const nowMs = at * 2 * PACE_MS;
       const body = shares.open("a", LARGEST, nowMs);
@@ -87,7 +87,7 @@ describe("room for bodies", () => {
     expect(fill(shares, late, 7, OTHERS_MAX_MS)).toBe(7);
   });
 
-  it("is there for a body larger than all of it, when nobody else has any", () => {
+  it("is granted to a body larger than all of it, when no other body has any", () => {
     const shares = new BodyMemoryShares(BOUNDS);
     const body = shares.open("a", 30 * PIECE, 0);
     expect(fill(shares, body, 30)).toBe(30);
@@ -99,20 +99,20 @@ interface Sender {
   readonly tenant: string;
   readonly bytes: number;
   readonly declares: boolean;
-  /** Piece by piece, how long it pauses before, ms. */
+  /** Piece by piece, how long the sender pauses before it, ms. */
   readonly pauses: readonly number[];
-  /** How long it is held once it is whole, ms. */
+  /** How long the body is held once it is complete, ms. */
   readonly heldMs: number;
 }
 
-/** Who is silent for so long is cut off. */
+/** A sender that is silent for this long is cut off. */
 const GIVEN_UP_MS = 30_000;
 
 const sender: fc.Arbitrary<Sender> = fc.record({
   tenant: fc.constantFrom("a", "b", "c"),
   bytes: fc.integer({ min: 1, max: LARGEST }),
   declares: fc.boolean(),
-  // many at a pace, some that stop and go, and some that fall silent until they are given up
+  // many at a pace, some that stop and continue, and some that fall silent until they are given up
   pauses: fc.array(fc.oneof({ weight: 6, arbitrary: fc.nat(20) }, fc.nat(5000), fc.constant(GIVEN_UP_MS)), {
     minLength: 8,
     maxLength: 8,
@@ -123,7 +123,7 @@ const sender: fc.Arbitrary<Sender> = fc.record({
 const STEP_MS = 50;
 const END_MS = 1_000_000;
 
-/** Plays senders against the room, in steps of time; `onStep` sees each. Answers in which order bodies were let on. */
+/** Plays senders against the memory, in steps of time; `onStep` sees each. Returns the order in which bodies continued. */
 function play(
   senders: readonly Sender[],
   onStep: (shares: BodyMemoryShares, bodies: readonly HeldBody[]) => void,
@@ -156,8 +156,8 @@ function play(
   expect(shares.usedBytes).toBe(0);
 }
 
-describe("whoever sends, at whatever pace", () => {
-  it("everybody comes to an end, and no tenant has more than its share and one body", () => {
+describe("all senders, at any pace", () => {
+  it("every body comes to an end, and no tenant has more than its share and one body", () => {
     fc.assert(
       fc.property(fc.array(sender, { minLength: 1, maxLength: 12 }), (senders) => {
         play(senders, (shares, bodies) => {

@@ -1,12 +1,11 @@
 /**
- * Who of the request bodies that an isolate has to hold may grow, and who waits (decisions §17.2, §43.2). Counted is what has
- * been received; a tenant has no more than its share, and all together no more than the whole.
- *
- * Bodies of a tenant that come in at once would fill its share with their beginnings, and none would ever be whole. So a body
- * leaves room for the rest of every older one that is coming at a pace; one that has fallen silent has no claim beyond its
- * bytes. When all others of its tenant wait themselves, the oldest goes on beyond the share, for nobody would give anything
- * back. Invariants: what waits is let on oldest first within its tenant, and is never refused; a tenant never has more than
- * its share and the rest of one body.
+ * Decides which of the request bodies that an isolate holds may grow, and which wait (decisions §17.2, §43.2). The bytes
+ * that have been received count; a tenant has no more than its share, and all together no more than the whole.
+ * Bodies of a tenant that arrive at the same time would fill its share with their beginnings, and none would ever be
+ * complete. So a body leaves memory for the rest of every older body that is arriving at a pace; a body that has stopped
+ * arriving has no claim beyond its bytes. When all other bodies of its tenant wait too, the oldest continues beyond the
+ * share, because no other body would free memory. Invariants: waiting bodies continue oldest first within their tenant, and
+ * are never refused; a tenant never has more than its share and the rest of one body.
  */
 
 export interface BodyMemoryBounds {
@@ -14,16 +13,16 @@ export interface BodyMemoryBounds {
   readonly tenantBytes: number;
 }
 
-/** A body is coming at a pace while so many bytes of it come within so many ms. */
+/** A body is arriving at a pace while this many bytes of it come within this many ms. */
 const PACE_BYTES = 64 * 1024;
 export const PACE_MS = 1000;
-/** Other tenants are not waited for longer than this: then a body within its own share goes on beyond the whole, ms. */
+/** A body within its own share waits at most this long for other tenants; then it continues beyond the whole, ms. */
 export const OTHERS_MAX_MS = 30_000;
 
-/** A body that is held; what stands in it is the business of {@link BodyMemoryShares}. */
+/** A body that is held; only {@link BodyMemoryShares} reads and changes its fields. */
 export class HeldBody {
   readonly tenant: string;
-  /** How long it will be, as far as its client says. */
+  /** Its length, if the client states it. */
   readonly expectedBytes: number | null;
   receivedBytes = 0;
   whole = false;
@@ -31,7 +30,7 @@ export class HeldBody {
   waits: { readonly bytes: number; readonly sinceMs: number } | null = null;
   /** It has waited long enough for other tenants. */
   beyondWhole = false;
-  /** Until then it counts as coming, epoch ms. */
+  /** Until this time it counts as arriving, epoch ms. */
   comingUntilMs: number;
   paceBytes = 0;
   paceSinceMs: number;
@@ -54,12 +53,12 @@ export class BodyMemoryShares {
     this.#bounds = bounds;
   }
 
-  /** Received by all that are held. */
+  /** Bytes received by all bodies that are held. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
-  /** A body that has nothing yet; whoever opens it closes it. */
+  /** A body that has no bytes yet; the caller must close it. */
   open(tenant: string, expectedBytes: number | null, nowMs: number): HeldBody {
     const body = new HeldBody(tenant, expectedBytes, nowMs);
     const bodies = this.#tenants.get(tenant);
@@ -68,7 +67,7 @@ export class BodyMemoryShares {
     return body;
   }
 
-  /** Counts bytes that have come. False: there is no room for them, and the body waits for it. */
+  /** Counts bytes that have come. False: there is no memory for them, and the body waits for it. */
   take(body: HeldBody, bytes: number, nowMs: number): boolean {
     if (this.#mayGrow(body, bytes, nowMs)) {
       this.#grow(body, bytes, nowMs);
@@ -78,17 +77,17 @@ export class BodyMemoryShares {
     return false;
   }
 
-  /** Nothing more will come of it. */
+  /** The body is complete. */
   complete(body: HeldBody): void {
     body.whole = true;
   }
 
-  /** It has been opened and not closed. */
+  /** True when the body has been opened and not closed. */
   holds(body: HeldBody): boolean {
     return this.#tenants.get(body.tenant)?.has(body) ?? false;
   }
 
-  /** Gives everything back. */
+  /** Frees all memory of the body. */
   close(body: HeldBody): void {
     const bodies = this.#tenants.get(body.tenant);
     if (bodies?.delete(body) !== true) return;
@@ -97,7 +96,7 @@ export class BodyMemoryShares {
     body.waits = null;
   }
 
-  /** One that has waited and may go on now: what it waited for is counted. Null: nobody may. */
+  /** The next waiting body that may continue; the bytes that it waited for are counted. Null: none may continue. */
   next(nowMs: number): HeldBody | null {
     for (const bodies of this.#tenants.values()) {
       const first = firstOf(bodies, ({ waits }) => waits !== null);
@@ -106,7 +105,7 @@ export class BodyMemoryShares {
       if (!this.#mayGrow(first, first.waits.bytes, nowMs)) continue;
       const { bytes } = first.waits;
       first.waits = null;
-      // It was held up here, not by its client.
+      // It was delayed here, not by its client.
       first.comingUntilMs = nowMs + PACE_MS;
       this.#grow(first, bytes, nowMs);
       return first;
@@ -144,7 +143,7 @@ export class BodyMemoryShares {
   }
 }
 
-/** What is still to come; of a body that does not say, as much again as has come. */
+/** How many bytes are still to come; for a body without a stated length, as many again as have come. */
 function restOf({ whole, expectedBytes, receivedBytes }: HeldBody): number {
   if (whole) return 0;
   return Math.max(0, (expectedBytes ?? 2 * receivedBytes) - receivedBytes);

@@ -97,7 +97,7 @@ describe("the name of a field that decides", () => {
       });
   });
 
-  it("is told printable and short", () => {
+  it("is shown printable and short", () => {
     expect(spellingFault([`model\0\u001b${"x".repeat(1000)}`], FIELDS)?.param).toMatch(/^model\\u\{0\}\\u\{1b\}x{57}$/);
   });
 

@@ -1,13 +1,14 @@
 /**
- * The fields of a client's body that admission and billing rest on (decisions §43.1): what they may hold, and how they may be
- * written. A field that is read here must be read the same by every upstream: parsers differ in which of two equal names
- * they take, and some ignore the case of names or what follows a NUL. Such bodies are refused, never interpreted.
+ * The fields of a client's body that admission and billing depend on (decisions §43.1): what they may contain, and how they
+ * may be written. A field that is read here must be read in the same way by every upstream: parsers differ in which of two
+ * equal names they use, and some ignore the case of names or the text after a NUL. Such bodies are refused, never
+ * interpreted.
  */
 import type { JsonObject } from "../json/document.ts";
 import type { RouteClass } from "../routing/route-class.ts";
 import { printable } from "../text/printable.ts";
 
-/** What is wrong with a field: its name, and a sentence that says what it has to be. */
+/** What is wrong with a field: its name, and a sentence that says what it must be. */
 export interface FieldFault {
   readonly param: string;
   readonly message: string;
@@ -18,7 +19,7 @@ interface Bounds {
   readonly max: number;
 }
 
-/** Limits of an answer's tokens. Of several the largest counts (decisions §43.1). */
+/** Fields that limit an answer's tokens. Of several the largest counts (decisions §43.1). */
 export const TOKEN_LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"] as const;
 
 const TOKENS: Bounds = { min: 0, max: 2_147_483_647 };
@@ -31,28 +32,28 @@ const NUMBERS: ReadonlyMap<string, Bounds> = new Map([
 
 const FIELDS = ["model", ...TOKEN_LIMITS, "n", "input"] as const;
 const sameAs = (pattern: string): RegExp => new RegExp(`^(?:${pattern})(?:\\0|$)`, "iu");
-/** By field: every name that some parser takes for it, whatever its case, also before a NUL. */
+/** For each field, all names that some parser reads as that field: in any case, also before a NUL. */
 const SAME: ReadonlyMap<string, RegExp> = new Map(FIELDS.map((field) => [field, sameAs(field)]));
 const JUDGED = sameAs(FIELDS.join("|"));
 
-/** A name in an error, in characters. */
+/** The longest name in an error, in characters. */
 const NAME_MAX = 64;
 
-/** Whether {@link spellingFault} has to see this name. */
+/** True for a name that {@link spellingFault} must see. */
 export function isJudgedName(name: string): boolean {
   return JUDGED.test(name);
 }
 
-/** The fields of a route's body that decide what it is admitted with and billed, in the order in which faults are told. */
+/** The fields of a route's body that its admission and billing depend on, in the order in which faults are reported. */
 export function decidingFields({ estimate, billedBy }: RouteClass): readonly string[] {
   const limited = estimate === "messages" || estimate === "prompt" || estimate === "responses" || estimate === "any";
   return ["model", ...(limited ? TOKEN_LIMITS : []), "n", ...(billedBy === "characters" ? ["input"] : [])];
 }
 
 /**
- * The first of `fields` that a body names in another spelling (case, or a NUL and what follows), or twice; null: none.
- * `names` are those of the body, repeated as often as they are in it. `model` may come twice in JSON: upstream every one of
- * them is the same.
+ * The first of `fields` that a body names in another form (case, or a NUL and text after it), or twice; null: none. `names`
+ * are the names of the body, repeated as often as in the body. `model` may occur twice in JSON: all of them are replaced by
+ * the same value upstream.
  */
 export function spellingFault(names: readonly string[], fields: readonly string[]): FieldFault | null {
   for (const name of names) {
@@ -66,12 +67,15 @@ export function spellingFault(names: readonly string[], fields: readonly string[
   return repeated === undefined ? null : repeatedFault(repeated);
 }
 
-/** The fault of a field that comes twice. */
+/** The fault of a field that occurs twice. */
 export function repeatedFault(field: string): FieldFault {
   return { param: field, message: `${field} must be given once` };
 }
 
-/** The first number of a JSON body that is out of its bounds; null and absent are none. By its value, not its spelling. */
+/**
+ * The first number of a JSON body that is out of its bounds; null or absent fields have no fault. Judged by its value, not
+ * by how it is written.
+ */
 export function numberFault(root: JsonObject): FieldFault | null {
   for (const [name, bounds] of NUMBERS) {
     const value = Object.hasOwn(root, name) ? root[name] : undefined;
@@ -80,14 +84,16 @@ export function numberFault(root: JsonObject): FieldFault | null {
   return null;
 }
 
-/** The same of a field of a form, whose numbers are texts: plain digits, which every parser reads alike. */
+/**
+ * Like {@link numberFault}, for a field of a form, whose numbers are texts: plain digits, which every parser reads alike.
+ */
 export function numberTextFault(name: string, text: string): FieldFault | null {
   const bounds = NUMBERS.get(name);
   if (bounds === undefined) return null;
   return /^(?:0|[1-9]\d{0,9})$/.test(text) && isWithin(Number(text), bounds) ? null : outOfBounds(name, bounds);
 }
 
-/** What is billed by its characters has to be a text to be counted. */
+/** A fault when the input of a route that is billed by characters is not a text. */
 export function inputFault(route: RouteClass, root: JsonObject): FieldFault | null {
   const input = root["input"];
   if (route.billedBy !== "characters" || input === undefined || input === null || typeof input === "string")

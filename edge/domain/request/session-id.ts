@@ -1,6 +1,7 @@
 /**
- * The session of a request (specification "Data plane routes" 7, decisions §24): what the client states, else a stable id
- * derived from tenant, leading system text and first user message, so that a conversation keeps its id from turn to turn.
+ * The session of a request (specification "Data plane routes" 7, decisions §24): the id that the client states, else a
+ * stable id derived from tenant, leading system text and first user message, so that a conversation keeps its id from turn
+ * to turn.
  */
 import type { SessionIdSource } from "../../../shared/usage-row.ts";
 import { fnv1a64 } from "../bytes/fnv1a.ts";
@@ -11,7 +12,7 @@ import { cutText } from "../text/printable.ts";
 const MAX_LENGTH = 200;
 const SEED_MAX_BYTES = 8192;
 const encoder = new TextEncoder();
-/** Filled anew for each id. A character that begins within the seed has room to end. */
+/** Filled again for each id. A character that begins within the seed has space to end. */
 const seedBytes = new Uint8Array(SEED_MAX_BYTES + 3);
 const tenantBytes = new Uint8Array(16);
 
@@ -22,7 +23,7 @@ export interface SessionId {
 
 const NONE: SessionId = { id: "", source: "none" };
 
-/** What of a request tells its session. */
+/** The parts of a request that its session follows from. */
 export interface SessionSource {
   readonly headers: Headers;
   readonly document: JsonDocument;
@@ -30,7 +31,7 @@ export interface SessionSource {
   readonly tenantId: string;
 }
 
-/** The session id of a request; `derive` false records only what clients state. */
+/** The session id of a request; when `derive` is false, only ids that clients state are recorded. */
 export function sessionIdOf({ headers, document, rule, tenantId }: SessionSource, derive: boolean): SessionId {
   const body = document.root;
   const { metadata } = body;
@@ -43,7 +44,7 @@ export function sessionIdOf({ headers, document, rule, tenantId }: SessionSource
   ];
   for (const value of stated) {
     const id = typeof value === "string" ? cutText(document.text(value).trim(), MAX_LENGTH) : "";
-    // Half a character is no text: stored it would be a replacement character, the same for every such id.
+    // Half a character is not valid text: stored it would be a replacement character, the same for every such id.
     if (id !== "" && id.isWellFormed()) return { id, source: "client" };
   }
   return derive ? derived(document, rule, tenantId) : NONE;
@@ -71,14 +72,14 @@ function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): 
   return { id: fnv1a64([uuidBytes(tenantId), text]), source: "derived" };
 }
 
-/** The 16 bytes that a UUID writes. */
+/** The 16 bytes of a UUID. */
 function uuidBytes(uuid: string): Uint8Array {
   const digits = uuid.replaceAll("-", "");
   for (let at = 0; at < 16; at += 1) tenantBytes[at] = Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16);
   return tenantBytes;
 }
 
-/** Messages, and the system text that some routes keep beside them. Other bodies hold no conversation. */
+/** Messages, and the system text that some routes keep beside them. Other bodies contain no conversation. */
 function conversationOf(body: JsonObject, rule: EstimateRule): { messages: readonly unknown[]; system?: unknown } {
   if (rule === "responses") {
     const input = typeof body["input"] === "string" ? [{ role: "user", content: body["input"] }] : body["input"];

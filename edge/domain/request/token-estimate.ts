@@ -1,7 +1,7 @@
 /**
- * The estimate of a request's tokens before it runs (decisions §18): what the scheduler charges and budgets reserve. Made
- * from the client's own body. It never reads more than it needs and never fails: what is not text counts nothing, and every
- * number it answers is an amount (shared/amount.ts), whatever the body holds.
+ * The estimate of a request's tokens before it runs (decisions §18), which the scheduler charges and budgets reserve. It is
+ * made from the client's own body. It reads no more than it needs and never fails: values that are not text count nothing,
+ * and every number that it returns is an amount (shared/amount.ts), whatever the body contains.
  */
 import { saturated } from "../../../shared/amount.ts";
 import type { Measure } from "../../../shared/cost.ts";
@@ -15,7 +15,7 @@ export interface TokenEstimate {
   readonly outputTokens: number;
   /** max(input + output, 1). */
   readonly totalTokens: number;
-  /** The largest output that a client states, uncut; what a term budget reserves (decisions §19.2, §43.1). */
+  /** The largest output that a client states, not reduced; a term budget reserves it (decisions §19.2, §43.1). */
   readonly statedOutputTokens: number | null;
 }
 
@@ -73,7 +73,7 @@ export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
   }
 }
 
-/** 0 for nothing, else a quarter of the code points, at least 1. */
+/** 0 for no text, else a quarter of the code points, at least 1. */
 export function textTokens(codePoints: number): number {
   return codePoints === 0 ? 0 : Math.max(Math.floor(codePoints / 4), 1);
 }
@@ -88,7 +88,7 @@ function messagesTokens(document: JsonDocument, messages: unknown): number {
     : 0;
 }
 
-/** A text, a list of texts, or token ids, which count as many as they are. */
+/** The tokens of a text, a list of texts, or a list of token ids, which count one each. */
 function promptTokens(document: JsonDocument, prompt: unknown): number {
   if (typeof prompt === "string") return textTokens(document.codePoints(prompt));
   if (!Array.isArray(prompt)) return 0;
@@ -101,7 +101,7 @@ function entryTokens(document: JsonDocument, entry: unknown): number {
   return Array.isArray(entry) ? entry.length : 0;
 }
 
-/** The input of the responses route: a text, or items of which messages count four more than their text. */
+/** The tokens of the input of the responses route: a text, or items, of which a message counts four more than its text. */
 function itemsTokens(document: JsonDocument, input: unknown): number {
   if (!Array.isArray(input)) return promptTokens(document, input);
   return input.reduce((sum: number, item) => {

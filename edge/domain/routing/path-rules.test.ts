@@ -1,4 +1,4 @@
-/** Which paths are served, and which go upstream though nobody documents them (decisions §43.1). */
+/** Which paths are served, and which undocumented ones go upstream (decisions §43.1). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isPassedThrough, isServedPath } from "./path-rules.ts";
@@ -87,7 +87,7 @@ const SPELLINGS: readonly ((segment: string) => string)[] = [
   (segment) => `${segment}%253Fx`,
 ];
 
-describe("a path that nobody documents goes upstream", () => {
+describe("an undocumented path goes upstream", () => {
   it.each(["/v1/rerank", "/v2/rerank", "/v1/moderations", "/v1/messages", "/v1/messages/count_tokens", "/v1/score"])(
     "%s",
     (path) => {
@@ -109,8 +109,8 @@ describe("a path that nobody documents goes upstream", () => {
         fc.constantFrom(...SPELLINGS),
         fc.constantFrom("", "/v1", "/openai/v1", "/v1/v1"),
         fc.constantFrom("", "/id", "/id/content"),
-        (name, spell, before, after) => {
-          expect(isPassedThrough(`${before}/${spell(name)}${after}`, null)).toBe(false);
+        (name, writeAs, before, after) => {
+          expect(isPassedThrough(`${before}/${writeAs(name)}${after}`, null)).toBe(false);
         },
       ),
     );
@@ -123,8 +123,8 @@ describe("a path that nobody documents goes upstream", () => {
         fc.constantFrom(...SPELLINGS),
         fc.constantFrom("", "/v1", "/openai/v1"),
         fc.constantFrom("/resp_1", "/resp_1/cancel", "/x/messages"),
-        (name, spell, before, after) => {
-          const written = name.split("/").map(spell).join("/");
+        (name, writeAs, before, after) => {
+          const written = name.split("/").map(writeAs).join("/");
           expect(isPassedThrough(`${before}/${written}${after}`, null)).toBe(false);
         },
       ),

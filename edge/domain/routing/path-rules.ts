@@ -1,8 +1,8 @@
 /**
- * Which paths are served at all, and which of those that no route documents may go upstream (decisions §43.1). A path is
- * forwarded as the client wrote it, and servers differ in what they overlook: the case of letters, a second round of
- * percent-decoding, empty segments, parameters after a semicolon. So a path is also read as the most lenient server would;
- * where that reading is something else than what was judged, nothing is forwarded.
+ * Which paths are served at all, and which undocumented paths may go upstream (decisions §43.1). A path is forwarded as the
+ * client wrote it, and servers differ in what they ignore: the case of letters, a second round of percent-decoding, empty
+ * segments, parameters after a semicolon. So a path is also read as the most lenient server would read it; when that
+ * reading differs in meaning from what was judged, nothing is forwarded.
  */
 import { MODEL_ROUTES, routeClassOf } from "./route-class.ts";
 
@@ -25,19 +25,19 @@ const ACCOUNT_OBJECTS: ReadonlySet<string> = new Set([
   "videos",
   "skills",
 ]);
-/** Below these are stored answers of every tenant that shares the credential. */
+/** Below these paths are stored answers of every tenant that shares the credential. */
 const STORED_ANSWERS = /\/(?:responses|chat\/completions)\/./;
 
 const DOCUMENTED: ReadonlySet<string> = new Set([...MODEL_ROUTES, "/v1/models", "/health"]);
-/** What the rest of such a path is, nobody here says. */
+/** The rest of a path with such a prefix is not judged here. */
 const PREFIXES = ["/v1/models/", "/mcp/", "/internal/"] as const;
 
-/** Rounds of percent-decoding that a chain of servers might make. */
+/** Most rounds of percent-decoding that a chain of servers might make. */
 const DECODINGS_MAX = 8;
 
 /**
- * False for a path with an empty segment, for one that ends with a slash (but below `/mcp/{server}`), and for a documented
- * route in other letters. `path` is as the client wrote it.
+ * False for a path with an empty segment, for one that ends with a slash (except below `/mcp/{server}`), and for a
+ * documented route in other letter case. `path` is as the client wrote it.
  */
 export function isServedPath(path: string): boolean {
   if (DOCUMENTED.has(path)) return true;
@@ -50,8 +50,8 @@ export function isServedPath(path: string): boolean {
 }
 
 /**
- * Whether a path that no route documents may go upstream. `listed`: the only ones that may; null: every one but those of
- * account objects, and those that a lenient server would take for a route of another class.
+ * Whether an undocumented path may go upstream. `listed`: the only paths that may; null: all may, except those of account
+ * objects and those that a lenient server would read as a route of another class.
  */
 export function isPassedThrough(path: string, listed: ReadonlySet<string> | null): boolean {
   if (listed !== null && !listed.has(path)) return false;
@@ -62,7 +62,7 @@ export function isPassedThrough(path: string, listed: ReadonlySet<string> | null
   return judged.requestType === read.requestType && judged.billedBy === read.billedBy && judged.form === read.form;
 }
 
-/** The path as the most lenient of servers would read it; null when such a server would take its end for a query. */
+/** The path as the most lenient server would read it; null when such a server would read its end as a query. */
 function lenientReading(path: string): string | null {
   let text = path;
   for (let round = 0; round < DECODINGS_MAX; round += 1) text = decodedOnce(text);
@@ -71,7 +71,9 @@ function lenientReading(path: string): string | null {
   return `/${segments.filter((segment) => segment !== "").join("/")}`;
 }
 
-/** Without parameters, and without the spaces, dots and control characters that some servers drop at its end. */
+/**
+ * The segment without parameters, and without the spaces, dots and control characters that some servers drop at its end.
+ */
 function lenientSegment(segment: string): string {
   const [name = ""] = segment.split(";", 1);
   let end = name.length;
@@ -79,7 +81,7 @@ function lenientSegment(segment: string): string {
   return fold(name.slice(0, end));
 }
 
-/** Every escape undone that is one, also beside some that are none. */
+/** Decodes every valid escape once, even when there are invalid ones beside it. */
 function decodedOnce(path: string): string {
   if (!path.includes("%")) return path;
   return path.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
@@ -91,7 +93,7 @@ function decodedOnce(path: string): string {
   });
 }
 
-/** One case for all letters; both ways, for some letters become ASCII in one of them only. */
+/** One case for all letters; converted both ways, because some letters become ASCII in one of them only. */
 function fold(text: string): string {
   return text.toUpperCase().toLowerCase();
 }

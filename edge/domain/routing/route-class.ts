@@ -1,7 +1,7 @@
 /**
- * What a path is (decisions §17.4, §18, §23.3): the class that its usage row carries, the rule that estimates it, what it is
- * billed by, and whether its body is a form. The class follows from the end of the path, whoever serves it; only the
- * documented paths insist on a model.
+ * The class of a path (decisions §17.4, §18, §23.3): the request type of its usage row, the rule that estimates it, what it
+ * is billed by, and whether its body is a form. The class follows from the end of the path, whichever upstream serves it;
+ * only the documented paths require a model.
  */
 import type { RequestType } from "../../../shared/usage-row.ts";
 
@@ -17,11 +17,11 @@ export interface RouteClass {
   readonly billedBy: BilledBy;
   /** The route takes multipart/form-data. */
   readonly form: boolean;
-  /** On streams the usage event is asked for on the client's behalf (decisions §22.5). */
+  /** On streams the gateway requests the usage event on the client's behalf (decisions §22.5). */
   readonly usageOption: boolean;
 }
 
-/** The paths that insist on a registered model; each answers POST. */
+/** The paths that require a registered model; each answers POST. */
 export const MODEL_ROUTES = [
   "/v1/chat/completions",
   "/v1/completions",
@@ -43,7 +43,10 @@ const OTHER: RouteClass = {
   usageOption: false,
 };
 
-/** The class of a path, by its last segments. An upstream decodes letters and may overlook a slash at the end; so does this. */
+/**
+ * The class of a path, by its last segments. An upstream decodes letters and may ignore a slash at the end; this function
+ * does too.
+ */
 export function routeClassOf(rawPath: string): RouteClass {
   return CLASSES.get(rawPath) ?? classOf(rawPath);
 }
@@ -87,5 +90,5 @@ function audioClass(last: string): RouteClass {
   return { ...OTHER, requestType: "audio", estimate: "nothing", billedBy: "nothing", form: true };
 }
 
-/** Those of the documented paths, which nearly every request has. */
+/** The classes of the documented paths, which nearly every request has. */
 const CLASSES: ReadonlyMap<string, RouteClass> = new Map(MODEL_ROUTES.map((path) => [path, classOf(path)]));

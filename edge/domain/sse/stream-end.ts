@@ -1,9 +1,9 @@
 /**
- * Whether an event stream is whole: its last event is one that its protocol ends with. What ends otherwise may be cut short
- * and is never stored (decisions §21).
+ * Whether an event stream is complete: its last event is one that ends the protocol. A stream that ends in another way may
+ * be cut off and is never stored (decisions §21).
  */
 
-/** Types of last events, where a protocol has no `[DONE]`. */
+/** Types of last events in protocols without `[DONE]`. */
 const LAST_TYPES = new Set([
   "response.completed",
   "response.incomplete",

@@ -1,10 +1,10 @@
-/** The length of texts in characters of Unicode. */
+/** The length of texts in Unicode code points. */
 
 const HIGH_SURROGATE = /[\ud800-\udbff]/;
 
 /** Code points of a text. */
 export function countCodePoints(text: string): number {
-  // Most texts have none of the characters that are two units: the engine knows without a look at each.
+  // Most texts contain no character of two units: the engine finds that out without looking at each one.
   const first = text.search(HIGH_SURROGATE);
   if (first === -1) return text.length;
   let count = first;

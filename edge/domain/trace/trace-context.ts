@@ -1,22 +1,23 @@
 /**
- * The identity of a request in a distributed trace (W3C Trace Context): taken from the client's `traceparent` when it is
- * well formed, else new. Ids of children follow from the root's, so that what is sent upstream and what is exported agree.
+ * The identity of a request in a distributed trace (W3C Trace Context): from the client's `traceparent` when that is well
+ * formed, else new. Ids of child spans are derived from the root's, so that the ids that are sent upstream and those that
+ * are exported agree.
  */
 
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string;
-  /** Of the request's root span, 16 hex digits. */
+  /** Id of the request's root span, 16 hex digits. */
   readonly spanId: string;
   /** The client's span; null when the trace begins here. */
   readonly parentSpanId: string | null;
-  /** The client does not record its trace: neither do we. */
+  /** False when the client does not record its trace: then the gateway does not either. */
   readonly sampled: boolean;
 }
 
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** `hex` gives 32 random hex digits at each call. */
+/** `hex` returns 32 random hex digits at each call. */
 export function traceContextOf(traceparent: string | null, hex: () => string): TraceContext {
   const spanId = hex().slice(0, 16);
   const [, version, traceId = "", parentSpanId = "", flags = "", more] =
@@ -37,7 +38,7 @@ export function childSpanId({ spanId }: TraceContext, position: number): string 
   return spanId.slice(0, -4) + last.toString(16).padStart(4, "0");
 }
 
-/** What the next hop is told: the trace, and the span that calls it. */
+/** The `traceparent` for the next hop: the trace, and the span that calls it. */
 export function traceparentOf(context: TraceContext, spanId: string): string {
   return `00-${context.traceId}-${spanId}-${context.sampled ? "01" : "00"}`;
 }

@@ -1,6 +1,7 @@
 /**
- * What one request did, as spans (specification "Span", decisions §38). Recorded for every request, because whether it is
- * traced is known only after its key is; handed on only when it is. Spans never hold a prompt, a secret or an answer.
+ * The steps of one request as spans (specification "Span", decisions §38). They are recorded for every request, because
+ * whether it is traced is known only after its key is; they are passed on only when it is. Spans never contain a prompt, a
+ * secret or an answer.
  */
 
 export type SpanName =
@@ -12,7 +13,7 @@ export type SpanName =
   | "upstream_diagnostics"
   | "mcp_request";
 
-/** Plain facts by name; a list is one of names or addresses. */
+/** Plain facts by name; a list contains names or addresses. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** A finished span. Times in Unix epoch ms; `parent_span` is "" for the root. */
@@ -25,11 +26,11 @@ export interface SpanRecord {
   readonly attributes: SpanAttributes;
 }
 
-/** A span under way. It may end more than once: the last end counts. */
+/** A span in progress. It may be ended more than once: the last end counts. */
 export class OpenSpan {
   readonly name: SpanName;
   readonly startMs: number;
-  /** Its place among the root's children. */
+  /** Its position among the root's children. */
   readonly position: number;
   #endMs: number | null = null;
   #failed = false;
@@ -53,12 +54,12 @@ export class OpenSpan {
     this.#endMs = nowMs;
   }
 
-  /** Until its end, or now. */
+  /** Until its end, or until now. */
   durationMs(nowMs: number): number {
     return Math.max(0, (this.#endMs ?? nowMs) - this.startMs);
   }
 
-  /** As it stands; what has not ended by then was cut off. */
+  /** The record of the span; a span that has not ended by then was cut off. */
   record(parent: SpanName | "", nowMs: number): SpanRecord {
     return {
       span_name: this.name,
@@ -86,19 +87,19 @@ export class Trace {
     return span;
   }
 
-  /** Spans of this name so far. */
+  /** How many spans have this name so far. */
   count(name: SpanName): number {
     return this.#spans.filter((span) => span.name === name).length;
   }
 
-  /** How long the steps took, ms; those of one name together. */
+  /** How long the steps took, ms; steps with the same name are added up. */
   durations(nowMs: number): Partial<Record<SpanName, number>> {
     const spent: Partial<Record<SpanName, number>> = {};
     for (const span of this.#spans) spent[span.name] = (spent[span.name] ?? 0) + span.durationMs(nowMs);
     return spent;
   }
 
-  /** Root first, then its children by their start. */
+  /** The root first, then its children in order of their start. */
   records(
     root: { readonly statusCode: number; readonly attributes: SpanAttributes },
     nowMs: number,

@@ -9,10 +9,10 @@ export const UPSTREAM_OUTCOMES = ["success", "retry", "timeout", "failover", "ex
 
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
-/** Counts by outcome; what did not happen is absent. */
+/** Counts by outcome; outcomes that did not happen are absent. */
 export type UpstreamOutcomes = Partial<Record<UpstreamOutcome, number>>;
 
-/** Adds one. */
+/** Adds one to the count of an outcome. */
 export function countOutcome(counts: UpstreamOutcomes, outcome: UpstreamOutcome): void {
   counts[outcome] = (counts[outcome] ?? 0) + 1;
 }

@@ -1,14 +1,14 @@
 /**
- * What one isolate remembers of endpoints that fail: after three failures in a row an endpoint is tried last for ten
- * seconds, then in its place again; one answer clears it. It never takes an endpoint out of rotation: that is what health
- * checks decide. Memory is bounded; what is forgotten first was seen first.
+ * What one isolate remembers of failing endpoints: after three failures in a row an endpoint is tried last for ten seconds,
+ * then in its normal order again; one answer clears its failures. It never takes an endpoint out of rotation: health checks
+ * decide that. Memory is bounded; the endpoint whose failure was seen first is forgotten first.
  */
 
-/** Failures in a row that put an endpoint last. */
+/** Failures in a row after which an endpoint is tried last. */
 export const FAILURES_TO_DEMOTE = 3;
-/** How long it stays there, ms. */
+/** How long it is tried last, ms. */
 export const DEMOTED_MS = 10_000;
-/** Failing endpoints that are remembered. */
+/** Most failing endpoints that are remembered. */
 const REMEMBERED_MAX = 10_000;
 
 interface Failing {
@@ -19,7 +19,7 @@ interface Failing {
 export class EndpointFailures {
   readonly #failing = new Map<string, Failing>();
 
-  /** Notes an attempt that failed: no answer, a retryable one, or a body that broke. */
+  /** Counts an attempt that failed: no answer, a retryable one, or a body that broke off. */
   failed(key: string, nowMs: number): void {
     const failures = (this.#failing.get(key)?.failures ?? 0) + 1;
     this.#failing.delete(key);
@@ -31,7 +31,7 @@ export class EndpointFailures {
     }
   }
 
-  /** Notes an attempt whose answer came whole. */
+  /** Records an attempt whose answer was complete. */
   answered(key: string): void {
     this.#failing.delete(key);
   }

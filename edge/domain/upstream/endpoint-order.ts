@@ -1,39 +1,39 @@
 /**
- * Which upstreams a request may be sent to, and in which order (decisions §22.3). It never says how often; that is the
- * retry plan's. Invariant: every endpoint stands in the answer at most once, and an order without chance or sessions is
- * the same for every request.
+ * Which upstreams a request may be sent to, and in which order (decisions §22.3). It does not decide how often: the retry
+ * plan does. Invariant: every endpoint is in the result at most once, and an order without chance or sessions is the same
+ * for every request.
  */
 import type { ModelRecord, ResolvedEndpoint } from "../../../shared/records.ts";
 import { fnv1a64 } from "../bytes/fnv1a.ts";
 
 /** One upstream of a model. */
 export interface Target {
-  /** Names it in this isolate's memory of failures; another address is another name. */
+  /** Its name in this isolate's memory of failures; another address is another name. */
   readonly key: string;
-  /** The endpoint's name; "" for an upstream that is no endpoint. */
+  /** The endpoint's name; "" for an upstream that is not an endpoint. */
   readonly name: string;
   /** The operator's own default upstream, not an address that an admin registered. */
   readonly isDefault: boolean;
   readonly apiBase: string;
-  /** As stored; null: the request carries no credential. */
+  /** As stored; null: the request is sent without a credential. */
   readonly credential: string | null;
 }
 
-/** What besides the model decides the order. */
+/** What decides the order besides the model. */
 export interface OrderOptions {
   /** "" when the request has none. */
   readonly sessionId: string;
   /** Uniform in [0, 1). */
   readonly fraction: () => number;
-  /** The endpoint failed so often lately that every other one is tried before it. */
+  /** The endpoint failed so often recently that every other one is tried before it. */
   readonly isTriedLast: (key: string) => boolean;
-  /** Where requests go for which nothing is registered. */
+  /** The upstream of models without any address. */
   readonly defaultBase: string;
 }
 
 type OrderedModel = Pick<ModelRecord, "api_base" | "api_key" | "endpoints" | "endpoint_selection_mode">;
 
-/** The upstreams of a model, first to be tried first; at least one. */
+/** The upstreams of a model in the order in which they are tried; at least one. */
 export function orderTargets(model: OrderedModel, options: OrderOptions): readonly Target[] {
   const enabled = model.endpoints.filter((endpoint) => endpoint.enabled);
   const healthy = enabled.filter((endpoint) => endpoint.health_status !== "unhealthy");
@@ -84,7 +84,10 @@ function byChance(endpoints: readonly ResolvedEndpoint[], fraction: () => number
     .map((entry) => entry.endpoint);
 }
 
-/** Rendezvous: each session ranks the endpoints by a hash of its own, so that one that leaves moves its own sessions only. */
+/**
+ * Rendezvous hashing: each session ranks the endpoints by its own hash, so that an endpoint that leaves moves only its own
+ * sessions.
+ */
 function bySession(endpoints: readonly ResolvedEndpoint[], sessionId: string): readonly ResolvedEndpoint[] {
   const encoder = new TextEncoder();
   const session = encoder.encode(`${sessionId}\u0000`);

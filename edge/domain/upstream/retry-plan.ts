@@ -1,14 +1,14 @@
 /**
  * What follows an attempt at an upstream (decisions §22.2): its answer is final, the same endpoint is tried again after a
  * wait, the next one is tried at once, or nothing is left. Pure: it neither waits nor calls. Invariant: endpoints are
- * visited in order and never again; each is tried at most `maxRetries + 1` times, and one attempt per request comes on top
- * for a connection that failed.
+ * visited in order and never again; each is tried at most `maxRetries + 1` times, plus one attempt per request on a new
+ * connection after a connection failed.
  */
 
 const RETRYABLE = new Set([408, 429, 500, 502, 503, 504]);
-/** Before the one attempt on a fresh connection, ms. */
+/** Wait before the one attempt on a new connection, ms. */
 export const FRESH_CONNECTION_MS = 50;
-/** A longer retry-after of the upstream is not honoured, ms. */
+/** A longer retry-after of the upstream is ignored, ms. */
 export const RETRY_AFTER_MAX_MS = 5_000;
 /** The backoff doubles up to 2^6 = 64 times its base. */
 const DOUBLINGS_MAX = 6;
@@ -19,20 +19,20 @@ export interface RetryRules {
   /** Further attempts at the same endpoint. */
   readonly maxRetries: number;
   readonly backoffMs: number;
-  /** False once bytes have left that cannot be had again: no attempt follows then. */
+  /** False once bytes have been sent that cannot be read again: then no attempt follows. */
   readonly resendable: boolean;
 }
 
-/** Where a request stands. */
+/** The progress of a request's attempts. */
 export interface RetryState {
   /** Index of the endpoint. */
   readonly target: number;
-  /** Attempts made there, the one on a fresh connection not among them. */
+  /** Attempts made there, not counting the one on a new connection. */
   readonly made: number;
   readonly freshConnectionUsed: boolean;
 }
 
-/** Before the first attempt. */
+/** The state before the first attempt. */
 export const RETRY_START: RetryState = { target: 0, made: 0, freshConnectionUsed: false };
 
 /** How an attempt ended. */
@@ -52,12 +52,12 @@ export type RetryStep =
   /** Nothing is left to try. */
   | { readonly kind: "exhausted" };
 
-/** True for an answer after which another attempt may do better. */
+/** True for an answer after which another attempt may succeed. */
 export function isRetryable(status: number): boolean {
   return RETRYABLE.has(status);
 }
 
-/** What follows `end`, which is how the attempt at `state` ended. */
+/** What follows the attempt at `state`, which ended with `end`. */
 export function nextStep(rules: RetryRules, state: RetryState, end: AttemptEnd): RetryStep {
   if (end.kind === "answered" && !isRetryable(end.status)) return { kind: "final" };
   if (!rules.resendable) return { kind: "exhausted" };
@@ -75,7 +75,7 @@ function nextTarget(rules: RetryRules, state: RetryState): RetryStep {
   return target < rules.targets ? { kind: "next", state: { ...state, target, made: 0 } } : { kind: "exhausted" };
 }
 
-/** The wait that the upstream asked for, when it is short enough. */
+/** The wait that the upstream requested, when it is short enough. */
 function honoured(end: AttemptEnd): number {
   const askedMs = end.kind === "answered" ? (end.retryAfterMs ?? 0) : 0;
   return askedMs <= RETRY_AFTER_MAX_MS ? askedMs : 0;

@@ -1,11 +1,11 @@
 /**
- * The names in an answer that tell content and usage from everything else, and the places where usage is an upstream's own
- * word. A client's text comes back in many answers (the Responses API repeats `text`, `tools` and `metadata` of the request),
- * so that a name alone proves nothing: a report counts by where it stands, counted from the outermost object.
+ * The names in an answer by which content and usage are recognised, and the places where usage is the upstream's own
+ * report. Many answers repeat text of the client (the Responses API repeats `text`, `tools` and `metadata` of the request),
+ * so that a name alone proves nothing: a report counts only at its place, counted from the outermost object.
  */
 import { nameTable } from "../bytes/name-table.ts";
 
-/** Names that mean something. */
+/** Names that have a meaning. */
 export const Name = {
   Other: 1,
   Choices: 2,
@@ -17,7 +17,7 @@ export const Name = {
   Meta: 8,
   Type: 9,
   Usage: 10,
-  /** Counts one object further in, as Cohere reports them. */
+  /** Contains counts one object further in, as Cohere reports them. */
   Tokens: 11,
   Content: 12,
   Text: 13,
@@ -28,7 +28,7 @@ export const Name = {
   OutputCount: 18,
   FinishReason: 19,
   StopReason: 20,
-  /** Not names but types. Of an event whose `delta` is sound, of one before the answer, of one at its end. */
+  /** Types, not names: of an event whose `delta` is audio, of an event before the answer, of an event at its end. */
   Sound: 21,
   Begun: 22,
   Last: 23,
@@ -56,7 +56,7 @@ export const NAMES = nameTable({
   thinking: Name.Reasoning,
   reasoning: Name.Reasoning,
   reasoning_content: Name.ReasoningContent,
-  // the text of what stands beside them once more, or the client's own words
+  // the text of the members beside it once more, or the client's own text
   reasoning_details: Name.Echo,
   logprobs: Name.Echo,
   annotations: Name.Echo,
@@ -96,7 +96,7 @@ export function isReport(member: number, depth: number, root: number, list: bool
   return depth === 1 || isInChoice(depth, root, list);
 }
 
-/** Whether a text, the value of `member` at such a place, tells why the answer is over. */
+/** Whether a text, the value of `member` at this place, says why the answer ended. */
 export function isFinish(member: number, depth: number, root: number, list: boolean): boolean {
   if (member === Name.FinishReason) return isInChoice(depth, root, list);
   return member === Name.StopReason && depth === 2 && root === Name.Delta;

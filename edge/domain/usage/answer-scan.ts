@@ -1,10 +1,10 @@
 /**
- * Reads what an answer owes from its JSON while it passes: how much content it carries and what usage it reports. One pass
- * over the bytes, nothing parsed and nothing kept, so that documents may be cut anywhere and strings may have any length.
- *
- * Content are texts below `choices` (chat, completions), `delta` (responses, messages), `output` and `content` (whole answers):
- * text, reasoning, refusals and arguments of tool calls, of every choice. Usage is what stands where upstreams report it
- * (answer-names.ts); the last count wins. What is malformed counts nothing; no bytes make it throw.
+ * Reads what an answer is billed for from its JSON while it passes: how much content it carries, and what usage it reports.
+ * It reads the bytes once, parses nothing and keeps nothing, so that documents may be cut anywhere and strings may have any
+ * length.
+ * Content is text below `choices` (chat, completions), `delta` (responses, messages), `output` and `content` (whole
+ * answers): text, reasoning, refusals and arguments of tool calls, of every choice. Usage is read only where upstreams
+ * report it (answer-names.ts); the last count is used. Malformed input counts nothing, and no bytes make it throw.
  */
 
 import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from "../bytes/ascii.ts";
@@ -15,21 +15,21 @@ import { tokenCount } from "./token-count.ts";
 
 /** What is known of an answer so far. Characters are code points. */
 export interface AnswerProgress {
-  /** Documents (events, for a stream) that carried content. */
+  /** Documents (events, for a stream) that contained content. */
   readonly events: number;
   readonly characters: number;
-  /** The last counts reported; null: none was. */
+  /** The last reported counts; null: none was reported. */
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   /** The output was reported, and not only as it was before the answer began. */
   readonly told: boolean;
-  /** It was told, and no content has come since. */
+  /** The output was reported, and no content has come since. */
   readonly upToDate: boolean;
-  /** The answer has told that it is over, and no content has come since. */
+  /** The answer has shown its end, and no content has come since. */
   readonly ended: boolean;
 }
 
-/** The tally of an answer that has not begun. */
+/** The progress of an answer that has not begun. */
 export const NOTHING_SEEN: AnswerProgress = {
   events: 0,
   characters: 0,
@@ -40,7 +40,7 @@ export const NOTHING_SEEN: AnswerProgress = {
   ended: false,
 };
 
-/** What the string under way is. */
+/** What the current string is. */
 const Part = { Nothing: 0, Name: 1, Type: 2, Finish: 3, Content: 4, Reasoning: 5, ReasoningContent: 6 } as const;
 const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.Content, Part.Content],
@@ -49,87 +49,92 @@ const PARTS: ReadonlyMap<number, number> = new Map([
   [Name.ReasoningContent, Part.ReasoningContent],
 ]);
 
-/** A count that is written longer than this is none. */
+/** A count with more digits than this is ignored. */
 const NUMBER_MAX = 400;
 
 export class AnswerScan {
-  /** Of the documents that are over. */
+  /** The progress of the documents that have ended. */
   #past = NOTHING_SEEN;
-  // of the document under way
+  // state of the current document
   #depth = 0;
-  /** The member of the outermost object that is under way. */
+  /** The current member of the outermost object. */
   #root = 0;
   /** The value of that member is a list. */
   #list = false;
   /** The member whose value comes next; 0 within a list, and before a name. */
   #member = 0;
-  /** Depth from which on all is an echo; 0: nothing is. */
+  /** Depth from which everything repeats the request; 0: nothing does. */
   #echoFrom = 0;
-  /** Depth of the report under way, 0: none is; and of the one around it. */
+  /** Depth of the current report (0: none), and of the one around it. */
   #reportFrom = 0;
   #outerReport = 0;
   /** Characters; some servers send reasoning twice, under its old name and its new one. */
   #content = 0;
   #reasoning = 0;
   #reasoningContent = 0;
-  /** What its type says. */
+  /** The type that the document states. */
   #type = 0;
   #documentInput: number | null = null;
   #documentOutput: number | null = null;
-  /** The member of the outermost object in which that output stands. */
+  /** The member of the outermost object that contains that output. */
   #outputRoot = 0;
-  /** A choice is there; the list of them has ended without one. */
+  /** A choice has come; the list of choices has ended without one. */
   #choice = false;
   #noChoice = false;
-  /** It says why the answer is over. */
+  /** The document states why the answer ended. */
   #finish = false;
-  /** A count under way, as it is written. */
+  /** The current count, as it is written. */
   #number = "";
   readonly #text = new JsonStringReader(NAMES);
   #part: number = Part.Nothing;
-  /** The string that has just ended, were it a name; 0: the last thing was no string. */
+  /** The last string, if it was a name; 0: the last thing was not a string. */
   #named = 0;
 
-  /** What is known, with what the document under way has shown so far. */
+  /** What is known, including what the current document has shown so far. */
   progress(): AnswerProgress {
     if (this.#text.open && this.#part >= Part.Content) this.#takeCharacters();
-    // Sound is not counted by its letters.
+    // Audio is not counted by its characters.
     const sound = this.#type === Name.Sound;
     const characters = sound ? 0 : this.#content + Math.max(this.#reasoning, this.#reasoningContent);
     const some = characters > 0 || sound;
     const [input, output] = [this.#documentInput, this.#documentOutput];
     const past = this.#past;
-    const told = output !== null && !this.#isEarly();
+    const reported = output !== null && !this.#isEarly();
     const lasting = past.ended && !some;
     return {
       events: past.events + (some ? 1 : 0),
       characters: past.characters + characters,
       inputTokens: input ?? past.inputTokens,
       outputTokens: output ?? past.outputTokens,
-      told: told || past.told,
-      upToDate: told || (past.upToDate && !some && output === null),
+      told: reported || past.told,
+      upToDate: reported || (past.upToDate && !some && output === null),
       // a report whose document is open may go on: it is not the last one yet
-      ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(told),
+      ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(reported),
     };
   }
 
-  /** Within a document: its outermost object or list is not closed. */
+  /** True within a document: its outermost object or list is not closed. */
   get open(): boolean {
     return this.#depth > 0 || this.#text.open;
   }
 
-  /** What the document reports was known before there was content: an answer in the messages or responses format begins. */
+  /**
+   * The report was known before there was content: it is at the beginning of an answer in the messages or responses format.
+   */
   #isEarly(): boolean {
     const root = this.#outputRoot;
     return root === Name.Message || (root === Name.Response && this.#type === Name.Begun);
   }
 
-  /** The answer ends with this document: by its type, by a reason, or as the report without choices that chat ends with. */
-  #isLast(told: boolean): boolean {
-    return this.#type === Name.Last || this.#finish || (told && this.#noChoice);
+  /**
+   * The answer ends with this document: by its type, by a reason, or because it is the report without choices that ends
+   * chat.
+   */
+  #isLast(reported: boolean): boolean {
+    return this.#type === Name.Last || this.#finish || (reported && this.#noChoice);
   }
 
-  /** The document is over; what comes next is another one. */
+  /** The document has ended; what comes next is another one. */
   end(): void {
     this.#past = this.progress();
     this.#depth = 0;
@@ -155,8 +160,8 @@ export class AnswerScan {
   }
 
   /**
-   * Goes on with these bytes of the document. Answers where it stopped: at `to`, or behind the brace or bracket that closes
-   * the outermost one.
+   * Continues with these bytes of the document. Returns where it stopped: at `to`, or after the brace or bracket that
+   * closes the outermost value.
    */
   push(bytes: Uint8Array, from: number, to: number): number {
     let at = this.#text.open ? this.#string(bytes, from, to) : from;
@@ -191,7 +196,7 @@ export class AnswerScan {
     return at;
   }
 
-  /** What has just ended is the name of a member. */
+  /** The string that has just ended is the name of a member. */
   #endName(): void {
     if (this.#named === 0) return;
     this.#member = this.#named;
@@ -226,17 +231,17 @@ export class AnswerScan {
     return this.#depth === 0;
   }
 
-  /** A value, or the place of one, is over. */
+  /** A value, or the place of one, has ended. */
   #endValue(): void {
     if (this.#number !== "") this.#endNumber();
     this.#member = 0;
     this.#named = 0;
   }
 
-  /** A byte of a count: read where counts are told. */
+  /** A byte of a count; it is read only where counts are reported. */
   #digit(byte: number): void {
-    const told = this.#reportFrom === 0 ? this.#depth === 1 : this.#depth === this.#reportFrom;
-    if (told && this.#number.length <= NUMBER_MAX) this.#number += String.fromCharCode(byte);
+    const isCount = this.#reportFrom === 0 ? this.#depth === 1 : this.#depth === this.#reportFrom;
+    if (isCount && this.#number.length <= NUMBER_MAX) this.#number += String.fromCharCode(byte);
   }
 
   #endNumber(): void {
@@ -257,7 +262,7 @@ export class AnswerScan {
     else this.#text.begin(part >= Part.Finish ? StringUse.Characters : StringUse.Name);
   }
 
-  /** What the value of a member is, here. */
+  /** What the value of a member is at this place. */
   #partOf(member: number): number {
     if (this.#depth === 1) {
       if (member === Name.Type) return Part.Type;
@@ -268,19 +273,19 @@ export class AnswerScan {
     return PARTS.get(member) ?? Part.Nothing;
   }
 
-  /** Reads on in a string. Answers where it stopped: at `to`, or behind the quote that closes it. */
+  /** Reads on in a string. Returns where it stopped: at `to`, or after the quote that closes it. */
   #string(bytes: Uint8Array, from: number, to: number): number {
     const at = this.#text.push(bytes, from, to);
     if (this.#text.open) return at;
     if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
     else if (this.#part >= Part.Content) this.#takeCharacters();
     else if (this.#part === Part.Type) this.#type = this.#text.found;
-    // some upstreams write an empty one until there is one
+    // some upstreams write an empty reason until there is one
     else if (this.#part === Part.Finish && this.#text.takeCharacters() > 0) this.#finish = true;
     return at;
   }
 
-  /** Counts what has come of a text. */
+  /** Counts the characters of a text that have come. */
   #takeCharacters(): void {
     const characters = this.#text.takeCharacters();
     if (this.#part === Part.Content) this.#content += characters;

@@ -25,7 +25,12 @@ describe("what is billed", () => {
     ["what was reported at the end of an answer that was left then", answered({ reported, ...last }, false), 4, 5],
     ["the estimate of one that reports as it goes, when it was left", answered({ reported, ...soFar }, false), 10, 20],
     ["no output, where none is counted", answered({ reported: inputAlone }, true), 4, 0],
-    ["the estimate of an output that was left before it was told", answered({ reported: inputAlone }, false), 10, 20],
+    [
+      "the estimate of an output that was left before it was reported",
+      answered({ reported: inputAlone }, false),
+      10,
+      20,
+    ],
     ["the estimate, when nothing was reported", answered({ seenTokens: 3 }, true), 10, 20],
     ["the estimate, when what is reported is how it began", answered({ reported }, true), 4, 20],
     ["what was reported before the last content", answered({ reported, told: true, seenTokens: 3 }, true), 4, 5],
@@ -56,7 +61,7 @@ describe("what is billed", () => {
     expect(owed(false)).toMatchObject({ inputTokens: 10, outputTokens: 20 });
   });
 
-  it("is nothing for images of an answer without a byte, and for images their number however they answer", () => {
+  it("is nothing for images of an answer without a byte, and for images their number, whatever the form of the answer", () => {
     const images = { kind: "images", count: 3 } as const;
     const priced = { prices: { ...model.prices, image: 2 } };
     expect(bill(priced, estimate, images, answered({ empty: true }, true)).costUsd).toBe(0);

@@ -1,7 +1,7 @@
 /**
- * What a finished request is billed: tokens and cost of its row, and what the scheduler is corrected to (decisions §23.1,
- * §23.3, §23.4, §43.2). Only a 2xx of the upstream, or a client that left while one was under way, costs anything. Tokens are
- * safe integers, and so is their sum, whatever an upstream reports.
+ * What a finished request is billed: tokens and cost of its row, and the correction of the scheduler
+ * (decisions §23.1, §23.3, §23.4, §43.2). Only a 2xx of the upstream costs anything, or a client that left while one was
+ * being sent. Tokens are safe integers, and so is their sum, whatever an upstream reports.
  */
 import { AMOUNT_MAX, saturated } from "../../../shared/amount.ts";
 import { costUsd, type Measure } from "../../../shared/cost.ts";
@@ -17,7 +17,7 @@ export interface Billed {
 
 export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
-/** What came of an answer. */
+/** An answer, as far as it came. */
 export interface BilledAnswer {
   readonly usage: SeenUsage;
   /** It ended as its upstream ended it. */
@@ -25,10 +25,11 @@ export interface BilledAnswer {
 }
 
 /**
- * Tokens and cost at the model's prices of now; `answered` is null when the upstream never answered. The tokens reported when
- * the answer ended complete, or had shown its end with its report before the connection broke; never less than what was seen
- * since the report. Else the estimate's, and never less than what was reported or seen so far, input and output alike: what
- * an upstream reports underway is not yet what the answer comes to. A complete answer without a byte owes its input alone.
+ * Tokens and cost at the model's current prices; `answered` is null when the upstream never answered. The reported tokens
+ * count when the answer was complete, or had shown its end together with its report before the connection broke; never less
+ * than what was seen since the report. Otherwise the estimate counts, and never less than what was reported or seen so far,
+ * for input and output alike: a report in the middle of an answer is not yet its final count. A complete answer without a
+ * byte is billed for its input alone.
  */
 export function bill(
   model: Pick<ModelRecord, "prices">,
@@ -55,12 +56,12 @@ function outputOf(estimate: TokenEstimate, answered: BilledAnswer | null): numbe
   const { reported, told, upToDate, seenTokens } = usage;
   const reportedTokens = reported?.outputTokens ?? 0;
   if (isOver(answered) && told) return upToDate ? reportedTokens : Math.max(reportedTokens, seenTokens);
-  // An upstream that reports its input alone, to the end, has made nothing that is counted in tokens.
+  // An upstream that reports only its input, to the end, has produced nothing that is counted in tokens.
   if (complete && reported !== null && reported.outputTokens === null) return seenTokens;
   return Math.max(estimate.outputTokens, reportedTokens, seenTokens);
 }
 
-/** Nothing more was to come. */
+/** True when nothing more was to come. */
 function isOver(answered: BilledAnswer | null): boolean {
   return answered !== null && (answered.complete || answered.usage.final);
 }
@@ -74,7 +75,7 @@ export function totalTokens({ inputTokens, outputTokens }: Pick<Billed, "inputTo
   return saturated(inputTokens + outputTokens);
 }
 
-/** What the client gets for an upstream status: 2xx and 4xx as they are, the rest 502 (decisions §22.6). */
+/** The client's status for an upstream status: 2xx and 4xx unchanged, all others 502 (decisions §22.6). */
 export function clientStatus(upstreamStatus: number): number {
   if (upstreamStatus >= 200 && upstreamStatus < 300) return upstreamStatus;
   return upstreamStatus >= 400 && upstreamStatus < 500 ? upstreamStatus : 502;

@@ -1,6 +1,6 @@
 /**
- * Upstreams repeat parts of the request in their answers. Whatever JSON a client puts there, it is not what the upstream
- * reports: neither whole nor left in the middle does an answer owe less for it (decisions §43.2).
+ * Upstreams repeat parts of the request in their answers. Whatever JSON a client puts there, it is not a report of the
+ * upstream: an answer is not billed less because of it, whether it is read whole or left in the middle (decisions §43.2).
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

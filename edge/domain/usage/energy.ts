@@ -1,10 +1,10 @@
 /**
- * What a request used of the cluster's power (decisions §30): its share of one node's watts, for as long as it held a slot.
- * Frozen in its row; a later reading or price changes nothing of it.
+ * The share of the cluster's power that a request used (decisions §30): its share of one node's watts, for as long as it
+ * held a slot. It is frozen in the row; a later reading or price does not change it.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 
-/** What energy costs. */
+/** The cost of energy. */
 export interface EnergyTerms {
   readonly enabled: boolean;
   readonly usdPerKwh: number;
@@ -25,7 +25,7 @@ const NOTHING_USED: EnergyUsed = { energy_wh: 0, energy_cost_usd: 0, co2_g: 0 };
 const MS_PER_HOUR = 3_600_000;
 
 /**
- * The energy of a request that held one of a node's slots for `servedMs`; nothing when any part is unknown, no number or
+ * The energy of a request that held one of a node's slots for `servedMs`; zero when any part is unknown, not a number, or
  * below 0.
  */
 export function energyUsed(

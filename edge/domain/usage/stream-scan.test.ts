@@ -6,7 +6,7 @@ import { StreamScan } from "./stream-scan.ts";
 
 const encoder = new TextEncoder();
 
-/** The tally of a stream that arrives in pieces cut at the given places. */
+/** The progress of a stream that arrives in pieces cut at the given places. */
 function tallyOf(text: string, cuts: readonly number[] = []): AnswerProgress {
   const bytes = encoder.encode(text);
   const places = [...new Set(cuts.map((cut) => cut % (bytes.byteLength + 1)))].sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 /**
- * Reads an event stream for an {@link AnswerScan}: the data of each event is a document (WHATWG HTML, "Server-sent events").
- * Lines may end with LF, CR or both, data may have several lines, comments and other fields are passed over; bytes may be cut
- * anywhere and lines may have any length.
+ * Reads an event stream for an {@link AnswerScan}: the data of each event is a document (WHATWG HTML, "Server-sent
+ * events"). Lines may end with LF, CR or both, and data may have several lines; comments and other fields are skipped.
+ * Bytes may be cut anywhere, and lines may have any length.
  */
 
 import { CR, LF } from "../bytes/ascii.ts";
@@ -13,18 +13,18 @@ const FIELD = [0x64, 0x61, 0x74, 0x61, 0x3a] as const;
 
 export class StreamScan {
   readonly #answer = new AnswerScan();
-  /** Bytes of the line that match {@link FIELD} so far; all of it: the rest of the line is data. */
+  /** Bytes of the line that match {@link FIELD} so far; when all match, the rest of the line is data. */
   #matched = 0;
   /** The line has begun, and differs from {@link FIELD}. */
   #other = false;
-  /** Bytes of a byte order mark before the first line that have come; null: there is none any more. */
+  /** Bytes of a byte order mark before the first line that have come; null: it can no longer come. */
   #marked: number | null = 0;
   /** The last byte was a CR: an LF that follows belongs to it. */
   #afterCr = false;
 
   push(chunk: Uint8Array): void {
     const { length } = chunk;
-    // Few streams have any CR: it is looked for once, and again behind each that was found.
+    // Few streams contain a CR: it is searched once, and again after each one that was found.
     let cr = endOf(chunk, CR, 0);
     for (let at = 0; at < length; ) {
       if (this.#matched === FIELD.length || this.#other) {
@@ -37,12 +37,12 @@ export class StreamScan {
     }
   }
 
-  /** What is known, with what an event that has not ended has shown. */
+  /** What is known, including what an event that has not ended has shown. */
   progress(): AnswerProgress {
     return this.#answer.progress();
   }
 
-  /** A byte of a line of which nothing else is known yet. */
+  /** A byte at the beginning of a line. */
   #begin(byte: number): void {
     if (this.#marked !== null) {
       this.#marked = byte === BYTE_ORDER_MARK[this.#marked] ? this.#marked + 1 : null;
@@ -58,7 +58,7 @@ export class StreamScan {
     else this.#other = true;
   }
 
-  /** Goes on to the end of a line at `end`. Answers where it stopped: behind that, or at the end of the bytes. */
+  /** Continues to the end of a line at `end`. Returns where it stopped: after that, or at the end of the bytes. */
   #rest(chunk: Uint8Array, from: number, end: number): number {
     if (!this.#other) for (let at = from; at < end; ) at = this.#answer.push(chunk, at, end);
     if (end === chunk.length) return end;
@@ -69,7 +69,7 @@ export class StreamScan {
   }
 }
 
-/** Where the byte comes next, or the end of the bytes. */
+/** The place where the byte comes next, or the end of the bytes. */
 function endOf(chunk: Uint8Array, byte: number, from: number): number {
   const found = chunk.indexOf(byte, from);
   return found === -1 ? chunk.length : found;

@@ -1,7 +1,8 @@
 /**
- * What an answer owes, by what passed of it (decisions §23.1, §43.2): the tokens that it reports, and the content that was
- * seen for when it ends without a report. Event streams are read event by event, everything else as documents, from the
- * first byte on: what a report is depends on where it stands, and the end of a body does not tell.
+ * What an answer is billed for, from what passed of it (decisions §23.1, §43.2): the tokens that it reports, and the
+ * content that was seen, in case it ends without a report. Event streams are read event by event, everything else as
+ * documents, from the first byte on: whether something is a report depends on its place, which the end of a body alone does
+ * not show.
  */
 
 import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../bytes/ascii.ts";
@@ -14,19 +15,22 @@ export interface ReportedUsage {
   readonly outputTokens: number | null;
 }
 
-/** Of an answer, complete or not. */
+/** Usage of an answer, complete or not. */
 export interface SeenUsage {
   /** Null: nothing was reported. */
   readonly reported: ReportedUsage | null;
-  /** The reported output is not only what was known before the answer began. */
+  /** The output was reported, and not only as it was known before the answer began. */
   readonly told: boolean;
-  /** It was told, and is that of all the content seen. */
+  /** The output was reported, and the report covers all content seen. */
   readonly upToDate: boolean;
-  /** It is up to date, and the answer itself has shown its end: nothing more was to come, whether or not the connection ended so. */
+  /**
+   * It is up to date, and the answer itself has shown its end: nothing more was to come, whether or not the connection
+   * ended properly.
+   */
   readonly final: boolean;
-  /** What the content seen comes to in tokens at least: its events, or a quarter of its characters if that is more. */
+  /** The least tokens of the content seen: one per event, or a quarter of its characters if that is more. */
   readonly seenTokens: number;
-  /** Not a byte has come. */
+  /** Not a single byte has come. */
   readonly empty: boolean;
 }
 
@@ -56,22 +60,22 @@ export class UsageScan {
     return this.#bytes;
   }
 
-  /** What was reported and seen up to now. */
+  /** What was reported and seen so far. */
   usage(): SeenUsage {
-    const tally = this.#stream?.progress() ?? this.#document?.progress() ?? NOTHING_SEEN;
-    const { told, upToDate } = tally;
+    const progress = this.#stream?.progress() ?? this.#document?.progress() ?? NOTHING_SEEN;
+    const { told, upToDate } = progress;
     const whole = this.#document !== null && !this.#document.open;
     return {
-      reported: reportOf(tally),
+      reported: reportOf(progress),
       told,
       upToDate,
-      final: upToDate && (tally.ended || whole),
-      seenTokens: this.#content ? seenTokens(tally) : 0,
+      final: upToDate && (progress.ended || whole),
+      seenTokens: this.#content ? seenTokens(progress) : 0,
       empty: this.#bytes === 0,
     };
   }
 
-  /** Blanks before a document keep a connection alive, and tell nothing. */
+  /** Blanks before a document keep a connection alive, and show nothing about its kind. */
   #begin(chunk: Uint8Array): void {
     const first = chunk.find((byte) => byte > SPACE && !BYTE_ORDER_MARK.has(byte));
     if (first === undefined) return;
@@ -80,7 +84,7 @@ export class UsageScan {
   }
 }
 
-/** A body may be several documents, one after another. */
+/** A body may contain several documents, one after another. */
 function scan(document: AnswerScan, chunk: Uint8Array): void {
   for (let at = 0; at < chunk.byteLength; ) {
     at = document.push(chunk, at, chunk.byteLength);
