@@ -10,8 +10,8 @@ const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
     name,
     environment: "node" as const,
     include: [
-      "control/{alerts,api,publish,services,backup}/**/*.test.ts",
-      "control/job-leases.test.ts",
+      "control/{alerts,api,backup,encryption,hot-store,kernel,publish,services,startup}/**/*.test.ts",
+      "control/{autotune/autotune-model,health/model-health,jobs/job-leases}.test.ts",
       `test/database/${more}.test.ts`,
     ],
     globalSetup: ["./test/harness/control-database.ts"],

@@ -11,42 +11,42 @@ import { deriveInternalToken } from "../shared/internal-token.ts";
 import { importSealKey } from "../shared/seal.ts";
 import { AlertPull } from "./alerts/alert-pull.ts";
 import { AlertSender } from "./alerts/alert-sender.ts";
+import { alertChannels } from "./alerts/configured-channels.ts";
 import { ExpiryWatch } from "./alerts/expiry-watch.ts";
+import { OutboxWatch } from "./alerts/outbox-watch.ts";
 import { AnalyticsStore } from "./analytics/store.ts";
 import { createApp } from "./api/app.ts";
 import { AuthRefusals } from "./api/auth-refusals.ts";
 import type { Api } from "./api/types.ts";
-import { importBackupKey } from "./backup/macs.ts";
+import { Cells } from "./cells/cells.ts";
 import { type Connection, connect } from "./db/connect.ts";
+import { checkEncryptionKey } from "./encryption/encryption-check.ts";
+import { importBackupKey } from "./encryption/secret-macs.ts";
 import { PowerPoll } from "./energy/power-poll.ts";
 import type { ControlEnv } from "./env.ts";
-import { composeHealth } from "./health/compose.ts";
+import { composeHealth } from "./health/compose-health.ts";
 import type { Prober } from "./health/prober.ts";
-import { JobLeases } from "./job-leases.ts";
-import { JobRuns } from "./job-runs.ts";
-import type { Job } from "./jobs.ts";
+import { pruneChecks } from "./health/prune-checks.ts";
+import { HotStore } from "./hot-store/hot-store.ts";
+import { JobLeases } from "./jobs/job-leases.ts";
+import { JobRuns } from "./jobs/job-runs.ts";
+import type { Job } from "./jobs/jobs.ts";
+import type { VerbContext } from "./kernel/context.ts";
 import { createMetricsApp } from "./metrics/listener.ts";
-import { Cells } from "./publish/cells.ts";
-import { KeyStore } from "./publish/key-store.ts";
 import { OutboxPublisher } from "./publish/outbox-publisher.ts";
-import { OutboxWatch } from "./publish/outbox-watch.ts";
 import { Resync } from "./publish/resync.ts";
-import { startSync } from "./publish/sync-at-start.ts";
-import type { VerbContext } from "./services/context.ts";
-import { checkEncryptionKey } from "./services/encryption-check.ts";
-import { forgetPlaintext } from "./services/forget-plaintext.ts";
-import { pruneChecks } from "./services/health/prune-checks.ts";
-import { sealLeftovers } from "./services/seal-leftovers.ts";
-import { alertChannels } from "./services/settings/alert-channels.ts";
-import { energySetting } from "./services/settings/definitions.ts";
-import { seedSettings } from "./services/settings/seed-settings.ts";
-import { readSetting } from "./services/settings/setting.ts";
 import { pruneUsage } from "./services/usage/compact-usage.ts";
+import { energySetting } from "./settings/definitions.ts";
+import { readSetting } from "./settings/setting.ts";
+import { erasePlaintext } from "./startup/erase-plaintext.ts";
+import { sealPlainSecrets } from "./startup/seal-plain-secrets.ts";
+import { seedSettings } from "./startup/seed-settings.ts";
+import { startSync } from "./startup/sync-at-start.ts";
 
 export interface Deps {
   readonly connection: Connection;
   readonly analytics: AnalyticsStore;
-  readonly store: KeyStore;
+  readonly store: HotStore;
   /**
    * What the migrated database is held to before anything is served: its encryption key is ours, and settings that were
    * never saved take what the environment says. Throws EncryptionKeyError.
@@ -90,7 +90,7 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const { db } = connection;
   const sealKey = env.encryptionKey === undefined ? undefined : await importSealKey(env.encryptionKey);
   const backupKey = env.encryptionKey === undefined ? undefined : await importBackupKey(env.encryptionKey);
-  const store = new KeyStore(env.redisUrl, env.redisToken);
+  const store = new HotStore(env.redisUrl, env.redisToken);
   const internalToken = env.internalToken ?? (await deriveInternalToken(env.adminToken));
   const cells = new Cells(env.cells, internalToken);
   const publisher = new OutboxPublisher(db, store, cells, log);
@@ -133,10 +133,10 @@ export async function compose(env: ControlEnv, log: Logger): Promise<Deps> {
   const power = new PowerPoll(async () => (await readSetting({ db }, energySetting)).value, store, sink, env.cell);
   const prepare = async (): Promise<void> => {
     await checkEncryptionKey(db, sealKey);
-    const sealed = await sealLeftovers(context("system"));
+    const sealed = await sealPlainSecrets(context("system"));
     const sealedNow = Object.keys(sealed).length > 0;
     if (sealedNow) log.info({ event: "secrets_sealed", ...sealed });
-    if (sealKey !== undefined) await forgetPlaintext(connection, sealedNow, log);
+    if (sealKey !== undefined) await erasePlaintext(connection, sealedNow, log);
     const { refused } = await seedSettings(context("system"), env.seeds);
     for (const refusal of refused) log.warn({ event: "setting_not_seeded", ...refusal });
   };

@@ -7,9 +7,9 @@ import { envCells, requireOwnCell } from "../shared/cells.ts";
 import {
   envCellName,
   envCidrs,
-  envComplaints,
   envDatabaseName,
   envEncryptionKey,
+  envErrorText,
   envFlag,
   envOptionalFlag,
   envOptionalUrl,
@@ -24,9 +24,9 @@ import { MIN_CHECK_INTERVAL_SECS } from "../shared/schema/model.ts";
 import { MIN_INTERVAL_SECS_MAX } from "../shared/schema/settings/alerts.ts";
 import { CLASSIFIER_TIMEOUT_MS_MAX } from "../shared/schema/settings/auto-router.ts";
 import { clearableName } from "../shared/schema/settings/fields.ts";
-import type { OutboundPolicy } from "./outbound/judged-connections.ts";
-import { dropUndefined } from "./services/parse.ts";
-import type { SettingSeeds } from "./services/settings/seed-settings.ts";
+import { dropUndefined } from "./kernel/parse.ts";
+import type { OutboundPolicy } from "./outbound/guarded-connections.ts";
+import type { SettingSeeds } from "./startup/seed-settings.ts";
 
 /** Raised by {@link parseEnv}: one line that names every offending variable. */
 export class EnvError extends Error {
@@ -138,7 +138,7 @@ const schema = z
 /** Validates the environment. Throws EnvError. */
 export function parseEnv(variables: Readonly<Record<string, string | undefined>>): ControlEnv {
   const result = schema.safeParse(variables);
-  if (!result.success) throw new EnvError(envComplaints(result.error));
+  if (!result.success) throw new EnvError(envErrorText(result.error));
   const env = result.data;
   return {
     adminListen: env.GATEWAY_ADMIN_LISTEN,

@@ -9,10 +9,10 @@ import { configWarnings } from "./config-warnings.ts";
 import { DatabaseLocked } from "./db/folder-lock.ts";
 import { migrate } from "./db/migrate.ts";
 import { compose, type Deps } from "./deps.ts";
+import { EncryptionKeyError } from "./encryption/encryption-check.ts";
 import { type ControlEnv, EnvError, type Listen, parseEnv } from "./env.ts";
-import { startJobs } from "./jobs.ts";
-import { createLog, type Logger } from "./log.ts";
-import { EncryptionKeyError } from "./services/encryption-check.ts";
+import { startJobs } from "./jobs/jobs.ts";
+import { createLog, type Logger } from "./kernel/log.ts";
 
 const DATABASE_TRIES = 10;
 const DATABASE_WAIT_MS = 2000;

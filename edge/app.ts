@@ -6,8 +6,8 @@ import { Hono } from "hono";
 import { GatewayError } from "../shared/errors.ts";
 import { consoleLog } from "./adapters/console-log.ts";
 import { type Deps, depsOf } from "./deps.ts";
-import { placeOf } from "./domain/place.ts";
-import { MODEL_ROUTES } from "./domain/route-class.ts";
+import { requestTargetOf } from "./domain/routing/request-target.ts";
+import { MODEL_ROUTES } from "./domain/routing/route-class.ts";
 import type { Bindings } from "./env.ts";
 import { internal } from "./routes/internal.ts";
 import { mcp } from "./routes/mcp.ts";
@@ -24,7 +24,7 @@ const modelRoutes: ReadonlySet<string> = new Set(MODEL_ROUTES);
 
 /** The data plane as a fetch handler. */
 export async function serve(request: Request, bindings: Bindings, context: ExecutionContext): Promise<Response> {
-  const place = request.method === "POST" ? placeOf(request.url) : null;
+  const place = request.method === "POST" ? requestTargetOf(request.url) : null;
   if (place === null || !modelRoutes.has(place.path)) return await app.fetch(request, bindings, context);
   try {
     return await modelRoute(depsOf(bindings, request), request, context, place);
@@ -71,7 +71,7 @@ function crashed(error: unknown, method: string): Response {
 
 /** The path that is forwarded is the path that is routed: as it is written, no letter decoded. */
 function getPath(request: Request): string {
-  return placeOf(request.url)?.path ?? "/";
+  return requestTargetOf(request.url)?.path ?? "/";
 }
 
 /** The headers of an answer that no call stands behind (decisions §17.5: every response). */

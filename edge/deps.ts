@@ -3,38 +3,38 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { deriveInternalToken } from "../shared/internal-token.ts";
-import { AuthRefusals } from "./adapters/auth-refusals.ts";
-import { CellAdmission } from "./adapters/cell-admission.ts";
-import { CellTallies } from "./adapters/cell-tallies.ts";
+import { AuthFailureHandler } from "./adapters/auth-failure-handler.ts";
+import { BufferedLog } from "./adapters/buffered-log.ts";
 import { consoleLog, consoleWrite } from "./adapters/console-log.ts";
 import { ControlIdentities } from "./adapters/control-identities.ts";
-import { ExchangeAdmission } from "./adapters/exchange-admission.ts";
-import { GatheredLog } from "./adapters/gathered-log.ts";
-import { HotAnswers } from "./adapters/hot-answers.ts";
+import { IsolateResponseCache } from "./adapters/isolate-response-cache.ts";
 import { IssuerKeys } from "./adapters/issuer-keys.ts";
 import { loadKeySet } from "./adapters/key-set-http.ts";
-import { alertLedgerOf, LedgerAlerts } from "./adapters/ledger-alerts.ts";
-import { LedgerSpans } from "./adapters/ledger-spans.ts";
-import { ObjectPlaces } from "./adapters/object-places.ts";
+import { CellAdmission } from "./adapters/objects/cell-admission.ts";
+import { CellEventCounter } from "./adapters/objects/cell-event-counter.ts";
+import { ExchangeAdmission } from "./adapters/objects/exchange-admission.ts";
+import { alertLedgerOf, LedgerAlerts } from "./adapters/objects/ledger-alerts.ts";
+import { LedgerSpans } from "./adapters/objects/ledger-spans.ts";
+import { ObjectStubs } from "./adapters/objects/object-stubs.ts";
+import { TenantBudgetClient } from "./adapters/objects/tenant-budget-client.ts";
 import { noTraces, OtlpTraces } from "./adapters/otlp-traces.ts";
 import { RedisClient } from "./adapters/redis-client.ts";
 import { RedisDirectory } from "./adapters/redis-directory.ts";
+import { RedisEnergy } from "./adapters/redis-energy.ts";
 import { RedisMcpSessions } from "./adapters/redis-mcp-sessions.ts";
 import { RedisResponseCache } from "./adapters/redis-response-cache.ts";
 import { SealedSecrets } from "./adapters/sealed-secrets.ts";
-import { StoreEnergy } from "./adapters/store-energy.ts";
-import { TenantBudgets } from "./adapters/tenant-budgets.ts";
 import { timerSleep } from "./adapters/timer-sleep.ts";
 import { JoseVerifier } from "./adapters/token-verifier.ts";
 import { UpstreamDiagnostics } from "./adapters/upstream-diagnostics.ts";
 import { upstreamHttp } from "./adapters/upstream-http.ts";
-import type { LedgerApi } from "./domain/ask.ts";
-import { type Arrived, cellFor } from "./domain/cell/placement.ts";
-import { EndpointMemory } from "./domain/endpoint-memory.ts";
+import type { LedgerApi } from "./domain/admission/rpc.ts";
+import { cellFor, type RequestOrigin } from "./domain/cell/placement.ts";
+import { EndpointFailures } from "./domain/upstream/endpoint-failures.ts";
 import { type Bindings, type Env, EnvError, parseEnv } from "./env.ts";
-import { ANSWER_ROOM_BYTES, AnswerRoom, CACHE_ROOM_BYTES } from "./pipeline/answer-room.ts";
-import { BodyRoom } from "./pipeline/body-room.ts";
-import type { IsolateMemory } from "./pipeline/context.ts";
+import type { IsolateMemory } from "./pipeline/call/context.ts";
+import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "./pipeline/memory/memory-budget.ts";
+import { RequestBodyMemory } from "./pipeline/memory/request-body-memory.ts";
 import type { Log, Ports } from "./ports.ts";
 
 /** Everything a request of this isolate works with. */
@@ -43,11 +43,11 @@ export interface Deps {
   readonly ports: Ports;
   readonly memory: IsolateMemory;
   readonly cell: CellAdmission;
-  readonly budgets: TenantBudgets;
+  readonly budgets: TenantBudgetClient;
   /** The token between the planes; undefined when there is none, and nobody may use the internal routes. */
   readonly internalToken: () => Promise<string | undefined>;
   /** What follows a wrong one. */
-  readonly refusals: AuthRefusals;
+  readonly authFailures: AuthFailureHandler;
   /** The Ledger that keeps the cell's alerts, on a fresh stub. */
   readonly alertLedger: () => LedgerApi;
   /** The same for another cell; null for one that is neither the Worker's own nor listed. */
@@ -66,7 +66,7 @@ export function depsOf(bindings: Bindings, request: Request): Deps {
   composed ??= compose(bindings);
   if (composed instanceof EnvError) throw composed;
   const { env, of } = composed;
-  return of(env.cells.length === 0 ? env.cell : cellFor(request.cf as Arrived | undefined, env.cells, env.cell));
+  return of(env.cells.length === 0 ? env.cell : cellFor(request.cf as RequestOrigin | undefined, env.cells, env.cell));
 }
 
 /** What cells have in common is one for the isolate; its alerts and tallies go to its own cell. */
@@ -74,7 +74,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
   try {
     const env = parseEnv(bindings);
     const clock = Date.now;
-    const places = new ObjectPlaces(bindings, env.cells);
+    const places = new ObjectStubs(bindings, env.cells);
     const client = new RedisClient(env.redis, clock, consoleLog);
     const uuid = () => crypto.randomUUID();
     const ledger = () => places.ledger(alertLedgerOf(env.cell));
@@ -88,22 +88,22 @@ function compose(bindings: Bindings): Isolate | EnvError {
     });
     const admissionOf = (cell: string) => new CellAdmission(places, cell, env.ledgerShards, alerts, consoleLog);
     const own = admissionOf(env.cell);
-    const tallies = new CellTallies(
+    const tallies = new CellEventCounter(
       async (counted) => await own.withCell(async (stub) => await stub.tally(counted)),
       clock,
       waitUntil,
     );
     const internalToken = internalTokenOf(env);
-    const refusals = new AuthRefusals({ clock, sleep: timerSleep, alerts, tallies, log: consoleLog });
+    const refusals = new AuthFailureHandler({ clock, sleep: timerSleep, alerts, tallies, log: consoleLog });
     const directory = new RedisDirectory(client, clock, waitUntil, alerts);
-    const cacheRoom = new AnswerRoom(CACHE_ROOM_BYTES, () => hot.dropOldest());
-    const hot = new HotAnswers(cacheRoom, clock, () => directory.epoch());
+    const cacheRoom = new MemoryBudget(CACHE_MEMORY_BYTES, () => hot.evictOldest());
+    const hot = new IsolateResponseCache(cacheRoom, clock, () => directory.epoch());
     const shared: Omit<Ports, "admission"> = {
       clock,
       sleep: timerSleep,
       random: { uuid, fraction: Math.random },
       directory,
-      energy: new StoreEnergy(directory, client, clock),
+      energy: new RedisEnergy(directory, client, clock),
       upstream: upstreamHttp(bindings.UPSTREAMS),
       diagnostics: new UpstreamDiagnostics(clock, bindings.UPSTREAMS),
       responseCache: new RedisResponseCache({ client, hot, clock, keepAlive: waitUntil, alerts }),
@@ -146,12 +146,12 @@ function compose(bindings: Bindings): Isolate | EnvError {
     const memory = {
       usageOptionRefused: new Map(),
       addresses: new Map(),
-      bodyRoom: new BodyRoom(clock),
-      answerRoom: new AnswerRoom(ANSWER_ROOM_BYTES),
+      bodyRoom: new RequestBodyMemory(clock),
+      answerRoom: new MemoryBudget(ANSWER_MEMORY_BYTES),
       cacheRoom,
-      endpoints: new EndpointMemory(),
+      endpoints: new EndpointFailures(),
     };
-    const budgets = new TenantBudgets(places);
+    const budgets = new TenantBudgetClient(places);
     const known = new Map<string, Deps>();
     const of = (name: string): Deps => {
       const met = known.get(name);
@@ -165,7 +165,7 @@ function compose(bindings: Bindings): Isolate | EnvError {
         cell,
         budgets,
         internalToken,
-        refusals,
+        authFailures: refusals,
         alertLedger: () => places.ledger(alertLedgerOf(name)),
         ofCell: (other) => (other === env.cell || env.cells.some((plan) => plan.cell === other) ? of(other) : null),
       };
@@ -193,7 +193,7 @@ function internalTokenOf({ internalToken, adminToken }: Env): () => Promise<stri
 function requestLog(gatherMs: number): Log {
   if (gatherMs === 0) return consoleLog;
   const later = (delayMs: number, run: () => void) => void setTimeout(run, delayMs);
-  return new GatheredLog({
+  return new BufferedLog({
     gatherMs,
     clock: Date.now,
     later,

@@ -3,13 +3,13 @@
  * malformed variable stops every request with a log line that names it; no variable turns a check off.
  */
 import * as z from "zod";
-import { type CellPlan, envCells, requireOwnCell } from "../shared/cells.ts";
+import { type CellConfig, envCells, requireOwnCell } from "../shared/cells.ts";
 import {
   envCellName,
   envCidrs,
-  envComplaints,
   envDatabaseName,
   envEncryptionKey,
+  envErrorText,
   envFlag,
   envOptionalWebUrl,
   envRestStoreUrl,
@@ -21,8 +21,8 @@ import {
 import { envJwtIssuers, type JwtIssuer } from "../shared/jwt-issuers.ts";
 import type { SsrfPolicy } from "../shared/ssrf.ts";
 import { isSafePath } from "../shared/upstream-url.ts";
-import { SPILL_MAX_SEGMENTS } from "./domain/custody/ledger-log.ts";
-import { isPassedThrough, isServedPath } from "./domain/path-rules.ts";
+import { SPILL_MAX_SEGMENTS } from "./domain/ledger/ledger-log.ts";
+import { isPassedThrough, isServedPath } from "./domain/routing/path-rules.ts";
 
 /** Whose object it is: a region's, a shard's of a cell (`<cell>:<shard>`), a tenant's. */
 export type ObjectKind = "cell" | "ledger" | "budget";
@@ -127,7 +127,7 @@ const schema = z.object({
 export interface Env {
   readonly cell: string;
   /** Every cell that is listed; empty when GATEWAY_CELLS is unset. */
-  readonly cells: readonly CellPlan[];
+  readonly cells: readonly CellConfig[];
   readonly redis: { readonly url: string; readonly token: string };
   readonly clickhouse: ClickhouseEnv;
   /** Where traces are exported to, without a trailing slash; null: nowhere. */
@@ -178,7 +178,7 @@ export class EnvError extends Error {
 export function parseEnv(bindings: object): Env {
   const result = schema.superRefine(requireOwnCell).safeParse(bindings);
   if (!result.success) {
-    throw new EnvError(envComplaints(result.error));
+    throw new EnvError(envErrorText(result.error));
   }
   const value = result.data;
   return {

@@ -7,15 +7,15 @@ import type { Issue } from "../shared/alerts.ts";
 import type { RevItem } from "../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../shared/records.ts";
 import type { UsageRow } from "../shared/usage-row.ts";
-import type { Admitted, Ask, Hit, PermitHandle } from "./domain/ask.ts";
+import type { AdmissionRequest, Admitted, CacheHit, PermitHandle } from "./domain/admission/rpc.ts";
+import type { Identity } from "./domain/auth/identity.ts";
 import type { BudgetLimits } from "./domain/budget/limits.ts";
 import type { BucketLevel } from "./domain/budget/token-bucket.ts";
-import type { Tally } from "./domain/cell/tallies.ts";
-import type { EnergyTerms, PowerReading } from "./domain/energy.ts";
-import type { Identity } from "./domain/identity.ts";
-import type { SpanRecord } from "./domain/trace.ts";
-import type { TraceContext } from "./domain/trace-context.ts";
-import type { UpstreamOutcomes } from "./domain/upstream-outcomes.ts";
+import type { MetricEvent } from "./domain/cell/event-counters.ts";
+import type { SpanRecord } from "./domain/trace/trace.ts";
+import type { TraceContext } from "./domain/trace/trace-context.ts";
+import type { UpstreamOutcomes } from "./domain/upstream/attempt-outcomes.ts";
+import type { EnergyTerms, PowerReading } from "./domain/usage/energy.ts";
 
 /** Unix epoch ms. */
 export type Clock = () => number;
@@ -67,14 +67,14 @@ export interface LookupOptions {
  * The Cell's answer to an ask. What `sessionLost` answers resolves when the isolate's session with the Cell is lost by which
  * the request holds its slot: it is to `adopt` a permit of its own then, or when it has run for long. Null: it has one.
  */
-export type Answered = Admitted<PermitHandle> & {
+export type AdmissionOutcome = Admitted<PermitHandle> & {
   readonly sessionLost?: () => Promise<void> | null;
   /** The request may have had a place, and a row, before: it is to ask on as one that has waited. */
   readonly placeLost?: boolean;
 };
 
 /** What the Cell says to an answer that needs no slot. */
-export interface HitVerdict {
+export interface CacheHitVerdict {
   /** Records that are newer than those that it rests on: it must not be given, and has no row. */
   readonly newer: readonly RevItem[];
   /** The bucket of its tenant; null without a cap, or not known. */
@@ -86,13 +86,13 @@ export interface HitVerdict {
 /** The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached (decisions §20.6). */
 export interface Admission {
   readonly cell: string;
-  admit(ask: Ask): Promise<Answered>;
+  admit(ask: AdmissionRequest): Promise<AdmissionOutcome>;
   /** A permit of its own for a slot that is in use: its session or its Cell was lost, or it has run for long. */
-  adopt(ask: Ask): Promise<PermitHandle>;
+  adopt(ask: AdmissionRequest): Promise<PermitHandle>;
   /** The row of a request without permit. Falls back to the Ledger when the Cell is beyond reach; never throws. */
   record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   /** One call for an answer that needs no slot: compares what it rests on, and takes its row unless that is outdated. */
-  hit(hit: Hit): Promise<HitVerdict>;
+  hit(hit: CacheHit): Promise<CacheHitVerdict>;
   /** The row of a request whose permit failed to settle. Retries on a fresh stub, then hands it to the Ledger. */
   settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
   staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
@@ -208,8 +208,8 @@ export interface SecretOpener {
 }
 
 /** Counts what leaves no usage row. Never waited for, never throws. */
-export interface Tallying {
-  count(tally: Tally): void;
+export interface EventCounter {
+  count(tally: MetricEvent): void;
 }
 
 /** A call that has ended, as the trace export takes it. */
@@ -262,7 +262,7 @@ export interface Ports {
   readonly tokens: TokenVerifier;
   readonly identities: IdentityProvisioner;
   readonly alerts: Alerts;
-  readonly tallies: Tallying;
+  readonly tallies: EventCounter;
   readonly spans: Spans;
   readonly traces: Traces;
   readonly log: Log;

@@ -4,9 +4,9 @@
 import { serve } from "./app.ts";
 import { ObjectCalls } from "./objects/object-calls.ts";
 
-export { Cell } from "./objects/cell.ts";
-export { Ledger } from "./objects/ledger.ts";
-export { TenantBudget } from "./objects/tenant-budget.ts";
+export { Cell } from "./objects/cell/cell.ts";
+export { Ledger } from "./objects/ledger/ledger.ts";
+export { TenantBudget } from "./objects/tenant-budget/tenant-budget.ts";
 
 /** What Worker processes ask of the one that has the objects: calls of objects, and the internal routes. */
 export class Objects extends ObjectCalls {

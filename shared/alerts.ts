@@ -111,7 +111,7 @@ export const issues = {
   identityTenantCreated: (tenant: string, issuer: string): Issue =>
     issueOf(`identity_tenant_created:${tenant}`, "Tenant created from identity token", `${tenant}, issuer ${issuer}`),
 
-  /** Rows that the analytics store refuses for what is in them; they are kept aside (edge/domain/custody/send-plan.ts). */
+  /** Rows that the analytics store refuses for what is in them; they are kept aside (edge/domain/ledger/send-plan.ts). */
   usageRowsRefused: (rows: number): Issue =>
     issueOf("usage_rows_refused", "Usage records refused", `the analytics store refuses ${rows} records; kept aside`),
 

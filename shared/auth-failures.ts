@@ -14,7 +14,7 @@ const ADDRESSES_MAX = 1_000;
 export const REFUSED_AFTER_MS = 250;
 
 /** What one wrong token gives cause to say. */
-export interface AuthFailureNews {
+export interface AuthFailureReport {
   /** A line of the log: wrong tokens since the line before, this one included; null: there was one within a second. */
   readonly line: { readonly failures: number } | null;
   /** An alert: wrong tokens of the last minute, and from how many addresses; null: not yet, or told within a minute. */
@@ -31,7 +31,7 @@ export class AuthFailures {
   #alertMs: number | null = null;
 
   /** Notes a wrong token that came from `address` at `nowMs`. */
-  note(address: string, nowMs: number): AuthFailureNews {
+  note(address: string, nowMs: number): AuthFailureReport {
     this.#forget(nowMs);
     const second = Math.floor(nowMs / 1_000);
     this.#seconds.set(second, (this.#seconds.get(second) ?? 0) + 1);
@@ -41,7 +41,7 @@ export class AuthFailures {
     return { line: this.#line(nowMs), alert: this.#alert(nowMs) };
   }
 
-  #line(nowMs: number): AuthFailureNews["line"] {
+  #line(nowMs: number): AuthFailureReport["line"] {
     if (this.#lineMs !== null && isWithin(this.#lineMs, nowMs, LINE_EVERY_MS)) return null;
     const failures = this.#sinceLine;
     this.#lineMs = nowMs;
@@ -49,7 +49,7 @@ export class AuthFailures {
     return { failures };
   }
 
-  #alert(nowMs: number): AuthFailureNews["alert"] {
+  #alert(nowMs: number): AuthFailureReport["alert"] {
     if (this.#alertMs !== null && isWithin(this.#alertMs, nowMs, WINDOW_MS)) return null;
     let failures = 0;
     for (const count of this.#seconds.values()) failures += count;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { envCells, requireOwnCell } from "./cells.ts";
-import { envCellName, envComplaints, envText } from "./env-fields.ts";
+import { envCellName, envErrorText, envText } from "./env-fields.ts";
 
 const schema = z
   .object({ GATEWAY_CELL: envText("local").pipe(envCellName), GATEWAY_CELLS: envCells })
@@ -12,7 +12,7 @@ const url = "https://gateway.example";
 function complaint(cells: unknown, own?: string): string | null {
   const text = typeof cells === "string" ? cells : JSON.stringify(cells);
   const result = schema.safeParse({ GATEWAY_CELL: own, GATEWAY_CELLS: text });
-  return result.success ? null : envComplaints(result.error);
+  return result.success ? null : envErrorText(result.error);
 }
 
 describe("GATEWAY_CELLS", () => {

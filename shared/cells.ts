@@ -31,10 +31,10 @@ const cellSchema = z
 const cellsSchema = z.array(cellSchema, { error: FORM }).min(1, FORM);
 
 /** One cell of GATEWAY_CELLS; `url` is where its Worker answers the control service. */
-export type CellPlan = z.infer<typeof cellSchema>;
+export type CellConfig = z.infer<typeof cellSchema>;
 
 /** The text of GATEWAY_CELLS; undefined when it is unset. */
-export const envCells = envSecret.transform((text, context): readonly CellPlan[] | undefined => {
+export const envCells = envSecret.transform((text, context): readonly CellConfig[] | undefined => {
   if (text === undefined) return undefined;
   const cells = cellsSchema.safeParse(readJson(text));
   if (cells.success) {
@@ -52,7 +52,7 @@ export const envCells = envSecret.transform((text, context): readonly CellPlan[]
 
 /** Complains when GATEWAY_CELLS is set and leaves out GATEWAY_CELL: a schema's `superRefine`. */
 export function requireOwnCell(
-  env: { readonly GATEWAY_CELL: string; readonly GATEWAY_CELLS: readonly CellPlan[] | undefined },
+  env: { readonly GATEWAY_CELL: string; readonly GATEWAY_CELLS: readonly CellConfig[] | undefined },
   context: z.RefinementCtx,
 ): void {
   if (env.GATEWAY_CELLS === undefined || env.GATEWAY_CELLS.some((plan) => plan.cell === env.GATEWAY_CELL)) return;

@@ -115,6 +115,6 @@ export const envEncryptionKey = envSecret.refine((value) => {
 }, "must be base64 of 32 bytes, for example from: openssl rand -base64 32");
 
 /** Every complaint of a configuration in one line, by variable. */
-export function envComplaints(error: z.ZodError): string {
+export function envErrorText(error: z.ZodError): string {
   return error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; ");
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { issues } from "../../shared/alerts.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { alertOutbox } from "../db/schema/journal.ts";
-import { AlertOutbox, raiseIn } from "./alert-outbox.ts";
+import { AlertOutbox, raiseInTransaction } from "./alert-outbox.ts";
 import type { AlertSink, RaisedAlert } from "./alert-sink.ts";
 
 let control: TestControl;
@@ -33,7 +33,8 @@ beforeEach(async () => {
 
 async function raise(models: readonly string[], fail = false): Promise<void> {
   await control.connection.db.transaction(async (tx) => {
-    for (const model of models) await raiseIn(tx, issues.modelHealthDown(model, 2, "http 500"), new Date(nowMs));
+    for (const model of models)
+      await raiseInTransaction(tx, issues.modelHealthDown(model, 2, "http 500"), new Date(nowMs));
     if (fail) throw new Error("undone");
   });
 }

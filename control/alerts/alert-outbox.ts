@@ -8,13 +8,13 @@ import { eq, sql } from "drizzle-orm";
 import { alertEventSchema, type Issue } from "../../shared/alerts.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { alertOutbox } from "../db/schema/journal.ts";
-import { type AlertSink, AlreadyTaken } from "./alert-sink.ts";
+import { type AlertSink, AlertsAlreadyTaken } from "./alert-sink.ts";
 
 /** Longer than a sink needs for one, with all its attempts. */
 const CLAIMED_FOR_MS = 120_000;
 
 /** Raises an issue with the transaction. */
-export async function raiseIn(tx: Transaction, issue: Issue, at: Date): Promise<void> {
+export async function raiseInTransaction(tx: Transaction, issue: Issue, at: Date): Promise<void> {
   await tx.insert(alertOutbox).values({ event: { ...issue, id: randomUUID(), atMs: at.getTime(), count: 1 } });
 }
 
@@ -41,7 +41,7 @@ export class AlertOutbox {
         const alert = { ...alertEventSchema.parse(event), cell: this.#cell };
         await this.#sink.take([alert], async (tx) => await remove(tx, seq));
       } catch (error) {
-        if (error instanceof AlreadyTaken) continue;
+        if (error instanceof AlertsAlreadyTaken) continue;
         await this.#giveBack(seq);
         throw error;
       }
@@ -70,8 +70,8 @@ export class AlertOutbox {
   }
 }
 
-/** Throws AlreadyTaken when another replica has removed it. */
+/** Throws AlertsAlreadyTaken when another replica has removed it. */
 async function remove(tx: Transaction, seq: number): Promise<void> {
   const removed = await tx.delete(alertOutbox).where(eq(alertOutbox.seq, seq)).returning({ seq: alertOutbox.seq });
-  if (removed.length === 0) throw new AlreadyTaken(`alert ${seq} has been taken`);
+  if (removed.length === 0) throw new AlertsAlreadyTaken(`alert ${seq} has been taken`);
 }

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
+import type { CellAddress } from "../cells/cells.ts";
 import { alertSources } from "../db/schema/alerts.ts";
-import type { CellAddress } from "../publish/cells.ts";
 import { AlertPull, type AlertSource } from "./alert-pull.ts";
 import type { AlertSink } from "./alert-sink.ts";
 

@@ -5,11 +5,11 @@
  */
 import { and, eq } from "drizzle-orm";
 import type { AlertAck, AlertBatch } from "../../shared/internal.ts";
+import type { CellAddress } from "../cells/cells.ts";
 import type { Database, Transaction } from "../db/connect.ts";
 import { alertSources } from "../db/schema/alerts.ts";
-import type { Logger } from "../log.ts";
-import type { CellAddress } from "../publish/cells.ts";
-import { type AlertSink, AlreadyTaken } from "./alert-sink.ts";
+import type { Logger } from "../kernel/log.ts";
+import { type AlertSink, AlertsAlreadyTaken } from "./alert-sink.ts";
 
 /** The cells, as far as alerts go. Rejects when the cell does not answer. */
 export interface AlertSource {
@@ -53,7 +53,7 @@ export class AlertPull {
         await this.#sink.take(alerts, async (tx) => await advance(tx, cell, ack, batch));
       } catch (error) {
         // another replica goes on with this cell
-        if (error instanceof AlreadyTaken) return count;
+        if (error instanceof AlertsAlreadyTaken) return count;
         throw error;
       }
       count += batch.alerts.length;
@@ -71,7 +71,7 @@ export class AlertPull {
   }
 }
 
-/** Moves on from `from`, which the batch was asked with. Throws AlreadyTaken when it is not the newest any more. */
+/** Moves on from `from`, which the batch was asked with. Throws AlertsAlreadyTaken when it is not the newest any more. */
 async function advance(tx: Transaction, cell: string, from: AlertAck | null, to: AlertAck): Promise<void> {
   const next = { ledger: to.ledger, through: to.through };
   const moved =
@@ -92,5 +92,5 @@ async function advance(tx: Transaction, cell: string, from: AlertAck | null, to:
             ),
           )
           .returning();
-  if (moved.length === 0) throw new AlreadyTaken(`the alerts of cell ${cell} have been taken`);
+  if (moved.length === 0) throw new AlertsAlreadyTaken(`the alerts of cell ${cell} have been taken`);
 }

@@ -4,10 +4,10 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
-import { alertChannels } from "../services/settings/alert-channels.ts";
-import { AlertBook } from "./alert-book.ts";
+import { AlertIssues } from "./alert-issues.ts";
 import { AlertSender } from "./alert-sender.ts";
 import type { RaisedAlert } from "./alert-sink.ts";
+import { alertChannels } from "./configured-channels.ts";
 
 let control: TestControl;
 let sink: HttpSink;
@@ -146,7 +146,7 @@ describe("an alert", () => {
     const { sender } = senderOf(() => nowMs);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 300 });
     const { db } = control.connection;
-    const book = new AlertBook(db);
+    const book = new AlertIssues(db);
     await db.transaction(async (tx) => await book.record(tx, [alert("cut_off")]));
     expect(await book.claim(nowMs, 300_000)).toMatchObject({ count: 1 });
     await tell(sender, [alert("cut_off", "another")]);
@@ -198,14 +198,14 @@ describe("an alert", () => {
   it("that is being told of while its channel is taken away counts no less the next time", async () => {
     const { sender } = senderOf();
     const { db } = control.connection;
-    const book = new AlertBook(db);
+    const book = new AlertIssues(db);
     await settings({ slack_webhook_url: sink.url, min_interval_secs: 0 });
     await db.transaction(async (tx) => await book.record(tx, [alert("on_its_way", "d", 3)]));
     const due = await book.claim(Date.now(), 0);
     if (due === null) throw new Error("it is due");
     await settings({ clear_slack_webhook: true });
     await sender.sendDue();
-    await book.told(due, Date.now());
+    await book.markReported(due, Date.now());
     await settings({ slack_webhook_url: sink.url });
     await tell(sender, [alert("on_its_way", "once more")]);
     expect(lastLines("on_its_way")).toEqual(["once more"]);

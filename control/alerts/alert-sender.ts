@@ -6,10 +6,10 @@
  * force at once.
  */
 import type { Database, Transaction } from "../db/connect.ts";
-import type { Logger } from "../log.ts";
-import type { AlertChannels } from "../services/settings/alert-channels.ts";
-import { AlertBook, type DueIssue } from "./alert-book.ts";
+import type { Logger } from "../kernel/log.ts";
+import { AlertIssues, type DueIssue } from "./alert-issues.ts";
 import { type AlertSink, logAlert, type RaisedAlert } from "./alert-sink.ts";
+import type { AlertChannels } from "./configured-channels.ts";
 
 const DETAIL_MAX = 500;
 
@@ -24,11 +24,11 @@ export interface AlertSenderOptions {
 
 export class AlertSender implements AlertSink {
   readonly #options: AlertSenderOptions;
-  readonly #book: AlertBook;
+  readonly #book: AlertIssues;
 
   constructor(options: AlertSenderOptions) {
     this.#options = options;
-    this.#book = new AlertBook(options.db);
+    this.#book = new AlertIssues(options.db);
   }
 
   /** Rejects when the settings or the database do not answer. Without a channel an alert is its line of the log only. */
@@ -69,7 +69,7 @@ export class AlertSender implements AlertSink {
     const { issueKey, title } = due;
     const message = { issueKey, title, detail: withRepeats(due.detail, due.count - 1) };
     const results = await Promise.all(channels.map(async (send) => await send(message)));
-    await this.#book.told(due, now());
+    await this.#book.markReported(due, now());
     for (const { channel, ok, detail } of results) {
       if (!ok) logger.warn({ event: "alert_not_sent", channel, key: issueKey, reason: detail });
     }

@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import type { AlertEvent, Issue } from "../../shared/alerts.ts";
 import type { Transaction } from "../db/connect.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../kernel/log.ts";
 
 /** An alert with the cell that raised it. */
 export interface RaisedAlert extends AlertEvent {
@@ -17,8 +17,8 @@ export function raisedNow(issue: Issue, atMs: number, cell: string): RaisedAlert
 }
 
 /** Raised by what runs with a take ({@link AlertSink.take}): somebody else has taken these alerts. */
-export class AlreadyTaken extends Error {
-  override readonly name = "AlreadyTaken";
+export class AlertsAlreadyTaken extends Error {
+  override readonly name = "AlertsAlreadyTaken";
 }
 
 /** Takes custody of alerts. */

@@ -7,7 +7,7 @@ import { and, asc, eq, gt, lte } from "drizzle-orm";
 import { issueOf } from "../../shared/alerts.ts";
 import type { Database } from "../db/connect.ts";
 import { tenants } from "../db/schema/tenancy.ts";
-import type { KeyStore } from "../publish/key-store.ts";
+import type { HotStore } from "../hot-store/hot-store.ts";
 import { type AlertSink, raisedNow } from "./alert-sink.ts";
 
 const AHEAD_MS = 72 * 3_600_000;
@@ -15,12 +15,12 @@ const DAY_SECS = 86_400;
 
 export class ExpiryWatch {
   readonly #db: Database;
-  readonly #store: Pick<KeyStore, "claim" | "put">;
+  readonly #store: Pick<HotStore, "claim" | "put">;
   readonly #sink: AlertSink;
   readonly #cell: string;
 
   /** `cell`: the control service's own, which its alerts carry. */
-  constructor(db: Database, store: Pick<KeyStore, "claim" | "put">, sink: AlertSink, cell: string) {
+  constructor(db: Database, store: Pick<HotStore, "claim" | "put">, sink: AlertSink, cell: string) {
     this.#db = db;
     this.#store = store;
     this.#sink = sink;

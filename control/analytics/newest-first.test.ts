@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newestFirst, type Window, windowsOf } from "./newest-first.ts";
+import { readNewestFirst, type TimeWindow, windowsOf } from "./newest-first.ts";
 
 const instant = fc.integer({ min: 0, max: 4_000_000_000_000 });
-const isIn = ({ fromMs, beforeMs }: Window, ms: number): boolean =>
+const isIn = ({ fromMs, beforeMs }: TimeWindow, ms: number): boolean =>
   ms >= fromMs && (beforeMs === null || ms < beforeMs);
 
 describe("the windows of a period", () => {
@@ -31,7 +31,7 @@ describe("the newest rows of a period", () => {
         fc.integer({ min: 0, max: 2_000_000_000 }),
         async (times, limit, fromMs) => {
           const sorted = times.toSorted((a, b) => b - a);
-          const page = await newestFirst({ fromMs, aroundMs: 1_900_000_000 }, limit, async (window, most) =>
+          const page = await readNewestFirst({ fromMs, aroundMs: 1_900_000_000 }, limit, async (window, most) =>
             sorted.filter((ms) => isIn(window, ms)).slice(0, most),
           );
           expect(page).toEqual(sorted.filter((ms) => ms >= fromMs).slice(0, limit));
@@ -42,7 +42,7 @@ describe("the newest rows of a period", () => {
 
   it("are looked for no further than needed", async () => {
     const asked: number[] = [];
-    await newestFirst({ fromMs: 0, aroundMs: 1e12 }, 5, async (_, most) => {
+    await readNewestFirst({ fromMs: 0, aroundMs: 1e12 }, 5, async (_, most) => {
       asked.push(most);
       return [1, 2, 3];
     });

@@ -10,7 +10,7 @@ const WIDER = 8;
 /** After so many windows (half a year) the rest is one. */
 const WINDOWS = 5;
 
-export interface Period {
+export interface ReadPeriod {
   /** Inclusive, epoch ms. */
   readonly fromMs: number;
   /** Where the newest rows are expected, epoch ms; rows that are newer still belong to the first window. */
@@ -18,14 +18,14 @@ export interface Period {
 }
 
 /** A stretch of time: from `fromMs` on, to before `beforeMs`; null: without an end. */
-export interface Window {
+export interface TimeWindow {
   readonly fromMs: number;
   readonly beforeMs: number | null;
 }
 
 /** Its windows, newest first; together they are the period. */
-export function windowsOf({ fromMs, aroundMs }: Period): readonly Window[] {
-  const windows: Window[] = [];
+export function windowsOf({ fromMs, aroundMs }: ReadPeriod): readonly TimeWindow[] {
+  const windows: TimeWindow[] = [];
   let beforeMs: number | null = null;
   for (let width = FIRST_WINDOW_MS; windows.length < WINDOWS; width *= WIDER) {
     const startMs = aroundMs - width;
@@ -37,10 +37,10 @@ export function windowsOf({ fromMs, aroundMs }: Period): readonly Window[] {
 }
 
 /** At most `limit` rows; `read` answers the newest of a window, newest first. Throws what `read` throws. */
-export async function newestFirst<T>(
-  period: Period,
+export async function readNewestFirst<T>(
+  period: ReadPeriod,
   limit: number,
-  read: (window: Window, limit: number) => Promise<readonly T[]>,
+  read: (window: TimeWindow, limit: number) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
   const found: T[] = [];
   for (const window of windowsOf(period)) {

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const NIL = "toUUID('00000000-0000-0000-0000-000000000000')";
 
 /** What a caller may ask for; times in epoch ms. */
-export interface UsageAsk {
+export interface UsageScope {
   readonly since_ms?: number | undefined;
   readonly until_ms?: number | undefined;
   readonly tenant_id?: string | undefined;
@@ -27,7 +27,7 @@ export interface UsageFilter {
 }
 
 /** `refusals`: whether rows of the nil tenant count, as they do where totals of the whole gateway are shown. */
-export function usageFilter(ask: UsageAsk, nowMs: number, options: { readonly refusals: boolean }): UsageFilter {
+export function usageFilter(ask: UsageScope, nowMs: number, options: { readonly refusals: boolean }): UsageFilter {
   const sinceMs = ask.since_ms ?? nowMs - DAY_MS;
   const params: Record<string, string | number> = { since: sinceMs };
   const where = ["u.ts >= fromUnixTimestamp64Milli({since:Int64})"];

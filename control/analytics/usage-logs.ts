@@ -6,7 +6,7 @@
 import type { UsageLogsQuery } from "../../shared/schema/usage.ts";
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../shared/usage-row.ts";
 import { usd } from "./expressions.ts";
-import { newestFirst, type Window } from "./newest-first.ts";
+import { readNewestFirst, type TimeWindow } from "./newest-first.ts";
 import { tracedAmong } from "./spans.ts";
 import type { AnalyticsStore, QueryParams } from "./store.ts";
 
@@ -36,7 +36,7 @@ export async function readLogs(
     fromMs: query.since_ms ?? nowMs - DAY_MS,
     aroundMs: Math.min(nowMs, query.until_ms ?? nowMs, query.before_ms ?? nowMs),
   };
-  const rows = await newestFirst(period, query.limit ?? DEFAULT_LIMIT, async (window, limit) => {
+  const rows = await readNewestFirst(period, query.limit ?? DEFAULT_LIMIT, async (window, limit) => {
     const within = windowFilter(window);
     return await store.rows<UsageRow>(
       `SELECT ${COLUMNS} FROM ${store.db}.usage_raw AS r WHERE ${[...within.where, ...where].join(" AND ")}
@@ -48,7 +48,7 @@ export async function readLogs(
   return rows.map((row) => ({ ...row, has_trace: traced.has(row.request_id) }));
 }
 
-function windowFilter({ fromMs, beforeMs }: Window): { where: readonly string[]; params: QueryParams } {
+function windowFilter({ fromMs, beforeMs }: TimeWindow): { where: readonly string[]; params: QueryParams } {
   const from = "r.ts >= fromUnixTimestamp64Milli({from:Int64})";
   if (beforeMs === null) return { where: [from], params: { from: fromMs } };
   const end = "r.ts < fromUnixTimestamp64Milli({end:Int64})";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
-import { listen } from "../../infra/local/listen.ts";
+import { listen } from "../../infra/local/http/listen.ts";
 import {
   keySummariesQuerySchema,
   overviewQuerySchema,

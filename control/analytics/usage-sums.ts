@@ -7,7 +7,7 @@
 import { NIL_UUID } from "../../shared/usage-row.ts";
 import { registeredModel } from "./expressions.ts";
 import type { QueryParams } from "./store.ts";
-import type { UsageAsk } from "./usage-filter.ts";
+import type { UsageScope } from "./usage-filter.ts";
 
 const DAY_MS = 86_400_000;
 const LAST_DAY_MS = Date.parse("9999-12-31T00:00:00Z");
@@ -40,7 +40,7 @@ export function dayOf(epochMs: number): string {
 }
 
 /** What was used in the period, but for rows of the nil tenant. */
-export function usageSums(db: string, ask: UsageAsk, nowMs: number): UsageSums {
+export function usageSums(db: string, ask: UsageScope, nowMs: number): UsageSums {
   const sinceMs = ask.since_ms ?? nowMs - DAY_MS;
   const days = ask.include_internal === true ? null : wholeDays(sinceMs, ask.until_ms, nowMs);
   const params: Record<string, string | number> = { since: sinceMs };

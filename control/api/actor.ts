@@ -3,7 +3,7 @@
  * text in UTF-8, which arrives here as Latin-1.
  */
 import { Buffer } from "node:buffer";
-import { fieldError } from "../services/parse.ts";
+import { fieldError } from "../kernel/parse.ts";
 
 const HEADER = "x-gateway-audit-actor";
 const DEFAULT = "admin";

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ApiDocument, type Operation, readDocument } from "../../test/harness/api-document.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
-import { anyNumber, anyText, anyValue, jsonText } from "../../test/harness/hostile-json.ts";
+import { anyJsonNumber, anyJsonText, anyJsonValue, jsonText } from "../../test/harness/hostile-json.ts";
 import { type Send, targetOf, unique } from "../../test/harness/route-targets.ts";
 import { createApp } from "./app.ts";
 import { buildDocument } from "./document.ts";
@@ -71,11 +71,11 @@ const READ_OTHERWISE =
 function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const types = [schema, ...((schema["anyOf"] ?? []) as Schema[])].flatMap((option) => option["type"] ?? []);
   const own = [
-    ...(types.includes("number") || types.includes("integer") ? [anyNumber] : []),
-    ...(types.includes("string") ? [anyText] : []),
+    ...(types.includes("number") || types.includes("integer") ? [anyJsonNumber] : []),
+    ...(types.includes("string") ? [anyJsonText] : []),
     ...(types.includes("boolean") ? [fc.boolean()] : []),
   ];
-  return fc.oneof(...own.map((arbitrary) => ({ arbitrary, weight: 4 })), { arbitrary: anyValue, weight: 1 });
+  return fc.oneof(...own.map((arbitrary) => ({ arbitrary, weight: 4 })), { arbitrary: anyJsonValue, weight: 1 });
 }
 
 /** Where the record that a route changes is read; null when it is read nowhere by itself. */

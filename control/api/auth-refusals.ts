@@ -8,9 +8,9 @@ import type { Context } from "hono";
 import { issues } from "../../shared/alerts.ts";
 import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
 import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../kernel/log.ts";
 
-/** What {@link AuthRefusals} needs. */
+/** What {@link AuthFailureHandler} needs. */
 export interface AuthRefusalsOptions {
   readonly log: Logger;
   readonly sink: AlertSink;

@@ -3,8 +3,8 @@
  */
 import { autotuneReportSchema, autotuneSchema } from "../../shared/schema/autotune.ts";
 import { applyAutotuneSchema, modelSchema } from "../../shared/schema/model.ts";
-import { applyAutotune } from "../services/models/apply-autotune.ts";
-import { autotuneModel } from "../services/models/autotune-model.ts";
+import { applyAutotune } from "../autotune/apply-autotune.ts";
+import { autotuneModel } from "../autotune/autotune-model.ts";
 import { endpoint, jsonBody, written } from "./endpoint.ts";
 import { pathId } from "./tenants.ts";
 import type { Api, ApiDeps } from "./types.ts";

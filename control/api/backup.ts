@@ -2,8 +2,8 @@
  * Backup routes.
  */
 import { backupSchema, restoreReportSchema } from "../../shared/schema/backup.ts";
-import { exportBackup } from "../services/backup/export-backup.ts";
-import { restoreBackup } from "../services/backup/restore-backup.ts";
+import { exportBackup } from "../backup/export-backup.ts";
+import { restoreBackup } from "../backup/restore-backup.ts";
 import { endpoint, jsonBody, written } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 

@@ -5,8 +5,8 @@
 import type { Context } from "hono";
 import type { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
-import type { Written } from "../services/context.ts";
-import { once } from "../services/idempotency.ts";
+import type { Written } from "../kernel/context.ts";
+import { runOnce } from "../kernel/idempotency.ts";
 import { errorBodySchema } from "./error-schema.ts";
 import type { Api, ApiTypes } from "./types.ts";
 
@@ -127,7 +127,7 @@ export async function create<T>(c: RouteContext, verb: (input: unknown) => Promi
   const key = c.req.header("idempotency-key");
   if (key === undefined) return written(c, await verb(input));
   const scope = `${c.req.method} ${c.req.path}`;
-  const answer = await once(c.var.ctx, key, scope, text, async (ctx) => {
+  const answer = await runOnce(c.var.ctx, key, scope, text, async (ctx) => {
     c.set("ctx", ctx);
     return await verb(input);
   });

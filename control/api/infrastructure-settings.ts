@@ -16,14 +16,14 @@ import {
   jobschedSchema,
   jobschedTestSchema,
 } from "../../shared/schema/settings/jobsched.ts";
+import { getEnergy } from "../energy/get-energy.ts";
+import { setEnergy } from "../energy/set-energy.ts";
+import { testEnergy } from "../energy/try-power-query.ts";
+import { getJobsched } from "../jobsched/get-jobsched.ts";
+import { testJobsched } from "../jobsched/ping-jobsched.ts";
+import { resolveJobsched } from "../jobsched/resolve-jobsched.ts";
+import { setJobsched } from "../jobsched/set-jobsched.ts";
 import { probeCompressor } from "../outbound/compressor-probe.ts";
-import { getEnergy } from "../services/settings/get-energy.ts";
-import { getJobsched } from "../services/settings/get-jobsched.ts";
-import { resolveJobsched } from "../services/settings/resolve-jobsched.ts";
-import { setEnergy } from "../services/settings/set-energy.ts";
-import { setJobsched } from "../services/settings/set-jobsched.ts";
-import { testEnergy } from "../services/settings/test-energy.ts";
-import { testJobsched } from "../services/settings/test-jobsched.ts";
 import { endpoint, jsonBody, written } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 

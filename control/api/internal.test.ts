@@ -1,9 +1,9 @@
 /** Keys for identities (decisions §31), and who may ask for them (decisions §0.4). */
 import { asc, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { identityKeyHash } from "../../shared/identity.ts";
 import { resolvedKeySchema, storeKeys } from "../../shared/records.ts";
 import type { ApiKey } from "../../shared/schema/api-key.ts";
+import { identityKeyHash } from "../../shared/schema/identity.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
 import { INTERNAL_TOKEN, startControl, type TestControl } from "../../test/harness/control.ts";
 import { auditLog } from "../db/schema/journal.ts";

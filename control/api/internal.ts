@@ -4,7 +4,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";
-import { IDENTITIES_PATH } from "../../shared/identity.ts";
+import { IDENTITIES_PATH } from "../../shared/schema/identity.ts";
 import { provisionIdentity } from "../services/identities/provision-identity.ts";
 import { limitBody } from "./guard.ts";
 import type { Api, ApiDeps } from "./types.ts";

@@ -8,7 +8,7 @@ import {
   fairshareSampleSchema,
   setCapacitySchema,
 } from "../../shared/schema/load.ts";
-import { cellQuerySchema } from "../services/load/cell-of.ts";
+import { cellQuerySchema } from "../cells/cell-directory.ts";
 import { getCapacity } from "../services/load/get-capacity.ts";
 import { getFairshareHistory, getFairshareLive, historyQuerySchema } from "../services/load/get-fairshare.ts";
 import { setCapacity } from "../services/load/set-capacity.ts";

@@ -8,11 +8,11 @@ import {
   modelHealthDetailSchema,
   modelHealthSummarySchema,
 } from "../../shared/schema/model-health.ts";
-import { checkAllHealth } from "../services/health/check-all-health.ts";
-import { checkHealth } from "../services/health/check-health.ts";
-import { getHealth } from "../services/health/get-health.ts";
-import { listHealth } from "../services/health/list-health.ts";
-import { setHealthConfig } from "../services/health/set-health-config.ts";
+import { checkAllHealth } from "../health/check-all-health.ts";
+import { checkHealth } from "../health/check-health.ts";
+import { getHealth } from "../health/get-health.ts";
+import { listHealth } from "../health/list-health.ts";
+import { setHealthConfig } from "../health/set-health-config.ts";
 import { endpoint, jsonBody, written } from "./endpoint.ts";
 import { pathId } from "./tenants.ts";
 import type { Api, ApiDeps } from "./types.ts";

@@ -2,7 +2,7 @@
  * The resync route.
  */
 import { resyncedSchema } from "../../shared/schema/resync.ts";
-import { resync } from "../services/gateway/resync.ts";
+import { resync } from "../publish/resync-verb.ts";
 import { endpoint, written } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 

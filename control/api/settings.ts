@@ -6,17 +6,17 @@ import { assistantBodySchema, assistantSchema } from "../../shared/schema/settin
 import { autoRouterBodySchema, autoRouterSchema } from "../../shared/schema/settings/auto-router.ts";
 import { boonsBodySchema, boonsSchema } from "../../shared/schema/settings/boons.ts";
 import { usageRetentionBodySchema, usageRetentionSchema } from "../../shared/schema/settings/usage-retention.ts";
-import { getAlerts } from "../services/settings/get-alerts.ts";
+import { getAlerts } from "../alerts/get-alerts.ts";
+import { sendTestAlert } from "../alerts/send-test-alert.ts";
+import { setAlerts } from "../alerts/set-alerts.ts";
 import { getAssistant } from "../services/settings/get-assistant.ts";
 import { getAutoRouter } from "../services/settings/get-auto-router.ts";
 import { getBoons } from "../services/settings/get-boons.ts";
 import { getUsageRetention } from "../services/settings/get-usage-retention.ts";
-import { setAlerts } from "../services/settings/set-alerts.ts";
 import { setAssistant } from "../services/settings/set-assistant.ts";
 import { setAutoRouter } from "../services/settings/set-auto-router.ts";
 import { setBoons } from "../services/settings/set-boons.ts";
 import { setUsageRetention } from "../services/settings/set-usage-retention.ts";
-import { testAlerts } from "../services/settings/test-alerts.ts";
 import { endpoint, jsonBody, written } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 
@@ -51,7 +51,7 @@ export function settingsRoutes(app: Api, deps: ApiDeps): void {
       "Ignores the cooldown. A channel that fails is tried once more; the answer says per channel what came of it and never shows a secret.",
     tag,
     answer: alertsTestSchema,
-    handler: async (c) => c.json(await testAlerts(c.var.ctx)),
+    handler: async (c) => c.json(await sendTestAlert(c.var.ctx)),
   });
   endpoint(app, {
     method: "get",

@@ -4,11 +4,11 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Logger } from "pino";
 import type { AnalyticsStore } from "../analytics/store.ts";
+import type { Cells } from "../cells/cells.ts";
 import type { Prober } from "../health/prober.ts";
-import type { Cells } from "../publish/cells.ts";
-import type { KeyStore } from "../publish/key-store.ts";
+import type { HotStore } from "../hot-store/hot-store.ts";
+import type { VerbContext } from "../kernel/context.ts";
 import type { Resync } from "../publish/resync.ts";
-import type { VerbContext } from "../services/context.ts";
 import type { AuthRefusals } from "./auth-refusals.ts";
 
 export interface ApiDeps {
@@ -21,7 +21,7 @@ export interface ApiDeps {
   readonly context: (actor: string) => VerbContext;
   readonly analytics: AnalyticsStore;
   readonly cells: Cells;
-  readonly store: KeyStore;
+  readonly store: HotStore;
   readonly resync: Resync;
   readonly prober: Pick<Prober, "check">;
   /** Aborted when the service ends: what takes its time comes to an end. */

@@ -33,7 +33,7 @@ import {
   usageTotalsSchema,
 } from "../../shared/schema/usage-reads.ts";
 import type { AnalyticsStore } from "../analytics/store.ts";
-import type { VerbContext } from "../services/context.ts";
+import type { VerbContext } from "../kernel/context.ts";
 import { getStats, statsSchema } from "../services/stats/get-stats.ts";
 import { compactUsage } from "../services/usage/compact-usage.ts";
 import { getKeySummary } from "../services/usage/get-key-summary.ts";
@@ -52,7 +52,7 @@ import {
   listSeries,
   listTenantSeries,
   listTotals,
-} from "../services/usage/reads.ts";
+} from "../services/usage/usage-reads.ts";
 import { endpoint, written } from "./endpoint.ts";
 import type { Api, ApiDeps } from "./types.ts";
 

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Listening, listen } from "../../infra/local/listen.ts";
+import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import { startControl, type TestControl } from "../../test/harness/control.ts";
 
 let control: TestControl;

@@ -2,16 +2,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ladderOf, reasonToStop, recommend } from "./knee.ts";
-import { type Sample, type Step, stepOf } from "./step.ts";
+import { type LoadSample, type LoadStep, measuredStep } from "./step.ts";
 
 const TARGET_MS = 100;
 
-function step(concurrency: number, throughputRps: number, more: Partial<Step> = {}): Step {
+function step(concurrency: number, throughputRps: number, more: Partial<LoadStep> = {}): LoadStep {
   return { concurrency, throughputRps, p50Ms: 10, p99Ms: 20, requests: 100, errors: 0, ...more };
 }
 
 const ladder = ladderOf(8);
-const verdict = (steps: readonly Step[]) => reasonToStop(steps, TARGET_MS, ladder);
+const verdict = (steps: readonly LoadStep[]) => reasonToStop(steps, TARGET_MS, ladder);
 
 it("doubles up to the most that is tried, which is the last step whatever it is", () => {
   expect([1, 2, 3, 64, 100].map(ladderOf)).toEqual([
@@ -24,7 +24,7 @@ it("doubles up to the most that is tried, which is the last step whatever it is"
 });
 
 describe("a probe", () => {
-  it.each<[string, readonly Step[], string | null, number]>([
+  it.each<[string, readonly LoadStep[], string | null, number]>([
     ["goes on while it pays", [step(1, 10), step(2, 20)], null, 2],
     ["ends with the ladder", [step(1, 10), step(2, 20), step(4, 40), step(8, 80)], "max_concurrency", 8],
     ["ends where a doubling brings less than 7 %", [step(1, 10), step(2, 20), step(4, 21.3)], "plateau", 2],
@@ -61,7 +61,7 @@ describe("a probe", () => {
 });
 
 describe("a step", () => {
-  const sample = (startedMs: number, endedMs: number, outcome: Sample["outcome"] = "ok"): Sample => ({
+  const sample = (startedMs: number, endedMs: number, outcome: LoadSample["outcome"] = "ok"): LoadSample => ({
     startedMs,
     endedMs,
     outcome,
@@ -69,21 +69,21 @@ describe("a step", () => {
 
   it("counts successes per second while there was load, and errors for nothing", () => {
     const samples = [sample(0, 1000), sample(0, 1000, "error"), sample(1000, 2000), sample(1000, 2000)];
-    expect(stepOf(2, samples)).toMatchObject({ concurrency: 2, throughputRps: 1.5, requests: 4, errors: 1 });
+    expect(measuredStep(2, samples)).toMatchObject({ concurrency: 2, throughputRps: 1.5, requests: 4, errors: 1 });
   });
 
   it("is not made slower by workers that have nothing left to do", () => {
     const quick = Array.from({ length: 20 }, (_, at) => sample(at * 100, at * 100 + 100));
-    expect(stepOf(2, [...quick, sample(1900, 9000)]).throughputRps).toBe(10);
+    expect(measuredStep(2, [...quick, sample(1900, 9000)]).throughputRps).toBe(10);
   });
 
   it("takes timeouts for the latencies that they are, and one slow request for an accident", () => {
     const quick = Array.from({ length: 18 }, () => sample(0, 10));
-    expect(stepOf(1, [...quick, sample(0, 500, "timeout")])).toMatchObject({ p50Ms: 10, p99Ms: 10, errors: 1 });
+    expect(measuredStep(1, [...quick, sample(0, 500, "timeout")])).toMatchObject({ p50Ms: 10, p99Ms: 10, errors: 1 });
     const twice = [...quick, sample(0, 500, "timeout"), sample(0, 400)];
-    expect(stepOf(1, twice)).toMatchObject({ p99Ms: 400, requests: 20, errors: 1 });
-    expect(stepOf(1, [...twice, sample(0, 9, "error")])).toMatchObject({ p99Ms: 400 });
-    expect(stepOf(1, [sample(0, 70)])).toMatchObject({ p50Ms: 70, p99Ms: 70 });
-    expect(stepOf(1, [sample(0, 5, "error")])).toMatchObject({ p50Ms: null, p99Ms: null, throughputRps: 0 });
+    expect(measuredStep(1, twice)).toMatchObject({ p99Ms: 400, requests: 20, errors: 1 });
+    expect(measuredStep(1, [...twice, sample(0, 9, "error")])).toMatchObject({ p99Ms: 400 });
+    expect(measuredStep(1, [sample(0, 70)])).toMatchObject({ p50Ms: 70, p99Ms: 70 });
+    expect(measuredStep(1, [sample(0, 5, "error")])).toMatchObject({ p50Ms: null, p99Ms: null, throughputRps: 0 });
   });
 });

@@ -3,7 +3,7 @@
  * recommend. Pure; the bounds on time and requests are the caller's.
  */
 import type { AutotuneReport } from "../../shared/schema/autotune.ts";
-import type { Step } from "./step.ts";
+import type { LoadStep } from "./step.ts";
 
 /** A step has to bring this much more throughput than the one before. */
 const GAIN = 1.07;
@@ -26,7 +26,7 @@ export function ladderOf(max: number): readonly number[] {
 
 /** Why the probe ends after these steps, the last of which is over; null: the next step of the ladder is to be tried. */
 export function reasonToStop(
-  steps: readonly Step[],
+  steps: readonly LoadStep[],
   targetP99Ms: number,
   ladder: readonly number[],
 ): KneeReason | null {
@@ -39,22 +39,22 @@ export function reasonToStop(
 }
 
 /** The highest concurrency that held the target and still paid; 1 when none did. */
-export function recommend(steps: readonly Step[], targetP99Ms: number): Recommendation {
+export function recommend(steps: readonly LoadStep[], targetP99Ms: number): Recommendation {
   const best = steps.findLast((step, at) => holds(step, targetP99Ms) && gains(steps, at));
   return best === undefined
     ? { maxInFlight: 1, throughputRps: 0 }
     : { maxInFlight: best.concurrency, throughputRps: best.throughputRps };
 }
 
-function hasSuccess({ requests, errors }: Step): boolean {
+function hasSuccess({ requests, errors }: LoadStep): boolean {
   return requests > errors;
 }
 
-function holds({ p99Ms, requests, errors }: Step, targetP99Ms: number): boolean {
+function holds({ p99Ms, requests, errors }: LoadStep, targetP99Ms: number): boolean {
   return p99Ms !== null && p99Ms <= targetP99Ms && errors <= requests * ERRORS;
 }
 
-function gains(steps: readonly Step[], at: number): boolean {
+function gains(steps: readonly LoadStep[], at: number): boolean {
   const [before, step] = [steps[at - 1], steps[at]];
   return step !== undefined && (before === undefined || step.throughputRps >= before.throughputRps * GAIN);
 }

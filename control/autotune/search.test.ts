@@ -5,8 +5,8 @@
 import { describe, expect, it } from "vitest";
 import { type Random, seededRandom } from "../../test/simulate/random.ts";
 import { ladderOf, recommend } from "./knee.ts";
-import { type Found, searchKnee } from "./search.ts";
-import type { Outcome, Step } from "./step.ts";
+import { type KneeFindings, searchKnee } from "./search.ts";
+import type { LoadOutcome, LoadStep } from "./step.ts";
 import { inSimulatedTime, SimulatedUpstream, speedOf, type UpstreamModel } from "./testing/simulated-upstream.ts";
 
 const KINDS = ["servers", "shared", "batching"] as const;
@@ -34,14 +34,14 @@ function caseOf(random: Random): Case {
   };
 }
 
-async function found(upstream: SimulatedUpstream, { targetP99Ms, maxConcurrency }: Case): Promise<Found> {
+async function found(upstream: SimulatedUpstream, { targetP99Ms, maxConcurrency }: Case): Promise<KneeFindings> {
   const { signal } = new AbortController();
   const search = { targetP99Ms, maxConcurrency, send: upstream.send, nowMs: () => upstream.nowMs, signal };
   return await inSimulatedTime(upstream, searchKnee(search));
 }
 
 /** What a concurrency comes to when it runs for long. */
-async function longRun({ model, meanMs }: Case, concurrency: number): Promise<Step> {
+async function longRun({ model, meanMs }: Case, concurrency: number): Promise<LoadStep> {
   const upstream = new SimulatedUpstream(model, Number.POSITIVE_INFINITY);
   const { signal } = new AbortController();
   const latencies: number[] = [];
@@ -69,7 +69,7 @@ async function longRun({ model, meanMs }: Case, concurrency: number): Promise<St
 
 /** The true knee: steps beyond the first that does not pay are never tried. */
 async function trueKnee(tried: Case): Promise<number> {
-  const steps: Step[] = [];
+  const steps: LoadStep[] = [];
   for (const concurrency of ladderOf(tried.maxConcurrency)) {
     steps.push(await longRun(tried, concurrency));
     if (recommend(steps, tried.targetP99Ms).maxInFlight !== concurrency && concurrency > 1) break;
@@ -112,7 +112,7 @@ describe("the search", () => {
 
   it("gives an upstream that fails up after a few requests", async () => {
     let sent = 0;
-    const send = async (): Promise<Outcome> => {
+    const send = async (): Promise<LoadOutcome> => {
       sent += 1;
       return "error";
     };
@@ -124,7 +124,7 @@ describe("the search", () => {
   it("goes by the complete steps when it is cut off, and sends nothing more", async () => {
     const upstream = new SimulatedUpstream({ kind: "servers", capacity: 64, serviceMs: () => 100 }, 10_000);
     const ending = new AbortController();
-    const send = async (signal: AbortSignal): Promise<Outcome> => {
+    const send = async (signal: AbortSignal): Promise<LoadOutcome> => {
       if (upstream.nowMs > 6000) ending.abort();
       return signal.aborted ? "error" : await upstream.send(signal);
     };

@@ -4,37 +4,37 @@
  * arguments, so that a simulated upstream can stand for a real one.
  */
 import { type KneeReason, ladderOf, type Recommendation, reasonToStop, recommend } from "./knee.ts";
-import { type Outcome, type Sample, type Step, stepOf } from "./step.ts";
+import { type LoadOutcome, type LoadSample, type LoadStep, measuredStep } from "./step.ts";
 
 const STEP_MS = 2500;
 const REQUESTS_MAX = 20_000;
 /** A step in which so many have failed, more than succeeded, is over: an upstream that is down is not hammered. */
 const FAILURES_ENOUGH = 20;
 
-export interface Search {
+export interface KneeSearch {
   readonly targetP99Ms: number;
   readonly maxConcurrency: number;
   /** Sends one request. Once the signal is aborted it ends at once; it never rejects. */
-  readonly send: (signal: AbortSignal) => Promise<Outcome>;
+  readonly send: (signal: AbortSignal) => Promise<LoadOutcome>;
   /** Milliseconds of a clock that never goes back. */
   readonly nowMs: () => number;
   /** The end of the probe, whatever it has found by then. */
   readonly signal: AbortSignal;
 }
 
-export interface Found extends Recommendation {
+export interface KneeFindings extends Recommendation {
   readonly reason: KneeReason;
   /** Those that were complete. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly LoadStep[];
   /** All that were sent. */
   readonly requests: number;
 }
 
 /** The knee, as far as it was looked for: one that is cut off goes by the steps that were complete. */
-export async function searchKnee(search: Search): Promise<Found> {
+export async function searchKnee(search: KneeSearch): Promise<KneeFindings> {
   const { targetP99Ms, maxConcurrency, signal } = search;
   const ladder = ladderOf(maxConcurrency);
-  const steps: Step[] = [];
+  const steps: LoadStep[] = [];
   let left = REQUESTS_MAX;
   let reason: KneeReason | null = null;
   while (reason === null) {
@@ -44,7 +44,7 @@ export async function searchKnee(search: Search): Promise<Found> {
     const samples = await climb(search, concurrency, share);
     left -= samples.length;
     if (signal.aborted) break;
-    steps.push(stepOf(concurrency, samples));
+    steps.push(measuredStep(concurrency, samples));
     reason = reasonToStop(steps, targetP99Ms, ladder);
   }
   const cutOff = steps.length === 0 ? "no_data" : "max_concurrency";
@@ -52,9 +52,13 @@ export async function searchKnee(search: Search): Promise<Found> {
 }
 
 /** One step: what has begun when its time is over is finished and counted. */
-async function climb({ send, nowMs, signal }: Search, concurrency: number, requestsMax: number): Promise<Sample[]> {
+async function climb(
+  { send, nowMs, signal }: KneeSearch,
+  concurrency: number,
+  requestsMax: number,
+): Promise<LoadSample[]> {
   const beganMs = nowMs();
-  const samples: Sample[] = [];
+  const samples: LoadSample[] = [];
   let sent = 0;
   let failed = 0;
   const isOver = (): boolean =>

@@ -4,17 +4,17 @@
  */
 
 /** How a request ended; `timeout`: nothing came within its time. */
-export type Outcome = "ok" | "timeout" | "error";
+export type LoadOutcome = "ok" | "timeout" | "error";
 
 /** One request; times in ms since the step began. */
-export interface Sample {
-  readonly outcome: Outcome;
+export interface LoadSample {
+  readonly outcome: LoadOutcome;
   readonly startedMs: number;
   readonly endedMs: number;
 }
 
 /** A step as the report shows it. Latencies are those of answers and timeouts; null when there were none. */
-export interface Step {
+export interface LoadStep {
   readonly concurrency: number;
   readonly throughputRps: number;
   readonly p50Ms: number | null;
@@ -24,7 +24,7 @@ export interface Step {
 }
 
 /** The figures of a step. */
-export function stepOf(concurrency: number, samples: readonly Sample[]): Step {
+export function measuredStep(concurrency: number, samples: readonly LoadSample[]): LoadStep {
   const latencies = samples
     .filter(({ outcome }) => outcome !== "error")
     .map(({ startedMs, endedMs }) => endedMs - startedMs)
@@ -43,7 +43,7 @@ export function stepOf(concurrency: number, samples: readonly Sample[]): Step {
  * Successes per second, at the moment after the last request was sent at which that is most: before it requests are under
  * way that count for nothing, long after it workers are idle whose upstream is not.
  */
-function throughputOf(samples: readonly Sample[]): number {
+function throughputOf(samples: readonly LoadSample[]): number {
   const lastSentMs = Math.max(...samples.map(({ startedMs }) => startedMs));
   let succeeded = 0;
   let most = 0;

@@ -1,6 +1,6 @@
 /** The upstream that is probed: the first of failover order (decisions §22.3). */
 import { expect, it } from "vitest";
-import { type EndpointSource, probeTarget } from "./target.ts";
+import { type EndpointSource, loadTarget } from "./target.ts";
 
 const model = { api_base: "http://own", api_key: "own key" };
 const endpoint = (name: string, more: Partial<EndpointSource> = {}): EndpointSource => ({
@@ -43,5 +43,5 @@ it.each<[string, readonly EndpointSource[], typeof model | { api_base: ""; api_k
     { apiBase: "http://default", isDefault: true, credential: null },
   ],
 ])("is %s", (_, endpoints, owner, expected) => {
-  expect(probeTarget(owner, endpoints, "http://default")).toMatchObject(expected);
+  expect(loadTarget(owner, endpoints, "http://default")).toMatchObject(expected);
 });

@@ -16,7 +16,7 @@ export interface EndpointSource extends TargetSource {
   readonly health_status: string;
 }
 
-export interface ProbeTarget {
+export interface LoadTarget {
   readonly apiBase: string;
   /** As stored; null: none. */
   readonly credential: string | null;
@@ -25,11 +25,7 @@ export interface ProbeTarget {
 }
 
 /** Always one: models without any address go to the default upstream. */
-export function probeTarget(
-  model: TargetSource,
-  endpoints: readonly EndpointSource[],
-  defaultBase: string,
-): ProbeTarget {
+export function loadTarget(model: TargetSource, endpoints: readonly EndpointSource[], defaultBase: string): LoadTarget {
   const enabled = endpoints
     .filter((endpoint) => endpoint.enabled)
     .sort((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));

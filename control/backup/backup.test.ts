@@ -7,8 +7,8 @@ import { BACKUP_ENTITIES, type Backup } from "../../shared/schema/backup.ts";
 import { importSealKey, seal, unseal } from "../../shared/seal.ts";
 import { newEncryptionKey, startControl, type TestControl } from "../../test/harness/control.ts";
 import { type FullConfiguration, fillConfiguration } from "../../test/harness/full-configuration.ts";
-import { restoreBackup } from "../services/backup/restore-backup.ts";
-import type { VerbContext } from "../services/context.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { restoreBackup } from "./restore-backup.ts";
 
 const encryptionKey = newEncryptionKey();
 /** One with everything, one that is empty before each test. */

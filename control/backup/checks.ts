@@ -13,11 +13,11 @@ import {
 } from "../../shared/schema/backup.ts";
 import { isStorableJson, NOT_STORABLE_JSON } from "../../shared/schema/common.ts";
 import { unseal } from "../../shared/seal.ts";
-import type { VerbContext } from "../services/context.ts";
-import { complaintsOf, parse, refuse } from "../services/parse.ts";
-import { alertsSetting, SETTINGS } from "../services/settings/definitions.ts";
-import { checkUpstreamAddress } from "../services/upstream-address.ts";
-import { type BackupRow, ENTITIES } from "./entities.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { errorDetailsOf, parse, refuseIfAny } from "../kernel/parse.ts";
+import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
+import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
+import { alertsSetting, SETTINGS } from "../settings/definitions.ts";
 import { checkInfrastructure } from "./infrastructure-addresses.ts";
 
 /** Names are resolved so many at a time. */
@@ -28,7 +28,7 @@ export function readBackup(input: unknown): Backup {
   const { format, version } = (typeof input === "object" && input !== null ? input : {}) as Record<string, unknown>;
   if (format !== BACKUP_FORMAT || version !== BACKUP_VERSION) throw new GatewayError("backup_format");
   const backup = parse(backupSchema, input);
-  refuse([
+  refuseIfAny([
     ...BACKUP_ENTITIES.flatMap((entity) => {
       const { id, unique } = ENTITIES[entity];
       return [[id], ...(unique.length === 0 ? [] : [unique])].flatMap((columns) => givenTwice(backup, entity, columns));
@@ -54,7 +54,7 @@ function settingComplaints(key: string, value: unknown, at: number): readonly Er
   if (!isStorableJson(value)) return [{ path: path.join("."), message: NOT_STORABLE_JSON }];
   const setting = SETTINGS.find(({ name }) => name === key);
   const read = setting?.schema.safeParse(value);
-  return read?.error === undefined ? [] : complaintsOf(read.error, path);
+  return read?.error === undefined ? [] : errorDetailsOf(read.error, path);
 }
 
 /** Throws 400 `address_blocked`, naming the entry, or `validation_failed` for what is no address. */

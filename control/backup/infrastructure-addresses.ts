@@ -4,9 +4,9 @@
  */
 import * as z from "zod";
 import type { Backup } from "../../shared/schema/backup.ts";
-import type { VerbContext } from "../services/context.ts";
-import { alertsSetting, energySetting, jobschedSetting } from "../services/settings/definitions.ts";
-import { checkInfrastructureHost, checkInfrastructureUrl } from "../services/upstream-address.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { checkInfrastructureHost, checkInfrastructureUrl } from "../kernel/upstream-address.ts";
+import { alertsSetting, energySetting, jobschedSetting } from "../settings/definitions.ts";
 
 type Check = (ctx: VerbContext, field: string, text: string, entry: string) => Promise<void>;
 

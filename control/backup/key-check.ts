@@ -4,24 +4,24 @@
  */
 import type { Backup } from "../../shared/schema/backup.ts";
 import { isSealed, type SealKey, seal, unseal } from "../../shared/seal.ts";
-import { KEY_CHECK_TEXT } from "../services/encryption-check.ts";
+import { KEY_CHECK_TEXT } from "../encryption/encryption-check.ts";
 
 /** The sentinel of an export; null without a key. */
 export async function makeKeyCheck(key: SealKey | undefined): Promise<string | null> {
   return key === undefined ? null : await seal(KEY_CHECK_TEXT, key);
 }
 
-export type KeyVerdict = "readable" | "backup_key_mismatch" | "backup_key_missing";
+export type BackupKeyStatus = "readable" | "backup_key_mismatch" | "backup_key_missing";
 
 /**
  * The key matrix. `secrets` are the stored credentials of the file, sealed or not.
  * Neither side has a key, or only this one: readable, and what is plain is sealed when it is written.
  */
-export async function judgeKeys(
+export async function checkBackupKey(
   encryption: Backup["encryption"],
   secrets: readonly string[],
   key: SealKey | undefined,
-): Promise<KeyVerdict> {
+): Promise<BackupKeyStatus> {
   const sealed = secrets.filter(isSealed);
   if (!encryption.cipher_enabled && encryption.key_check === null && sealed.length === 0) return "readable";
   if (key === undefined) return "backup_key_missing";

@@ -8,12 +8,12 @@ import { GatewayError } from "../../shared/errors.ts";
 import type { BackupEntity } from "../../shared/schema/backup.ts";
 import type { Transaction } from "../db/connect.ts";
 import { isInstant } from "../db/schema/columns.ts";
-import { refuse } from "../services/parse.ts";
-import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "./entities.ts";
+import { refuseIfAny } from "../kernel/parse.ts";
+import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "../resources/backup-entities.ts";
 
 export const BATCH = 500;
 
-export interface Merged {
+export interface MergeResult {
   readonly inserted: number;
   /** Rows whose primary key was here before, whether or not anything in them differed. */
   readonly updated: number;
@@ -28,7 +28,7 @@ export async function mergeRows(
   rows: readonly BackupRow[],
   rev: number,
   now: Date,
-): Promise<Merged> {
+): Promise<MergeResult> {
   const kind = ENTITIES[entity];
   await refuseMissingReferences(tx, entity, kind, rows);
   const { known, renamed } = await parkRenamed(tx, kind, rows);
@@ -60,7 +60,7 @@ async function refuseMissingReferences(
     for (const row of found) present.add(String(row.value));
   }
   const message = `names a ${what} that is neither in the backup nor here`;
-  refuse(
+  refuseIfAny(
     rows.flatMap((row, at) =>
       present.has(String(row[column])) ? [] : [{ path: `data.${entity}.${at}.${column}`, message }],
     ),

@@ -1,6 +1,6 @@
 /** A backup that somebody has tampered with: no secret goes where it does not belong (decisions §43.5). */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { ALL, type AllHeld, type Held, SECRETS, SecretBackup } from "../../test/harness/secret-backup.ts";
+import { ALL, type AllHeld, type HeldSecret, SECRETS, SecretBackup } from "../../test/harness/secret-backup.ts";
 
 const EVIL = "https://evil.example";
 let scene: SecretBackup;
@@ -15,8 +15,8 @@ beforeEach(async () => {
 });
 
 type Attack = readonly [what: string, tamper: () => void, lost: Partial<AllHeld>, names: RegExp[]];
-const gone: Held = { secret: null, enabled: true };
-const off: Held = { secret: null, enabled: false };
+const gone: HeldSecret = { secret: null, enabled: true };
+const off: HeldSecret = { secret: null, enabled: false };
 const ATTACKS: readonly Attack[] = [
   ...[
     EVIL,

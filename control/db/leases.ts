@@ -6,7 +6,7 @@ import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "./connect.ts";
 import { jobs } from "./schema/jobs.ts";
 
-export interface LeaseAsk {
+export interface LeaseRequest {
   /** Who asks; what it holds already is prolonged. */
   readonly holder: string;
   /** At least one. */
@@ -14,7 +14,11 @@ export interface LeaseAsk {
 }
 
 /** Takes what is free; answers what is held now. Rejects when the database does not answer. */
-export async function takeLeases(db: Database, { holder, names }: LeaseAsk, forMs: number): Promise<readonly string[]> {
+export async function takeLeases(
+  db: Database,
+  { holder, names }: LeaseRequest,
+  forMs: number,
+): Promise<readonly string[]> {
   const until = sql`now() + ${forMs} * interval '1 millisecond'`;
   const taken = await db
     .insert(jobs)
@@ -29,6 +33,6 @@ export async function takeLeases(db: Database, { holder, names }: LeaseAsk, forM
 }
 
 /** Lets go of them, as far as they are held. Rejects when the database does not answer. */
-export async function endLeases(db: Database, { holder, names }: LeaseAsk): Promise<void> {
+export async function releaseLeases(db: Database, { holder, names }: LeaseRequest): Promise<void> {
   await db.delete(jobs).where(and(eq(jobs.holder, holder), inArray(jobs.name, [...names])));
 }

@@ -7,9 +7,9 @@ import { issueOf } from "../../shared/alerts.ts";
 import { type EnergyReading, type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
 import { storeKeys } from "../../shared/records.ts";
 import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
-import { AskError } from "../outbound/ask-json.ts";
-import { readPower } from "../outbound/power-query.ts";
-import type { KeyStore } from "../publish/key-store.ts";
+import type { HotStore } from "../hot-store/hot-store.ts";
+import { OutboundError } from "../outbound/bounded-fetch.ts";
+import { readPower } from "./power-query.ts";
 
 /** What was asked last. */
 interface Asked {
@@ -19,7 +19,7 @@ interface Asked {
 
 export class PowerPoll {
   readonly #settings: () => Promise<EnergyValue>;
-  readonly #store: Pick<KeyStore, "get" | "put">;
+  readonly #store: Pick<HotStore, "get" | "put">;
   readonly #sink: AlertSink;
   readonly #cell: string;
   #last: Asked | null = null;
@@ -27,7 +27,7 @@ export class PowerPoll {
   /** `cell`: the control service's own, which its alerts carry. */
   constructor(
     settings: () => Promise<EnergyValue>,
-    store: Pick<KeyStore, "get" | "put">,
+    store: Pick<HotStore, "get" | "put">,
     sink: AlertSink,
     cell: string,
   ) {
@@ -58,7 +58,7 @@ export class PowerPoll {
       const reading = await readPower(prometheusUrl, powerQuery);
       await this.#keep({ ...reading, read_at_ms: nowMs, error: null });
     } catch (error) {
-      if (!(error instanceof AskError)) throw error;
+      if (!(error instanceof OutboundError)) throw error;
       await this.#failed(error.message, nowMs);
     }
   }

@@ -4,13 +4,13 @@
  */
 import { LRUCache } from "lru-cache";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import { AskError } from "../outbound/ask-json.ts";
+import { OutboundError } from "../outbound/bounded-fetch.ts";
 import { catalogUrl, readCatalog } from "../outbound/model-catalog.ts";
 
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 200;
 
-export interface CatalogOf {
+export interface CatalogSource {
   readonly apiBase: string;
   readonly credential: string | null;
   readonly timeoutMs: number;
@@ -23,7 +23,7 @@ interface Remembered {
   readonly ids: Promise<readonly string[] | null>;
 }
 
-export class Catalogs {
+export class CatalogCache {
   readonly #now: () => number;
   readonly #known = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX });
 
@@ -31,8 +31,8 @@ export class Catalogs {
     this.#now = now;
   }
 
-  /** The ids of an upstream's models, null when it answers no list of them. Throws AskError when it does not answer well. */
-  async read(of: CatalogOf): Promise<readonly string[] | null> {
+  /** The ids of an upstream's models, null when it answers no list of them. Throws OutboundError when it does not answer well. */
+  async read(of: CatalogSource): Promise<readonly string[] | null> {
     const name = `${of.apiBase} ${of.credential ?? ""}`;
     const known = this.#known.get(name);
     if (known !== undefined && Math.abs(this.#now() - known.atMs) < REMEMBERED_MS) return await this.#shared(known, of);
@@ -47,23 +47,24 @@ export class Catalogs {
   }
 
   /** Whoever asked first may leave before the answer comes: then it is asked for whoever stays. */
-  async #shared(known: Remembered, of: CatalogOf): Promise<readonly string[] | null> {
+  async #shared(known: Remembered, of: CatalogSource): Promise<readonly string[] | null> {
     try {
       return await known.ids;
     } catch (error) {
-      if (error instanceof AskError && error.message === "cancelled" && !of.signal.aborted) return await this.read(of);
+      if (error instanceof OutboundError && error.message === "cancelled" && !of.signal.aborted)
+        return await this.read(of);
       throw error;
     }
   }
 }
 
-async function ask({ apiBase, policy, ...of }: CatalogOf): Promise<readonly string[] | null> {
+async function ask({ apiBase, policy, ...of }: CatalogSource): Promise<readonly string[] | null> {
   const url = catalogUrl(apiBase);
   const more = { ...of, ...(policy === undefined ? {} : { policy }) };
   try {
     return await readCatalog({ url, ...more });
   } catch (error) {
-    if (error instanceof AskError && error.status === 404) return await readCatalog({ url: `${url}/`, ...more });
+    if (error instanceof OutboundError && error.status === 404) return await readCatalog({ url: `${url}/`, ...more });
     throw error;
   }
 }

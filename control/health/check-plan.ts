@@ -8,7 +8,7 @@ import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
 import { type HealthRow, type ModelRow, modelHealth, models } from "../db/schema/models.ts";
 import { type Finding, findingOf } from "./finding.ts";
 
-export type Trigger = "manual" | "bulk" | "scheduled";
+export type CheckTrigger = "manual" | "bulk" | "scheduled";
 
 export interface CheckPlan {
   /** When the check began. */
@@ -37,7 +37,7 @@ export async function planCheck(db: Database, modelId: string, at: Date): Promis
 }
 
 /** Why nothing is asked; null: the check takes place. A manual one does unless the model is disabled. */
-export function refusalOf({ model }: CheckPlan, trigger: Trigger, now: Date): Finding | null {
+export function findingWithoutProbe({ model }: CheckPlan, trigger: CheckTrigger, now: Date): Finding | null {
   if (!model.enabled) return findingOf("disabled", "the model is disabled");
   if (trigger === "manual") return null;
   if (!model.health_checks_enabled) return findingOf("skipped", "checks are off");

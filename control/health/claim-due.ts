@@ -29,14 +29,14 @@ export async function claimDue(
  * Makes models due whose next check is further away than any check puts it: it was put there by a clock that was ahead.
  * `claimedForMs`: how long a check may hold a model.
  */
-export async function recallFar(db: Database, now: Date, claimedForMs: number): Promise<void> {
+export async function resetFarChecks(db: Database, now: Date, claimedForMs: number): Promise<void> {
   await db.execute(sql`UPDATE model_health AS h SET next_check_at = ${now.toISOString()}::timestamptz FROM models m
     WHERE m.id = h.model_id AND h.next_check_at > ${now.toISOString()}::timestamptz
       + (2 * LEAST(m.health_check_interval_secs, ${INTERVAL_MAX_SECS}) + ${claimedForMs / 1000}::float8) * interval '1 second'`);
 }
 
 /** Models that came with a backup before restores knew of health: they are due as new ones are. */
-export async function adoptUnknown(db: Database, now: Date): Promise<void> {
+export async function addMissingHealth(db: Database, now: Date): Promise<void> {
   await db.execute(sql`INSERT INTO model_health (model_id, next_check_at)
     SELECT id, ${now.toISOString()}::timestamptz FROM models m
     WHERE NOT EXISTS (SELECT 1 FROM model_health h WHERE h.model_id = m.id)

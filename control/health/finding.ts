@@ -2,12 +2,12 @@
  * What one check found, and what follows from the findings at several endpoints (decisions §10.1, §10.4). Messages are of
  * our own words: they go into alerts.
  */
-import type { Outcome } from "./health-state.ts";
+import type { HealthOutcome } from "./health-state.ts";
 
 const MESSAGE_MAX = 240;
 
 export interface Finding {
-  readonly outcome: Outcome;
+  readonly outcome: HealthOutcome;
   readonly message: string;
   /** Of the last attempt; null when nothing was asked. */
   readonly latencyMs: number | null;
@@ -18,7 +18,7 @@ export interface Finding {
 }
 
 /** A finding without a call behind it. */
-export function findingOf(outcome: Outcome, message: string): Finding {
+export function findingOf(outcome: HealthOutcome, message: string): Finding {
   return { outcome, message: message.slice(0, MESSAGE_MAX), latencyMs: null, httpStatus: null, excerpt: null };
 }
 
@@ -26,7 +26,7 @@ export function findingOf(outcome: Outcome, message: string): Finding {
  * A model that only its endpoints serve: healthy when all are, unhealthy when all are, degraded between. Those of which
  * nothing can be told decide nothing unless there are no others. Never called without any.
  */
-export function findingOfEndpoints(outcomes: readonly Outcome[]): Finding {
+export function findingOfEndpoints(outcomes: readonly HealthOutcome[]): Finding {
   const told = outcomes.filter((outcome) => outcome !== "unknown");
   const healthy = told.filter((outcome) => outcome === "healthy").length;
   const message = `${healthy} of ${outcomes.length} endpoints healthy`;

@@ -3,16 +3,16 @@
  */
 import type { HealthRow } from "../db/schema/models.ts";
 import type { Finding } from "./finding.ts";
-import { type HealthState, NOTHING_KNOWN, type Outcome } from "./health-state.ts";
+import { type HealthOutcome, type HealthState, UNKNOWN_HEALTH } from "./health-state.ts";
 
 /** A row's state; `status` by the name that its table has for it. A row that is not there yet: nothing is known. */
 export function stateOf(
   row: Pick<HealthRow, "consecutive_failures" | "alert_state" | "failing_since"> | undefined,
   status: string | undefined,
 ): HealthState {
-  if (row === undefined) return NOTHING_KNOWN;
+  if (row === undefined) return UNKNOWN_HEALTH;
   return {
-    status: status ?? NOTHING_KNOWN.status,
+    status: status ?? UNKNOWN_HEALTH.status,
     failures: row.consecutive_failures,
     firing: row.alert_state === "firing",
     failingSinceMs: row.failing_since?.getTime() ?? null,
@@ -29,7 +29,7 @@ export function columnsOf({ failures, firing, failingSinceMs }: HealthState) {
 }
 
 /** What was seen last; a check that did not take place has seen nothing. */
-export function seenColumns({ outcome, latencyMs, httpStatus, message }: Finding, now: Date) {
+export function lastCheckColumns({ outcome, latencyMs, httpStatus, message }: Finding, now: Date) {
   if (outcome === "skipped") return {};
   return {
     last_checked_at: now,
@@ -40,6 +40,6 @@ export function seenColumns({ outcome, latencyMs, httpStatus, message }: Finding
 }
 
 /** The model was found unwell: that it served somebody earlier proves nothing of now. */
-export function provesNothingBefore(outcome: Outcome): boolean {
+export function voidsEarlierEvidence(outcome: HealthOutcome): boolean {
   return outcome === "unhealthy" || outcome === "degraded" || outcome === "unknown";
 }

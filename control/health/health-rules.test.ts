@@ -3,22 +3,22 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MODEL_TYPES } from "../../shared/schema/model.ts";
 import {
-  isWorthAnother,
-  type Listing,
+  type CatalogListing,
+  isRetryable,
   listingOf,
   verdictOfCatalog,
+  verdictOfNoAnswer,
   verdictOfRejection,
-  verdictOfSilence,
   verdictOfStatus,
 } from "./classify.ts";
 import { excerptOf } from "./excerpt.ts";
 import { findingOf, findingOfEndpoints } from "./finding.ts";
-import type { Outcome } from "./health-state.ts";
-import { modelTypeOf, probeCall, silence } from "./probe-calls.ts";
+import type { HealthOutcome } from "./health-state.ts";
+import { modelTypeOf, probeCall, silentAudio } from "./probe-calls.ts";
 import { durationText, nextCheckMs } from "./schedule.ts";
 
 describe("an answer", () => {
-  it.each<[number, Outcome | "catalog"]>([
+  it.each<[number, HealthOutcome | "catalog"]>([
     [200, "healthy"],
     [204, "healthy"],
     [302, "degraded"],
@@ -37,7 +37,7 @@ describe("an answer", () => {
     expect(verdictOfStatus(status)?.outcome ?? "catalog").toBe(expected);
   });
 
-  it.each<[Listing, Outcome, Outcome]>([
+  it.each<[CatalogListing, HealthOutcome, HealthOutcome]>([
     ["listed", "degraded", "healthy"],
     ["absent", "unhealthy", "unhealthy"],
     ["wildcard", "unhealthy", "unknown"],
@@ -48,13 +48,13 @@ describe("an answer", () => {
   });
 
   it("that does not come means unhealthy, and says why", () => {
-    expect(verdictOfSilence("timeout")).toEqual({ outcome: "unhealthy", message: "no answer: timeout" });
+    expect(verdictOfNoAnswer("timeout")).toEqual({ outcome: "unhealthy", message: "no answer: timeout" });
     expect(verdictOfRejection(404, "listed").message).toContain("model_type may be wrong");
   });
 
   it("is asked for again where the next may differ", () => {
     const statuses = [200, 302, 400, 401, 404, 408, 422, 429, 500, 502, 599];
-    expect(statuses.filter(isWorthAnother)).toEqual([408, 429, 500, 502, 599]);
+    expect(statuses.filter(isRetryable)).toEqual([408, 429, 500, 502, 599]);
   });
 });
 
@@ -69,7 +69,7 @@ describe("a catalog", () => {
 });
 
 describe("endpoints", () => {
-  it.each<[Outcome[], Outcome]>([
+  it.each<[HealthOutcome[], HealthOutcome]>([
     [["healthy", "healthy"], "healthy"],
     [["healthy", "unhealthy"], "degraded"],
     [["degraded", "unhealthy"], "degraded"],
@@ -83,7 +83,7 @@ describe("endpoints", () => {
   });
 
   it("never make a model unhealthy while one of them serves", () => {
-    const outcome = fc.constantFrom<Outcome>("healthy", "degraded", "unhealthy", "unknown");
+    const outcome = fc.constantFrom<HealthOutcome>("healthy", "degraded", "unhealthy", "unknown");
     fc.assert(
       fc.property(fc.array(outcome, { minLength: 1 }), (outcomes) => {
         const found = findingOfEndpoints(outcomes).outcome;
@@ -110,7 +110,7 @@ describe("a probe", () => {
   });
 
   it("of a transcription is a tenth of a second of silence", () => {
-    const wav = silence();
+    const wav = silentAudio();
     const view = new DataView(wav.buffer);
     const word = (at: number): string => String.fromCharCode(...wav.subarray(at, at + 4));
     expect(wav.byteLength).toBe(1644);

@@ -4,15 +4,15 @@ import { describe, expect, it } from "vitest";
 import {
   configureHealth,
   type HealthAlert,
+  type HealthOutcome,
   type HealthState,
-  NOTHING_KNOWN,
-  type Outcome,
-  stepHealth,
+  nextHealth,
+  UNKNOWN_HEALTH,
 } from "./health-state.ts";
 
 const RULES = { failureThreshold: 2, alertsEnabled: true, inMaintenance: false };
 
-const outcome = fc.constantFrom<Outcome>("healthy", "degraded", "unhealthy", "unknown", "skipped", "disabled");
+const outcome = fc.constantFrom<HealthOutcome>("healthy", "degraded", "unhealthy", "unknown", "skipped", "disabled");
 const rules = fc.record({
   failureThreshold: fc.integer({ min: 1, max: 4 }),
   alertsEnabled: fc.boolean(),
@@ -26,11 +26,11 @@ const state = fc.record({
 });
 
 /** The alerts of a sequence of outcomes under the same rules, each with the number of the outcome that raised it. */
-function alertsOf(outcomes: readonly Outcome[], threshold: number): readonly (readonly [HealthAlert, number])[] {
+function alertsOf(outcomes: readonly HealthOutcome[], threshold: number): readonly (readonly [HealthAlert, number])[] {
   const alerts: [HealthAlert, number][] = [];
-  let now = NOTHING_KNOWN;
+  let now = UNKNOWN_HEALTH;
   for (const [at, each] of outcomes.entries()) {
-    const { state: next, alert } = stepHealth(now, each, { ...RULES, failureThreshold: threshold }, at);
+    const { state: next, alert } = nextHealth(now, each, { ...RULES, failureThreshold: threshold }, at);
     if (alert !== null) alerts.push([alert, at]);
     now = next;
   }
@@ -38,7 +38,7 @@ function alertsOf(outcomes: readonly Outcome[], threshold: number): readonly (re
 }
 
 describe("a step of health", () => {
-  it.each<[Outcome, Partial<HealthState>, HealthAlert | null]>([
+  it.each<[HealthOutcome, Partial<HealthState>, HealthAlert | null]>([
     ["healthy", { status: "healthy", failures: 0, firing: false, failingSinceMs: null }, "recovery"],
     ["degraded", { status: "degraded" }, null],
     ["unknown", { status: "unknown" }, null],
@@ -47,13 +47,13 @@ describe("a step of health", () => {
     ["unhealthy", { failures: 6 }, null],
   ])("after %s changes what the table says", (found, changes, alert) => {
     const down = { status: "unhealthy", failures: 5, firing: true, failingSinceMs: 3 };
-    expect(stepHealth(down, found, RULES, 9)).toEqual({ state: { ...down, ...changes }, alert });
+    expect(nextHealth(down, found, RULES, 9)).toEqual({ state: { ...down, ...changes }, alert });
   });
 
   it("keeps the status below the threshold, and the time of the first failure", () => {
-    const once = stepHealth({ ...NOTHING_KNOWN, status: "healthy" }, "unhealthy", RULES, 5);
+    const once = nextHealth({ ...UNKNOWN_HEALTH, status: "healthy" }, "unhealthy", RULES, 5);
     expect(once).toEqual({ state: { status: "healthy", failures: 1, firing: false, failingSinceMs: 5 }, alert: null });
-    const twice = stepHealth(once.state, "unhealthy", RULES, 8);
+    const twice = nextHealth(once.state, "unhealthy", RULES, 8);
     expect(twice.state).toEqual({ status: "unhealthy", failures: 2, firing: true, failingSinceMs: 5 });
     expect(twice.alert).toBe("down");
   });
@@ -97,7 +97,7 @@ describe("alerts of health", () => {
   it("never follow degraded, unknown, skipped or disabled", () => {
     fc.assert(
       fc.property(state, outcome, rules, (before, found, each) => {
-        const { alert } = stepHealth(before, found, each, 1);
+        const { alert } = nextHealth(before, found, each, 1);
         if (found !== "healthy" && found !== "unhealthy") expect(alert).toBeNull();
       }),
     );
@@ -107,22 +107,22 @@ describe("alerts of health", () => {
     fc.assert(
       fc.property(state, outcome, rules, (before, found, each) => {
         if (each.alertsEnabled && !each.inMaintenance) return;
-        const { state: after, alert } = stepHealth(before, found, each, 1);
+        const { state: after, alert } = nextHealth(before, found, each, 1);
         expect(alert).toBeNull();
         expect(after.firing && !before.firing).toBe(false);
       }),
     );
-    const quiet = stepHealth({ ...NOTHING_KNOWN, failures: 4 }, "unhealthy", { ...RULES, inMaintenance: true }, 1);
+    const quiet = nextHealth({ ...UNKNOWN_HEALTH, failures: 4 }, "unhealthy", { ...RULES, inMaintenance: true }, 1);
     expect([quiet.state.status, quiet.alert]).toEqual(["unhealthy", null]);
-    expect(stepHealth(quiet.state, "unhealthy", RULES, 2).alert).toBe("down");
+    expect(nextHealth(quiet.state, "unhealthy", RULES, 2).alert).toBe("down");
   });
 
   it("leave no state that says unhealthy and counts less failures than the threshold", () => {
     fc.assert(
       fc.property(fc.array(outcome, { maxLength: 20 }), rules, (outcomes, each) => {
-        let now = NOTHING_KNOWN;
+        let now = UNKNOWN_HEALTH;
         for (const found of outcomes) {
-          now = stepHealth(now, found, each, 1).state;
+          now = nextHealth(now, found, each, 1).state;
           if (now.status === "unhealthy") expect(now.failures).toBeGreaterThanOrEqual(each.failureThreshold);
           expect(now.failingSinceMs === null).toBe(now.failures === 0);
         }
@@ -157,11 +157,11 @@ describe("configuration", () => {
   it("that changes in the midst of it leaves one alert to an outage, and one to a recovery that was told of", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), (events, failureThreshold) => {
-        let now = NOTHING_KNOWN;
+        let now = UNKNOWN_HEALTH;
         let saved = { checksEnabled: true, alertsEnabled: true, inMaintenance: false };
         let open = false;
         for (const [at, each] of events.entries()) {
-          if ("moved" in each) now = NOTHING_KNOWN;
+          if ("moved" in each) now = UNKNOWN_HEALTH;
           if ("saved" in each) {
             saved = each.saved;
             now = configureHealth(now, saved);
@@ -170,7 +170,7 @@ describe("configuration", () => {
             open &&= now.firing;
             continue;
           }
-          const { state: after, alert } = stepHealth(now, each.found, { ...saved, failureThreshold }, at);
+          const { state: after, alert } = nextHealth(now, each.found, { ...saved, failureThreshold }, at);
           if (alert === "down") expect(open).toBe(false);
           if (alert === "recovery") expect(open).toBe(true);
           open = alert === "down" || (open && alert === null && each.found !== "disabled");

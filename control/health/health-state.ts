@@ -5,7 +5,7 @@
  */
 
 /** What a check found. `unknown`: it could not be told; `skipped`: nothing was asked; `disabled`: the model is. */
-export type Outcome = "healthy" | "degraded" | "unhealthy" | "unknown" | "skipped" | "disabled";
+export type HealthOutcome = "healthy" | "degraded" | "unhealthy" | "unknown" | "skipped" | "disabled";
 
 export interface HealthState {
   /** As shown. */
@@ -28,7 +28,7 @@ export interface HealthConfig extends Omit<HealthRules, "failureThreshold"> {
 }
 
 /** Nothing is known: the state of the beginning, and of another upstream. */
-export const NOTHING_KNOWN: HealthState = { status: "unknown", failures: 0, firing: false, failingSinceMs: null };
+export const UNKNOWN_HEALTH: HealthState = { status: "unknown", failures: 0, firing: false, failingSinceMs: null };
 
 export type HealthAlert = "down" | "recovery";
 
@@ -38,7 +38,7 @@ export interface HealthStep {
 }
 
 /** The state after a check that ended at `nowMs`, and the alert that it raises. */
-export function stepHealth(state: HealthState, outcome: Outcome, rules: HealthRules, nowMs: number): HealthStep {
+export function nextHealth(state: HealthState, outcome: HealthOutcome, rules: HealthRules, nowMs: number): HealthStep {
   switch (outcome) {
     case "healthy":
       return {

@@ -5,8 +5,8 @@ import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
 import { type HttpSink, startHttpSink } from "../../test/harness/http-sink.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
-import { checkAllHealth } from "../services/health/check-all-health.ts";
-import { Catalogs } from "./catalogs.ts";
+import { CatalogCache } from "./catalogs.ts";
+import { checkAllHealth } from "./check-all-health.ts";
 
 const DAY_MS = 86_400_000;
 /** An interval, its jitter and the tick that notices. */
@@ -94,7 +94,7 @@ describe("a check that is under way", () => {
 describe("a catalog that two checks ask for at once", () => {
   let upstream: HttpSink;
   let nowMs = 0;
-  const read = async (catalogs: Catalogs, signal: AbortSignal): Promise<readonly string[] | null> =>
+  const read = async (catalogs: CatalogCache, signal: AbortSignal): Promise<readonly string[] | null> =>
     await catalogs.read({ apiBase: upstream.url, credential: null, timeoutMs: 5000, policy: undefined, signal });
 
   beforeAll(async () => {
@@ -105,7 +105,7 @@ describe("a catalog that two checks ask for at once", () => {
   });
 
   it("is read for the one whose caller stays", async () => {
-    const catalogs = new Catalogs(() => nowMs);
+    const catalogs = new CatalogCache(() => nowMs);
     const [left, stays] = [new AbortController(), new AbortController()];
     upstream.answer = () => null;
     const first = read(catalogs, left.signal).catch((error: Error) => error.message);
@@ -123,7 +123,7 @@ describe("a catalog that two checks ask for at once", () => {
 
   it("is read anew when the clock was set back", async () => {
     nowMs = DAY_MS;
-    const catalogs = new Catalogs(() => nowMs);
+    const catalogs = new CatalogCache(() => nowMs);
     const { signal } = new AbortController();
     upstream.answer = () => ({ body: '{"data":[{"id":"old"}]}' });
     await read(catalogs, signal);

@@ -7,8 +7,8 @@ import { SealError, unseal } from "../../shared/seal.ts";
 import { recentSuccess } from "../analytics/recent-success.ts";
 import type { AnalyticsStore } from "../analytics/store.ts";
 import type { EndpointRow } from "../db/schema/endpoints.ts";
-import type { VerbContext } from "../services/context.ts";
-import type { Catalogs } from "./catalogs.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import type { CatalogCache } from "./catalogs.ts";
 import type { CheckPlan } from "./check-plan.ts";
 import { type Finding, findingOf, findingOfEndpoints } from "./finding.ts";
 import { type ProbeTools, type ProbeUsage, probe } from "./probe.ts";
@@ -17,7 +17,7 @@ import { modelTypeOf } from "./probe-calls.ts";
 export interface CheckTools {
   readonly ctx: VerbContext;
   readonly analytics: AnalyticsStore;
-  readonly catalogs: Catalogs;
+  readonly catalogs: CatalogCache;
   readonly timeoutMs: number;
   /** Where requests of models go that have neither address nor endpoints. */
   readonly defaultBase: string;

@@ -38,7 +38,7 @@ export function probeCall(type: ModelType, upstreamModel: string): ProbeCall | n
     case "audio_speech":
       return { path: "/v1/audio/speech", json: { model: upstreamModel, input: ".", voice: "alloy" } };
     case "audio_transcription":
-      return { path: "/v1/audio/transcriptions", fields: { model: upstreamModel }, file: silence() };
+      return { path: "/v1/audio/transcriptions", fields: { model: upstreamModel }, file: silentAudio() };
     case "image":
       return null;
     default:
@@ -47,7 +47,7 @@ export function probeCall(type: ModelType, upstreamModel: string): ProbeCall | n
 }
 
 /** A tenth of a second of silence: WAV, 8 kHz, 16 bits, mono. */
-export function silence(): Uint8Array<ArrayBuffer> {
+export function silentAudio(): Uint8Array<ArrayBuffer> {
   const dataBytes = SAMPLES_PER_SEC * SILENCE_SECS * BYTES_PER_SAMPLE;
   const wav = new DataView(new ArrayBuffer(HEADER_BYTES + dataBytes));
   const text = (at: number, word: string): void => {

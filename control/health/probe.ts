@@ -8,17 +8,17 @@ import { FormData } from "undici";
 import { z } from "zod";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
 import { upstreamUrl } from "../../shared/upstream-url.ts";
-import { type Answer, AskError, askAnswer } from "../outbound/ask-json.ts";
-import { authorization } from "../outbound/model-catalog.ts";
-import type { Catalogs } from "./catalogs.ts";
+import { fetchAnswer, type OutboundAnswer, OutboundError } from "../outbound/bounded-fetch.ts";
+import { authorizationHeader } from "../outbound/model-catalog.ts";
+import type { CatalogCache } from "./catalogs.ts";
 import {
-  isWorthAnother,
-  type Listing,
+  type CatalogListing,
+  isRetryable,
   listingOf,
-  type Verdict,
+  type ProbeVerdict,
   verdictOfCatalog,
+  verdictOfNoAnswer,
   verdictOfRejection,
-  verdictOfSilence,
   verdictOfStatus,
 } from "./classify.ts";
 import { excerptOf } from "./excerpt.ts";
@@ -44,7 +44,7 @@ export interface ProbeTarget {
 }
 
 export interface ProbeTools {
-  readonly catalogs: Catalogs;
+  readonly catalogs: CatalogCache;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly nowMs: () => number;
@@ -58,33 +58,33 @@ export interface ProbeUsage {
   readonly latencyMs: number;
 }
 
-export interface Probed {
+export interface ProbeResult {
   readonly finding: Finding;
   /** One per inference call that was answered. */
   readonly usages: readonly ProbeUsage[];
 }
 
 /** Probes a target. Throws ProbeCancelled. */
-export async function probe(target: ProbeTarget, tools: ProbeTools): Promise<Probed> {
+export async function probe(target: ProbeTarget, tools: ProbeTools): Promise<ProbeResult> {
   const call = probeCall(target.modelType, target.upstreamModel);
   return call === null
     ? { finding: await findInCatalog(target, tools), usages: [] }
     : await findByCall(target, call, tools);
 }
 
-async function findByCall(target: ProbeTarget, call: ProbeCall, tools: ProbeTools): Promise<Probed> {
+async function findByCall(target: ProbeTarget, call: ProbeCall, tools: ProbeTools): Promise<ProbeResult> {
   const usages: ProbeUsage[] = [];
   for (let attempt = 1; ; attempt += 1) {
     const startedMs = tools.nowMs();
     const answer = await sendCall(target, call, tools);
     const latencyMs = Math.max(0, Math.round(tools.nowMs() - startedMs));
     if ("status" in answer) usages.push({ ...usageOf(answer), status: answer.status, latencyMs });
-    const again = "silence" in answer || isWorthAnother(answer.status);
+    const again = "silence" in answer || isRetryable(answer.status);
     if (again && attempt < ATTEMPTS) {
       await rest(BACKOFF_MS * 2 ** (attempt - 1), tools.signal);
       continue;
     }
-    const verdict = "silence" in answer ? verdictOfSilence(answer.silence) : await judge(target, answer.status, tools);
+    const verdict = "silence" in answer ? verdictOfNoAnswer(answer.silence) : await judge(target, answer.status, tools);
     return { finding: findingOf(verdict, answer, latencyMs, target.credential), usages };
   }
 }
@@ -94,12 +94,12 @@ async function findInCatalog(target: ProbeTarget, tools: ProbeTools): Promise<Fi
     const startedMs = tools.nowMs();
     const found = await listing(target, tools);
     const latencyMs = Math.max(0, Math.round(tools.nowMs() - startedMs));
-    const again = "silence" in found || ("status" in found && isWorthAnother(found.status));
+    const again = "silence" in found || ("status" in found && isRetryable(found.status));
     if (again && attempt < ATTEMPTS) {
       await rest(BACKOFF_MS * 2 ** (attempt - 1), tools.signal);
       continue;
     }
-    if ("silence" in found) return findingOf(verdictOfSilence(found.silence), null, latencyMs, null);
+    if ("silence" in found) return findingOf(verdictOfNoAnswer(found.silence), null, latencyMs, null);
     if ("listing" in found) return findingOf(verdictOfCatalog(found.listing), { status: 200 }, latencyMs, null);
     // an address without a catalog is no broken one: what any other status says, this one says of the catalog alone
     const verdict = verdictOfStatus(found.status) ?? verdictOfCatalog("unreadable");
@@ -107,7 +107,7 @@ async function findInCatalog(target: ProbeTarget, tools: ProbeTools): Promise<Fi
   }
 }
 
-async function judge(target: ProbeTarget, status: number, tools: ProbeTools): Promise<Verdict> {
+async function judge(target: ProbeTarget, status: number, tools: ProbeTools): Promise<ProbeVerdict> {
   const verdict = verdictOfStatus(status);
   if (verdict !== null) return verdict;
   const found = await listing(target, tools);
@@ -119,12 +119,12 @@ type Silence = { readonly silence: string };
 async function listing(
   { apiBase, credential, policy, upstreamModel }: ProbeTarget,
   { catalogs, timeoutMs, signal }: ProbeTools,
-): Promise<{ readonly listing: Listing } | { readonly status: number } | Silence> {
+): Promise<{ readonly listing: CatalogListing } | { readonly status: number } | Silence> {
   try {
     const ids = await catalogs.read({ apiBase, credential, policy, timeoutMs, signal });
     return { listing: listingOf(ids, upstreamModel) };
   } catch (error) {
-    if (error instanceof AskError && error.status !== null) return { status: error.status };
+    if (error instanceof OutboundError && error.status !== null) return { status: error.status };
     return silenceOf(error, signal);
   }
 }
@@ -133,11 +133,14 @@ async function sendCall(
   { apiBase, credential, policy }: ProbeTarget,
   call: ProbeCall,
   { timeoutMs, signal }: ProbeTools,
-): Promise<Answer | Silence> {
-  const headers = { ...authorization(credential), ...("json" in call ? { "content-type": "application/json" } : {}) };
+): Promise<OutboundAnswer | Silence> {
+  const headers = {
+    ...authorizationHeader(credential),
+    ...("json" in call ? { "content-type": "application/json" } : {}),
+  };
   const ask = { url: upstreamUrl(apiBase, call.path, ""), timeoutMs, headers, signal };
   try {
-    return await askAnswer({ ...ask, ...(policy === undefined ? {} : { policy }) }, { body: bodyOf(call) });
+    return await fetchAnswer({ ...ask, ...(policy === undefined ? {} : { policy }) }, { body: bodyOf(call) });
   } catch (error) {
     return silenceOf(error, signal);
   }
@@ -153,7 +156,7 @@ function bodyOf(call: ProbeCall): string | FormData {
 
 function silenceOf(error: unknown, signal: AbortSignal): Silence {
   if (signal.aborted) throw new ProbeCancelled("the service ends");
-  if (error instanceof AskError) return { silence: error.message };
+  if (error instanceof OutboundError) return { silence: error.message };
   throw error;
 }
 
@@ -172,7 +175,7 @@ const usageSchema = z.object({
   }),
 });
 
-function usageOf({ text }: Answer): Pick<ProbeUsage, "inputTokens" | "outputTokens"> {
+function usageOf({ text }: OutboundAnswer): Pick<ProbeUsage, "inputTokens" | "outputTokens"> {
   const { usage } = usageSchema.safeParse(parsed(text)).data ?? {};
   return { inputTokens: usage?.prompt_tokens ?? 0, outputTokens: usage?.completion_tokens ?? 0 };
 }
@@ -186,8 +189,8 @@ function parsed(text: string | null): unknown {
 }
 
 function findingOf(
-  { outcome, message }: Verdict,
-  answer: Answer | { readonly status: number } | Silence | null,
+  { outcome, message }: ProbeVerdict,
+  answer: OutboundAnswer | { readonly status: number } | Silence | null,
   latencyMs: number,
   credential: string | null,
 ): Finding {

@@ -4,8 +4,8 @@ import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail, ModelHealthSummary } from "../../shared/schema/model-health.ts";
 import { type HealthScene, startHealthScene } from "../../test/harness/health-scene.ts";
 import { waitFor } from "../../test/harness/wait-for.ts";
-import { checkAllHealth } from "../services/health/check-all-health.ts";
-import { pruneChecks } from "../services/health/prune-checks.ts";
+import { checkAllHealth } from "./check-all-health.ts";
+import { pruneChecks } from "./prune-checks.ts";
 
 const HOUR_MS = 3_600_000;
 const INTERVAL_MS = 900_000;

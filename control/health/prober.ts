@@ -4,9 +4,9 @@
  * intervals. Replicas share the models by row locks.
  */
 import type { AlertOutbox } from "../alerts/alert-outbox.ts";
-import type { Logger } from "../log.ts";
-import { type CheckPlan, planCheck, refusalOf, type Trigger } from "./check-plan.ts";
-import { adoptUnknown, claimDue, recallFar } from "./claim-due.ts";
+import type { Logger } from "../kernel/log.ts";
+import { type CheckPlan, type CheckTrigger, findingWithoutProbe, planCheck } from "./check-plan.ts";
+import { addMissingHealth, claimDue, resetFarChecks } from "./claim-due.ts";
 import { type CheckFindings, type CheckTools, checkModel } from "./model-check.ts";
 import { ProbeCancelled } from "./probe.ts";
 import type { ProbeLedger } from "./probe-ledger.ts";
@@ -64,7 +64,7 @@ export class Prober {
    * Checks one model now. Null when there is no such model; else whether the cells have heard of what it found.
    * `signal`: nobody waits for the answer any longer. Throws ProbeCancelled; rejects when the database is away.
    */
-  async check(modelId: string, trigger: Trigger, signal?: AbortSignal): Promise<"done" | "pending" | null> {
+  async check(modelId: string, trigger: CheckTrigger, signal?: AbortSignal): Promise<"done" | "pending" | null> {
     const { tools, ledger, alerts, fraction } = this.#options;
     const plan = await planCheck(tools.ctx.db, modelId, tools.ctx.now());
     if (plan === null) return null;
@@ -88,9 +88,9 @@ export class Prober {
   async #take(): Promise<void> {
     const { tools } = this.#options;
     const claimedForMs = CLAIM_TIMEOUTS * tools.timeoutMs + CLAIM_MORE_MS;
-    if (!this.#adopted) await adoptUnknown(tools.ctx.db, tools.ctx.now());
+    if (!this.#adopted) await addMissingHealth(tools.ctx.db, tools.ctx.now());
     this.#adopted = true;
-    await recallFar(tools.ctx.db, tools.ctx.now(), claimedForMs);
+    await resetFarChecks(tools.ctx.db, tools.ctx.now(), claimedForMs);
     while (this.#wanted && !this.#ending.signal.aborted) {
       const room = AT_ONCE - this.#running.size;
       if (room === 0) return; // the next that is done looks again
@@ -111,9 +111,9 @@ export class Prober {
     this.#running.add(running);
   }
 
-  async #findings(plan: CheckPlan, trigger: Trigger, signal: AbortSignal | undefined): Promise<CheckFindings> {
+  async #findings(plan: CheckPlan, trigger: CheckTrigger, signal: AbortSignal | undefined): Promise<CheckFindings> {
     const { tools } = this.#options;
-    const refusal = refusalOf(plan, trigger, tools.ctx.now());
+    const refusal = findingWithoutProbe(plan, trigger, tools.ctx.now());
     if (refusal !== null) return { model: refusal, endpoints: new Map(), usages: [] };
     const ending = this.#ending.signal;
     return await checkModel(tools, plan, signal === undefined ? ending : AbortSignal.any([ending, signal]));

@@ -5,16 +5,16 @@
  */
 import { eq } from "drizzle-orm";
 import { issues } from "../../shared/alerts.ts";
-import { raiseIn } from "../alerts/alert-outbox.ts";
+import { raiseInTransaction } from "../alerts/alert-outbox.ts";
 import type { Transaction } from "../db/connect.ts";
 import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
 import { type HealthRow, type ModelRow, modelHealth, modelHealthChecks, models } from "../db/schema/models.ts";
-import type { VerbContext } from "../services/context.ts";
-import { type Journal, write } from "../services/write.ts";
-import { type CheckPlan, refusalOf, type Trigger } from "./check-plan.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { type WriteJournal, write } from "../kernel/write.ts";
+import { type CheckPlan, type CheckTrigger, findingWithoutProbe } from "./check-plan.ts";
 import type { Finding } from "./finding.ts";
-import { columnsOf, provesNothingBefore, seenColumns, stateOf } from "./health-columns.ts";
-import { type HealthRules, stepHealth } from "./health-state.ts";
+import { columnsOf, lastCheckColumns, stateOf, voidsEarlierEvidence } from "./health-columns.ts";
+import { type HealthRules, nextHealth } from "./health-state.ts";
 import { durationText, nextCheckMs } from "./schedule.ts";
 
 export interface CheckResult {
@@ -25,7 +25,7 @@ export interface CheckResult {
 
 interface Saving {
   readonly tx: Transaction;
-  readonly trigger: Trigger;
+  readonly trigger: CheckTrigger;
   readonly now: Date;
   readonly next: Date;
   readonly rules: HealthRules;
@@ -62,7 +62,7 @@ export async function saveCheck(
   ctx: VerbContext,
   plan: CheckPlan,
   result: CheckResult,
-  trigger: Trigger,
+  trigger: CheckTrigger,
   fraction: number,
 ): Promise<SavedCheck> {
   const { record, sync } = await write(ctx, async (tx, journal): Promise<Omit<SavedCheck, "sync">> => {
@@ -105,8 +105,10 @@ function isOvertaken({ at }: CheckPlan, before: HealthRow | undefined, now: Date
  * Upstreams were asked, but by now none would be: checks were turned off meanwhile, or maintenance has begun. What was found
  * would stay, with nobody to look again.
  */
-function isCalledOff(plan: CheckPlan, { model }: CheckResult, trigger: Trigger, now: Date): boolean {
-  return model.outcome !== "skipped" && model.outcome !== "disabled" && refusalOf(plan, trigger, now) !== null;
+function isCalledOff(plan: CheckPlan, { model }: CheckResult, trigger: CheckTrigger, now: Date): boolean {
+  return (
+    model.outcome !== "skipped" && model.outcome !== "disabled" && findingWithoutProbe(plan, trigger, now) !== null
+  );
 }
 
 async function saveModel(
@@ -117,11 +119,11 @@ async function saveModel(
   found: Finding,
 ): Promise<Omit<SavedCheck, "sync">> {
   const { tx, now, rules } = saving;
-  const { state, alert } = stepHealth(stateOf(before, before?.status), found.outcome, rules, now.getTime());
+  const { state, alert } = nextHealth(stateOf(before, before?.status), found.outcome, rules, now.getTime());
   const fields = {
     ...columnsOf(state),
-    ...seenColumns(found, now),
-    ...(provesNothingBefore(found.outcome) ? { evidence_from: now } : {}),
+    ...lastCheckColumns(found, now),
+    ...(voidsEarlierEvidence(found.outcome) ? { evidence_from: now } : {}),
     status: state.status,
     next_check_at: nextOf(saving, seen?.next_check_at, before?.next_check_at),
     updated_at: now,
@@ -132,10 +134,10 @@ async function saveModel(
     .onConflictDoUpdate({ target: modelHealth.model_id, set: fields });
   await remember(saving, model.id, null, found);
   const name = model.model_name;
-  if (alert === "down") await raiseIn(tx, issues.modelHealthDown(name, state.failures, found.message), now);
+  if (alert === "down") await raiseInTransaction(tx, issues.modelHealthDown(name, state.failures, found.message), now);
   if (alert === "recovery") {
     const since = before?.failing_since?.getTime() ?? now.getTime();
-    await raiseIn(tx, issues.modelHealthRecovery(name, durationText(now.getTime() - since)), now);
+    await raiseInTransaction(tx, issues.modelHealthRecovery(name, durationText(now.getTime() - since)), now);
   }
   return { changes: changesOf(name, null, before?.status ?? "unknown", state.status), raised: alert !== null };
 }
@@ -157,10 +159,10 @@ async function saveEndpoints(
       await tx.update(modelEndpoints).set(next).where(eq(modelEndpoints.id, seen.id));
       continue;
     }
-    const { state } = stepHealth(stateOf(before, before.health_status), finding.outcome, rules, now.getTime());
+    const { state } = nextHealth(stateOf(before, before.health_status), finding.outcome, rules, now.getTime());
     await tx
       .update(modelEndpoints)
-      .set({ ...columnsOf(state), ...seenColumns(finding, now), ...next, health_status: state.status })
+      .set({ ...columnsOf(state), ...lastCheckColumns(finding, now), ...next, health_status: state.status })
       .where(eq(modelEndpoints.id, seen.id));
     await remember(saving, plan.model.id, seen.id, finding);
     changes.push(...changesOf(plan.model.model_name, seen.name, before.health_status, state.status));
@@ -195,7 +197,7 @@ async function remember(saving: Saving, modelId: string, endpointId: string | nu
   });
 }
 
-async function publish(tx: Transaction, journal: Journal, model: ModelRow): Promise<void> {
+async function publish(tx: Transaction, journal: WriteJournal, model: ModelRow): Promise<void> {
   await tx.update(models).set({ rev: journal.rev }).where(eq(models.id, model.id));
-  journal.model(model.model_name);
+  journal.modelChanged(model.model_name);
 }

@@ -4,8 +4,8 @@ import { pino } from "pino";
 import { afterEach, expect, it, vi } from "vitest";
 import type { CellMetrics } from "../../shared/internal.ts";
 import { readExposition } from "../../test/harness/exposition.ts";
-import { JobRuns } from "../job-runs.ts";
-import { type CellAddress, Cells } from "../publish/cells.ts";
+import { type CellAddress, Cells } from "../cells/cells.ts";
+import { JobRuns } from "../jobs/job-runs.ts";
 import { createMetricsApp, renderCells } from "./listener.ts";
 
 const servers: Server[] = [];

@@ -5,8 +5,8 @@
 import { Hono } from "hono";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { MetricFamily } from "../../shared/internal.ts";
-import type { JobRuns } from "../job-runs.ts";
-import type { Cells } from "../publish/cells.ts";
+import type { Cells } from "../cells/cells.ts";
+import type { JobRuns } from "../jobs/job-runs.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 

@@ -4,7 +4,7 @@
 import { z } from "zod";
 import type { Compressor } from "../../shared/schema/settings/compressor.ts";
 import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
-import { AskError, askJson } from "./ask-json.ts";
+import { fetchJson, OutboundError } from "./bounded-fetch.ts";
 
 const TIMEOUT_MS_MIN = 2000;
 
@@ -19,7 +19,7 @@ export async function probeCompressor(url: string, timeoutMs: number): Promise<C
   const base = { configured: url !== "", url, reachable: false, model: null, revision: null, error: null };
   if (url === "") return base;
   try {
-    const answer = await askJson({
+    const answer = await fetchJson({
       url: `${url}/health`,
       timeoutMs: Math.max(timeoutMs, TIMEOUT_MS_MIN),
       policy: INFRASTRUCTURE_POLICY,
@@ -29,6 +29,6 @@ export async function probeCompressor(url: string, timeoutMs: number): Promise<C
     const { model, revision } = health.data;
     return { ...base, reachable: true, model, revision };
   } catch (error) {
-    return { ...base, error: error instanceof AskError ? error.message : "connect failed" };
+    return { ...base, error: error instanceof OutboundError ? error.message : "connect failed" };
   }
 }

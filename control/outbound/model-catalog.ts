@@ -3,11 +3,11 @@
  */
 import { z } from "zod";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";
-import { AskError, askJson } from "./ask-json.ts";
+import { fetchJson, OutboundError } from "./bounded-fetch.ts";
 
 const catalogSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-export interface CatalogAsk {
+export interface CatalogRequest {
   /** Without a slash at its end, but where one is wanted. */
   readonly url: string;
   /** Null: none is sent. */
@@ -23,19 +23,19 @@ export function catalogUrl(apiBase: string): string {
   return `${apiBase}/models`;
 }
 
-/** The ids of the catalog; null when the answer is no list of models. Throws AskError when there is none. */
-export async function readCatalog({ credential, ...ask }: CatalogAsk): Promise<readonly string[] | null> {
+/** The ids of the catalog; null when the answer is no list of models. Throws OutboundError when there is none. */
+export async function readCatalog({ credential, ...ask }: CatalogRequest): Promise<readonly string[] | null> {
   try {
-    const headers = authorization(credential);
-    return catalogSchema.safeParse(await askJson({ ...ask, headers })).data?.data.map(({ id }) => id) ?? null;
+    const headers = authorizationHeader(credential);
+    return catalogSchema.safeParse(await fetchJson({ ...ask, headers })).data?.data.map(({ id }) => id) ?? null;
   } catch (error) {
-    if (error instanceof AskError && (error.message === "not json" || error.message === "answer too large"))
+    if (error instanceof OutboundError && (error.message === "not json" || error.message === "answer too large"))
       return null;
     throw error;
   }
 }
 
 /** The header that carries an upstream's credential. */
-export function authorization(credential: string | null): Record<string, string> {
+export function authorizationHeader(credential: string | null): Record<string, string> {
   return credential === null ? {} : { authorization: `Bearer ${credential}` };
 }

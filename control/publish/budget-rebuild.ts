@@ -2,18 +2,24 @@
  * Holds the term counters of every tenant and key with a cap against the ledger (decisions §2.7, §19.6), in batches
  * through the control service's own cell. Counters without a cap bind nobody: they are held against it when a cap is set.
  */
+
+import type { CellAddress, Cells } from "../cells/cells.ts";
 import type { Database } from "../db/connect.ts";
 import { cappedSubjects } from "./budget-subjects.ts";
-import type { CellAddress, Cells } from "./cells.ts";
 
 /** How many counters the ledger answered for, and whether the cell was there to ask for all. */
-export interface Rebuilt {
+export interface RebuildResult {
   readonly budgets: number;
   readonly complete: boolean;
 }
 
 /** Of what was created before `before`. Never throws for a cell that does not answer: what was rebuilt so far counts. */
-export async function rebuildBudgets(db: Database, cells: Cells, own: CellAddress, before: Date): Promise<Rebuilt> {
+export async function rebuildBudgets(
+  db: Database,
+  cells: Cells,
+  own: CellAddress,
+  before: Date,
+): Promise<RebuildResult> {
   let budgets = 0;
   for await (const batch of cappedSubjects(db, before)) {
     try {

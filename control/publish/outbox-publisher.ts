@@ -10,14 +10,14 @@ import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { type Change, type RevItem, revItemSchema } from "../../shared/internal.ts";
 import { storeKeys } from "../../shared/records.ts";
+import type { Unconfirmed } from "../alerts/outbox-watch.ts";
+import type { Cells } from "../cells/cells.ts";
 import type { Database } from "../db/connect.ts";
 import { type OutboxRow, outbox } from "../db/schema/journal.ts";
-import type { Publisher } from "../services/context.ts";
+import type { HotStore } from "../hot-store/hot-store.ts";
+import type { Publisher } from "../kernel/context.ts";
 import { buildCopies } from "./build-copies.ts";
-import type { Cells } from "./cells.ts";
-import type { KeyStore } from "./key-store.ts";
-import { withValues } from "./live-values.ts";
-import type { Unconfirmed } from "./outbox-watch.ts";
+import { withChangeValues } from "./change-values.ts";
 
 /** How long a Management write waits for its confirmation. */
 const ANSWER_WITHIN_MS = 1000;
@@ -26,13 +26,13 @@ const DONE_KEPT = sql`interval '1 day'`;
 
 export class OutboxPublisher implements Publisher {
   readonly #db: Database;
-  readonly #store: KeyStore;
+  readonly #store: HotStore;
   readonly #cells: Cells;
   readonly #log: Logger;
   /** The last publication found no store. */
   #storeAway = false;
 
-  constructor(db: Database, store: KeyStore, cells: Cells, log: Logger) {
+  constructor(db: Database, store: HotStore, cells: Cells, log: Logger) {
     this.#db = db;
     this.#store = store;
     this.#cells = cells;
@@ -68,7 +68,7 @@ export class OutboxPublisher implements Publisher {
 
   /** A cell or the store has failed, and answers again. */
   async #isBack(): Promise<boolean> {
-    const cells = await this.#cells.returned();
+    const cells = await this.#cells.recovered();
     if (!this.#storeAway) return cells.length > 0;
     this.#storeAway = !(await this.#store.get([storeKeys.settings("boons")]).then(
       () => true,
@@ -137,7 +137,7 @@ export class OutboxPublisher implements Publisher {
     let changes: readonly Change[] = items;
     let storeError: string | null = null;
     try {
-      changes = await withValues(this.#db, items);
+      changes = await withChangeValues(this.#db, items);
       await this.refresh(rows.map((row) => row.hot_key).filter((hotKey) => hotKey !== ""));
       await this.#store.announce(items.map(messageOf));
     } catch (error) {

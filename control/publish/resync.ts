@@ -6,8 +6,8 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { storeKeys } from "../../shared/records.ts";
 import type { Database } from "../db/connect.ts";
+import type { HotStore } from "../hot-store/hot-store.ts";
 import { buildCopies, COPY_KINDS, type CopyCounts } from "./build-copies.ts";
-import type { KeyStore } from "./key-store.ts";
 import type { OutboxPublisher } from "./outbox-publisher.ts";
 
 /** How many copies there are by their kind, and how many were removed. */
@@ -17,11 +17,11 @@ export interface ResyncReport extends CopyCounts {
 
 export class Resync {
   readonly #db: Database;
-  readonly #store: KeyStore;
+  readonly #store: HotStore;
   readonly #publisher: OutboxPublisher;
   readonly #log: Logger;
 
-  constructor(db: Database, store: KeyStore, publisher: OutboxPublisher, log: Logger) {
+  constructor(db: Database, store: HotStore, publisher: OutboxPublisher, log: Logger) {
     this.#db = db;
     this.#store = store;
     this.#publisher = publisher;

@@ -8,11 +8,11 @@ import { censored, loggable } from "../../shared/redaction.ts";
 import type { Log, LogFields } from "../ports.ts";
 
 /** As pino numbers them. */
-export const LEVELS = { info: 30, warn: 40, error: 50 } as const;
+export const LOG_LEVELS = { info: 30, warn: 40, error: 50 } as const;
 
 export const consoleLog: Log = {
   event(name, fields, level = "warn") {
-    consoleWrite(logLine(name, fields, LEVELS[level], new Date().toISOString()));
+    consoleWrite(logLine(name, fields, LOG_LEVELS[level], new Date().toISOString()));
   },
 };
 

@@ -3,10 +3,10 @@
  * identity are one call.
  */
 import { issues } from "../../shared/alerts.ts";
-import { IDENTITIES_PATH, type ProvisionIdentity, provisionedIdentitySchema } from "../../shared/identity.ts";
-import type { Identity } from "../domain/identity.ts";
+import { IDENTITIES_PATH, type ProvisionIdentity, provisionedIdentitySchema } from "../../shared/schema/identity.ts";
+import type { Identity } from "../domain/auth/identity.ts";
 import type { Alerts, IdentityProvisioner, Log } from "../ports.ts";
-import { withinPatience } from "./patience.ts";
+import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 const TIMEOUT_MS = 5000;
 const JOIN_MS = 6000;
@@ -33,7 +33,7 @@ export class ControlIdentities implements IdentityProvisioner {
   async provision(identity: Identity): Promise<boolean> {
     const name = JSON.stringify([identity.issuer, identity.subject]);
     const known = this.#calls.get(name);
-    const joined = known === undefined ? null : await withinPatience(known, JOIN_MS);
+    const joined = known === undefined ? null : await withStallTolerantTimeout(known, JOIN_MS);
     if (joined !== null) return joined.value;
     const call = this.#call(identity);
     this.#calls.set(name, call);

@@ -2,7 +2,7 @@ import type { JSONWebKeySet } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
 import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
-import type { Tally } from "../domain/cell/tallies.ts";
+import type { MetricEvent } from "../domain/cell/event-counters.ts";
 import { IssuerKeys, KeysUnreadable } from "./issuer-keys.ts";
 
 const MINUTE_MS = 60_000;
@@ -12,7 +12,7 @@ let nowMs: number;
 let loads: string[];
 let load: () => Promise<JSONWebKeySet>;
 let raised: Issue[];
-let counted: Tally[];
+let counted: MetricEvent[];
 let keys: IssuerKeys;
 
 beforeEach(() => {
@@ -87,19 +87,19 @@ describe("the keys of a provider", () => {
 
   it("are read anew for an unknown key, once a minute, also right after a regular read", async () => {
     await keys.current();
-    expect(await keys.renew()).toBe(true);
-    expect(await keys.renew()).toBe(false);
+    expect(await keys.refresh()).toBe(true);
+    expect(await keys.refresh()).toBe(false);
     nowMs += MINUTE_MS - 1;
-    expect(await keys.renew()).toBe(false);
+    expect(await keys.refresh()).toBe(false);
     nowMs += 1;
-    expect(await keys.renew()).toBe(true);
+    expect(await keys.refresh()).toBe(true);
     expect(loads).toHaveLength(3);
   });
 
   it("are read once however many wait for them", async () => {
     const gate = Promise.withResolvers<JSONWebKeySet>();
     load = async () => await gate.promise;
-    const waiting = [keys.current(), keys.current(), keys.renew(), keys.renew()];
+    const waiting = [keys.current(), keys.current(), keys.refresh(), keys.refresh()];
     gate.resolve({ keys: [] });
     const [one, two, ...renewed] = await Promise.all(waiting);
     expect([one === two, one !== null, renewed]).toEqual([true, true, [true, true]]);

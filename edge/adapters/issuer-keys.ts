@@ -7,8 +7,8 @@ import type { JSONWebKeySet } from "jose";
 import { createLocalJWKSet } from "jose/jwks/local";
 import { issues } from "../../shared/alerts.ts";
 import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
-import type { Alerts, Clock, Tallying } from "../ports.ts";
-import { withinPatience } from "./patience.ts";
+import type { Alerts, Clock, EventCounter } from "../ports.ts";
+import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
 
@@ -29,7 +29,7 @@ export interface IssuerKeysOptions {
   /** Lets a read outlive the request that began it. */
   readonly keepAlive: (work: Promise<unknown>) => void;
   readonly alerts: Alerts;
-  readonly tallies: Tallying;
+  readonly tallies: EventCounter;
 }
 
 /** Why a key set could not be read; its message is for operators, in words of the gateway's own. */
@@ -59,7 +59,7 @@ export class IssuerKeys {
   }
 
   /** A token named a key that is not in the set: true when the set has been read anew since. */
-  async renew(): Promise<boolean> {
+  async refresh(): Promise<boolean> {
     const nowMs = this.#options.clock();
     if (this.#flight === null) {
       if (nowMs - this.#renewedMs < RETRY_MS) return false;
@@ -71,7 +71,7 @@ export class IssuerKeys {
 
   /** One read at a time; who comes while it runs waits for it. Never rejects. */
   async #read(): Promise<void> {
-    if (this.#flight !== null && (await withinPatience(this.#flight, JOIN_MS)) !== null) return;
+    if (this.#flight !== null && (await withStallTolerantTimeout(this.#flight, JOIN_MS)) !== null) return;
     const flight = this.#load();
     this.#flight = flight;
     this.#options.keepAlive(flight);

@@ -1,18 +1,18 @@
 /** Asks the analytics store what a tenant or key has used (decisions §19.6). */
-import type { Actual } from "../domain/budget/amounts.ts";
-import type { Whose } from "../domain/budget/counters.ts";
+import type { ActualUsage } from "../domain/budget/amounts.ts";
 import { ledgerQuery, readLedgerAnswer } from "../domain/budget/ledger-query.ts";
+import type { BudgetOwner } from "../domain/budget/term-counters.ts";
 import type { ClickhouseEnv } from "../env.ts";
 import { call, StoreFailure } from "./clickhouse-insert.ts";
 
 /** The sum over the rows of the tenant or key that ended from `sinceMs` (null: ever) until `untilMs`. Throws StoreFailure. */
 export async function ledgerSum(
   store: ClickhouseEnv,
-  whose: Whose,
+  whose: BudgetOwner,
   id: string,
   sinceMs: number | null,
   untilMs: number,
-): Promise<Actual> {
+): Promise<ActualUsage> {
   const query = ledgerQuery(store.db, whose, id, sinceMs, untilMs);
   if (query === null) return { tokens: 0, nanoUsd: 0 };
   const sum = readLedgerAnswer(await call(store, query, {}, null));

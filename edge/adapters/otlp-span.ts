@@ -20,8 +20,8 @@ import {
   ATTR_SESSION_ID,
 } from "@opentelemetry/semantic-conventions/incubating";
 import type { RequestType } from "../../shared/usage-row.ts";
-import type { SpanName, SpanRecord } from "../domain/trace.ts";
-import { childSpanId, type TraceContext } from "../domain/trace-context.ts";
+import type { SpanName, SpanRecord } from "../domain/trace/trace.ts";
+import { childSpanId, type TraceContext } from "../domain/trace/trace-context.ts";
 import type { FinishedCall } from "../ports.ts";
 
 const RESOURCE = resourceFromAttributes({ [ATTR_SERVICE_NAME]: "gateway" });

@@ -4,7 +4,7 @@
  */
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
-import type { FinishedCall, Tallying, Traces } from "../ports.ts";
+import type { EventCounter, FinishedCall, Traces } from "../ports.ts";
 import { otlpSpansOf } from "./otlp-span.ts";
 
 const EXPORT_EVERY_MS = 5_000;
@@ -17,7 +17,7 @@ export interface OtlpTracesOptions {
   readonly endpoint: string;
   readonly fetch: typeof fetch;
   readonly keepAlive: (work: Promise<unknown>) => void;
-  readonly tallies: Tallying;
+  readonly tallies: EventCounter;
 }
 
 export class OtlpTraces implements Traces {

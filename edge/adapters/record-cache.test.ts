@@ -29,16 +29,16 @@ describe("a copy in memory", () => {
     expect(cache.fresh("a")).toEqual({ text: "one" });
     time.nowMs += 1;
     expect(cache.fresh("a")).toBeNull();
-    expect(cache.whenDown("a")).toEqual({ text: "one" });
+    expect(cache.staleIfError("a")).toEqual({ text: "one" });
     time.nowMs = 1000 + STALE_IF_ERROR_MS;
-    expect(cache.whenDown("a")).toBeNull();
+    expect(cache.staleIfError("a")).toBeNull();
   });
 
   it("is asked for no more once it served a down store, but never beyond its hour", async () => {
     const { time, cache } = cacheAt(0);
     await cache.read("a", load("one"), false);
     time.nowMs = STALE_IF_ERROR_MS - 1;
-    expect(cache.whenDown("a")).not.toBeNull();
+    expect(cache.staleIfError("a")).not.toBeNull();
     expect(cache.fresh("a")).toEqual({ text: "one" });
     time.nowMs += 1;
     expect(cache.fresh("a")).toBeNull();
@@ -102,7 +102,7 @@ describe("reads at the same time", () => {
     cache.distrust();
     reply.resolve({ text: "dropped" });
     await reading;
-    expect([cache.fresh("a"), cache.whenDown("a")]).toEqual([null, null]);
+    expect([cache.fresh("a"), cache.staleIfError("a")]).toEqual([null, null]);
   });
 
   const changes: readonly [string, (cache: RecordCache<Note>) => void][] = [

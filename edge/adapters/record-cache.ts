@@ -4,7 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../ports.ts";
-import { withinPatience } from "./patience.ts";
+import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 export const FRESH_MS = 5 * 60 * 1000;
 export const STALE_IF_ERROR_MS = 60 * 60 * 1000;
@@ -56,7 +56,7 @@ export class RecordCache<T extends object> {
   }
 
   /** A copy of any age that may still be served while the store is down; its life is extended. */
-  whenDown(name: string): T | null {
+  staleIfError(name: string): T | null {
     const copy = this.#copies.get(name);
     if (copy === undefined) return null;
     const nowMs = this.#clock();
@@ -74,7 +74,7 @@ export class RecordCache<T extends object> {
   async read(name: string, load: () => Promise<T | null>, anew: boolean): Promise<Read<T>> {
     const flying = anew ? undefined : this.#flights.get(name);
     if (flying !== undefined) {
-      const joined = await withinPatience(flying, JOIN_MS);
+      const joined = await withStallTolerantTimeout(flying, JOIN_MS);
       if (joined !== null) return { record: joined.value, joined: true };
     }
     const flight = this.#load(name, load);

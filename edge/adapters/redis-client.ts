@@ -4,7 +4,7 @@
  */
 import { Redis } from "@upstash/redis/cloudflare";
 import type { Clock, Log } from "../ports.ts";
-import { afterPatience } from "./patience.ts";
+import { stallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 const DEADLINE_MS = 250;
 /** After this many failures in a row the store is left alone for a while. */
@@ -57,6 +57,6 @@ export class RedisClient {
 /** Of one command, for as long as the isolate keeps up: in a burst of first requests the store is not the slow one. */
 function deadline(): AbortSignal {
   const controller = new AbortController();
-  afterPatience(DEADLINE_MS, () => controller.abort(new DOMException("store deadline", "TimeoutError")));
+  stallTolerantTimeout(DEADLINE_MS, () => controller.abort(new DOMException("store deadline", "TimeoutError")));
   return controller.signal;
 }

@@ -173,7 +173,7 @@ export class RedisDirectory implements Directory {
     if (held !== null) return { record: held, source: "memory" };
     try {
       const load = async (): Promise<T | null> => {
-        const text = await this.#get(storeKey, options.fresh === true || cache.whenDown(name) === null);
+        const text = await this.#get(storeKey, options.fresh === true || cache.staleIfError(name) === null);
         return text === null ? null : schema.parse(JSON.parse(text));
       };
       let read = await cache.read(name, load, options.fresh === true);
@@ -183,7 +183,7 @@ export class RedisDirectory implements Directory {
       return record === null ? null : { record, source: joined ? "memory" : "store" };
     } catch (error) {
       this.#failed(kind, error);
-      const old = error instanceof StoreDown ? cache.whenDown(name) : null;
+      const old = error instanceof StoreDown ? cache.staleIfError(name) : null;
       if (old !== null) return { record: old, source: "memory" };
       throw new GatewayError("key_store_unavailable", { cause: error });
     }

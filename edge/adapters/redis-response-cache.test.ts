@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";
 import { storeKeys } from "../../shared/records.ts";
 import type { CacheEntry } from "../ports.ts";
-import { HOT_MAX_MS, HotAnswers } from "./hot-answers.ts";
+import { ISOLATE_MAX_AGE_MS, IsolateResponseCache } from "./isolate-response-cache.ts";
 import { RedisResponseCache } from "./redis-response-cache.ts";
 import { CacheStore } from "./testing/cache-store.ts";
 
@@ -33,7 +33,7 @@ function isolate(store: CacheStore) {
   const clock = () => store.nowMs;
   const cache = new RedisResponseCache({
     client: store,
-    hot: new HotAnswers(ROOM, clock, () => state.epoch),
+    hot: new IsolateResponseCache(ROOM, clock, () => state.epoch),
     clock,
     keepAlive: () => undefined,
     alerts: { raise: (issue) => void raised.push(issue) },
@@ -105,7 +105,7 @@ describe("an answer that is stored", () => {
     put("a");
     expect(await look("a")).toEqual(entryOf());
     await pass(10);
-    await pass(HOT_MAX_MS - 11);
+    await pass(ISOLATE_MAX_AGE_MS - 11);
     expect(await look("a")).toEqual(entryOf());
     expect(store.calls.flat()).toEqual([`set ${name("a")} 600`]);
     await pass(1);

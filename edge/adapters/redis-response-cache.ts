@@ -8,10 +8,10 @@ import { issues } from "../../shared/alerts.ts";
 import { fromBase64, toBase64 } from "../../shared/base64.ts";
 import { storeKeys } from "../../shared/records.ts";
 import type { Alerts, CacheEntry, Clock, ResponseCache } from "../ports.ts";
-import { GatheredCalls } from "./gathered-calls.ts";
-import type { HotAnswers } from "./hot-answers.ts";
-import { withinPatience } from "./patience.ts";
+import { BatchedCalls } from "./batched-calls.ts";
+import type { IsolateResponseCache } from "./isolate-response-cache.ts";
 import { type RedisClient, StoreDown } from "./redis-client.ts";
+import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 
 /** Lookups are waited for: they gather no longer than this, ms, */
 const LOOKUP_GATHER_MS = 3;
@@ -49,14 +49,14 @@ interface Stored {
   readonly name: string;
   readonly entry: CacheEntry;
   readonly ttlSecs: number;
-  /** As of {@link HotAnswers.epoch} when it was made. */
+  /** As of {@link IsolateResponseCache.epoch} when it was made. */
   readonly epoch: number;
   readonly release: () => void;
 }
 
 export interface ResponseCacheOptions {
   readonly client: Pick<RedisClient, "run">;
-  readonly hot: HotAnswers;
+  readonly hot: IsolateResponseCache;
   readonly clock: Clock;
   /** Lets a call outlive the request that makes it: others may have joined it. */
   readonly keepAlive: (work: Promise<unknown>) => void;
@@ -65,15 +65,15 @@ export interface ResponseCacheOptions {
 
 export class RedisResponseCache implements ResponseCache {
   readonly #options: ResponseCacheOptions;
-  readonly #lookups: GatheredCalls<Lookup>;
-  readonly #stores: GatheredCalls<Stored>;
+  readonly #lookups: BatchedCalls<Lookup>;
+  readonly #stores: BatchedCalls<Stored>;
   /** Answers that are to be stored and have room for that, the oldest first, and since when, epoch ms. */
   readonly #held = new Map<Stored, number>();
 
   constructor(options: ResponseCacheOptions) {
     const { clock, keepAlive } = options;
     this.#options = options;
-    this.#lookups = new GatheredCalls({
+    this.#lookups = new BatchedCalls({
       call: (lookups) => keepAlive(this.#find(lookups)),
       gatherMs: LOOKUP_GATHER_MS,
       patient: false,
@@ -83,7 +83,7 @@ export class RedisResponseCache implements ResponseCache {
       clock,
       keepAlive,
     });
-    this.#stores = new GatheredCalls({
+    this.#stores = new BatchedCalls({
       call: (stored) => keepAlive(this.#put(stored)),
       gatherMs: STORE_GATHER_MS,
       patient: true,
@@ -133,7 +133,7 @@ export class RedisResponseCache implements ResponseCache {
     const found = Promise.withResolvers<string | null>();
     if (this.#lookups.add({ name, found })) return await found.promise;
     // Whoever makes the call may be cut off.
-    const joined = await withinPatience(found.promise, JOIN_MS);
+    const joined = await withStallTolerantTimeout(found.promise, JOIN_MS);
     if (joined === null) throw new StoreDown("the store was not asked");
     return joined.value;
   }

@@ -8,11 +8,11 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RevItem } from "../../shared/internal.ts";
 import type { ModelRecord, ResolvedKey } from "../../shared/records.ts";
-import { AnswerRoom } from "../pipeline/answer-room.ts";
+import { MemoryBudget } from "../pipeline/memory/memory-budget.ts";
 import { run } from "../pipeline/run.ts";
 import { keyOf, modelOf, tenantOf } from "../pipeline/testing/records.ts";
-import { World } from "../pipeline/testing/world.ts";
-import { HOT_MAX_MS, HotAnswers } from "./hot-answers.ts";
+import { TestPipeline } from "../pipeline/testing/world.ts";
+import { ISOLATE_MAX_AGE_MS, IsolateResponseCache } from "./isolate-response-cache.ts";
 import { RedisResponseCache } from "./redis-response-cache.ts";
 import { CacheStore } from "./testing/cache-store.ts";
 
@@ -78,8 +78,8 @@ function isolateOn(store: CacheStore, roomBytes: number) {
     copies: TENANTS.map((): readonly [ResolvedKey | null, ModelRecord | null] => [null, null]),
   };
   const clock = (): number => store.nowMs + memory.offMs;
-  const room: AnswerRoom = new AnswerRoom(roomBytes, () => hot.dropOldest());
-  const hot: HotAnswers = new HotAnswers(room, clock, () => memory.epoch);
+  const room: MemoryBudget = new MemoryBudget(roomBytes, () => hot.evictOldest());
+  const hot: IsolateResponseCache = new IsolateResponseCache(room, clock, () => memory.epoch);
   const keepAlive = (): void => undefined;
   const cache = new RedisResponseCache({ client: store, hot, clock, keepAlive, alerts: { raise: () => undefined } });
   return { memory, clock, room, cache };
@@ -181,7 +181,7 @@ class Stage {
 
   async #one({ isolate, tenant, text }: Extract<Step, { kind: "ask" }>["asks"][number]): Promise<void> {
     const { memory, clock, cache, room } = this.#isolates[isolate] as Isolate;
-    const world = new World();
+    const world = new TestPipeline();
     [world.keyInMemory, world.modelInMemory] = memory.copies[tenant] as Isolate["memory"]["copies"][number];
     world.key = this.#keys[tenant] as ResolvedKey;
     world.model = this.#model;
@@ -249,7 +249,8 @@ class Stage {
     expect(nowMs).toBeLessThan(made.atMs + made.ttlMs + LATE_MS + this.#stepsMs);
     const before = (ms: number): boolean => made.atMs + LATE_MS < ms;
     expect(before(this.#purgedMs)).toBe(false);
-    if (before(this.#emptiedMs)) expect(nowMs).toBeLessThan(this.#emptiedMs + HOT_MAX_MS + LATE_MS + this.#stepsMs);
+    if (before(this.#emptiedMs))
+      expect(nowMs).toBeLessThan(this.#emptiedMs + ISOLATE_MAX_AGE_MS + LATE_MS + this.#stepsMs);
   }
 }
 

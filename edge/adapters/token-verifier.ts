@@ -6,14 +6,14 @@ import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey, JWTExpired } from "jose/er
 import { decodeJwt } from "jose/jwt/decode";
 import { type JWTVerifyOptions, jwtVerify } from "jose/jwt/verify";
 import type { JwtIssuer } from "../../shared/jwt-issuers.ts";
-import { type Claims, type Identity, identityOf, isIssuedInTime } from "../domain/identity.ts";
-import type { Clock, Tallying, TokenVerdict, TokenVerifier } from "../ports.ts";
+import { type Claims, type Identity, identityOf, isIssuedInTime } from "../domain/auth/identity.ts";
+import type { Clock, EventCounter, TokenVerdict, TokenVerifier } from "../ports.ts";
 import type { IssuerKeys, KeySet } from "./issuer-keys.ts";
 
 const LEEWAY_SECS = 60;
 
 /** A configured provider and its keys. */
-export interface Provider {
+export interface TokenProvider {
   readonly issuer: JwtIssuer;
   readonly keys: IssuerKeys;
 }
@@ -21,11 +21,11 @@ export interface Provider {
 type Failure = "invalid" | "expired" | "unknown_kid" | "unavailable";
 
 export class JoseVerifier implements TokenVerifier {
-  readonly #providers: readonly Provider[];
+  readonly #providers: readonly TokenProvider[];
   readonly #clock: Clock;
-  readonly #tallies: Tallying;
+  readonly #tallies: EventCounter;
 
-  constructor(providers: readonly Provider[], clock: Clock, tallies: Tallying) {
+  constructor(providers: readonly TokenProvider[], clock: Clock, tallies: EventCounter) {
     this.#providers = providers;
     this.#clock = clock;
     this.#tallies = tallies;
@@ -51,7 +51,7 @@ export class JoseVerifier implements TokenVerifier {
   }
 
   /** Those whose `iss` the token states; nothing of it is believed yet. */
-  #providersOf(token: string): readonly Provider[] {
+  #providersOf(token: string): readonly TokenProvider[] {
     try {
       const { iss } = decodeJwt(token);
       return this.#providers.filter(({ issuer }) => issuer.issuer === iss);
@@ -60,12 +60,12 @@ export class JoseVerifier implements TokenVerifier {
     }
   }
 
-  async #verifyWith({ issuer, keys }: Provider, token: string): Promise<Identity | Failure> {
+  async #verifyWith({ issuer, keys }: TokenProvider, token: string): Promise<Identity | Failure> {
     const set = await keys.current();
     if (set === null) return "unavailable";
     const claims = await this.#claimsOf(issuer, set, token);
     if (claims !== "unknown_kid") return this.#identified(issuer, claims);
-    if (!(await keys.renew())) return "unknown_kid";
+    if (!(await keys.refresh())) return "unknown_kid";
     return this.#identified(issuer, await this.#claimsOf(issuer, (await keys.current()) ?? set, token));
   }
 

@@ -4,14 +4,14 @@
  * it, at the object.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { ObjectPlaces } from "../adapters/object-places.ts";
+import { ObjectStubs } from "../adapters/objects/object-stubs.ts";
 import { type Bindings, type ObjectKind, parseEnv, type RemoteObjects } from "../env.ts";
 
-let places: ObjectPlaces | null = null;
+let places: ObjectStubs | null = null;
 
 export class ObjectCalls extends WorkerEntrypoint<Bindings> implements RemoteObjects {
   async call(kind: ObjectKind, name: string, method: string, args: readonly unknown[]): Promise<unknown> {
-    places ??= new ObjectPlaces(this.env, parseEnv(this.env).cells);
+    places ??= new ObjectStubs(this.env, parseEnv(this.env).cells);
     const stub = places.stub(kind, name) as Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
     return await stub[method]?.(...args);
   }

@@ -6,17 +6,17 @@ import { expect, it } from "vitest";
 import type { KnownTerms } from "../ports.ts";
 import { run } from "./run.ts";
 import { modelOf } from "./testing/records.ts";
-import { World } from "./testing/world.ts";
+import { TestPipeline } from "./testing/world.ts";
 
 const termsOf = (rev: number): KnownTerms => ({
   terms: { enabled: true, usdPerKwh: 0.5, co2GramsPerKwh: 100, pue: 1 },
   rev,
 });
 
-const ENDS_MS = new World().nowMs + 3600;
+const ENDS_MS = new TestPipeline().nowMs + 3600;
 
-function worldOf(slotsPerNode: number): World {
-  const world = new World();
+function worldOf(slotsPerNode: number): TestPipeline {
+  const world = new TestPipeline();
   world.model = modelOf({ energy_slots_per_node: slotsPerNode });
   world.energyTerms = () => termsOf(7);
   world.powerReading = { clusterWatts: 2000, nodeCount: 2 };
@@ -27,7 +27,7 @@ function worldOf(slotsPerNode: number): World {
   return world;
 }
 
-async function rowOf(world: World): Promise<Record<string, unknown>> {
+async function rowOf(world: TestPipeline): Promise<Record<string, unknown>> {
   await (await run(world.received())).text();
   await world.settled();
   return { ...world.permit.settlement?.row };

@@ -6,10 +6,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { UsageRow } from "../../shared/usage-row.ts";
-import { MODEL_ROUTES } from "../domain/route-class.ts";
+import { MODEL_ROUTES } from "../domain/routing/route-class.ts";
 import { run, runOther } from "./run.ts";
 import { modelOf } from "./testing/records.ts";
-import { SECRET, World } from "./testing/world.ts";
+import { SECRET, TestPipeline } from "./testing/world.ts";
 
 const FIELDS = [
   "model",
@@ -100,7 +100,7 @@ it("a body of any JSON is refused, or asks for amounts", async () => {
       body,
       prices,
       async (path, json, cost) => {
-        const world = new World();
+        const world = new TestPipeline();
         world.model = modelOf({ prices: cost });
         world.upstream = async () => new Response(null, { status: 204 });
         const headers = { authorization: `Bearer ${SECRET}`, "content-type": "application/json" };

@@ -1,11 +1,11 @@
 /** A client that leaves between its slot and the upstream costs nothing; one that leaves later does (decisions §23.4). */
 import { describe, expect, it } from "vitest";
 import { run } from "./run.ts";
-import { World } from "./testing/world.ts";
+import { TestPipeline } from "./testing/world.ts";
 
 describe("a client that leaves", () => {
   it("while its slot is granted never reaches the upstream, and is billed nothing", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const client = new AbortController();
     const received = world.received({ signal: client.signal });
     const { admission } = received.ports;
@@ -25,7 +25,7 @@ describe("a client that leaves", () => {
   });
 
   it("before its Cell has answered leaves somebody to hear the answer: a grant that nobody hears is billed as used", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const client = new AbortController();
     const received = world.received({ signal: client.signal });
     const { admission } = received.ports;
@@ -46,7 +46,7 @@ describe("a client that leaves", () => {
   });
 
   it("after the upstream was called is billed at the estimate", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const client = new AbortController();
     world.upstream = async (call) => {
       client.abort();
@@ -61,7 +61,7 @@ describe("a client that leaves", () => {
   });
 
   it("while a small answer is read gets none of it, and is billed what the answer reports", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const client = new AbortController();
     const body = new TextEncoder().encode('{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}');
     const pull = (controller: ReadableByteStreamController): void => {

@@ -1,16 +1,17 @@
 /** Requests on paths that no route documents (decisions §17.4, §43.1). */
 import { describe, expect, it } from "vitest";
 import { runOther } from "./run.ts";
-import { World } from "./testing/world.ts";
+import { TestPipeline } from "./testing/world.ts";
 
 describe("a path that nobody documents", () => {
-  const other = async (world: World, path: string, init: RequestInit = {}) => {
+  const other = async (world: TestPipeline, path: string, init: RequestInit = {}) => {
     const response = await runOther(world.received(init, path));
     const body = (await response.json().catch(() => null)) as { error?: { code: string; param: string } } | null;
     await world.settled();
     return [response.status, body?.error?.code, body?.error?.param];
   };
-  const served = (): World => Object.assign(new World(), { upstream: async () => new Response(null, { status: 204 }) });
+  const served = (): TestPipeline =>
+    Object.assign(new TestPipeline(), { upstream: async () => new Response(null, { status: 204 }) });
   const bad = JSON.stringify({ model: "tiny", max_tokens: -1, Model: "huge" });
 
   it("is served when its body names a registered model, and it is among those that are passed through", async () => {

@@ -3,9 +3,9 @@ import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import { run } from "./run.ts";
 import { keyOf, modelOf, tenantOf } from "./testing/records.ts";
-import { TestPermit, World } from "./testing/world.ts";
+import { TestPermit, TestPipeline } from "./testing/world.ts";
 
-async function answer(world: World, init: RequestInit = {}) {
+async function answer(world: TestPipeline, init: RequestInit = {}) {
   const response = await run(world.received(init));
   const body = (await response.json().catch(() => null)) as { error?: { code: string } } | null;
   await world.settled();
@@ -14,11 +14,11 @@ async function answer(world: World, init: RequestInit = {}) {
 
 describe("a refusal", () => {
   it("rests on a key read anew, and so does a welcome", async () => {
-    const enabled = new World();
+    const enabled = new TestPipeline();
     enabled.keyInMemory = keyOf({ disabled: true });
     enabled.upstream = async () => new Response(null, { status: 404 });
     expect((await answer(enabled)).status).toBe(404);
-    const disabled = new World();
+    const disabled = new TestPipeline();
     disabled.key = keyOf({ disabled: true });
     expect(await answer(disabled)).toMatchObject({ status: 403, code: "api_key_disabled" });
   });
@@ -29,9 +29,9 @@ describe("a refusal", () => {
   ] as const)(
     "by an old %s stands while the store is away, unless the Cell knows better",
     async (_, held, code, item) => {
-      const world = Object.assign(new World(), held, { storeIsDown: true });
+      const world = Object.assign(new TestPipeline(), held, { storeIsDown: true });
       expect(await answer(world)).toMatchObject({ status: 403, code });
-      const told = Object.assign(new World(), held, { storeIsDown: true, stale: () => [item] });
+      const told = Object.assign(new TestPipeline(), held, { storeIsDown: true, stale: () => [item] });
       expect(await answer(told)).toMatchObject({ status: 503, code: "key_store_unavailable" });
       expect(told.forgotten).toContain(`${item.kind} ${item.id}`);
     },
@@ -51,7 +51,7 @@ describe("a refusal", () => {
     ["model_disabled", { model: modelOf({ enabled: false }) }, {}],
     ["request_too_large", {}, { body: "x".repeat(1025) }],
   ])("%s leaves one row, no ask and the id of its row", async (code, changes, init) => {
-    const world = Object.assign(new World(), changes);
+    const world = Object.assign(new TestPipeline(), changes);
     const refused = await answer(world, init);
     expect(refused.code).toBe(code);
     expect(world.recorded).toMatchObject([
@@ -65,7 +65,7 @@ const RATE_LIMIT = ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", 
 
 describe("a failure of the gateway's own", () => {
   it("is 500 `internal_error`, and says nothing of itself", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const received = world.received();
     const directory = { ...received.ports.directory, key: async () => await Promise.reject(new Error("at /srv/x:1")) };
     const response = await run({ ...received, ports: { ...received.ports, directory } });
@@ -81,14 +81,14 @@ describe("a failure of the gateway's own", () => {
 describe("admission", () => {
   it("is asked once more after a stale answer, then the store is to blame", async () => {
     const stale = { verdict: "stale", items: [{ kind: "key", id: "hash", rev: 9 }] } as const;
-    const world = new World();
+    const world = new TestPipeline();
     world.answers = [stale, stale];
     expect(await answer(world)).toMatchObject({ status: 503, code: "key_store_unavailable" });
     expect([world.asks.length, world.forgotten]).toEqual([2, ["key hash"]]);
   });
 
   it("queues anew when the Cell is reset while the request waits", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = [{ verdict: "waiting", permit: lost }];
     world.upstream = async () => new Response(null, { status: 404 });
@@ -97,7 +97,7 @@ describe("admission", () => {
   });
 
   it("gives up in the end when every place is lost, and leaves one row whatever became of them", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const lost = () =>
       Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
     world.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
@@ -107,7 +107,7 @@ describe("admission", () => {
   });
 
   it("hands a refusal in as a row that may have come before, while the Cell may hold a place for it", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const received = world.received();
     const { admission } = received.ports;
     const admit = async () => await Promise.reject(new GatewayError("scheduler_unavailable"));
@@ -118,7 +118,7 @@ describe("admission", () => {
   });
 
   it("lets go of its place when the client leaves, with its row", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     const client = new AbortController();
     const answered = answer(world, { signal: client.signal });
@@ -149,7 +149,7 @@ describe("a refusal by the budgets", () => {
     }) as const;
 
   it("is 429 with the wait, the level, and one row that travels by the permit", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });
     world.answers = [refused(world.permit, "token_budget_exceeded", 1_201)];
     const response = await run(world.received());
@@ -177,14 +177,14 @@ describe("a refusal by the budgets", () => {
   });
 
   it("tells a client whose estimate can never fit not to try again", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 6 }) });
     world.answers = [refused(world.permit, "token_budget_exceeded", 60_000)];
     expect((await run(world.received())).headers.get("x-should-retry")).toBe("false");
   });
 
   it("is 403 when a term budget is used up, and hands its row to the Cell when the permit cannot take it", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     world.permit.settleFails = true;
     world.answers = [{ verdict: "waiting", permit: world.permit }];
     world.permit.decided.resolve(refused(world.permit, "tenant_budget_exhausted", null));
@@ -201,7 +201,7 @@ describe("a refusal by the budgets", () => {
 
 describe("x-ratelimit headers", () => {
   it("are on answers that reserved nothing as well, read from the Cell, and only with a cap", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     world.level = { limitTokens: 600, remainingTokens: 600, resetMs: 0 };
     world.model = null;
     expect((await run(world.received())).headers.get("x-ratelimit-limit-tokens")).toBeNull();
@@ -211,7 +211,7 @@ describe("x-ratelimit headers", () => {
   });
 
   it("are not asked for where the Cell is what failed", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 600 }) });
     world.level = { limitTokens: 600, remainingTokens: 600, resetMs: 0 };
     const lost = Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
@@ -223,7 +223,7 @@ describe("x-ratelimit headers", () => {
 
 describe("an upstream that does not answer", () => {
   it("is 502 and costs nothing, settled once", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     world.upstream = async () => await Promise.reject(new TypeError("refused"));
     expect(await answer(world)).toMatchObject({ status: 502, code: "upstream_failed" });
     expect(world.permit.settlement).toMatchObject({
@@ -234,7 +234,7 @@ describe("an upstream that does not answer", () => {
   });
 
   it("hands its row to the Cell when the permit cannot take it", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     world.permit.settleFails = true;
     world.upstream = async () => await Promise.reject(new TypeError("refused"));
     await answer(world);
@@ -242,7 +242,7 @@ describe("an upstream that does not answer", () => {
   });
 
   it("settles the adopted permit when the Cell was reset, though the end comes first", async () => {
-    const world = new World();
+    const world = new TestPipeline();
     const adopted = new TestPermit();
     const adoption = Promise.withResolvers<TestPermit>();
     const asked = Promise.withResolvers<undefined>();

@@ -3,24 +3,24 @@
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";
-import { type Answered, type Billed, bill, NOTHING_BILLED } from "../domain/outcome.ts";
-import { isPassedThrough } from "../domain/path-rules.ts";
-import { admit, type Slot } from "./admit.ts";
-import { abandon, type Forwarded } from "./attempt.ts";
-import { authenticate } from "./authenticate.ts";
-import { beforeAdmission } from "./authenticate-now.ts";
-import { type Call, ClientGone, type ParsedCall, type Prepared, Settled } from "./context.ts";
-import { forward } from "./forward.ts";
-import { answerEarly } from "./linger.ts";
-import { parseCall, parseOther } from "./parse-call.ts";
-import { prepare } from "./prepare.ts";
-import { type Received, receive } from "./receive.ts";
-import { answerFor } from "./refuse.ts";
-import { relay } from "./relay.ts";
-import { checkPath, resolveModel } from "./resolve-model.ts";
-import { lookupResponse, placeFor } from "./response-cache.ts";
-import { type Ending, Settler } from "./settle.ts";
-import type { Subject } from "./still-current.ts";
+import { isPassedThrough } from "../domain/routing/path-rules.ts";
+import { type Billed, type BilledAnswer, bill, NOTHING_BILLED } from "../domain/usage/billing.ts";
+import { authenticate } from "./access/authenticate.ts";
+import { beforeAdmission } from "./access/authenticate-now.ts";
+import type { AdmissionSubject } from "./access/freshness.ts";
+import { checkPath, resolveModel } from "./access/resolve-model.ts";
+import { admit, type Slot } from "./admission/admit.ts";
+import { prepare } from "./admission/prepare.ts";
+import { type RequestEnd, Settler } from "./admission/settle.ts";
+import { parseCall, parseOther } from "./body/parse-call.ts";
+import { cacheMissFor, lookupResponse } from "./cache/response-cache.ts";
+import { AlreadySettled, type Call, ClientGone, type ParsedCall, type Prepared } from "./call/context.ts";
+import { type PipelineInput, startCall } from "./call/start-call.ts";
+import { relay } from "./relay/relay.ts";
+import { answerCall } from "./reply/answer-call.ts";
+import { keepOpenUntilBodyRead } from "./reply/unread-body-reply.ts";
+import { cancelAnswer, type UpstreamAnswer } from "./upstream/attempt.ts";
+import { forward } from "./upstream/forward.ts";
 
 /** What a request asks for, and the model that answers it: as it is known, or read anew by the same rules. */
 interface Wanted {
@@ -30,7 +30,7 @@ interface Wanted {
 }
 
 /** Answers a request on a model-resolved route. Never throws. */
-export async function run(received: Received): Promise<Response> {
+export async function run(received: PipelineInput): Promise<Response> {
   return await answer(received, async (call) => {
     const parsed = await parseCall(call);
     const modelAnew = async (): Promise<ModelRecord> => await resolveModel(call, parsed.modelName);
@@ -42,7 +42,7 @@ export async function run(received: Received): Promise<Response> {
  * The same for any other path: 404 `unknown endpoint` unless it is a POST to a path that is passed through, and its body names
  * a registered model (decisions §17.4, §43.1).
  */
-export async function runOther(received: Received): Promise<Response> {
+export async function runOther(received: PipelineInput): Promise<Response> {
   return await answer(received, async (call) => {
     const passes = call.request.method === "POST" && isPassedThrough(call.path, call.config.passthroughPaths);
     const read = passes ? await parseOther(call) : null;
@@ -59,9 +59,9 @@ export async function runOther(received: Received): Promise<Response> {
   });
 }
 
-async function answer(received: Received, find: (call: Call) => Promise<Wanted>): Promise<Response> {
-  const call = receive(received);
-  return await answerFor(call, async () => await steps(call, find));
+async function answer(received: PipelineInput, find: (call: Call) => Promise<Wanted>): Promise<Response> {
+  const call = startCall(received);
+  return await answerCall(call, async () => await steps(call, find));
 }
 
 async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise<Response> {
@@ -72,12 +72,12 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
   });
   const prepared = prepare(call, principal, parsed);
 
-  const reload = async (): Promise<Subject> => ({
+  const reload = async (): Promise<AdmissionSubject> => ({
     principal: await authenticate(call),
     model: await modelAnew(),
   });
 
-  let subject: Subject = { principal, model };
+  let subject: AdmissionSubject = { principal, model };
   let cached = await lookupResponse(call, subject, parsed);
   if (cached.kind === "stale") {
     call.ports.directory.forget(cached.items);
@@ -89,7 +89,7 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
 
   const slot = await admit(call, subject, prepared, reload);
   const settler = new Settler(call, slot);
-  let forwarded: Forwarded | null = null;
+  let forwarded: UpstreamAnswer | null = null;
   try {
     forwarded = await forward(call, slot.model, parsed, () => settler.upstreamCalled());
     const response = await relay(call, {
@@ -97,19 +97,19 @@ async function steps(call: Call, find: (call: Call) => Promise<Wanted>): Promise
       forwarded,
       bill: (answered) => billed(slot.model, prepared, answered),
       settler,
-      miss: placeFor(cached, slot.model),
+      miss: cacheMissFor(cached, slot.model),
     });
-    return answerEarly(call, response, parsed.outgoing);
+    return keepOpenUntilBodyRead(call, response, parsed.outgoing);
   } catch (error) {
     call.facts.failure = error;
     settler.end(endOf(call, slot, prepared, error));
-    if (forwarded !== null) abandon(forwarded);
-    throw new Settled(error);
+    if (forwarded !== null) cancelAnswer(forwarded);
+    throw new AlreadySettled(error);
   }
 }
 
 /** How a request ends that has a slot and no answer: whoever leaves or crashes while an upstream works owes its estimate. */
-function endOf(call: Call, slot: Slot, prepared: Prepared, error: unknown): Ending {
+function endOf(call: Call, slot: Slot, prepared: Prepared, error: unknown): RequestEnd {
   if (error instanceof GatewayError) return { statusCode: error.status };
   const { upstreamStatus, upstreamUnderWay } = call.facts;
   const owed = upstreamUnderWay || (upstreamStatus >= 200 && upstreamStatus < 300);
@@ -117,6 +117,6 @@ function endOf(call: Call, slot: Slot, prepared: Prepared, error: unknown): Endi
   return { statusCode, billed: owed ? billed(slot.model, prepared, null) : NOTHING_BILLED };
 }
 
-function billed(model: ModelRecord, prepared: Prepared, answered: Answered | null): Billed {
+function billed(model: ModelRecord, prepared: Prepared, answered: BilledAnswer | null): Billed {
   return bill(model, prepared.estimate, prepared.measure(), answered);
 }

@@ -6,14 +6,14 @@ import { budgetSubjectSchema, rebuildBodySchema } from "../../shared/internal-bu
 import type { Deps } from "../deps.ts";
 
 /** What a tenant or key has used. */
-export async function budgetUsage(deps: Deps, request: Request): Promise<Response> {
+export async function answerBudgetUsage(deps: Deps, request: Request): Promise<Response> {
   const body = budgetSubjectSchema.safeParse(await request.json().catch(() => null));
   if (!body.success) throw new GatewayError("validation_failed", { param: "tenant" });
   return Response.json(await deps.budgets.usage(body.data));
 }
 
 /** Holds counters against the ledger. */
-export async function rebuildBudgets(deps: Deps, request: Request): Promise<Response> {
+export async function answerBudgetRebuild(deps: Deps, request: Request): Promise<Response> {
   const body = rebuildBodySchema.safeParse(await request.json().catch(() => null));
   if (!body.success) throw new GatewayError("validation_failed", { param: "subjects" });
   return Response.json({ rebuilt: await deps.budgets.rebuild(body.data.subjects) });

@@ -5,14 +5,14 @@ import { GatewayError } from "../../shared/errors.ts";
 import { alertPullSchema, CELL_HEADER, INTERNAL_PATHS, invalidateBodySchema } from "../../shared/internal.ts";
 import { setCapacitySchema } from "../../shared/schema/load.ts";
 import type { Deps } from "../deps.ts";
-import { liveView } from "../domain/fairshare/live-view.ts";
-import { budgetUsage, rebuildBudgets } from "./internal-budgets.ts";
+import { liveView } from "../domain/fairshare/snapshot-view.ts";
+import { answerBudgetRebuild, answerBudgetUsage } from "./internal-budgets.ts";
 
 /** Answers an internal route. */
 export async function internal(deps: Deps, request: Request): Promise<Response> {
   try {
     if (!(await authorized(request, await deps.internalToken()))) {
-      await deps.refusals.refuse(request);
+      await deps.authFailures.refuse(request);
       throw new GatewayError("unknown_endpoint");
     }
     const cell = deps.ofCell(request.headers.get(CELL_HEADER) ?? deps.env.cell);
@@ -58,9 +58,9 @@ async function route(deps: Deps, request: Request): Promise<Response> {
       return Response.json(await deps.alertLedger().alerts(body.data.ack));
     }
     case `POST ${INTERNAL_PATHS.budgetUsage}`:
-      return await budgetUsage(deps, request);
+      return await answerBudgetUsage(deps, request);
     case `POST ${INTERNAL_PATHS.budgetRebuild}`:
-      return await rebuildBudgets(deps, request);
+      return await answerBudgetRebuild(deps, request);
     default:
       throw new GatewayError("unknown_endpoint");
   }

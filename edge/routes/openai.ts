@@ -4,17 +4,17 @@
 
 import { GatewayError } from "../../shared/errors.ts";
 import type { Deps } from "../deps.ts";
-import { type Place, placeOf } from "../domain/place.ts";
-import type { Received } from "../pipeline/receive.ts";
+import { type RequestTarget, requestTargetOf } from "../domain/routing/request-target.ts";
+import type { PipelineInput } from "../pipeline/call/start-call.ts";
 import { run, runOther } from "../pipeline/run.ts";
 
 /** What the pipeline starts from; `place` is the request's, where it has been read already. Throws 400 `invalid_path`. */
-export function received(
+export function pipelineInputOf(
   deps: Deps,
   request: Request,
   context: ExecutionContext,
-  place: Place | null = placeOf(request.url),
-): Received {
+  place: RequestTarget | null = requestTargetOf(request.url),
+): PipelineInput {
   const { env } = deps;
   if (place === null) throw new GatewayError("invalid_path");
   return {
@@ -41,12 +41,12 @@ export async function modelRoute(
   deps: Deps,
   request: Request,
   context: ExecutionContext,
-  place: Place,
+  place: RequestTarget,
 ): Promise<Response> {
-  return await run(received(deps, request, context, place));
+  return await run(pipelineInputOf(deps, request, context, place));
 }
 
 /** Any other path: served when its body names a registered model. */
 export async function otherRoute(deps: Deps, request: Request, context: ExecutionContext): Promise<Response> {
-  return await runOther(received(deps, request, context));
+  return await runOther(pipelineInputOf(deps, request, context));
 }

@@ -8,8 +8,8 @@ import { delimiter, join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { TALLY_METRICS } from "../../edge/domain/cell/tallies.ts";
-import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream-outcomes.ts";
+import { EVENT_METRICS } from "../../edge/domain/cell/event-counters.ts";
+import { UPSTREAM_OUTCOMES } from "../../edge/domain/upstream/attempt-outcomes.ts";
 import { ADMISSION_CLASSES } from "../../shared/usage-row.ts";
 import { SPECIFIED_METRICS, type SpecifiedMetric } from "../../test/harness/specified-metrics.ts";
 import { dashboardSchema, type Panel } from "./testing/dashboard-schema.ts";
@@ -55,8 +55,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   admission: ADMISSION_CLASSES,
   status: ["2xx", "3xx", "4xx", "5xx"],
   outcome: [...UPSTREAM_OUTCOMES, "ok", "failed"],
-  result: ["hit", "miss", "error", ...TALLY_METRICS.gateway_jwt_verify_total.shown.flat()],
-  reason: TALLY_METRICS.gateway_otel_spans_dropped_total.shown.flat(),
+  result: ["hit", "miss", "error", ...EVENT_METRICS.gateway_jwt_verify_total.shown.flat()],
+  reason: EVENT_METRICS.gateway_otel_spans_dropped_total.shown.flat(),
   job: ["gateway"],
 };
 

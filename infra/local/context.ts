@@ -1,8 +1,9 @@
 /** What every part of the stack is started with. */
-import type { Guard } from "./child.ts";
+
 import type { StackConfig } from "./env.ts";
-import type { FolderLock } from "./folder-lock.ts";
-import type { LivenessPolicy } from "./liveness.ts";
+import type { Guard } from "./process/child.ts";
+import type { FolderLock } from "./process/folder-lock.ts";
+import type { LivenessPolicy } from "./process/liveness.ts";
 
 /** Configuration, secrets and helpers shared by the parts of one stack. */
 export interface StackContext {

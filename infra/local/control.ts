@@ -4,12 +4,12 @@
  */
 import { join } from "node:path";
 import { parseEnv } from "../../control/env.ts";
-import { jsonLine, startChild } from "./child.ts";
 import type { Endpoint, StackContext } from "./context.ts";
 import { type StackConfig, StackEnvError } from "./env.ts";
-import { CONTROL_LIVENESS } from "./liveness.ts";
+import { jsonLine, startChild } from "./process/child.ts";
+import { CONTROL_LIVENESS } from "./process/liveness.ts";
+import { type Supervised, supervise } from "./process/supervisor.ts";
 import type { RunningClickhouse } from "./stores.ts";
-import { type Supervised, supervise } from "./supervisor.ts";
 
 const MAIN = join(import.meta.dirname, "../../control/main.ts");
 

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startDemoUpstream } from "./demo-upstream.ts";
-import type { Listening } from "./listen.ts";
+import type { Listening } from "./http/listen.ts";
 
 let server: Listening;
 let client: OpenAI;

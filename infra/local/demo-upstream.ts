@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import http from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { readBody, TooLarge } from "./http-body.ts";
-import { type Listening, listen } from "./listen.ts";
+import { readBody, TooLarge } from "./http/http-body.ts";
+import { type Listening, listen } from "./http/listen.ts";
 
 /** Where and how fast it answers. Port 0 takes a free one. */
 export interface DemoUpstreamOptions {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { type Front, startFront } from "./front.ts";
+import { type FrontProxy, startFrontProxy } from "./front.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -18,7 +18,7 @@ async function setUp() {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as net.AddressInfo;
-  const front: Front = await startFront("127.0.0.1", 0, () => [{ host: "127.0.0.1", port }]);
+  const front: FrontProxy = await startFrontProxy("127.0.0.1", 0, () => [{ host: "127.0.0.1", port }]);
   cleanups.push(
     () => server.close(),
     () => front.close(),
@@ -129,7 +129,7 @@ it("holds back a fast sender until a slow reader reads", async () => {
 });
 
 it("resets a client at once while no runtime listens", async () => {
-  const front = await startFront("127.0.0.1", 0, () => []);
+  const front = await startFrontProxy("127.0.0.1", 0, () => []);
   cleanups.push(() => front.close());
   const client = net.connect(front.port, "127.0.0.1");
   const [error] = (await once(client, "error").catch((caught: unknown) => [caught])) as [NodeJS.ErrnoException];
@@ -163,7 +163,7 @@ it("spreads connections over the processes behind it: the next goes where the fe
     }),
   );
   let living = targets;
-  const front = await startFront("127.0.0.1", 0, () => living);
+  const front = await startFrontProxy("127.0.0.1", 0, () => living);
   cleanups.push(() => front.close());
   const counts = (): readonly number[] => accepted.map((sockets) => sockets.filter(({ closed }) => !closed).length);
   const connect = async (): Promise<net.Socket> => {

@@ -5,12 +5,12 @@
  * several processes behind it the one with the fewest open connections gets the next; one that hangs keeps those it has.
  */
 import net from "node:net";
-import { type Listening, listen } from "./listen.ts";
+import { type Listening, listen } from "./http/listen.ts";
 
 const LINGER_MS = 5_000;
 
 /** A running front. */
-export interface Front extends Listening {
+export interface FrontProxy extends Listening {
   /** Takes no more connections and lets the open ones come to their end. */
   drain(): void;
 }
@@ -31,32 +31,36 @@ function carry(client: net.Socket, inner: net.Socket): void {
 }
 
 /** Where a front connects to. */
-export interface Inner {
+export interface InnerAddress {
   readonly host: string;
   readonly port: number;
 }
 
 /** The address of a URL. */
-export function innerOf(url: string): Inner {
+export function innerOf(url: string): InnerAddress {
   const { hostname, port } = new URL(url);
   return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
 /** Starts the front. `targets` are where the part behind it listens now; none while it restarts. */
-export async function startFront(host: string, port: number, targets: () => readonly Inner[]): Promise<Front> {
+export async function startFrontProxy(
+  host: string,
+  port: number,
+  targets: () => readonly InnerAddress[],
+): Promise<FrontProxy> {
   const clients = new Set<net.Socket>();
   /** Inner connections, by the target's port. */
   const open = new Map<number, number>();
   let turn = 0;
   /** Equals take turns. */
-  const next = (): Inner | undefined => {
+  const next = (): InnerAddress | undefined => {
     const all = targets();
     const first = turn % Math.max(1, all.length);
     turn += 1;
-    const openAt = ({ port: at }: Inner): number => open.get(at) ?? 0;
+    const openAt = ({ port: at }: InnerAddress): number => open.get(at) ?? 0;
     return [...all.slice(first), ...all.slice(0, first)].sort((a, b) => openAt(a) - openAt(b))[0];
   };
-  const connect = (inner: Inner): net.Socket => {
+  const connect = (inner: InnerAddress): net.Socket => {
     const count = (by: number): void => void open.set(inner.port, (open.get(inner.port) ?? 0) + by);
     count(1);
     return net.connect({ ...inner, noDelay: true, allowHalfOpen: true }).once("close", () => count(-1));

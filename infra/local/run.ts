@@ -3,9 +3,9 @@ import { isAbsolute, join, relative } from "node:path";
 import { terminalText } from "../../shared/printable.ts";
 import { bannerLines } from "./banner.ts";
 import { DEMO_KEY_FILE } from "./demo.ts";
+import { watchParent } from "./process/watch-parent.ts";
 import type { RuntimeKind } from "./runtime.ts";
 import { type Stack, startStack } from "./stack.ts";
-import { watchParent } from "./watch-parent.ts";
 
 function shownPath(path: string): string {
   const short = relative(process.cwd(), path);

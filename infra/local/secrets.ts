@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** The admin token of a data folder: made on the first start, the same ever after. `made` tells whether it is new. */
-export function keptAdminToken(dataDir: string): { readonly token: string; readonly made: boolean } {
+export function storedAdminToken(dataDir: string): { readonly token: string; readonly made: boolean } {
   const path = join(dataDir, "admin-token");
   try {
     const token = readFileSync(path, "utf8").trim();

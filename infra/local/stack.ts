@@ -6,21 +6,21 @@
 import net from "node:net";
 import { deriveInternalToken } from "../../shared/internal-token.ts";
 import { terminalText } from "../../shared/printable.ts";
-import { type Guard, startGuard } from "./child.ts";
 import type { StackContext } from "./context.ts";
 import { checkControl, startControl } from "./control.ts";
 import { type Demo, lastDemoPort, seedDemo } from "./demo.ts";
 import { startDemoUpstream } from "./demo-upstream.ts";
-import { drainRequests } from "./drain.ts";
 import { type ListenAddress, readStackEnv, type StackConfig, StackEnvError } from "./env.ts";
-import { type FolderLock, lockFolder } from "./folder-lock.ts";
-import { type Inner, innerOf, startFront } from "./front.ts";
-import { type Listening, listen } from "./listen.ts";
-import type { LivenessPolicy } from "./liveness.ts";
+import { type InnerAddress, innerOf, startFrontProxy } from "./front.ts";
+import { type Listening, listen } from "./http/listen.ts";
+import { type Guard, startGuard } from "./process/child.ts";
+import { drainRequests } from "./process/drain.ts";
+import { type FolderLock, lockFolder } from "./process/folder-lock.ts";
+import type { LivenessPolicy } from "./process/liveness.ts";
+import type { PartHandle, Supervised } from "./process/supervisor.ts";
 import { checkBindings, type RuntimeKind, startRuntime, workerBindings } from "./runtime.ts";
-import { keptAdminToken } from "./secrets.ts";
+import { storedAdminToken } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
-import type { PartHandle, Supervised } from "./supervisor.ts";
 
 /** What a stack is started with. */
 export interface StackOptions {
@@ -40,7 +40,7 @@ export interface StackOptions {
 }
 
 /** Why a stack came down by itself. */
-export interface GiveUp {
+export interface StackFailure {
   readonly part: string;
   readonly reason: string;
 }
@@ -66,7 +66,7 @@ export interface Stack {
   /** Drains and stops everything; at most ten seconds. Calling it again changes nothing. */
   stop(): Promise<void>;
   /** Resolves when everything is stopped: with null after `stop`, else with the part that could not be kept running. */
-  readonly closed: Promise<GiveUp | null>;
+  readonly closed: Promise<StackFailure | null>;
 }
 
 /** Together at most ten seconds: requests finish, cut ones are settled, the runtime stops, then the analytics store. */
@@ -148,15 +148,16 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
     return part;
   };
   let runtimePorts = (_cell?: string): readonly number[] => [];
-  const loopback = (ports: readonly number[]): readonly Inner[] => ports.map((port) => ({ host: "127.0.0.1", port }));
+  const loopback = (ports: readonly number[]): readonly InnerAddress[] =>
+    ports.map((port) => ({ host: "127.0.0.1", port }));
   const front = await named("GATEWAY_PROXY_LISTEN", config.proxy, () =>
-    startFront(config.proxy.host, config.proxy.port, () => loopback(runtimePorts())),
+    startFrontProxy(config.proxy.host, config.proxy.port, () => loopback(runtimePorts())),
   );
   undo.add(() => front.close());
   parts.set("front", inProcess("front"));
   const fronts = new Map([[config.variables["GATEWAY_CELL"] ?? "local", front]]);
   for (const cell of options.moreCells ?? []) {
-    const own = await startFront("127.0.0.1", 0, () => loopback(runtimePorts(cell)));
+    const own = await startFrontProxy("127.0.0.1", 0, () => loopback(runtimePorts(cell)));
     undo.add(() => own.close());
     fronts.set(cell, own);
   }
@@ -168,7 +169,7 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   const guard: Guard = startGuard();
   undo.add(() => guard.close());
   const kept =
-    config.adminToken === undefined ? keptAdminToken(config.dataDir) : { token: config.adminToken, made: false };
+    config.adminToken === undefined ? storedAdminToken(config.dataDir) : { token: config.adminToken, made: false };
   const internalToken = config.internalToken ?? (await deriveInternalToken(kept.token));
   const context: StackContext = {
     config,
@@ -193,12 +194,12 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
   if (clickhouse.part !== null) keep(clickhouse.part, STOP_MS);
 
   // the Worker starts before the control service has an address: it is given one that leads there
-  let controlAddress: Inner | undefined;
-  const toControl = await startFront("127.0.0.1", 0, () => (controlAddress === undefined ? [] : [controlAddress]));
+  let controlAddress: InnerAddress | undefined;
+  const toControl = await startFrontProxy("127.0.0.1", 0, () => (controlAddress === undefined ? [] : [controlAddress]));
   undo.add(() => toControl.close());
   // and the control service what leads to the objects, whatever becomes of a Worker process
   let objectsPort = (): number | undefined => undefined;
-  const toObjects = await startFront("127.0.0.1", 0, () => loopback([objectsPort() ?? []].flat()));
+  const toObjects = await startFrontProxy("127.0.0.1", 0, () => loopback([objectsPort() ?? []].flat()));
   undo.add(() => toObjects.close());
   const bindings = workerBindings(context, redis, clickhouse, toControl.url);
   // the runtime first: the control service tells the cells of its start, and waits for none that is not there yet
@@ -264,13 +265,13 @@ async function start(options: StackOptions, undo: Undo, giveUp: (part: string, r
 /** Starts a stack and resolves when every part is ready. Rejects with a one-line message, everything stopped again. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const undo = new Undo();
-  const { promise: closed, resolve: close } = Promise.withResolvers<GiveUp | null>();
+  const { promise: closed, resolve: close } = Promise.withResolvers<StackFailure | null>();
   let stopping: Promise<void> | undefined;
-  const stop = (reason: GiveUp | null): Promise<void> => {
+  const stop = (reason: StackFailure | null): Promise<void> => {
     stopping ??= undo.run().finally(() => close(reason));
     return stopping;
   };
-  let failedEarly: GiveUp | undefined;
+  let failedEarly: StackFailure | undefined;
   let running = false;
   try {
     const stack = await start(options, undo, (part, reason) => {

@@ -4,15 +4,15 @@
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type Child, jsonLine, startChild } from "./child.ts";
 import type { Endpoint, StackContext } from "./context.ts";
-import type { Listening } from "./listen.ts";
-import { ANALYTICS_LIVENESS } from "./liveness.ts";
+import type { Listening } from "./http/listen.ts";
+import { type Child, jsonLine, startChild } from "./process/child.ts";
+import { ANALYTICS_LIVENESS } from "./process/liveness.ts";
+import { type Supervised, supervise } from "./process/supervisor.ts";
 import type { Backend } from "./redis/backend.ts";
 import { startRedisBridge } from "./redis/bridge.ts";
 import { memoryBackend } from "./redis/memory-backend.ts";
 import { realBackend } from "./redis/real-backend.ts";
-import { type Supervised, supervise } from "./supervisor.ts";
 
 /** A store's endpoint and the way to let it go. */
 export interface RunningRedis extends Endpoint {

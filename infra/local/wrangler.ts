@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { makePrivate } from "../../control/db/private-folder.ts";
-import { startChild } from "./child.ts";
+import { startChild } from "./process/child.ts";
 import type { StartWorkerd, WorkerdOptions } from "./workerd/start.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

@@ -100,7 +100,7 @@ export const timestamp = z
  * When a rule about several fields of an object can be judged: as soon as these are right, whatever is wrong with the others,
  * so that a refusal lists every offending field at once (decisions §1.1).
  */
-export const onceRight =
+export const whenValid =
   (...fields: readonly string[]) =>
   ({ issues }: z.core.ParsePayload): boolean =>
     !issues.some(({ path = [] }) => path.length === 0 || fields.includes(String(path[0])));

@@ -9,11 +9,11 @@ import {
   flag,
   freeText,
   nameField,
-  onceRight,
   oneOf,
   requiredText,
   timestamp,
   warningsField,
+  whenValid,
   whole,
 } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
@@ -45,7 +45,7 @@ export function isCacheTtlRight(cache: {
 export const cacheTtlRule = {
   path: ["cache_ttl_secs"],
   message: CACHE_TTL_COMPLAINT,
-  when: onceRight("cache_enabled", "cache_ttl_secs"),
+  when: whenValid("cache_enabled", "cache_ttl_secs"),
 };
 
 /** The part of a model that says how it is checked (decisions §5.1). */

@@ -3,7 +3,7 @@
  * (decisions §3.3, §3.4). A policy being set means that it is on; null clears it.
  */
 import * as z from "zod";
-import { flag, onceRight, oneOf, requiredText } from "./common.ts";
+import { flag, oneOf, requiredText, whenValid } from "./common.ts";
 
 export const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;
 export const INPUT_SCANNERS = ["prompt_injection", "pii", "ban_keywords", "harm"] as const;
@@ -39,7 +39,7 @@ export const guardrailsPolicyBody = z
     {
       path: ["guard_model"],
       message: "is required when the scanner harm is listed",
-      when: onceRight("guard_model", "input_scanners", "output_scanners"),
+      when: whenValid("guard_model", "input_scanners", "output_scanners"),
     },
   );
 

@@ -11,11 +11,11 @@ import {
   freeText,
   knownName,
   nameField,
-  onceRight,
   oneOfLowered,
   timestamp,
   timezone,
   warningsField,
+  whenValid,
   whole,
 } from "./common.ts";
 
@@ -114,7 +114,7 @@ export const weeklyWindow = z
   .refine((window) => window.start_min < window.end_min, {
     path: ["end_min"],
     message: "must be greater than start_min; a window that passes midnight is two windows",
-    when: onceRight("start_min", "end_min"),
+    when: whenValid("start_min", "end_min"),
   });
 
 /** PATCH /tenants/{id}/schedule: replaces the three fields of the schedule; an omitted time zone is kept. */
@@ -131,7 +131,7 @@ export const tenantScheduleSchema = z
   .refine((body) => body.active_from === null || body.active_until === null || body.active_from < body.active_until, {
     path: ["active_until"],
     message: "must be after active_from",
-    when: onceRight("active_from", "active_until"),
+    when: whenValid("active_from", "active_until"),
   })
   .meta({ id: "TenantSchedule" });
 

@@ -3,7 +3,7 @@
  */
 import * as z from "zod";
 import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";
-import { epochMsQuery as epochMs, onceRight, oneOf, uuidQuery as uuid } from "./common.ts";
+import { epochMsQuery as epochMs, oneOf, uuidQuery as uuid, whenValid } from "./common.ts";
 
 /** Query fields that every usage read takes. */
 export const usageFilterFields = {
@@ -41,7 +41,7 @@ export const usageLogsQuerySchema = z
   .refine((query) => (query.before_ms === undefined) === (query.before_request_id === undefined), {
     message: "must be given together with before_ms",
     path: ["before_request_id"],
-    when: onceRight("before_ms", "before_request_id"),
+    when: whenValid("before_ms", "before_request_id"),
   });
 
 export type UsageLogsQuery = z.infer<typeof usageLogsQuerySchema>;

@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type Guard, jsonLine, startChild } from "../../infra/local/child.ts";
+import { type Guard, jsonLine, startChild } from "../../infra/local/process/child.ts";
 import { textLiteral, V8_FLAGS } from "../../infra/local/workerd/config.ts";
 
 const { default: binary } = createRequire(import.meta.url)("workerd") as { default: string };

@@ -4,7 +4,7 @@
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import type { Guard } from "../../infra/local/child.ts";
+import type { Guard } from "../../infra/local/process/child.ts";
 
 export interface HelperProcess<Ask, Answer, Ready> {
   readonly pid: number;

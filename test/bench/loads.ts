@@ -2,7 +2,7 @@
  * The loads of the bench: what is asked, how often at once, of whom. One line each; the code that runs them knows none by
  * name.
  */
-import type { Reading } from "./slice.ts";
+import type { SliceReading } from "./slice.ts";
 
 /**
  * Whom a load is run against: the upstream itself, a bare Worker, one that asks an object first, the gateway past and through
@@ -22,7 +22,7 @@ export interface Load {
   readonly title: string;
   /** What the upstream does: see upstream.ts. */
   readonly behaviour: "plain" | "paced" | "long" | "unpaced" | "slow";
-  readonly reading: Reading;
+  readonly reading: SliceReading;
   readonly concurrency: number;
   readonly bodyBytes: number;
   /** Of streams: whether the client asks for the usage event; the gateway withholds it otherwise. */

@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Child, type Guard, startChild } from "../../infra/local/child.ts";
-import { listen } from "../../infra/local/listen.ts";
+import { listen } from "../../infra/local/http/listen.ts";
+import { type Child, type Guard, startChild } from "../../infra/local/process/child.ts";
 
 const PACKAGE = "@portkey-ai/gateway";
 const VERSION = "1.15.2";

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { startGuard } from "../../infra/local/child.ts";
+import { startGuard } from "../../infra/local/process/child.ts";
 import { startFloor } from "./floor.ts";
 import { type Governed, startGoverned } from "./governed.ts";
 import { type HelperProcess, startHelper } from "./helper-process.ts";
@@ -50,7 +50,7 @@ function governedTargets(governed: Governed, many: readonly string[]): readonly 
 }
 
 /** What a session is to have. */
-export interface Wanted {
+export interface WantedPlaces {
   readonly targets: ReadonlySet<TargetName>;
   /** Those of the loads with many. */
   readonly tenants: number;
@@ -59,7 +59,7 @@ export interface Wanted {
 }
 
 /** Starts what is wanted. Rejects when a part cannot be started, everything ended again. */
-export async function startPlaces({ targets: wanted, tenants, inspect = false }: Wanted): Promise<Places> {
+export async function startPlaces({ targets: wanted, tenants, inspect = false }: WantedPlaces): Promise<Places> {
   const undo: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();

@@ -12,7 +12,7 @@ export interface Pace {
 }
 
 /** One load with its number of targets that were found. */
-export interface Wanted {
+export interface WantedPlan {
   readonly load: Load;
   readonly targets: number;
 }
@@ -29,7 +29,7 @@ export interface LoadPlan {
 }
 
 /** The plan of each load within `withinMs` for all of them; the pace itself when that leaves enough time. */
-export function planFor(all: readonly Wanted[], pace: Pace, withinMs: number): (load: Load) => LoadPlan {
+export function planFor(all: readonly WantedPlan[], pace: Pace, withinMs: number): (load: Load) => LoadPlan {
   let [fixedMs, scaledMs] = [0, 0];
   for (const { load, targets } of all) {
     const rounds = roundsOf(load, pace);

@@ -3,7 +3,7 @@ import { type Cost, costOfMillion, type PerRequest, PRICES, perRequest } from ".
 import { type Goal, goalsOf, isReached } from "./goals.ts";
 import type { Machine } from "./machine.ts";
 import type { Options } from "./options.ts";
-import type { Run } from "./run.ts";
+import type { BenchRun } from "./run.ts";
 import { ratesWithin, summaryOf } from "./summary.ts";
 
 /** At which a million requests keep the objects awake as long as they are said to cost. */
@@ -17,7 +17,7 @@ interface Priced {
 }
 
 /** The operations of each load that was counted, with the CPU time that the same load was measured to take. */
-function priced({ all, counted }: Run): readonly Priced[] {
+function priced({ all, counted }: BenchRun): readonly Priced[] {
   return counted.flatMap(({ concurrency, operations }) => {
     const measured = all.find(({ load }) => load.name === `c${concurrency}`);
     const cpu = measured?.figures.find(({ target }) => target === "governed")?.cpuMsPerRequest?.median ?? Number.NaN;
@@ -47,7 +47,7 @@ function costLines(all: readonly Priced[]): readonly string[] {
 }
 
 /** The goals, by the operations of the load with the most requests at once. */
-const goalsOfRun = (run: Run): readonly Goal[] => goalsOf(run.all, priced(run).at(-1)?.perRequest ?? null);
+const goalsOfRun = (run: BenchRun): readonly Goal[] => goalsOf(run.all, priced(run).at(-1)?.perRequest ?? null);
 
 function goalLine(goal: Goal): string {
   const { what, value, atLeast, atMost } = goal;
@@ -57,7 +57,7 @@ function goalLine(goal: Goal): string {
 }
 
 /** The lines that follow the tables. */
-export function closingLines(run: Run): readonly string[] {
+export function closingLines(run: BenchRun): readonly string[] {
   const rates = Object.entries(ratesWithin(run.all)).map(([target, within]) => {
     const cells = Object.values(within).map((rps) => (rps === null ? "-" : rps.toFixed(0)).padStart(8));
     return `  ${target.padEnd(9)}${cells.join("")}`;
@@ -81,7 +81,7 @@ export function closingLines(run: Run): readonly string[] {
 }
 
 /** The whole run as JSON. */
-export function jsonOf(run: Run, machine: Machine, { mode, tenants }: Pick<Options, "mode" | "tenants">): string {
+export function jsonOf(run: BenchRun, machine: Machine, { mode, tenants }: Pick<Options, "mode" | "tenants">): string {
   const { all, notes, problems } = run;
   const loads = all.map(({ load, figures }) => ({ ...load, figures }));
   const cost = { prices: PRICES, rps: COST_RPS, counted: priced(run) };

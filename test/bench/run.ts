@@ -17,7 +17,7 @@ import { sentTo, sentToGateway, voidReasons } from "./void.ts";
 const ENDING_MS = 8_000;
 const COUNTING_MS = 15_000;
 
-export interface Run {
+export interface BenchRun {
   readonly all: readonly Measured[];
   readonly counted: readonly Counted[];
   /** What could not be had; the rest holds without it. */
@@ -49,7 +49,7 @@ async function measureAll(options: Options, places: Places, untilMs: number, not
 }
 
 /** Runs what the options want and prints each load's table as it is there. */
-export async function run(options: Options, places: Places): Promise<Run> {
+export async function run(options: Options, places: Places): Promise<BenchRun> {
   const counts = options.counts && places.governed !== null;
   const untilMs = options.withinMs - ENDING_MS - (counts ? COUNTING_MS : 0);
   const notes = [...places.notes];

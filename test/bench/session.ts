@@ -2,13 +2,16 @@
  * A session of the bench: its places are started, worked in, and ended - whether the work is done, failed or was interrupted,
  * and also while they are still starting. The exit code says how it went.
  */
-import { type Places, startPlaces, type Wanted } from "./places.ts";
+import { type Places, startPlaces, type WantedPlaces } from "./places.ts";
 
 /** Exit code of a session that was interrupted. */
 const INTERRUPTED = 130;
 
 /** Starts the places, does the work, which answers what makes its figures void, and sets the exit code: 0 when nothing does. */
-export async function inSession(wanted: Wanted, work: (places: Places) => Promise<readonly string[]>): Promise<void> {
+export async function inSession(
+  wanted: WantedPlaces,
+  work: (places: Places) => Promise<readonly string[]>,
+): Promise<void> {
   const starting = startPlaces(wanted);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {

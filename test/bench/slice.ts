@@ -4,7 +4,7 @@
  */
 
 /** How answers are read: whole; as a stream to its `[DONE]`; or as one whose events say when they were written. */
-export type Reading = "whole" | "stream" | "timed-stream";
+export type SliceReading = "whole" | "stream" | "timed-stream";
 
 /** In a body, stands for text that no other request has. */
 export const FRESH = "@fresh-text@";
@@ -16,7 +16,7 @@ export interface Slice {
   readonly body: string;
   /** Of this share of the requests, {@link FRESH} in the body is replaced by text of their own. */
   readonly freshShare: number;
-  readonly reading: Reading;
+  readonly reading: SliceReading;
   readonly concurrency: number;
   /** No request starts later than this, once there were enough; 0: each client sends one. */
   readonly durationMs: number;

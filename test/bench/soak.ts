@@ -14,7 +14,7 @@ import { runLoad, type Sample } from "./measure.ts";
 import type { Places } from "./places.ts";
 import { memoryMbOf } from "./process-usage.ts";
 import { inSession } from "./session.ts";
-import { type Reading, slopePerMinute } from "./slope.ts";
+import { type SlopeReading, slopePerMinute } from "./slope.ts";
 
 const SETTLED_AFTER_MS = 120_000;
 const TURN_MS = 5_000;
@@ -39,7 +39,7 @@ async function soak({ generator, governed, targets }: Places): Promise<readonly 
   if (governed === null || target === undefined || target.pid === null) throw new Error("there is no gateway");
   const loads = LOADS.filter(({ name }) => NAMES.includes(name));
   const startedMs = performance.now();
-  const readings: Reading[] = [];
+  const readings: SlopeReading[] = [];
   const samples: Sample[] = [];
   const once = { rounds: 1, sliceMs: TURN_MS, warmMs: 0, untilMs: Number.POSITIVE_INFINITY };
   while (performance.now() - startedMs < 60_000 * minutes) {

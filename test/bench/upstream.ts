@@ -6,7 +6,7 @@
 import cluster from "node:cluster";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
-import { watchParent } from "../../infra/local/watch-parent.ts";
+import { watchParent } from "../../infra/local/process/watch-parent.ts";
 import { clockMs } from "./load/answer-reader.ts";
 
 const CHUNKS = 64;

@@ -10,7 +10,7 @@ import { auditLog } from "../../control/db/schema/journal.ts";
 import { models } from "../../control/db/schema/models.ts";
 import { apiKeys, tenants } from "../../control/db/schema/tenancy.ts";
 import { buildKeys, buildModels } from "../../control/publish/hot-copies.ts";
-import type { Listening } from "../../infra/local/listen.ts";
+import type { Listening } from "../../infra/local/http/listen.ts";
 import { storeKeys } from "../../shared/records.ts";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";

@@ -6,7 +6,7 @@ import { sql } from "drizzle-orm";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { connect } from "../../control/db/connect.ts";
-import { inDatabase } from "../../control/services/write.ts";
+import { withDatabaseErrors } from "../../control/kernel/write.ts";
 import { startControl, type TestControl } from "../harness/control.ts";
 import { useNeonProxy } from "../harness/neon-proxy.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -57,9 +57,11 @@ it("says that a server which cannot be reached is unavailable", async () => {
   if (inject("databaseServer").neonPort === null) url.port = String(NOWHERE);
   const connection = await connect(url.href);
   const unavailable = { code: "database_unavailable" };
-  await expect(inDatabase(async () => await connection.db.execute(sql`SELECT 1`))).rejects.toMatchObject(unavailable);
-  await expect(inDatabase(async () => await connection.db.transaction(async () => undefined))).rejects.toMatchObject(
+  await expect(withDatabaseErrors(async () => await connection.db.execute(sql`SELECT 1`))).rejects.toMatchObject(
     unavailable,
   );
+  await expect(
+    withDatabaseErrors(async () => await connection.db.transaction(async () => undefined)),
+  ).rejects.toMatchObject(unavailable);
   await connection.close();
 });

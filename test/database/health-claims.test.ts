@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { asc, eq } from "drizzle-orm";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { modelHealth, modelHealthChecks } from "../../control/db/schema/models.ts";
-import { adoptUnknown, claimDue } from "../../control/health/claim-due.ts";
+import { addMissingHealth, claimDue } from "../../control/health/claim-due.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import { startControl, type TestControl } from "../harness/control.ts";
 import { type HttpSink, startHttpSink } from "../harness/http-sink.ts";
@@ -73,7 +73,7 @@ it("check a model that has come without any health", async () => {
   const [first] = ids;
   await replicas[0].connection.db.delete(modelHealthChecks);
   await replicas[0].connection.db.delete(modelHealth).where(eq(modelHealth.model_id, first ?? ""));
-  await adoptUnknown(replicas[0].connection.db, new Date(nowMs));
+  await addMissingHealth(replicas[0].connection.db, new Date(nowMs));
   await tick(replicas);
   expect(await checkedModels()).toEqual([first]);
 });

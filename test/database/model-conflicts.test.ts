@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { auditLog } from "../../control/db/schema/journal.ts";
 import { buildCopies, COPY_KINDS } from "../../control/publish/build-copies.ts";
-import type { Listening } from "../../infra/local/listen.ts";
+import type { Listening } from "../../infra/local/http/listen.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { Boons } from "../../shared/schema/settings/boons.ts";

@@ -38,7 +38,7 @@ const MADE: { readonly [Name in keyof typeof issues]: readonly { readonly issueK
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "control/alerts/expiry-watch.ts": ["tenant_expiry"],
   "control/energy/power-poll.ts": ["energy_power_poll_failed"],
-  "control/publish/outbox-watch.ts": ["redis_sync_failed"],
+  "control/alerts/outbox-watch.ts": ["redis_sync_failed"],
   "edge/domain/budget/alerts.ts": [
     "key_term_budget_exhausted",
     "key_term_budget_warn",

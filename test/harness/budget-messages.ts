@@ -1,14 +1,14 @@
 /** Messages to a budget object with numbers of every kind, and an object with its disk that is sent them. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { LeaseReport, LeaseRequest, OpenedLease, Report, UsedLine } from "../../edge/domain/budget/api.ts";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
+import type { BudgetReport, LeaseReport, LeaseRequest, OpenedLease, UsedLine } from "../../edge/domain/budget/rpc.ts";
 import { NOTHING_STORED } from "../../edge/domain/budget/stored.ts";
-import { TenantBudgetCore } from "../../edge/domain/budget/tenant-budget.ts";
-import { Disk } from "../../edge/domain/budget/testing/disk.ts";
-import { type Caps, limitsWith, monthOf } from "../../edge/domain/budget/testing/world.ts";
-import { bucketLevel, msUntil, retryAfterMs } from "../../edge/domain/budget/token-bucket.ts";
-import { budgetUsage } from "../../edge/domain/budget/usage-view.ts";
+import { TenantBudgetAuthority } from "../../edge/domain/budget/tenant-budget-authority.ts";
+import { SimulatedDisk } from "../../edge/domain/budget/testing/simulated-disk.ts";
+import { type Caps, limitsWith, thirtyDayMonthOf } from "../../edge/domain/budget/testing/simulation.ts";
+import { bucketLevel, bucketRetryAfterMs, msUntil } from "../../edge/domain/budget/token-bucket.ts";
+import { budgetUsageOf } from "../../edge/domain/budget/usage-view.ts";
 import { AMOUNT_MAX, isAmount } from "../../shared/amount.ts";
 import { anyNumber, mostlyAmounts } from "./any-number.ts";
 
@@ -47,7 +47,7 @@ const lease: fc.Arbitrary<LeaseReport> = fc.record({
   opened: fc.oneof(fc.constant(null), opened),
   request: fc.oneof(fc.constant(null), fc.record({ id: fc.constantFrom("r1", "r2"), goesOn: fc.boolean() })),
 });
-const report: fc.Arbitrary<Report> = fc.record({
+const report: fc.Arbitrary<BudgetReport> = fc.record({
   cell: fc.constantFrom("a", "b"),
   life: fc.oneof(fc.nat(3), anyNumber),
   sequence: number,
@@ -82,8 +82,8 @@ export type Message = typeof message extends fc.Arbitrary<infer T> ? T : never;
 /** A budget object with its disk. */
 export class Played {
   nowMs = 1_000_000;
-  readonly disk = new Disk();
-  core = new TenantBudgetCore(NOTHING_STORED, monthOf, this.nowMs);
+  readonly disk = new SimulatedDisk();
+  core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, this.nowMs);
 
   play(each: Message): void {
     if (each.do === "lease") {
@@ -91,7 +91,7 @@ export class Played {
       if (grants !== null) this.disk.putGrants(grants);
       if (answer.verdict.kind === "granted") expect(Object.values(answer.verdict.grant).every(isAmount)).toBe(true);
     } else if (each.do === "report") this.core.report(each.report, this.nowMs);
-    else if (each.do === "ledger") this.core.ledgerSays("tenant", each.limits, "l:0", each.sum, this.nowMs);
+    else if (each.do === "ledger") this.core.applyLedgerSum("tenant", each.limits, "l:0", each.sum, this.nowMs);
     else if (each.do === "level") this.core.bucket(each.limits, this.nowMs);
     else this.wait(each.ms);
   }
@@ -99,7 +99,7 @@ export class Played {
   wait(ms: number): void {
     this.nowMs += ms;
     this.core.tick(this.nowMs);
-    if (this.core.awaitsLedger(this.nowMs).length > 0) this.core.ledgerSettled();
+    if (this.core.countersAwaitingLedger(this.nowMs).length > 0) this.core.ledgerSettled();
   }
 
   /** Whatever is read of it is an amount, and what clients are told of it are numbers. */
@@ -108,13 +108,13 @@ export class Played {
     expect(isAmount(bucket.capTokens)).toBe(true);
     expect(Math.abs(bucket.levelTokens)).toBeLessThanOrEqual(bucket.capTokens);
     expect(msUntil(bucket, AMOUNT_MAX)).toBeLessThanOrEqual(120_000);
-    expect(retryAfterMs(bucket, AMOUNT_MAX)).toBeGreaterThanOrEqual(1);
+    expect(bucketRetryAfterMs(bucket, AMOUNT_MAX)).toBeGreaterThanOrEqual(1);
     const level = bucketLevel(bucket);
     if (level !== null) expect([level.limitTokens, level.remainingTokens].every(isAmount)).toBe(true);
     for (const whose of ["tenant", "key"] as const) {
       const { account, reserved, limits: newest } = this.core.read(whose, given, this.nowMs);
       expect([account.usedTokens, account.usedNanoUsd, ...Object.values(reserved)].every(isAmount)).toBe(true);
-      const read = budgetUsage(newest[whose].term, account, reserved, { startMs: null, endMs: null });
+      const read = budgetUsageOf(newest[whose].term, account, reserved, { startMs: null, endMs: null });
       for (const [name, value] of Object.entries(read))
         expect([name, typeof value !== "number" || (value >= 0 && value <= AMOUNT_MAX)]).toEqual([name, true]);
       for (const name of ["used_tokens", "reserved_tokens", "remaining_tokens"] as const)
@@ -127,7 +127,7 @@ export class Played {
     this.disk.putCheckpoint(this.core.checkpoint());
     const { state, damaged } = this.disk.load();
     expect(damaged).toBe(0);
-    this.core = new TenantBudgetCore(state, monthOf, this.nowMs);
+    this.core = new TenantBudgetAuthority(state, thirtyDayMonthOf, this.nowMs);
   }
 }
 

@@ -10,17 +10,17 @@ import { AnalyticsStore } from "../../control/analytics/store.ts";
 import { createApp } from "../../control/api/app.ts";
 import { AuthRefusals } from "../../control/api/auth-refusals.ts";
 import type { Api } from "../../control/api/types.ts";
-import { importBackupKey } from "../../control/backup/macs.ts";
+import { Cells } from "../../control/cells/cells.ts";
 import { type Connection, connect } from "../../control/db/connect.ts";
 import { migrate } from "../../control/db/migrate.ts";
-import { composeHealth } from "../../control/health/compose.ts";
+import { importBackupKey } from "../../control/encryption/secret-macs.ts";
+import { composeHealth } from "../../control/health/compose-health.ts";
 import type { Prober } from "../../control/health/prober.ts";
-import { Cells } from "../../control/publish/cells.ts";
-import { KeyStore } from "../../control/publish/key-store.ts";
+import { HotStore } from "../../control/hot-store/hot-store.ts";
+import type { VerbContext } from "../../control/kernel/context.ts";
 import { OutboxPublisher } from "../../control/publish/outbox-publisher.ts";
 import { Resync } from "../../control/publish/resync.ts";
-import type { VerbContext } from "../../control/services/context.ts";
-import { listen } from "../../infra/local/listen.ts";
+import { listen } from "../../infra/local/http/listen.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
 import {
@@ -51,7 +51,7 @@ export interface TestControl {
   readonly connection: Connection;
   readonly app: Api;
   readonly ctx: VerbContext;
-  readonly store: KeyStore;
+  readonly store: HotStore;
   readonly publisher: OutboxPublisher;
   readonly resync: Resync;
   /** Looks at nothing by itself. */
@@ -98,7 +98,7 @@ export async function startControl(options: ControlOptions = {}): Promise<TestCo
   const connection = await connect(places.databaseUrl);
   await migrate(connection);
   const cells = new Cells([{ cell: "local", url: places.cellUrl }], "internal");
-  const store = new KeyStore(options.storeUrl ?? places.storeUrl, "t");
+  const store = new HotStore(options.storeUrl ?? places.storeUrl, "t");
   const publisher = new OutboxPublisher(connection.db, store, cells, log);
   const encryptionKey = options.encryptionKey === undefined ? newEncryptionKey() : options.encryptionKey;
   const sealKey = encryptionKey === null ? undefined : await importSealKey(encryptionKey);

@@ -3,7 +3,7 @@
  * as they do between machines.
  */
 import { createServer, request as forward } from "node:http";
-import { type Listening, listen } from "../../infra/local/listen.ts";
+import { type Listening, listen } from "../../infra/local/http/listen.ts";
 
 /** The whiles in turn, ms. A prime number of them, so that they fall differently on requests that repeat. */
 const DELAYS_MS = [0, 9, 1, 5, 0, 13, 3];

@@ -35,7 +35,7 @@ export interface FaultLine {
 }
 
 /** Adds a line to the table. */
-export function tellFault(line: FaultLine): void {
+export function reportFault(line: FaultLine): void {
   appendFileSync(inject("faultTable"), `${JSON.stringify(line)}\n`);
 }
 

@@ -12,7 +12,7 @@ import { compose } from "../../control/deps.ts";
 import { parseEnv } from "../../control/env.ts";
 import { startClickhouseBridge } from "../../infra/local/clickhouse/bridge.ts";
 import { openEngine } from "../../infra/local/clickhouse/engine.ts";
-import { listen } from "../../infra/local/listen.ts";
+import { listen } from "../../infra/local/http/listen.ts";
 import { type Fill, filledKey, filledTenant, fillStatements } from "./ledger-fill.ts";
 import type { Stored } from "./ledger-reads.ts";
 

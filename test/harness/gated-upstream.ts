@@ -1,6 +1,6 @@
 /** An upstream whose answers wait until a test lets them go. */
 import { createServer, type ServerResponse } from "node:http";
-import { listen } from "../../infra/local/listen.ts";
+import { listen } from "../../infra/local/http/listen.ts";
 
 export interface GatedUpstream {
   readonly url: string;

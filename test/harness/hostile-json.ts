@@ -5,7 +5,7 @@
 import fc from "fast-check";
 
 /** Every double, and those at which something ends. Infinity is written as a number that is too large for a double. */
-export const anyNumber: fc.Arbitrary<number> = fc.oneof(
+export const anyJsonNumber: fc.Arbitrary<number> = fc.oneof(
   fc.double({ noNaN: true }),
   fc.integer({ min: -2, max: 2000 }),
   fc.maxSafeInteger(),
@@ -25,7 +25,7 @@ export const anyNumber: fc.Arbitrary<number> = fc.oneof(
 );
 
 /** Every text, and those that are more than they look like. */
-export const anyText: fc.Arbitrary<string> = fc.oneof(
+export const anyJsonText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
   fc.string({ unit: "grapheme", maxLength: 12 }),
   fc.string({ unit: "grapheme-ascii", maxLength: 12 }),
@@ -58,14 +58,14 @@ export const anyText: fc.Arbitrary<string> = fc.oneof(
 );
 
 /** Every value, nested a little. */
-export const anyValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+export const anyJsonValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, depthIdentifier: "json" },
-    { arbitrary: anyNumber, weight: 3 },
-    { arbitrary: anyText, weight: 3 },
+    { arbitrary: anyJsonNumber, weight: 3 },
+    { arbitrary: anyJsonText, weight: 3 },
     { arbitrary: fc.constantFrom(null, true, false), weight: 1 },
     { arbitrary: fc.array(tie("value"), { maxLength: 3, depthIdentifier: "json" }), weight: 1 },
-    { arbitrary: fc.dictionary(anyText, tie("value"), { maxKeys: 3, depthIdentifier: "json" }), weight: 1 },
+    { arbitrary: fc.dictionary(anyJsonText, tie("value"), { maxKeys: 3, depthIdentifier: "json" }), weight: 1 },
   ),
 })).value;
 

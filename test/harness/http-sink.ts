@@ -4,7 +4,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Asked {
+export interface SinkRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -19,9 +19,9 @@ export interface SinkAnswer {
 
 export interface HttpSink {
   readonly url: string;
-  readonly asked: Asked[];
+  readonly asked: SinkRequest[];
   /** Decides every answer; null never answers. */
-  answer: (asked: Asked) => SinkAnswer | null;
+  answer: (asked: SinkRequest) => SinkAnswer | null;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /** A key-value store in a process of its own that a test kills and starts again, empty, at the same address. */
 import { join } from "node:path";
-import { type Child, jsonLine, startChild, startGuard } from "../../infra/local/child.ts";
+import { type Child, jsonLine, startChild, startGuard } from "../../infra/local/process/child.ts";
 
 export const STORE_TOKEN = "token";
 

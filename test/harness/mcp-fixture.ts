@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";
 import type { Fixture } from "./fixture.ts";
 import type { Minted } from "./gateway.ts";
-import { type McpUpstream, type SeenCall, startMcpUpstream } from "./mcp-upstream.ts";
+import { type McpUpstream, type SeenMcpCall, startMcpUpstream } from "./mcp-upstream.ts";
 import { waitFor } from "./wait-for.ts";
 
 export interface McpMinted extends Minted {
@@ -26,7 +26,7 @@ export interface McpFixture {
   /** A call of a minted tenant to its server; redirects are not followed. */
   call(minted: McpMinted, rest?: string, options?: McpCall): Promise<Response>;
   /** The only call that reached the server under this text. */
-  seenOnce(text: string): Promise<SeenCall>;
+  seenOnce(text: string): Promise<SeenMcpCall>;
 }
 
 /** Registers the hooks; the parts are there once tests run. */
@@ -72,7 +72,7 @@ export function useMcp(fixture: Fixture): McpFixture {
         (calls) => calls.length > 0,
       );
       expect(more).toEqual([]);
-      return seen as SeenCall;
+      return seen as SeenMcpCall;
     },
   };
 }

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface SeenCall {
+export interface SeenMcpCall {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage["headers"];
@@ -22,13 +22,13 @@ export interface SeenCall {
 export interface McpUpstream {
   readonly url: string;
   /** Calls whose URL mentions this text, in order. */
-  seen(text: string): readonly SeenCall[];
+  seen(text: string): readonly SeenMcpCall[];
   close(): Promise<void>;
 }
 
 /** Starts it on a free loopback port. */
 export async function startMcpUpstream(): Promise<McpUpstream> {
-  const calls: SeenCall[] = [];
+  const calls: SeenMcpCall[] = [];
   const server = createServer((request, response) => {
     const hash = createHash("sha256");
     let bodyBytes = 0;
@@ -37,7 +37,7 @@ export async function startMcpUpstream(): Promise<McpUpstream> {
       bodyBytes += chunk.byteLength;
     });
     request.on("end", () => {
-      const call: SeenCall = {
+      const call: SeenMcpCall = {
         method: request.method ?? "",
         url: request.url ?? "",
         headers: request.headers,
@@ -69,7 +69,7 @@ export async function startMcpUpstream(): Promise<McpUpstream> {
   };
 }
 
-function answer(call: SeenCall, response: ServerResponse): void {
+function answer(call: SeenMcpCall, response: ServerResponse): void {
   const [, word = "", value = ""] = /^\/mcp\/([a-z]+)(?:=([^/?]*))?/.exec(call.url) ?? [];
   switch (word) {
     case "status":

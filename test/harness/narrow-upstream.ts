@@ -2,7 +2,7 @@
  * A chat upstream of known capacity: so many requests at once, each for a fixed time; the rest wait in line.
  */
 import { createServer } from "node:http";
-import { listen } from "../../infra/local/listen.ts";
+import { listen } from "../../infra/local/http/listen.ts";
 
 export interface NarrowUpstream {
   readonly url: string;

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { connect } from "node:net";
 import { neonConfig } from "@neondatabase/serverless";
 import { WebSocketServer } from "ws";
-import { type Listening, listen } from "../../infra/local/listen.ts";
+import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import type { Postgres } from "./postgres.ts";
 
 /** Listens on a free port of this machine. */

@@ -4,7 +4,7 @@
  * a prepared statement, a temporary table) is so lost to it, and found by a stranger. Nothing is reset in between.
  */
 import { connect, createServer, type Socket } from "node:net";
-import { type Listening, listen } from "../../infra/local/listen.ts";
+import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import type { Postgres } from "./postgres.ts";
 
 export interface Pooler extends Listening {

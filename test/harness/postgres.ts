@@ -10,8 +10,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { startGuard } from "../../infra/local/child.ts";
-import { listen } from "../../infra/local/listen.ts";
+import { listen } from "../../infra/local/http/listen.ts";
+import { startGuard } from "../../infra/local/process/child.ts";
 
 /** Owner of the server's files and processes where the tests run as root: an id, so that no such user must exist. */
 const OTHER_UID = 65_534;

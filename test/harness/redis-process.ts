@@ -2,9 +2,9 @@
  * The embedded key-value store behind its bridge as a process of its own, so that it can be killed with all that it holds.
  */
 
+import { watchParent } from "../../infra/local/process/watch-parent.ts";
 import { startRedisBridge } from "../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../infra/local/redis/memory-backend.ts";
-import { watchParent } from "../../infra/local/watch-parent.ts";
 
 const [token = "", port = "0"] = process.argv.slice(2);
 const bridge = await startRedisBridge({ backend: memoryBackend(), token, port: Number(port) });

@@ -3,7 +3,7 @@
  * answered by the embedded store, with its transactions. A password is asked for when one is given.
  */
 import { createServer, type Socket } from "node:net";
-import { type Listening, listen } from "../../infra/local/listen.ts";
+import { type Listening, listen } from "../../infra/local/http/listen.ts";
 import { type Backend, type Command, RedisError, type Reply } from "../../infra/local/redis/backend.ts";
 
 export interface RedisServer {

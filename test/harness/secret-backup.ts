@@ -19,14 +19,14 @@ export const SECRETS = {
 };
 
 /** A secret in clear, and the switch of the row that holds it. */
-export interface Held {
+export interface HeldSecret {
   readonly secret: string | null;
   readonly enabled: boolean;
 }
 /** By the name in {@link SECRETS}; `heir` is the endpoint that has none of its own. */
-export type AllHeld = Record<keyof typeof SECRETS | "heir", Held>;
+export type AllHeld = Record<keyof typeof SECRETS | "heir", HeldSecret>;
 
-const kept = (secret: string): Held => ({ secret, enabled: true });
+const kept = (secret: string): HeldSecret => ({ secret, enabled: true });
 /** What is held after a restore of an untouched file. */
 export const ALL: AllHeld = {
   model: kept(SECRETS.model),
@@ -103,12 +103,12 @@ export class SecretBackup {
     const { data } = await exported(this.to);
     const open = async (value: unknown): Promise<string | null> =>
       typeof value === "string" ? await unseal(value, this.to.ctx.sealKey) : null;
-    const of = async (rows: readonly object[], name: string, field: string): Promise<Held> => {
+    const of = async (rows: readonly object[], name: string, field: string): Promise<HeldSecret> => {
       const row = rows.find((one) => Object.values(one).includes(name)) as Record<string, unknown> | undefined;
       return { secret: await open(row?.[field]), enabled: row?.["enabled"] !== false };
     };
     const value = (key: string) => data.app_settings.find((row) => row.key === key)?.value as Record<string, unknown>;
-    const plain = async (text: unknown): Promise<Held> => ({ secret: await open(text), enabled: true });
+    const plain = async (text: unknown): Promise<HeldSecret> => ({ secret: await open(text), enabled: true });
     return {
       model: await of(data.models, "single", "api_key"),
       shared: await of(data.models, "many", "api_key"),

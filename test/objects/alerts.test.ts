@@ -1,7 +1,7 @@
 /** Alerts in the Ledger object: kept through a restart, told once, let go only when the control service has them. */
 import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
 import type { AlertEvent } from "../../shared/alerts.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./asks.ts";

@@ -1,6 +1,6 @@
 /** Asks, settlements and rows as the pipeline would send them. */
-import type { Ask, Settlement } from "../../edge/domain/ask.ts";
-import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
+import type { AdmissionRequest, Settlement } from "../../edge/domain/admission/rpc.ts";
+import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";
 
 /** A row of a request that has just begun. */
@@ -9,7 +9,7 @@ export function rowFor(requestId: string, over: Partial<UsageRow> = {}): UsageRo
 }
 
 /** An ask of one tenant for one slot; `over` replaces parts of it. */
-export function askFor(requestId: string, over: Partial<Ask> = {}): Ask {
+export function askFor(requestId: string, over: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {
     requestId,
     tenant: { id: "t1", name: "Acme", weight: 100, maxInFlight: null },

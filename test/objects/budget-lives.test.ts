@@ -7,13 +7,13 @@ import {
   runInDurableObject,
 } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { LeaseRequest } from "../../edge/domain/budget/api.ts";
 import { FIRST_LIFE } from "../../edge/domain/budget/cell-life.ts";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
+import type { LeaseRequest } from "../../edge/domain/budget/rpc.ts";
 import type { StoredGrants } from "../../edge/domain/budget/stored.ts";
-import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
-import type { Cell } from "../../edge/objects/cell.ts";
-import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
+import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
+import type { Cell } from "../../edge/objects/cell/cell.ts";
+import type { TenantBudget } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { askFor, settlementFor } from "./asks.ts";
 
 const bindings = env as unknown as {

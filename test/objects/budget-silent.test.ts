@@ -1,10 +1,10 @@
 /** A budget object that neither answers nor fails (decisions §19.5): nobody waits for it longer than its deadline. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { Ledger } from "../../edge/objects/ledger.ts";
-import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { TenantBudget } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { Scene } from "./crash-scene.ts";
+import { CrashScene } from "./crash-scene.ts";
 
 const { TENANT_BUDGET, LEDGER } = env as unknown as {
   TENANT_BUDGET: DurableObjectNamespace<TenantBudget>;
@@ -29,7 +29,7 @@ async function silence(tenantId: string): Promise<() => Promise<void>> {
 
 describe("a budget object that is silent", () => {
   it("is not waited for: the request is let through and told, and charged when the object speaks again", async () => {
-    const scene = await Scene.open();
+    const scene = await CrashScene.open();
     const speak = await silence(scene.tenantId);
     expect(await scene.run()).toBe(200);
     await speak();
@@ -47,7 +47,7 @@ describe("a budget object that is silent", () => {
   });
 
   it("keeps nothing of a client that leaves while its tokens are asked for", async () => {
-    const scene = await Scene.open();
+    const scene = await CrashScene.open();
     const speak = await silence(scene.tenantId);
     scene.cell.afterAdmit = () => scene.client.abort();
     expect(await scene.run()).toBeNull();

@@ -1,9 +1,9 @@
 /** The Cell object inside the runtime: permits as capabilities, settlements as rows, what survives a restart. */
 import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { Ask, PermitHandle } from "../../edge/domain/ask.ts";
-import type { Cell } from "../../edge/objects/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { AdmissionRequest, PermitHandle } from "../../edge/domain/admission/rpc.ts";
+import type { Cell } from "../../edge/objects/cell/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, rowFor, settlementFor } from "./asks.ts";
 
@@ -24,7 +24,7 @@ async function cellOf(maxInFlight: number): Promise<Place> {
   return { name, stub };
 }
 
-async function admit(stub: Stub, ask: Ask): Promise<{ verdict: string; permit: PermitHandle }> {
+async function admit(stub: Stub, ask: AdmissionRequest): Promise<{ verdict: string; permit: PermitHandle }> {
   const answer = await stub.admit(ask);
   if (answer.verdict === "stale") throw new Error("stale");
   return answer as unknown as { verdict: string; permit: PermitHandle };

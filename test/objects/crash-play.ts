@@ -3,13 +3,13 @@
  * what it should leave behind.
  */
 import { expect } from "vitest";
-import { Scene } from "./crash-scene.ts";
+import { CrashScene } from "./crash-scene.ts";
 
 type Billed = "nothing" | "estimate";
 
 export interface Act {
   readonly what: string;
-  readonly arrange: (scene: Scene) => void;
+  readonly arrange: (scene: CrashScene) => void;
   /** What the client is answered; null: it hears nothing, or not all. */
   readonly answer: number | null;
   /** The one row that is left; null: none. */
@@ -22,8 +22,8 @@ export function broken(): never {
 }
 
 /** Plays an act. */
-export async function play({ arrange, answer, left }: Act): Promise<void> {
-  const scene = await Scene.open();
+export async function playCrash({ arrange, answer, left }: Act): Promise<void> {
+  const scene = await CrashScene.open();
   arrange(scene);
   expect(await scene.run()).toBe(answer);
   await scene.emptied();

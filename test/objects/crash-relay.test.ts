@@ -3,15 +3,15 @@
  * settled at the estimate, and no upstream left running for nobody.
  */
 import { describe, expect, it } from "vitest";
-import { type Act, broken, play } from "./crash-play.ts";
-import type { Scene } from "./crash-scene.ts";
+import { type Act, broken, playCrash } from "./crash-play.ts";
+import type { CrashScene } from "./crash-scene.ts";
 
 type Source = ReadableByteStreamController;
 
 const event = (text: string): Uint8Array => new TextEncoder().encode(`data: ${text}\n\n`);
 
 /** The upstream answers with one event, then does as told. Answers whether its answer has been let go of. */
-function answering(scene: Scene, contentType: string, next: (source: Source) => void): () => boolean {
+function answering(scene: CrashScene, contentType: string, next: (source: Source) => void): () => boolean {
   let over = false;
   scene.world.upstream = async ({ signal }) => {
     let begun = false;
@@ -53,7 +53,7 @@ function unreadable(response: Response): Response {
 }
 
 interface RelayAct extends Act {
-  readonly arrange: (scene: Scene) => () => boolean;
+  readonly arrange: (scene: CrashScene) => () => boolean;
 }
 
 const actsOf = (contentType: string): readonly RelayAct[] => [
@@ -108,7 +108,7 @@ describe.each([
 ])("while %s is relayed", (_, contentType, asked) => {
   it.concurrent.each(actsOf(contentType).map((act) => [act.what, act] as const))("%s", async (_what, act) => {
     let over = (): boolean => false;
-    await play({
+    await playCrash({
       ...act,
       arrange: (scene) => {
         scene.init = { body: JSON.stringify({ model: "tiny", max_tokens: 40, messages: [], ...asked }) };

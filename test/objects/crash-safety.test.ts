@@ -6,8 +6,8 @@
 import { describe, expect, it } from "vitest";
 import { modelOf } from "../../edge/pipeline/testing/records.ts";
 import { GatewayError } from "../../shared/errors.ts";
-import { type Act, broken, play } from "./crash-play.ts";
-import type { Scene } from "./crash-scene.ts";
+import { type Act, broken, playCrash } from "./crash-play.ts";
+import type { CrashScene } from "./crash-scene.ts";
 
 const unavailable = (): Error => new GatewayError("scheduler_unavailable");
 
@@ -202,7 +202,7 @@ const acts: readonly Act[] = [
 ];
 
 /** The client sends a part of its body and is gone. */
-function hangUp(scene: Scene): void {
+function hangUp(scene: CrashScene): void {
   const parts = [new TextEncoder().encode('{"model":')];
   const body = new ReadableStream({
     type: "bytes",
@@ -219,7 +219,7 @@ function hangUp(scene: Scene): void {
   scene.init = { body };
 }
 
-function preparing(scene: Scene, happens: () => void): void {
+function preparing(scene: CrashScene, happens: () => void): void {
   Object.defineProperty(scene.config, "sessionIdDerivation", {
     get: () => {
       happens();
@@ -228,7 +228,7 @@ function preparing(scene: Scene, happens: () => void): void {
   });
 }
 
-function lookingUp(scene: Scene, happens: () => void): void {
+function lookingUp(scene: CrashScene, happens: () => void): void {
   scene.world.model = modelOf({ cache_enabled: true });
   scene.override({
     responseCache: {
@@ -243,7 +243,7 @@ function lookingUp(scene: Scene, happens: () => void): void {
 
 describe("a request that goes wrong at step", () => {
   it.concurrent.each(acts.map((act) => [act.what, act] as const))("%s", async (_, act) => {
-    await play(act);
+    await playCrash(act);
   });
 
   it("is told in as many ways as there are steps", () => {

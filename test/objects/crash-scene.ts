@@ -3,18 +3,25 @@
  * ports that a test can break. Permits are never disposed for the pipeline, so that what it forgets to give back is seen.
  */
 import { env, runInDurableObject } from "cloudflare:test";
-import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
-import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
-import type { Admitted, Ask, Decision, PermitHandle, Settlement, Stale } from "../../edge/domain/ask.ts";
-import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
+import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
+import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
+import type {
+  AdmissionRequest,
+  Admitted,
+  Decision,
+  PermitHandle,
+  Settlement,
+  Stale,
+} from "../../edge/domain/admission/rpc.ts";
+import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
-import type { Cell } from "../../edge/objects/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
-import type { PipelineConfig } from "../../edge/pipeline/context.ts";
-import type { Received } from "../../edge/pipeline/receive.ts";
+import type { Cell } from "../../edge/objects/cell/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { PipelineConfig } from "../../edge/pipeline/call/context.ts";
+import type { PipelineInput } from "../../edge/pipeline/call/start-call.ts";
 import { run } from "../../edge/pipeline/run.ts";
 import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
-import { World } from "../../edge/pipeline/testing/world.ts";
+import { TestPipeline } from "../../edge/pipeline/testing/world.ts";
 import type { Admission, Directory, Ports } from "../../edge/ports.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, rowFor } from "./asks.ts";
@@ -84,10 +91,10 @@ class FaultyPermit implements PermitHandle {
 
 let nextScene = 1;
 
-export class Scene {
+export class CrashScene {
   readonly name = `scene-${nextScene++}`;
   readonly tenantId = crypto.randomUUID();
-  readonly world = new World();
+  readonly world = new TestPipeline();
   readonly client = new AbortController();
   readonly cell = new CellFaults();
   readonly ports: Ports;
@@ -98,8 +105,8 @@ export class Scene {
   /** The client reads so many chunks and lets go. */
   readChunks = Number.POSITIVE_INFINITY;
   /** What the Cell was asked for; null when it never was. */
-  ask: Ask | null = null;
-  readonly #received: Received;
+  ask: AdmissionRequest | null = null;
+  readonly #received: PipelineInput;
   readonly #overrides: { -readonly [Port in keyof Ports]?: Ports[Port] } = {};
 
   private constructor() {
@@ -110,8 +117,8 @@ export class Scene {
     this.config = { ...this.#received.config };
   }
 
-  static async open(): Promise<Scene> {
-    const scene = new Scene();
+  static async open(): Promise<CrashScene> {
+    const scene = new CrashScene();
     await scene.stub.setCapacity(1);
     return scene;
   }
@@ -205,7 +212,7 @@ export class Scene {
       },
     } as unknown as DurableObjectNamespace;
     const real = new CellAdmission(
-      new ObjectPlaces({ ...bindings, CELL: reachable }, []),
+      new ObjectStubs({ ...bindings, CELL: reachable }, []),
       this.name,
       1,
       ports.alerts,
@@ -223,7 +230,7 @@ export class Scene {
     };
   }
 
-  async #admit(real: Admission, ask: Ask): Promise<Admitted<PermitHandle>> {
+  async #admit(real: Admission, ask: AdmissionRequest): Promise<Admitted<PermitHandle>> {
     const faults = this.cell;
     faults.beforeAdmit?.();
     this.ask = ask;

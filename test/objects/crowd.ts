@@ -3,18 +3,18 @@
  * the test ends it.
  */
 import { env, runInDurableObject } from "cloudflare:test";
-import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
-import { ExchangeAdmission } from "../../edge/adapters/exchange-admission.ts";
-import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
-import type { TenantBudgetApi } from "../../edge/domain/budget/api.ts";
+import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
+import { ExchangeAdmission } from "../../edge/adapters/objects/exchange-admission.ts";
+import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
 import { limitsOf } from "../../edge/domain/budget/limits.ts";
+import type { TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
 import type { BudgetUsage } from "../../edge/domain/budget/usage-view.ts";
 import type { Bindings } from "../../edge/env.ts";
-import type { Cell } from "../../edge/objects/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { Cell } from "../../edge/objects/cell/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
 import { run } from "../../edge/pipeline/run.ts";
 import { keyOf, tenantOf } from "../../edge/pipeline/testing/records.ts";
-import { World } from "../../edge/pipeline/testing/world.ts";
+import { TestPipeline } from "../../edge/pipeline/testing/world.ts";
 import type { Admission } from "../../edge/ports.ts";
 import type { CellStats } from "../../shared/internal.ts";
 
@@ -49,7 +49,7 @@ export class Crowd {
   peak = 0;
   readonly #admission: Admission;
   readonly #sessions: Promise<unknown>[] = [];
-  readonly #world = new World();
+  readonly #world = new TestPipeline();
   readonly #tenantId = crypto.randomUUID();
 
   constructor(name: string) {
@@ -58,7 +58,7 @@ export class Crowd {
     this.#world.key = keyOf({ tenant: tenantOf({ id: this.#tenantId, budget }) });
     const { alerts, log } = this.#world.received().ports;
     this.#admission = new ExchangeAdmission({
-      direct: new CellAdmission(new ObjectPlaces(bindings, []), name, 1, alerts, log),
+      direct: new CellAdmission(new ObjectStubs(bindings, []), name, 1, alerts, log),
       clock: Date.now,
       keepAlive: (work) => void this.#sessions.push(work),
       log,

@@ -3,15 +3,15 @@
  * requests that ask, run and end as the pipeline's do.
  */
 import { env, runInDurableObject } from "cloudflare:test";
-import { CellAdmission } from "../../edge/adapters/cell-admission.ts";
-import { ExchangeAdmission } from "../../edge/adapters/exchange-admission.ts";
-import { ObjectPlaces } from "../../edge/adapters/object-places.ts";
-import type { Ask, PermitHandle, Settlement } from "../../edge/domain/ask.ts";
-import type { ExchangeSession } from "../../edge/domain/exchange/messages.ts";
+import { CellAdmission } from "../../edge/adapters/objects/cell-admission.ts";
+import { ExchangeAdmission } from "../../edge/adapters/objects/exchange-admission.ts";
+import { ObjectStubs } from "../../edge/adapters/objects/object-stubs.ts";
+import type { ExchangeSession } from "../../edge/domain/admission/exchange-messages.ts";
+import type { AdmissionRequest, PermitHandle, Settlement } from "../../edge/domain/admission/rpc.ts";
 import type { Bindings } from "../../edge/env.ts";
-import type { Cell } from "../../edge/objects/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
-import type { Answered } from "../../edge/ports.ts";
+import type { Cell } from "../../edge/objects/cell/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import type { AdmissionOutcome } from "../../edge/ports.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, rowFor, settlementFor } from "./asks.ts";
 
@@ -25,7 +25,7 @@ const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
 export interface Running {
-  readonly ask: Ask;
+  readonly ask: AdmissionRequest;
   readonly permit: PermitHandle;
   /** Null: its permit is its own. */
   readonly sessionLost: Promise<void> | null;
@@ -44,7 +44,7 @@ class BreakableAdmission extends CellAdmission {
     return { session, answer };
   }
 
-  override async admit(ask: Ask): ReturnType<CellAdmission["admit"]> {
+  override async admit(ask: AdmissionRequest): ReturnType<CellAdmission["admit"]> {
     this.calls.push("admit");
     return await super.admit(ask);
   }
@@ -55,7 +55,7 @@ class BreakableAdmission extends CellAdmission {
   }
 }
 
-export class Isolate {
+export class ObjectIsolate {
   readonly cell: string;
   readonly direct: BreakableAdmission;
   readonly admission: ExchangeAdmission;
@@ -69,7 +69,7 @@ export class Isolate {
   constructor(cell: string) {
     this.cell = cell;
     const log = { event: () => undefined };
-    this.direct = new BreakableAdmission(new ObjectPlaces(bindings, []), cell, 1, { raise: () => undefined }, log);
+    this.direct = new BreakableAdmission(new ObjectStubs(bindings, []), cell, 1, { raise: () => undefined }, log);
     this.admission = new ExchangeAdmission({
       direct: this.direct,
       clock: () => Date.now() + this.aheadMs,
@@ -82,7 +82,7 @@ export class Isolate {
     return CELL.getByName(this.cell);
   }
 
-  async ask(over: Partial<Ask> = {}): Promise<Answered & { readonly ask: Ask }> {
+  async ask(over: Partial<AdmissionRequest> = {}): Promise<AdmissionOutcome & { readonly ask: AdmissionRequest }> {
     const ask = askFor(crypto.randomUUID(), over);
     const answer = await this.admission.admit(ask);
     if (answer.verdict !== "stale") this.admitted.push(ask.requestId);
@@ -90,7 +90,7 @@ export class Isolate {
   }
 
   /** A request that is granted a slot, at once or after it waited. */
-  async begin(over: Partial<Ask> = {}): Promise<Running> {
+  async begin(over: Partial<AdmissionRequest> = {}): Promise<Running> {
     const answer = await this.ask(over);
     if (answer.verdict === "stale") throw new Error("stale");
     if (answer.verdict === "waiting") await answer.permit.decision();

@@ -5,11 +5,11 @@
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, rowFor } from "./asks.ts";
-import { Isolate } from "./exchange-isolate.ts";
+import { ObjectIsolate } from "./exchange-isolate.ts";
 
 let nextCell = 1;
-async function isolateOf(maxInFlight: number): Promise<Isolate> {
-  const isolate = new Isolate(`exchanges-${nextCell++}`);
+async function isolateOf(maxInFlight: number): Promise<ObjectIsolate> {
+  const isolate = new ObjectIsolate(`exchanges-${nextCell++}`);
   await isolate.stub.setCapacity(maxInFlight);
   return isolate;
 }

@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import type { Change } from "../../shared/internal.ts";
 import type { ResolvedKey, ResolvedTenant } from "../../shared/records.ts";
-import { Scene } from "./crash-scene.ts";
+import { CrashScene } from "./crash-scene.ts";
 
 interface Changed {
   readonly what: string;
@@ -38,8 +38,8 @@ function tenantOf(key: ResolvedKey): ResolvedTenant {
 }
 
 /** A scene whose isolate holds a copy that the Cell has just heard is old. */
-async function outdated({ change }: Changed): Promise<{ readonly scene: Scene; readonly before: ResolvedKey }> {
-  const scene = await Scene.open();
+async function outdated({ change }: Changed): Promise<{ readonly scene: CrashScene; readonly before: ResolvedKey }> {
+  const scene = await CrashScene.open();
   const before = scene.world.key;
   if (before === null) throw new Error("a scene has a key");
   scene.world.keyInMemory = before;

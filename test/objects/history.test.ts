@@ -1,8 +1,8 @@
 /** What a cell tells of its last hour and its last minute after a rest, when its object has lost its memory (decisions §43.3). */
 import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import type { PermitHandle } from "../../edge/domain/ask.ts";
-import type { Cell } from "../../edge/objects/cell.ts";
+import type { PermitHandle } from "../../edge/domain/admission/rpc.ts";
+import type { Cell } from "../../edge/objects/cell/cell.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, settlementFor } from "./asks.ts";
 

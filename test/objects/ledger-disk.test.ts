@@ -1,8 +1,8 @@
 /** The Ledger's disk inside the runtime: what a group commit writes, what outlives the commits, and disks of an earlier shape. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { toLine } from "../../edge/domain/custody/row-line.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
+import { usageRowLine } from "../../edge/domain/ledger/row-line.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
 import { rowFor } from "./asks.ts";
 import { batchOf, drain, freshLedger, ids, stored, tokensOf } from "./ledger-world.ts";
 
@@ -53,7 +53,7 @@ describe("the Ledger's disk", () => {
     await stub.status();
     const [gone, one, two, three] = ids(4) as [string, string, string, string];
     const lines = (id: string): string =>
-      `'${toLine(rowFor(id), () => "2026-01-01 00:00:00.000").json.replaceAll("'", "''")}'`;
+      `'${usageRowLine(rowFor(id), () => "2026-01-01 00:00:00.000").json.replaceAll("'", "''")}'`;
     await sql(
       stub,
       "DROP TABLE commits",

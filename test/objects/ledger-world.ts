@@ -1,7 +1,7 @@
 /** Ledgers of their own for tests, batches for them, and what the store's stand-in has of these. */
 import { env, runDurableObjectAlarm } from "cloudflare:test";
-import type { LedgerBatch } from "../../edge/domain/ask.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { LedgerBatch } from "../../edge/domain/admission/rpc.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { rowFor } from "./asks.ts";

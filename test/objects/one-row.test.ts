@@ -1,10 +1,10 @@
 /** One row and one count of a request, however many permits it had and however many lives its Cell (design §3 law 3). */
 import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import type { PermitHandle } from "../../edge/domain/ask.ts";
-import { SHIPPED_KEEP_MS } from "../../edge/domain/custody/ledger-log.ts";
-import type { Cell } from "../../edge/objects/cell.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
+import type { PermitHandle } from "../../edge/domain/admission/rpc.ts";
+import { SHIPPED_KEEP_MS } from "../../edge/domain/ledger/ledger-log.ts";
+import type { Cell } from "../../edge/objects/cell/cell.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { askFor, settlementFor } from "./asks.ts";
 import { drain, stored } from "./ledger-world.ts";

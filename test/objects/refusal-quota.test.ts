@@ -1,7 +1,7 @@
 /** What rows of refusals may take of a Ledger's room while the analytics store is away (decisions §43.2). */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { limitsPerShard, REFUSALS_MAX_PART, SEGMENT_MAX_BYTES } from "../../edge/domain/custody/ledger-log.ts";
+import { limitsPerShard, REFUSALS_MAX_PART, SEGMENT_MAX_BYTES } from "../../edge/domain/ledger/ledger-log.ts";
 import type { UsageRow } from "../../shared/usage-row.ts";
 import { batchOf, drain, freshLedger, ids, order, stored } from "./ledger-world.ts";
 

@@ -4,9 +4,9 @@
  */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { ASIDE_MAX_ROWS, ASIDE_RETRY_MS } from "../../edge/domain/custody/send-plan.ts";
-import type { SpanRecord } from "../../edge/domain/trace.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
+import { DEAD_LETTER_MAX_ROWS, DEAD_LETTER_RETRY_MS } from "../../edge/domain/ledger/send-plan.ts";
+import type { SpanRecord } from "../../edge/domain/trace/trace.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
 import { batchOf, drain, freshLedger, ids, order, seen, stored, tokensOf } from "./ledger-world.ts";
 import { UNREADABLE } from "./store-sink.ts";
 
@@ -25,7 +25,7 @@ async function fillAside(stub: DurableObjectStub<Ledger>): Promise<void> {
   await stub.status();
   await sql(
     stub,
-    `WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ${ASIDE_MAX_ROWS})
+    `WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < ${DEAD_LETTER_MAX_ROWS})
      INSERT INTO aside (request_id, bytes, at, line) SELECT at, 1, ${Date.now()}, '{}' FROM n`,
   );
   await evictDurableObject(stub);
@@ -70,7 +70,7 @@ describe("a row that the store refuses for its content", () => {
     await stub.append(withUnreadable(requests, 1, 1));
     await drain(stub);
     const anHourPasses = async (): Promise<void> => {
-      await sql(stub, `UPDATE aside SET at = at - ${ASIDE_RETRY_MS + 1}`);
+      await sql(stub, `UPDATE aside SET at = at - ${DEAD_LETTER_RETRY_MS + 1}`);
       await evictDurableObject(stub);
       await stub.status();
       await runDurableObjectAlarm(stub);
@@ -89,7 +89,7 @@ describe("a row that the store refuses for its content", () => {
     const requests = ids(2);
     await stub.append(withUnreadable(requests, 1, 0, 1));
     for (let attempt = 0; attempt < 3; attempt += 1) await runDurableObjectAlarm(stub);
-    expect(await stub.status()).toMatchObject({ segments: 1, dropped: 0, aside: ASIDE_MAX_ROWS });
+    expect(await stub.status()).toMatchObject({ segments: 1, dropped: 0, aside: DEAD_LETTER_MAX_ROWS });
     await order({ ledger: name, fault: "repair", times: 1 });
     await drain(stub);
     expect(await stored(requests)).toEqual(requests);
@@ -102,7 +102,7 @@ describe("a row that the store refuses for its content", () => {
     await stub.append(withUnreadable(requests, 1, 0, 2));
     await drain(stub);
     expect(await stored(requests)).toEqual([requests[1]]);
-    expect(await stub.status()).toMatchObject({ segments: 0, dropped: 2, aside: ASIDE_MAX_ROWS });
+    expect(await stub.status()).toMatchObject({ segments: 0, dropped: 2, aside: DEAD_LETTER_MAX_ROWS });
   });
 
   it("is not told from a row that only the rollup refuses: that insert is sent again whole, under its token", async () => {

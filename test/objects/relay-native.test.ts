@@ -1,9 +1,9 @@
 /** A stream whose usage the client asked for, inside the runtime: the same bytes at any pace (design §3 laws 2 and 5). */
 import { describe, expect, it } from "vitest";
-import { FirstLook } from "../../edge/pipeline/first-look.ts";
-import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay-job.ts";
-import { relayNative } from "../../edge/pipeline/relay-native.ts";
-import { Stop } from "../../edge/pipeline/stop.ts";
+import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay/relay-job.ts";
+import { relayNative } from "../../edge/pipeline/relay/relay-native.ts";
+import { SharedTimer } from "../../edge/pipeline/timers/shared-timer.ts";
+import { AttemptCancellation } from "../../edge/pipeline/upstream/attempt-cancellation.ts";
 
 const EVENTS = Array.from({ length: 300 }, (_, at) => `data: {"choices":[{"delta":{"content":"word ${at}"}}]}\n\n`);
 const TEXT = `${EVENTS.join("")}data: [DONE]\n\n`;
@@ -54,12 +54,12 @@ function relayed(source: Source, clock: () => number, stalledReaderMs = LONG_MS)
   const saw = async (characters: number): Promise<void> => {
     while (seen.upstream.length < characters) await new Promise<void>((resolve) => void watching.push(resolve));
   };
-  const stop = new Stop(client.signal, LONG_MS, new FirstLook(Date.now));
+  const stop = new AttemptCancellation(client.signal, LONG_MS, new SharedTimer(Date.now));
   const job: RelayJob = {
     body: source(stop.signal),
     stop,
     clock,
-    waits: new FirstLook(Date.now),
+    timer: new SharedTimer(Date.now),
     stalledReaderMs,
     events: true,
     withholdUsage: false,

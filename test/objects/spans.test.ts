@@ -1,9 +1,9 @@
 /** The spans of a Ledger inside the runtime: kept until the store has them, sent again as they were, bounded. */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { SpanRecord } from "../../edge/domain/trace.ts";
-import type { Ledger } from "../../edge/objects/ledger.ts";
-import { SpanStore } from "../../edge/objects/span-store.ts";
+import type { SpanRecord } from "../../edge/domain/trace/trace.ts";
+import type { Ledger } from "../../edge/objects/ledger/ledger.ts";
+import { SpanStore } from "../../edge/objects/ledger/span-store.ts";
 import { SINK_CONTROL, type SinkOrder } from "./store-sink.ts";
 
 const namespace = (env as unknown as { LEDGER: DurableObjectNamespace<Ledger> }).LEDGER;

@@ -1,7 +1,7 @@
 /** The bounds of what a Ledger keeps while the analytics store is away, driven to the last byte (decisions §23.5). */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { limitsPerShard, SEGMENT_MAX_BYTES } from "../../edge/domain/custody/ledger-log.ts";
+import { limitsPerShard, SEGMENT_MAX_BYTES } from "../../edge/domain/ledger/ledger-log.ts";
 import { batchOf, freshLedger, ids, order } from "./ledger-world.ts";
 import { MEMORY } from "./store-sink.ts";
 

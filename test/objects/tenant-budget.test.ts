@@ -1,14 +1,14 @@
 /** The TenantBudget object on its own disk: what survives, what a retry gets, what the alarm writes. */
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { LeaseReport, LeaseRequest, Report, TenantBudgetApi } from "../../edge/domain/budget/api.ts";
 import { type BudgetLimits, NO_KEY } from "../../edge/domain/budget/limits.ts";
-import { limitsWith } from "../../edge/domain/budget/testing/world.ts";
-import type { TenantBudget } from "../../edge/objects/tenant-budget.ts";
+import type { BudgetReport, LeaseReport, LeaseRequest, TenantBudgetApi } from "../../edge/domain/budget/rpc.ts";
+import { limitsWith } from "../../edge/domain/budget/testing/simulation.ts";
+import type { TenantBudget } from "../../edge/objects/tenant-budget/tenant-budget.ts";
 
 const namespace = (env as unknown as { TENANT_BUDGET: DurableObjectNamespace<TenantBudget> }).TENANT_BUDGET;
 
-const EMPTY: Report = { cell: "a", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
+const EMPTY: BudgetReport = { cell: "a", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
 
 function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
   const need = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
@@ -17,7 +17,7 @@ function ask(limits: BudgetLimits, tokens: number, n: number): LeaseRequest {
 }
 
 /** Usage that nothing was reserved for. */
-function spend(limits: BudgetLimits, tokens: number): Report {
+function spend(limits: BudgetLimits, tokens: number): BudgetReport {
   const granted = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
   const used = [{ limits, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: tokens } }];
   const opened = { as: "counted", granted, from: null } as const;
@@ -26,7 +26,7 @@ function spend(limits: BudgetLimits, tokens: number): Report {
 }
 
 /** The end of a lease, all of which came back. */
-function end(limits: BudgetLimits, n: number, tokens: number): Report {
+function end(limits: BudgetLimits, n: number, tokens: number): BudgetReport {
   const released = { bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens };
   const used = [{ limits, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: tokens } }];
   const lease = { n, pool: null, released, used, ended: true, opened: null, request: null };
@@ -119,7 +119,7 @@ describe("TenantBudget", () => {
       request: { id: `r${n}`, goesOn: !ended },
     });
     const numbers = Array.from({ length: 16_000 }, (_, at) => at + 1);
-    const told = (sequence: number, ended: boolean): Report => ({
+    const told = (sequence: number, ended: boolean): BudgetReport => ({
       ...EMPTY,
       sequence,
       leases: numbers.map((n) => word(n, ended)),

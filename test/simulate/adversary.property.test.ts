@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Run, runScenario } from "./run.ts";
+import { runScenario, type ShareRun } from "./run.ts";
 import type { Range, Scenario, Source, TenantPlan } from "./scenarios.ts";
 import { printedSeed } from "./seed.ts";
 
@@ -78,7 +78,7 @@ function scenarioOf(algorithm: Scenario["algorithm"], given: Play): Scenario {
 }
 
 /** By how much the adversary got ahead of its share of what was served, over any time, in tokens. */
-function mostAhead({ windows }: Run, share: number): number {
+function mostAhead({ windows }: ShareRun, share: number): number {
   let ahead = 0;
   let least = 0;
   let most = 0;
@@ -90,7 +90,7 @@ function mostAhead({ windows }: Run, share: number): number {
   return most;
 }
 
-function longestWait({ waits, stillWaitingMs }: Run, id: string): number {
+function longestWait({ waits, stillWaitingMs }: ShareRun, id: string): number {
   return Math.max(0, stillWaitingMs.get(id) ?? 0, ...(waits.get(id) ?? []));
 }
 

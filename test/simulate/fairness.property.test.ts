@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { measure } from "./measure.ts";
-import { type Run, runScenario } from "./run.ts";
+import { runScenario, type ShareRun } from "./run.ts";
 import type { Range, Scenario, TenantPlan } from "./scenarios.ts";
 import { printedSeed } from "./seed.ts";
 
@@ -227,7 +227,7 @@ function mean([low, high]: Range): number {
 }
 
 /** Slot time of every set and what its groups' caps entitle it to, over the seconds in which all groups wait throughout. */
-function slotShares(scenario: Scenario, run: Run, settling: number): readonly { got: number; due: number }[] {
+function slotShares(scenario: Scenario, run: ShareRun, settling: number): readonly { got: number; due: number }[] {
   const groups = new Set(scenario.tenants.map((plan) => plan.group));
   const windows = run.windows.filter((_, at) => {
     const span = run.windows.slice(Math.max(0, at - 1 - settling), at + 1);

@@ -2,7 +2,7 @@
  * What a run says: shares, waits, utilisation, Jain index and the time to converge. Weighted runs are measured in served
  * tokens, hierarchical ones in slots, which is what each policy shares out.
  */
-import { type Run, WINDOW_MS, type Window } from "./run.ts";
+import { type ShareRun, WINDOW_MS, type Window } from "./run.ts";
 import type { Scenario, TenantPlan } from "./scenarios.ts";
 
 /** Whoever comes first finds every slot free: not a matter of sharing. */
@@ -39,7 +39,7 @@ export interface Report {
 }
 
 /** The figures of a run. */
-export function measure(scenario: Scenario, run: Run): Report {
+export function measure(scenario: Scenario, run: ShareRun): Report {
   const amounts = (window: Window): ReadonlyMap<string, number> =>
     scenario.algorithm === "weighted" ? window.tokens : window.held;
   const ids = scenario.tenants.map((plan) => plan.id);

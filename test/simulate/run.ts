@@ -26,7 +26,7 @@ export interface Window {
   readonly waiting: ReadonlySet<string>;
 }
 
-export interface Run {
+export interface ShareRun {
   readonly windows: readonly Window[];
   /** Queue waits of granted requests in milliseconds, by tenant id. */
   readonly waits: ReadonlyMap<string, readonly number[]>;
@@ -59,7 +59,7 @@ interface Asked {
 }
 
 /** The whole run of a scenario with a seed. */
-export function runScenario(scenario: Scenario, seed: number): Run {
+export function runScenario(scenario: Scenario, seed: number): ShareRun {
   return new Simulation(scenario, seed).run();
 }
 
@@ -85,7 +85,7 @@ class Simulation {
     this.#waits = new Map(scenario.tenants.map((plan) => [plan.id, []]));
   }
 
-  run(): Run {
+  run(): ShareRun {
     const { tenants, endMs } = this.#scenario;
     for (const plan of tenants) this.#plan(plan.startMs, { type: "start", plan });
     for (let next = this.#agenda.peek(); next !== undefined && next.atMs <= endMs; next = this.#agenda.peek()) {

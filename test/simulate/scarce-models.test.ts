@@ -3,7 +3,7 @@
  * wait there, and nobody brings credit from one to another.
  */
 import { describe, expect, it } from "vitest";
-import { type Run, runScenario } from "./run.ts";
+import { runScenario, type ShareRun } from "./run.ts";
 import type { Scenario, TenantPlan } from "./scenarios.ts";
 import { printedSeed } from "./seed.ts";
 
@@ -21,12 +21,12 @@ function runOf(
   models: Record<string, number>,
   endMs: number,
   tenants: readonly TenantPlan[],
-): Run {
+): ShareRun {
   return runScenario({ name: "", title: "", joinMs: 0, algorithm, slots, models, endMs, tenants }, seed);
 }
 
 /** What a plan was served from one time to another, in tokens. */
-function served({ windows }: Run, id: string, fromMs: number, toMs: number): number {
+function served({ windows }: ShareRun, id: string, fromMs: number, toMs: number): number {
   const span = windows.filter((window) => window.endMs > fromMs && window.endMs <= toMs);
   return span.reduce((sum, { tokens }) => sum + (tokens.get(id) ?? 0), 0);
 }

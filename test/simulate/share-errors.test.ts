@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type Claim, maxMinShares } from "./max-min.ts";
 import { printedSeed } from "./seed.ts";
-import { LOADS, shareError } from "./share-errors.ts";
+import { SHARE_LOADS, shareError } from "./share-errors.ts";
 
 const seed = printedSeed("share-errors.test.ts");
 
@@ -65,7 +65,7 @@ const WITHIN_5_PERCENT = {
 
 describe.each(["weighted", "hierarchical"] as const)("shares are within 5 %% of fair ones (%s)", (algorithm) => {
   it.each(WITHIN_5_PERCENT[algorithm])("%s", (title) => {
-    const load = LOADS.find((known) => known.title === title);
+    const load = SHARE_LOADS.find((known) => known.title === title);
     if (load === undefined) throw new Error(`no load ${title}`);
     expect(shareError(load, algorithm, seed).worst).toBeLessThanOrEqual(0.05);
   });

@@ -14,7 +14,7 @@ const END_MS = 600_000;
 const WARM_UP_MS = 30_000;
 
 /** A load, and the cell that it meets. */
-export interface Load {
+export interface ShareLoad {
   readonly title: string;
   readonly slots: number;
   readonly models?: Readonly<Record<string, number>>;
@@ -58,7 +58,7 @@ const nested = [
 ] as const;
 
 /** The loads of the table, in its order. */
-export const LOADS: readonly Load[] = [
+export const SHARE_LOADS: readonly ShareLoad[] = [
   {
     title: "500 against 50",
     slots: 8,
@@ -133,7 +133,7 @@ function claimOf(plan: TenantPlan): Claim {
 }
 
 /** What the scheduler makes of a load, beside what is fair. */
-export function shareError(load: Load, algorithm: Algorithm, seed: number): ShareError {
+export function shareError(load: ShareLoad, algorithm: Algorithm, seed: number): ShareError {
   const { title, slots, models = {}, tenants } = load;
   const scenario: Scenario = { name: title, title, algorithm, slots, models, tenants, endMs: END_MS, joinMs: 0 };
   const due = maxMinShares(algorithm, tenants.map(claimOf), { slots, models });
@@ -148,12 +148,12 @@ export function shareError(load: Load, algorithm: Algorithm, seed: number): Shar
 /** The table as it is printed: how far each mode is from its reference. */
 export function shareErrorTable(seed: number): string {
   const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
-  const cells = (load: Load): readonly string[] =>
+  const cells = (load: ShareLoad): readonly string[] =>
     ALGORITHMS.flatMap((algorithm) => {
       const { mean, worst } = shareError(load, algorithm, seed);
       return [percent(mean), percent(worst)];
     });
-  const rows = LOADS.map((load) => [load.title, String(load.slots), ...cells(load)]);
+  const rows = SHARE_LOADS.map((load) => [load.title, String(load.slots), ...cells(load)]);
   const head = ["load", "slots", "weighted: mean", "worst", "hierarchical: mean", "worst"];
   const widths = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
   const line = (values: readonly string[]): string =>

@@ -1,7 +1,7 @@
 /**
  * Draws a run's timeline: slots held by every set of tenants, second by second, stacked. Pure text.
  */
-import { type Run, WINDOW_MS } from "./run.ts";
+import { type ShareRun, WINDOW_MS } from "./run.ts";
 import type { Scenario } from "./scenarios.ts";
 
 const WIDTH = 960;
@@ -10,7 +10,7 @@ const MARGIN = { left: 48, right: 150, top: 44, bottom: 40 } as const;
 const COLOURS = ["#3366cc", "#e69f00", "#2a9d8f", "#c1440e", "#8e6bbf", "#777777"] as const;
 
 /** A complete SVG document. */
-export function timelineSvg(scenario: Scenario, run: Run): string {
+export function timelineSvg(scenario: Scenario, run: ShareRun): string {
   const sets = [...new Set(scenario.tenants.map((plan) => plan.set))];
   const x = (ms: number): number => MARGIN.left + (ms / scenario.endMs) * (WIDTH - MARGIN.left - MARGIN.right);
   const y = (slots: number): number =>

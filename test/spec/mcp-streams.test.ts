@@ -2,7 +2,7 @@
 import { describe, expect, inject, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { type McpMinted, useMcp } from "../harness/mcp-fixture.ts";
-import type { SeenCall } from "../harness/mcp-upstream.ts";
+import type { SeenMcpCall } from "../harness/mcp-upstream.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const mcp = useMcp(useGateway());
@@ -34,7 +34,7 @@ describe("an event stream", () => {
 
 describe("a client that leaves", () => {
   /** Opens a stream, reads what is said first, leaves, and lets the server go on. */
-  async function leave(minted: McpMinted, method: string, first: string | null): Promise<SeenCall> {
+  async function leave(minted: McpMinted, method: string, first: string | null): Promise<SeenMcpCall> {
     const client = new AbortController();
     const answered = mcp.call(minted, `/${minted.mark}`, { method, signal: client.signal });
     const seen = await mcp.seenOnce(minted.mark);

@@ -14,7 +14,7 @@ export type Told =
   | "cut body"
   | "garbage";
 
-export interface Outcome {
+export interface ExpectedOutcome {
   readonly status: number;
   readonly reads: Told;
   /** Requests that each endpoint saw. */
@@ -31,14 +31,17 @@ export interface Case {
   readonly behaviour: string;
   readonly stream?: boolean;
   /** One address, `max_retries` 1. */
-  readonly alone: Outcome;
+  readonly alone: ExpectedOutcome;
   /** The same endpoint before a good one. */
-  readonly beside: Outcome;
+  readonly beside: ExpectedOutcome;
 }
 
 const bad = (times: number) => (times === 0 ? {} : { bad: times });
 
-const good = (before: Readonly<Record<string, number>>, counted: Readonly<Record<string, number>>): Outcome => ({
+const good = (
+  before: Readonly<Record<string, number>>,
+  counted: Readonly<Record<string, number>>,
+): ExpectedOutcome => ({
   status: 200,
   reads: "answer",
   attempts: { ...before, good: 1 },
@@ -77,7 +80,7 @@ const retryable = (behaviour: string, upstreamStatus: number, status: number): C
   beside: good(bad(2), { retry: 1 }),
 });
 
-const same = (behaviour: string, outcome: Outcome, stream = false): Case => ({
+const same = (behaviour: string, outcome: ExpectedOutcome, stream = false): Case => ({
   behaviour,
   stream,
   alone: outcome,
@@ -99,7 +102,7 @@ const final = (behaviour: string, upstreamStatus: number, status: number, alert:
 const begun = (
   behaviour: string,
   reads: Told,
-  change: Partial<Outcome> = {},
+  change: Partial<ExpectedOutcome> = {},
   stream = reads !== "answer" && reads !== "cut body",
 ): Case =>
   same(

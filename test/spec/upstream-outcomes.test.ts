@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fnv1a64 } from "../../edge/domain/fnv1a.ts";
+import { fnv1a64 } from "../../edge/domain/bytes/fnv1a.ts";
 import { type Stack, startStack } from "../../infra/local/stack.ts";
 import type { Model } from "../../shared/schema/model.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
@@ -18,7 +18,7 @@ import { stackEnv } from "../harness/global-setup.ts";
 import { startTestUpstream, type TestUpstream } from "../harness/test-upstream.ts";
 import { garbage } from "../harness/upstream-answers.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { CASES, type Case, type Outcome } from "./upstream-cases.ts";
+import { CASES, type Case, type ExpectedOutcome } from "./upstream-cases.ts";
 
 const MODES = ["own address", "failover", "load_balance", "session_hash"] as const;
 type Mode = (typeof MODES)[number];
@@ -35,7 +35,7 @@ interface Ready {
 }
 
 interface Result {
-  readonly outcome: Pick<Outcome, "status" | "attempts"> & { readonly reads: string };
+  readonly outcome: Pick<ExpectedOutcome, "status" | "attempts"> & { readonly reads: string };
   readonly headers: Headers;
 }
 
@@ -50,7 +50,7 @@ let folder: string;
 let caller: Minted;
 
 const nameOf = (entry: Case, mode: Mode): string => `${entry.behaviour} ${mode}`;
-const expected = (entry: Case, mode: Mode): Outcome => (mode === "own address" ? entry.alone : entry.beside);
+const expected = (entry: Case, mode: Mode): ExpectedOutcome => (mode === "own address" ? entry.alone : entry.beside);
 
 beforeAll(async () => {
   upstream = await startTestUpstream();
@@ -193,7 +193,7 @@ describe.each(MODES)("%s", (mode) => {
 });
 
 /** Every header of an answer, but those of the connection. */
-function headersOf(outcome: Omit<Outcome, "billed" | "counted">, requestId: string): Record<string, unknown> {
+function headersOf(outcome: Omit<ExpectedOutcome, "billed" | "counted">, requestId: string): Record<string, unknown> {
   const { status, reads, upstreamStatus } = outcome;
   const events = reads === "stream" || reads === "garbage" || reads === "in-band error";
   return {

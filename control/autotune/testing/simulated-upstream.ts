@@ -2,7 +2,7 @@
  * An upstream in simulated time, whose capacity is known: so many servers and one queue before them, or one machine that
  * all requests share, with or without an edge to what it can do. What it is asked takes no time of the test's.
  */
-import type { Outcome } from "../step.ts";
+import type { LoadOutcome } from "../step.ts";
 
 export interface UpstreamModel {
   /**
@@ -19,7 +19,7 @@ export interface UpstreamModel {
 interface Running {
   /** Work left, ms at full speed. */
   leftMs: number;
-  readonly end: (outcome: Outcome) => void;
+  readonly end: (outcome: LoadOutcome) => void;
 }
 
 export class SimulatedUpstream {
@@ -36,7 +36,7 @@ export class SimulatedUpstream {
     this.#timeoutMs = timeoutMs;
   }
 
-  send = async (signal: AbortSignal): Promise<Outcome> => {
+  send = async (signal: AbortSignal): Promise<LoadOutcome> => {
     if (signal.aborted) return "error";
     this.requests += 1;
     return await new Promise((resolve) => {
@@ -53,7 +53,7 @@ export class SimulatedUpstream {
     const speed = speedOf(this.#model, this.#running.length);
     let next: Running | null = null;
     let inMs = Number.POSITIVE_INFINITY;
-    let outcome: Outcome = "ok";
+    let outcome: LoadOutcome = "ok";
     for (const running of served) {
       if (running.leftMs / speed >= inMs) continue;
       [next, inMs, outcome] = [running, running.leftMs / speed, "ok"];

@@ -4,9 +4,9 @@
 import { and, desc, eq, getTableColumns, gte, inArray, lte, sql } from "drizzle-orm";
 import { type AuditEntry, auditEntrySchema, auditFilterSchema } from "../../../shared/schema/audit.ts";
 import { auditLog } from "../../db/schema/journal.ts";
-import type { Page, VerbContext } from "../context.ts";
-import { badCursor, createdMicros, parseFiltered, timeOf, toPage } from "../paging.ts";
-import { inDatabase } from "../write.ts";
+import type { Page, VerbContext } from "../../kernel/context.ts";
+import { badCursor, createdMicros, parseFiltered, timeOf, toPage } from "../../kernel/paging.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
 
 /** One page. Throws 400. */
 export async function listAudit(ctx: VerbContext, query: unknown): Promise<Page<AuditEntry>> {
@@ -14,7 +14,7 @@ export async function listAudit(ctx: VerbContext, query: unknown): Promise<Page<
   const { actor, action, entity_type, entity_id, since_ms, until_ms } = filter;
   const [at, id] = page.after ?? [];
   if (page.after !== null && !(/^\d{1,17}$/.test(at ?? "") && /^\d{1,18}$/.test(id ?? ""))) throw badCursor();
-  const rows = await inDatabase(async () =>
+  const rows = await withDatabaseErrors(async () =>
     ctx.db
       .select({ ...getTableColumns(auditLog), micros: createdMicros(auditLog.ts) })
       .from(auditLog)

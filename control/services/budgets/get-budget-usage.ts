@@ -7,12 +7,12 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { BudgetSubject } from "../../../shared/internal-budgets.ts";
 import { type BudgetUsage, budgetUsageSchema } from "../../../shared/schema/budget.ts";
 import { roundUsd } from "../../../shared/usd.ts";
+import { type CellDirectory, callCell, cellOf } from "../../cells/cell-directory.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parseId } from "../../kernel/parse.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
 import { budgetSubject } from "../../publish/budget-subjects.ts";
-import type { VerbContext } from "../context.ts";
-import { askCell, type CellDirectory, cellOf } from "../load/cell-of.ts";
-import { parseId } from "../parse.ts";
-import { inDatabase } from "../write.ts";
 
 /** Throws 404, 502. */
 export async function getTenantBudgetUsage(
@@ -21,7 +21,7 @@ export async function getTenantBudgetUsage(
   id: string,
 ): Promise<BudgetUsage> {
   const tenantId = parseId(id);
-  const [row] = await inDatabase(async () => ctx.db.select().from(tenants).where(eq(tenants.id, tenantId)));
+  const [row] = await withDatabaseErrors(async () => ctx.db.select().from(tenants).where(eq(tenants.id, tenantId)));
   if (row === undefined) throw new GatewayError("not_found");
   return await readUsage(directory, budgetSubject(row, null));
 }
@@ -29,7 +29,7 @@ export async function getTenantBudgetUsage(
 /** Throws 404, 502. */
 export async function getKeyBudgetUsage(ctx: VerbContext, directory: CellDirectory, id: string): Promise<BudgetUsage> {
   const keyId = parseId(id);
-  const [row] = await inDatabase(async () =>
+  const [row] = await withDatabaseErrors(async () =>
     ctx.db
       .select({ key: apiKeys, tenant: tenants })
       .from(apiKeys)
@@ -42,7 +42,7 @@ export async function getKeyBudgetUsage(ctx: VerbContext, directory: CellDirecto
 
 async function readUsage(directory: CellDirectory, subject: BudgetSubject): Promise<BudgetUsage> {
   const address = cellOf(directory, {});
-  const read = await askCell(address, async () => await directory.cells.budgetUsage(address, subject));
+  const read = await callCell(address, async () => await directory.cells.budgetUsage(address, subject));
   const { period_start_ms, period_end_ms, used_cost_usd, reserved_cost_usd, remaining_cost_usd, ...rest } = read;
   return budgetUsageSchema.parse({
     ...rest,

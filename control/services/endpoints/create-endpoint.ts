@@ -4,22 +4,22 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import { createModelEndpointSchema, type ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { inheritedKeyWarnings } from "../kept-secrets.ts";
-import { lockModel } from "../models/model-record.ts";
-import { parse, parseId } from "../parse.ts";
-import { sealedSecret } from "../secrets.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
-import { auditedWarnings, withWarnings } from "../warnings.ts";
-import { isUniqueViolation, write } from "../write.ts";
-import { endpointRecord, touchModel } from "./endpoint-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { inheritedKeyWarnings } from "../../kernel/kept-secrets.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { sealNewSecret } from "../../kernel/seal-secret.ts";
+import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
+import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { endpointRecord, touchModel } from "../../resources/endpoint-record.ts";
+import { lockModel } from "../../resources/model-record.ts";
 
 /** The endpoint. Throws 400, 404, 409. */
 export async function createEndpoint(ctx: VerbContext, model: string, input: unknown): Promise<Written<ModelEndpoint>> {
   const modelId = parseId(model);
   const { api_key, ...body } = parse(createModelEndpointSchema, input);
   await checkUpstreamAddress(ctx, "api_base", body.api_base);
-  const sealed = await sealedSecret(ctx, api_key, null);
+  const sealed = await sealNewSecret(ctx, api_key, null);
   return await write(ctx, async (tx, journal) => {
     const { row: model } = await lockModel(tx, modelId);
     const now = ctx.now();

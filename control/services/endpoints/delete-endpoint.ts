@@ -3,10 +3,10 @@
  */
 import { eq } from "drizzle-orm";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parseId } from "../parse.ts";
-import { write } from "../write.ts";
-import { lockEndpoint, touchModel } from "./endpoint-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { lockEndpoint, touchModel } from "../../resources/endpoint-record.ts";
 
 /** Throws 404. */
 export async function deleteEndpoint(ctx: VerbContext, model: string, id: string): Promise<Written<null>> {

@@ -4,11 +4,11 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
-import type { Page, VerbContext } from "../context.ts";
+import type { Page, VerbContext } from "../../kernel/context.ts";
+import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
+import { endpointRecord } from "../../resources/endpoint-record.ts";
 import { getModel } from "../models/get-model.ts";
-import { badCursor, parsePage, toPage } from "../paging.ts";
-import { inDatabase } from "../write.ts";
-import { endpointRecord } from "./endpoint-record.ts";
 
 /** One page. Throws 400, 404. */
 export async function listEndpoints(ctx: VerbContext, model: string, query: unknown): Promise<Page<ModelEndpoint>> {
@@ -16,7 +16,7 @@ export async function listEndpoints(ctx: VerbContext, model: string, query: unkn
   const { id } = await getModel(ctx, model);
   const [priority, name] = page.after ?? [];
   if (page.after !== null && (!/^\d{1,16}$/.test(priority ?? "") || name === undefined)) throw badCursor();
-  const rows = await inDatabase(async () =>
+  const rows = await withDatabaseErrors(async () =>
     ctx.db
       .select()
       .from(modelEndpoints)

@@ -8,16 +8,16 @@ import { originOf } from "../../../shared/origin.ts";
 import { type ModelEndpoint, updateModelEndpointSchema } from "../../../shared/schema/model-endpoint.ts";
 import { type EndpointRow, modelEndpoints } from "../../db/schema/endpoints.ts";
 import type { ModelRow } from "../../db/schema/models.ts";
-import { changedFields } from "../changes.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { ENDPOINT_UNKNOWN } from "../health/health-state.ts";
-import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../kept-secrets.ts";
-import { dropUndefined, parse, parseId } from "../parse.ts";
-import { sealedSecret } from "../secrets.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
-import { auditedWarnings, withWarnings } from "../warnings.ts";
-import { isUniqueViolation, write } from "../write.ts";
-import { endpointRecord, lockEndpoint, touchModel } from "./endpoint-record.ts";
+import { UNKNOWN_ENDPOINT_HEALTH } from "../../health/configuration-change.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../../kernel/kept-secrets.ts";
+import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
+import { sealNewSecret } from "../../kernel/seal-secret.ts";
+import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
+import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { endpointRecord, lockEndpoint, touchModel } from "../../resources/endpoint-record.ts";
 
 /** The endpoint. Throws 400, 404, 409. */
 export async function updateEndpoint(
@@ -31,7 +31,7 @@ export async function updateEndpoint(
   if (body.api_base !== undefined) await checkUpstreamAddress(ctx, "api_base", body.api_base);
   return await write(ctx, async (tx, journal) => {
     const { model: owner, endpoint: before } = await lockEndpoint(tx, modelId, endpointId);
-    const wanted = { ...dropUndefined(body), api_key: await sealedSecret(ctx, api_key, before.api_key) };
+    const wanted = { ...dropUndefined(body), api_key: await sealNewSecret(ctx, api_key, before.api_key) };
     const now = ctx.now();
     const moved = wanted.api_base !== undefined && wanted.api_base !== before.api_base;
     const isDue = moved || wanted.api_key !== before.api_key || wanted.enabled === !before.enabled;
@@ -40,7 +40,7 @@ export async function updateEndpoint(
         .update(modelEndpoints)
         .set({
           ...wanted,
-          ...(moved ? ENDPOINT_UNKNOWN : {}),
+          ...(moved ? UNKNOWN_ENDPOINT_HEALTH : {}),
           ...(isDue ? { next_check_at: now } : {}),
           rev: journal.rev,
           updated_at: now,

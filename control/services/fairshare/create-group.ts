@@ -4,10 +4,10 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import { createGroupSchema, type FairshareGroup } from "../../../shared/schema/fairshare.ts";
 import { fairshareGroups } from "../../db/schema/tenancy.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse } from "../parse.ts";
-import { isUniqueViolation, write } from "../write.ts";
-import { groupRecord } from "./group-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { groupRecord } from "../../resources/group-record.ts";
 
 /** The new group. Throws 400, 409. */
 export async function createGroup(ctx: VerbContext, input: unknown): Promise<Written<FairshareGroup>> {

@@ -4,17 +4,17 @@
 import { asc, gt } from "drizzle-orm";
 import type { FairshareGroup } from "../../../shared/schema/fairshare.ts";
 import { fairshareGroups } from "../../db/schema/tenancy.ts";
-import type { Page, VerbContext } from "../context.ts";
-import { badCursor, parsePage, toPage } from "../paging.ts";
-import { inDatabase } from "../write.ts";
-import { groupRecord } from "./group-record.ts";
+import type { Page, VerbContext } from "../../kernel/context.ts";
+import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
+import { groupRecord } from "../../resources/group-record.ts";
 
 /** One page. Throws 400. */
 export async function listGroups(ctx: VerbContext, query: unknown): Promise<Page<FairshareGroup>> {
   const page = parsePage(query);
   const after = page.after?.[0];
   if (page.after !== null && after === undefined) throw badCursor();
-  const rows = await inDatabase(async () =>
+  const rows = await withDatabaseErrors(async () =>
     ctx.db
       .select()
       .from(fairshareGroups)

@@ -5,11 +5,11 @@ import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type FairshareGroup, groupWeightSchema } from "../../../shared/schema/fairshare.ts";
 import { fairshareGroups } from "../../db/schema/tenancy.ts";
-import { changedFields } from "../changes.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse } from "../parse.ts";
-import { write } from "../write.ts";
-import { groupRecord, lockGroup, parseGroupName } from "./group-record.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { groupRecord, lockGroup, parseGroupName } from "../../resources/group-record.ts";
 
 /** The group. Throws 400, 404. */
 export async function setGroupWeight(ctx: VerbContext, name: string, input: unknown): Promise<Written<FairshareGroup>> {
@@ -29,7 +29,7 @@ export async function setGroupWeight(ctx: VerbContext, name: string, input: unkn
       entityId: group,
       detail: changedFields(before, { weight }),
     });
-    journal.group(group);
+    journal.groupChanged(group);
     return groupRecord(row);
   });
 }

@@ -5,14 +5,14 @@
 import { eq } from "drizzle-orm";
 import { keyPrefix } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";
-import { identityKeyHash, type ProvisionedIdentity, provisionIdentitySchema } from "../../../shared/identity.ts";
+import { identityKeyHash, type ProvisionedIdentity, provisionIdentitySchema } from "../../../shared/schema/identity.ts";
 import { createTenantSchema } from "../../../shared/schema/tenant.ts";
 import type { Transaction } from "../../db/connect.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse } from "../parse.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { type WriteJournal, write } from "../../kernel/write.ts";
 import { insertTenant } from "../tenants/insert-tenant.ts";
-import { type Journal, write } from "../write.ts";
 
 /** The key's hash, and whether its tenant is new. Throws 400. */
 export async function provisionIdentity(ctx: VerbContext, input: unknown): Promise<Written<ProvisionedIdentity>> {
@@ -21,7 +21,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
   return await write(ctx, async (tx, journal) => {
     const [known] = await tx.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.key_hash, hash));
     if (known !== undefined) {
-      journal.keyAgain(hash);
+      journal.republishKey(hash);
       return { key_hash: hash, tenant_created: false };
     }
     const now = ctx.now();
@@ -48,7 +48,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
       entityId: row.id,
       detail: { tenant_id: tenant.id, name: row.name, key_prefix: row.key_prefix, issuer: identity.issuer },
     });
-    journal.key(hash);
+    journal.keyChanged(hash);
     return { key_hash: hash, tenant_created: tenant.created };
   });
 }
@@ -56,7 +56,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
 /** The tenant of a name, locked (decisions §2.6), or a new one. */
 async function tenantNamed(
   tx: Transaction,
-  journal: Journal,
+  journal: WriteJournal,
   name: string,
   now: Date,
 ): Promise<{ readonly id: string; readonly created: boolean }> {

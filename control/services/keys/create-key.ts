@@ -5,12 +5,12 @@ import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key
 import { GatewayError } from "../../../shared/errors.ts";
 import { type CreatedKey, createKeySchema } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
-import { budgetColumns } from "../budget-columns.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { lockTenant } from "../tenants/tenant-record.ts";
-import { write } from "../write.ts";
-import { keyRecord } from "./key-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { budgetColumns } from "../../resources/budget-columns.ts";
+import { keyRecord } from "../../resources/key-record.ts";
+import { lockTenant } from "../../resources/tenant-record.ts";
 
 /** The key and its secret. Throws 400, 404. */
 export async function createKey(ctx: VerbContext, tenant: string, input: unknown): Promise<Written<CreatedKey>> {
@@ -44,7 +44,7 @@ export async function createKey(ctx: VerbContext, tenant: string, input: unknown
       entityId: row.id,
       detail: { tenant_id: tenantId, name: row.name, key_prefix: row.key_prefix },
     });
-    journal.key(hash);
+    journal.keyChanged(hash);
     return { key: keyRecord(row), secret };
   });
 }

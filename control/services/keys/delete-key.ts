@@ -3,10 +3,10 @@
  */
 import { eq } from "drizzle-orm";
 import { apiKeys } from "../../db/schema/tenancy.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parseId } from "../parse.ts";
-import { write } from "../write.ts";
-import { lockKey } from "./key-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { lockKey } from "../../resources/key-record.ts";
 
 /** Throws 404. */
 export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<null>> {
@@ -20,7 +20,7 @@ export async function deleteKey(ctx: VerbContext, id: string): Promise<Written<n
       entityId: keyId,
       detail: { tenant_id: row.tenant_id, name: row.name, key_prefix: row.key_prefix },
     });
-    journal.key(row.key_hash);
+    journal.keyChanged(row.key_hash);
     return null;
   });
 }

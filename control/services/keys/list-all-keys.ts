@@ -4,10 +4,10 @@
 import { and, getTableColumns, not, type SQL, sql } from "drizzle-orm";
 import { allKeysFilterSchema, type ListedKey } from "../../../shared/schema/api-key.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
-import type { Page, VerbContext } from "../context.ts";
-import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, toPage } from "../paging.ts";
-import { inDatabase } from "../write.ts";
-import { keyRecord } from "./key-record.ts";
+import type { Page, VerbContext } from "../../kernel/context.ts";
+import { beforeCreated, byNewest, createdMicros, newestWithin, parseFiltered, toPage } from "../../kernel/paging.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
+import { keyRecord } from "../../resources/key-record.ts";
 
 /** Looked up for the rows of the page only, whatever the planner thinks of a join. */
 const tenantName = sql<string>`(SELECT ${tenants.name} FROM ${tenants} WHERE ${tenants.id} = ${apiKeys.tenant_id})`;
@@ -20,7 +20,7 @@ export async function listAllKeys(ctx: VerbContext, query: unknown): Promise<Pag
     tenant_id === undefined
       ? { where: beforeCreated(apiKeys, page), orderBy: byNewest(apiKeys) }
       : newestWithin(apiKeys.tenant_id, tenant_id, apiKeys, page);
-  const rows = await inDatabase(async () =>
+  const rows = await withDatabaseErrors(async () =>
     ctx.db
       .select({
         ...getTableColumns(apiKeys),

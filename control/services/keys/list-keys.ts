@@ -4,17 +4,17 @@
 import { and, eq, getTableColumns } from "drizzle-orm";
 import type { ApiKey } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
-import type { Page, VerbContext } from "../context.ts";
-import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../paging.ts";
+import type { Page, VerbContext } from "../../kernel/context.ts";
+import { afterCreated, byCreated, createdMicros, parsePage, toPage } from "../../kernel/paging.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
+import { keyRecord } from "../../resources/key-record.ts";
 import { getTenant } from "../tenants/get-tenant.ts";
-import { inDatabase } from "../write.ts";
-import { keyRecord } from "./key-record.ts";
 
 /** One page. Throws 400, 404. */
 export async function listKeys(ctx: VerbContext, tenant: string, query: unknown): Promise<Page<ApiKey>> {
   const { id } = await getTenant(ctx, tenant);
   const page = parsePage(query);
-  const rows = await inDatabase(async () =>
+  const rows = await withDatabaseErrors(async () =>
     ctx.db
       .select({ ...getTableColumns(apiKeys), micros: createdMicros(apiKeys.created_at) })
       .from(apiKeys)

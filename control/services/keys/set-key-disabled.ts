@@ -5,11 +5,11 @@ import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type ApiKey, keyDisabledSchema } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
-import { changedFields } from "../changes.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { write } from "../write.ts";
-import { keyRecord, lockKey } from "./key-record.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { keyRecord, lockKey } from "../../resources/key-record.ts";
 
 /** The key. Throws 400, 404. */
 export async function setKeyDisabled(ctx: VerbContext, id: string, input: unknown): Promise<Written<ApiKey>> {
@@ -29,7 +29,7 @@ export async function setKeyDisabled(ctx: VerbContext, id: string, input: unknow
       entityId: keyId,
       detail: changedFields(before, { disabled }),
     });
-    journal.key(row.key_hash);
+    journal.keyChanged(row.key_hash);
     return keyRecord(row);
   });
 }

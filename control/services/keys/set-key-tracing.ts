@@ -6,11 +6,11 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { ApiKey } from "../../../shared/schema/api-key.ts";
 import { tracingSchema } from "../../../shared/schema/tenant-policy.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
-import { changedFields } from "../changes.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { write } from "../write.ts";
-import { keyRecord, lockKey } from "./key-record.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { keyRecord, lockKey } from "../../resources/key-record.ts";
 
 /** The key. Throws 400, 404. */
 export async function setKeyTracing(ctx: VerbContext, id: string, input: unknown): Promise<Written<ApiKey>> {
@@ -30,7 +30,7 @@ export async function setKeyTracing(ctx: VerbContext, id: string, input: unknown
       entityId: keyId,
       detail: changedFields(before, { tracing_enabled }),
     });
-    journal.key(row.key_hash);
+    journal.keyChanged(row.key_hash);
     return keyRecord(row);
   });
 }

@@ -5,12 +5,12 @@ import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";
 import { type ApiKey, updateKeySchema } from "../../../shared/schema/api-key.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
-import { budgetColumns } from "../budget-columns.ts";
-import { changedFields } from "../changes.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { write } from "../write.ts";
-import { keyRecord, lockKey } from "./key-record.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { budgetColumns } from "../../resources/budget-columns.ts";
+import { keyRecord, lockKey } from "../../resources/key-record.ts";
 
 /** The key. Throws 400, 404. */
 export async function updateKey(ctx: VerbContext, id: string, input: unknown): Promise<Written<ApiKey>> {
@@ -43,7 +43,7 @@ export async function updateKey(ctx: VerbContext, id: string, input: unknown): P
       entityId: keyId,
       detail: changedFields(before, fields),
     });
-    journal.key(row.key_hash);
+    journal.keyChanged(row.key_hash);
     return keyRecord(row);
   });
 }

@@ -3,8 +3,8 @@
  */
 import { epochMsQuery } from "../../../shared/schema/common.ts";
 import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";
-import { parse } from "../parse.ts";
-import { askCell, type CellDirectory, cellOf, cellQuerySchema } from "./cell-of.ts";
+import { type CellDirectory, callCell, cellOf, cellQuerySchema } from "../../cells/cell-directory.ts";
+import { parse } from "../../kernel/parse.ts";
 
 export const historyQuerySchema = cellQuerySchema.extend({
   since_ms: epochMsQuery.optional(),
@@ -13,7 +13,7 @@ export const historyQuerySchema = cellQuerySchema.extend({
 /** Throws 404, 502. */
 export async function getFairshareLive(directory: CellDirectory, query: unknown): Promise<FairshareLive> {
   const address = cellOf(directory, query);
-  return await askCell(address, async () => await directory.cells.live(address));
+  return await callCell(address, async () => await directory.cells.live(address));
 }
 
 /** Samples from `since_ms` on, ascending. Throws 400, 404, 502. */
@@ -23,5 +23,5 @@ export async function getFairshareHistory(
 ): Promise<readonly FairshareSample[]> {
   const { since_ms } = parse(historyQuerySchema, query);
   const address = cellOf(directory, query);
-  return await askCell(address, async () => await directory.cells.history(address, since_ms ?? 0));
+  return await callCell(address, async () => await directory.cells.history(address, since_ms ?? 0));
 }

@@ -2,10 +2,10 @@
  * Sets a cell's capacity, live: waiting requests are granted at once, running ones are never aborted (decisions §7.4).
  */
 import { type Capacity, setCapacitySchema } from "../../../shared/schema/load.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse } from "../parse.ts";
-import { write } from "../write.ts";
-import { askCell, type CellDirectory, cellOf } from "./cell-of.ts";
+import { type CellDirectory, callCell, cellOf } from "../../cells/cell-directory.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
 
 /** Throws 400, 404, 502. Nothing is recorded when the cell does not take it. */
 export async function setCapacity(
@@ -17,7 +17,7 @@ export async function setCapacity(
   const address = cellOf(directory, query);
   const body = parse(setCapacitySchema, input);
   // A cell that is away is found out before the write, which would hold back every other meanwhile.
-  const before = await askCell(address, async () => await directory.cells.stats(address));
+  const before = await callCell(address, async () => await directory.cells.stats(address));
   return await write(ctx, async (_tx, journal) => {
     journal.audit({
       action: "set_capacity",
@@ -25,7 +25,7 @@ export async function setCapacity(
       entityId: address.cell,
       detail: { changed: { max_in_flight: [before.max_in_flight, body.max_in_flight] } },
     });
-    const { max_in_flight, cell } = await askCell(
+    const { max_in_flight, cell } = await callCell(
       address,
       async () => await directory.cells.setCapacity(address, body.max_in_flight),
     );

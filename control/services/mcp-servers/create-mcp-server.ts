@@ -5,11 +5,11 @@ import { GatewayError } from "../../../shared/errors.ts";
 import { createMcpServerSchema, type McpServer } from "../../../shared/schema/mcp-server.ts";
 import { seal } from "../../../shared/seal.ts";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse } from "../parse.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
-import { isUniqueViolation, write } from "../write.ts";
-import { mcpServerRecord, nameTaken } from "./mcp-server-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
+import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { mcpServerRecord, nameTaken } from "../../resources/mcp-server-record.ts";
 
 /** The server. Throws 400, 409. */
 export async function createMcpServer(ctx: VerbContext, input: unknown): Promise<Written<McpServer>> {
@@ -33,7 +33,7 @@ export async function createMcpServer(ctx: VerbContext, input: unknown): Promise
         .returning();
       if (row === undefined) throw new GatewayError("internal_error");
       journal.audit({ action: "create_mcp_server", entityType: "mcp_server", entityId: row.id, detail: { name } });
-      journal.mcpServer(name);
+      journal.mcpServerChanged(name);
       return mcpServerRecord(row);
     } catch (error) {
       if (isUniqueViolation(error)) throw nameTaken(name);

@@ -3,10 +3,10 @@
  */
 import { eq } from "drizzle-orm";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parseId } from "../parse.ts";
-import { write } from "../write.ts";
-import { lockMcpServer } from "./mcp-server-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { lockMcpServer } from "../../resources/mcp-server-record.ts";
 
 /** Throws 404. */
 export async function deleteMcpServer(ctx: VerbContext, id: string): Promise<Written<null>> {
@@ -15,7 +15,7 @@ export async function deleteMcpServer(ctx: VerbContext, id: string): Promise<Wri
     const { name } = await lockMcpServer(tx, serverId);
     await tx.delete(mcpServers).where(eq(mcpServers.id, serverId));
     journal.audit({ action: "delete_mcp_server", entityType: "mcp_server", entityId: serverId, detail: { name } });
-    journal.mcpServer(name);
+    journal.mcpServerChanged(name);
     return null;
   });
 }

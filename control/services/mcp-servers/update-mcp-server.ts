@@ -8,14 +8,14 @@ import { originOf } from "../../../shared/origin.ts";
 import { type McpServer, type UpdateMcpServer, updateMcpServerSchema } from "../../../shared/schema/mcp-server.ts";
 import { seal } from "../../../shared/seal.ts";
 import { type McpServerRow, mcpServers } from "../../db/schema/mcp-servers.ts";
-import { changedFields } from "../changes.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { isKept, keptSecretWarnings } from "../kept-secrets.ts";
-import { parse, parseId } from "../parse.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
-import { auditedWarnings, withWarnings } from "../warnings.ts";
-import { isUniqueViolation, write } from "../write.ts";
-import { lockMcpServer, mcpServerRecord, nameTaken } from "./mcp-server-record.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { isKept, keptSecretWarnings } from "../../kernel/kept-secrets.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
+import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { lockMcpServer, mcpServerRecord, nameTaken } from "../../resources/mcp-server-record.ts";
 
 /** The server. Throws 400, 404, 409. */
 export async function updateMcpServer(ctx: VerbContext, id: string, input: unknown): Promise<Written<McpServer>> {
@@ -49,7 +49,7 @@ export async function updateMcpServer(ctx: VerbContext, id: string, input: unkno
         entityId: serverId,
         detail: { ...changedFields(before, fields, ["auth_header"]), ...auditedWarnings(warnings) },
       });
-      for (const name of new Set([before.name, row.name])) journal.mcpServer(name);
+      for (const name of new Set([before.name, row.name])) journal.mcpServerChanged(name);
       return withWarnings(mcpServerRecord(row), warnings);
     } catch (error) {
       if (isUniqueViolation(error)) throw nameTaken(fields.name);

@@ -4,21 +4,21 @@
 import { GatewayError } from "../../../shared/errors.ts";
 import { createModelSchema, type Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse } from "../parse.ts";
-import { unhelped } from "../unbuilt.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
-import { auditedWarnings, withWarnings } from "../warnings.ts";
-import { isUniqueViolation, write } from "../write.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { modelFeatureWarnings } from "../../kernel/no-effect-warnings.ts";
+import { parse } from "../../kernel/parse.ts";
+import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
+import { isUniqueViolation, write } from "../../kernel/write.ts";
+import { modelRecord } from "../../resources/model-record.ts";
 import { fieldsOfNew } from "./model-fields.ts";
-import { modelRecord } from "./model-record.ts";
 
 /** The model. Throws 400, 409. */
 export async function createModel(ctx: VerbContext, input: unknown): Promise<Written<Model>> {
   const body = parse(createModelSchema, input);
   await checkUpstreamAddress(ctx, "api_base", body.api_base ?? "");
   const fields = await fieldsOfNew(ctx, body);
-  const warnings = unhelped(body);
+  const warnings = modelFeatureWarnings(body);
   return await write(ctx, async (tx, journal) => {
     try {
       const now = ctx.now();
@@ -38,7 +38,7 @@ export async function createModel(ctx: VerbContext, input: unknown): Promise<Wri
         entityId: row.id,
         detail: { model_name: row.model_name, ...auditedWarnings(warnings) },
       });
-      journal.model(row.model_name);
+      journal.modelChanged(row.model_name);
       return withWarnings(modelRecord({ row, healthStatus: "unknown" }), warnings);
     } catch (error) {
       if (isUniqueViolation(error))

@@ -3,10 +3,10 @@
  */
 import { eq } from "drizzle-orm";
 import { models } from "../../db/schema/models.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parseId } from "../parse.ts";
-import { write } from "../write.ts";
-import { lockModel } from "./model-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { lockModel } from "../../resources/model-record.ts";
 
 /** Throws 404. */
 export async function deleteModel(ctx: VerbContext, id: string): Promise<Written<null>> {
@@ -20,7 +20,7 @@ export async function deleteModel(ctx: VerbContext, id: string): Promise<Written
       entityId: modelId,
       detail: { model_name: row.model_name },
     });
-    journal.model(row.model_name);
+    journal.modelChanged(row.model_name);
     return null;
   });
 }

@@ -4,17 +4,17 @@
 import { asc, eq, gt } from "drizzle-orm";
 import type { Model } from "../../../shared/schema/model.ts";
 import { modelHealth, models } from "../../db/schema/models.ts";
-import type { Page, VerbContext } from "../context.ts";
-import { badCursor, parsePage, toPage } from "../paging.ts";
-import { inDatabase } from "../write.ts";
-import { modelRecord, modelWithHealth } from "./model-record.ts";
+import type { Page, VerbContext } from "../../kernel/context.ts";
+import { badCursor, parsePage, toPage } from "../../kernel/paging.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
+import { modelRecord, modelWithHealth } from "../../resources/model-record.ts";
 
 /** One page. Throws 400. */
 export async function listModels(ctx: VerbContext, query: unknown): Promise<Page<Model>> {
   const page = parsePage(query);
   const after = page.after?.[0];
   if (page.after !== null && after === undefined) throw badCursor();
-  const rows = await inDatabase(async () =>
+  const rows = await withDatabaseErrors(async () =>
     ctx.db
       .select(modelWithHealth)
       .from(models)

@@ -3,10 +3,10 @@
  */
 import type { CreateModel, UpdateModel } from "../../../shared/schema/model.ts";
 import type { ModelRow, NewModelRow } from "../../db/schema/models.ts";
-import type { VerbContext } from "../context.ts";
-import { dropUndefined } from "../parse.ts";
-import { sealedSecret } from "../secrets.ts";
-import { healthColumns } from "./model-record.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { dropUndefined } from "../../kernel/parse.ts";
+import { sealNewSecret } from "../../kernel/seal-secret.ts";
+import { healthColumns } from "../../resources/model-record.ts";
 
 type Fields = Omit<NewModelRow, "id" | "rev" | "created_at" | "updated_at" | "model_name">;
 
@@ -57,7 +57,7 @@ export async function fieldsOfNew(ctx: VerbContext, body: CreateModel): Promise<
     ...healthColumns(health),
     upstream_model: upstream_model ?? model_name,
     api_base: api_base ?? "",
-    api_key: await sealedSecret(ctx, api_key, null),
+    api_key: await sealNewSecret(ctx, api_key, null),
   };
 }
 
@@ -68,6 +68,6 @@ export async function fieldsOfUpdate(ctx: VerbContext, body: UpdateModel, before
     ...dropUndefined(given),
     ...healthColumns(health),
     max_in_flight: max_in_flight ?? before.max_in_flight,
-    api_key: await sealedSecret(ctx, api_key, before.api_key),
+    api_key: await sealNewSecret(ctx, api_key, before.api_key),
   };
 }

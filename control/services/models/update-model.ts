@@ -14,17 +14,17 @@ import {
 import type { Transaction } from "../../db/connect.ts";
 import { modelEndpoints } from "../../db/schema/endpoints.ts";
 import { type ModelRow, models } from "../../db/schema/models.ts";
-import { changedFields } from "../changes.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { followHealthConfig, forgetHealth } from "../health/health-state.ts";
-import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../kept-secrets.ts";
-import { parse, parseId, refuse } from "../parse.ts";
-import { unhelped } from "../unbuilt.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
-import { auditedWarnings, withWarnings } from "../warnings.ts";
-import { write } from "../write.ts";
+import { applyHealthConfig, resetHealth } from "../../health/configuration-change.ts";
+import { changedFields } from "../../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { inheritedKeyWarnings, isKept, keptSecretWarnings } from "../../kernel/kept-secrets.ts";
+import { modelFeatureWarnings } from "../../kernel/no-effect-warnings.ts";
+import { parse, parseId, refuseIfAny } from "../../kernel/parse.ts";
+import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
+import { auditedWarnings, withWarnings } from "../../kernel/warnings.ts";
+import { write } from "../../kernel/write.ts";
+import { lockModel, modelRecord } from "../../resources/model-record.ts";
 import { fieldsOfUpdate } from "./model-fields.ts";
-import { lockModel, modelRecord } from "./model-record.ts";
 
 /** What was found out about the model's health is about another upstream. */
 function isMoved(before: ModelRow, after: ModelRow): boolean {
@@ -72,7 +72,7 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
   return await write(ctx, async (tx, journal) => {
     const before = await lockModel(tx, modelId);
     const fields = await fieldsOfUpdate(ctx, body, before.row);
-    refuse(complaintsAbout(body, before.row, { ...before.row, ...fields }));
+    refuseIfAny(complaintsAbout(body, before.row, { ...before.row, ...fields }));
     const now = ctx.now();
     const [row] = await tx
       .update(models)
@@ -80,18 +80,18 @@ export async function updateModel(ctx: VerbContext, id: string, input: unknown):
       .where(eq(models.id, modelId))
       .returning();
     if (row === undefined) throw new GatewayError("not_found");
-    const warnings = [...(await secretWarnings(tx, body, before.row, row)), ...unhelped(body)];
+    const warnings = [...(await secretWarnings(tx, body, before.row, row)), ...modelFeatureWarnings(body)];
     journal.audit({
       action: "update_model",
       entityType: "model",
       entityId: modelId,
       detail: { ...changedFields(before.row, fields, ["api_key"]), ...auditedWarnings(warnings) },
     });
-    journal.model(row.model_name);
+    journal.modelChanged(row.model_name);
     const moved = isMoved(before.row, row);
-    if (moved) await forgetHealth(tx, modelId, now);
+    if (moved) await resetHealth(tx, modelId, now);
     const isConcerned = body.health !== undefined || isAskedAnew(before.row, row);
-    if (isConcerned) await followHealthConfig(tx, row, now);
+    if (isConcerned) await applyHealthConfig(tx, row, now);
     journal.checkIsDue = moved || isConcerned;
     return withWarnings(modelRecord({ row, healthStatus: moved ? "unknown" : before.healthStatus }), warnings);
   });

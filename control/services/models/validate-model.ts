@@ -4,11 +4,11 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { type ModelValidation, validateModelSchema } from "../../../shared/schema/model.ts";
-import { AskError } from "../../outbound/ask-json.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { checkUpstreamAddress } from "../../kernel/upstream-address.ts";
+import { OutboundError } from "../../outbound/bounded-fetch.ts";
 import { catalogUrl, readCatalog } from "../../outbound/model-catalog.ts";
-import type { VerbContext } from "../context.ts";
-import { parse } from "../parse.ts";
-import { checkUpstreamAddress } from "../upstream-address.ts";
 
 const TIMEOUT_MS = 5000;
 
@@ -55,7 +55,7 @@ async function idsOf(
   try {
     return { ids: await readCatalog({ url: catalogUrl(apiBase), credential, timeoutMs: TIMEOUT_MS, policy: ssrf }) };
   } catch (error) {
-    if (!(error instanceof AskError)) throw error;
+    if (!(error instanceof OutboundError)) throw error;
     return { reason: error.message };
   }
 }

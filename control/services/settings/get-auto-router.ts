@@ -4,10 +4,10 @@
 import { and, eq } from "drizzle-orm";
 import type { AutoRouter, AutoRouterValue } from "../../../shared/schema/settings/auto-router.ts";
 import { models } from "../../db/schema/models.ts";
-import type { VerbContext } from "../context.ts";
-import { inDatabase } from "../write.ts";
-import { autoRouterSetting } from "./definitions.ts";
-import { readSetting } from "./setting.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
+import { autoRouterSetting } from "../../settings/definitions.ts";
+import { readSetting } from "../../settings/setting.ts";
 
 /** The settings. */
 export async function getAutoRouter(ctx: VerbContext): Promise<AutoRouter> {
@@ -16,7 +16,7 @@ export async function getAutoRouter(ctx: VerbContext): Promise<AutoRouter> {
 
 /** A stored value with the tags of the enabled chat models, each once, sorted. */
 export async function autoRouterRecord(ctx: VerbContext, value: AutoRouterValue): Promise<AutoRouter> {
-  const rows = await inDatabase(async () =>
+  const rows = await withDatabaseErrors(async () =>
     ctx.db
       .select({ tags: models.tags })
       .from(models)

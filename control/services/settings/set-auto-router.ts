@@ -7,13 +7,13 @@ import {
   type AutoRouterValue,
   autoRouterBodySchema,
 } from "../../../shared/schema/settings/auto-router.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { dropUndefined, parse } from "../parse.ts";
-import { unrouted } from "../unbuilt.ts";
-import { withWarnings } from "../warnings.ts";
-import { autoRouterSetting } from "./definitions.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { autoRouterWarnings } from "../../kernel/no-effect-warnings.ts";
+import { dropUndefined, parse } from "../../kernel/parse.ts";
+import { withWarnings } from "../../kernel/warnings.ts";
+import { autoRouterSetting } from "../../settings/definitions.ts";
+import { saveSetting } from "../../settings/setting.ts";
 import { autoRouterRecord } from "./get-auto-router.ts";
-import { saveSetting } from "./setting.ts";
 
 /** The settings. Throws 400. */
 export async function setAutoRouter(ctx: VerbContext, input: unknown): Promise<Written<AutoRouter>> {
@@ -21,7 +21,7 @@ export async function setAutoRouter(ctx: VerbContext, input: unknown): Promise<W
   const off = body.classifier_model === null ? { classifier_enabled: false } : {};
   const merge = (before: AutoRouterValue): AutoRouterValue => ({ ...before, ...body, ...off });
   const { record, warnings, sync } = await saveSetting(ctx, autoRouterSetting, merge, (_before, after) =>
-    after.classifier_enabled ? unrouted(body) : [],
+    after.classifier_enabled ? autoRouterWarnings(body) : [],
   );
   return { record: withWarnings(await autoRouterRecord(ctx, record), warnings), sync };
 }

@@ -6,8 +6,8 @@ import { startRedisBridge } from "../../../infra/local/redis/bridge.ts";
 import { memoryBackend } from "../../../infra/local/redis/memory-backend.ts";
 import { storeKeys } from "../../../shared/records.ts";
 import { startControl, type TestControl } from "../../../test/harness/control.ts";
-import { Cells } from "../../publish/cells.ts";
-import { KeyStore } from "../../publish/key-store.ts";
+import { Cells } from "../../cells/cells.ts";
+import { HotStore } from "../../hot-store/hot-store.ts";
 import { getStats, type Stats } from "./get-stats.ts";
 
 const live = { in_flight: 2, queued: 1, max_in_flight: 64 };
@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 
 const stats = async (query: Record<string, string> = {}, own = "own", url = bridge.url): Promise<Stats> =>
-  await getStats(control.ctx, own, cells, new KeyStore(url, "t"), query);
+  await getStats(control.ctx, own, cells, new HotStore(url, "t"), query);
 
 it("shows one cell when it is asked for", async () => {
   expect(await stats({ cell: "own" })).toEqual({ cell: "own", ...live });

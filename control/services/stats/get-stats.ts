@@ -6,10 +6,10 @@ import { z } from "zod";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { CellStats } from "../../../shared/internal.ts";
 import type { CellSeen } from "../../../shared/records.ts";
-import type { Cells } from "../../publish/cells.ts";
-import type { KeyStore } from "../../publish/key-store.ts";
-import type { VerbContext } from "../context.ts";
-import { parse } from "../parse.ts";
+import type { Cells } from "../../cells/cells.ts";
+import type { HotStore } from "../../hot-store/hot-store.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
 
 const SEEN_FOR_MS = 24 * 60 * 60 * 1000;
 
@@ -41,7 +41,7 @@ export async function getStats(
   ctx: VerbContext,
   own: string,
   cells: Cells,
-  store: KeyStore,
+  store: HotStore,
   input: unknown,
 ): Promise<Stats> {
   const { cell } = parse(querySchema, input);
@@ -61,7 +61,7 @@ async function statsOf(cells: Cells, name: string): Promise<CellStats> {
   }
 }
 
-async function allCells(nowMs: number, cells: Cells, store: KeyStore): Promise<NonNullable<Stats["cells"]>> {
+async function allCells(nowMs: number, cells: Cells, store: HotStore): Promise<NonNullable<Stats["cells"]>> {
   const seen = new Map<string, CellSeen>(await store.cells().catch(() => new Map<string, CellSeen>()));
   await Promise.all(
     cells.addresses.map(async (address) => {

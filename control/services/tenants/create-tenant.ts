@@ -3,11 +3,11 @@
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createTenantSchema, type Tenant } from "../../../shared/schema/tenant.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse } from "../parse.ts";
-import { isForeignKeyViolation, isUniqueViolation, write } from "../write.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { isForeignKeyViolation, isUniqueViolation, write } from "../../kernel/write.ts";
+import { tenantRecord } from "../../resources/tenant-record.ts";
 import { insertTenant } from "./insert-tenant.ts";
-import { tenantRecord } from "./tenant-record.ts";
 
 /** The new tenant. Throws 400, 400 `unknown_fairshare_group`, 409. */
 export async function createTenant(ctx: VerbContext, input: unknown): Promise<Written<Tenant>> {

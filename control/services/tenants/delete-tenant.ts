@@ -3,10 +3,10 @@
  */
 import { eq } from "drizzle-orm";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parseId } from "../parse.ts";
-import { write } from "../write.ts";
-import { lockTenant } from "./tenant-record.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parseId } from "../../kernel/parse.ts";
+import { write } from "../../kernel/write.ts";
+import { lockTenant } from "../../resources/tenant-record.ts";
 
 /** Throws 404. */
 export async function deleteTenant(ctx: VerbContext, id: string): Promise<Written<null>> {
@@ -21,8 +21,8 @@ export async function deleteTenant(ctx: VerbContext, id: string): Promise<Writte
       entityId: tenantId,
       detail: { name: row.name, keys_removed: keys.length },
     });
-    journal.goneKeys(keys.map((key) => key.hash));
-    journal.tenant(tenantId);
+    journal.keysRemoved(keys.map((key) => key.hash));
+    journal.tenantChanged(tenantId);
     return null;
   });
 }

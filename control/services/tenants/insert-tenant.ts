@@ -5,12 +5,12 @@ import { GatewayError } from "../../../shared/errors.ts";
 import type { CreateTenant } from "../../../shared/schema/tenant.ts";
 import type { Transaction } from "../../db/connect.ts";
 import { type TenantRow, tenants } from "../../db/schema/tenancy.ts";
-import type { Journal } from "../write.ts";
+import type { WriteJournal } from "../../kernel/write.ts";
 
 /** The row. Throws what the database refuses. */
 export async function insertTenant(
   tx: Transaction,
-  journal: Journal,
+  journal: WriteJournal,
   body: CreateTenant,
   now: Date,
 ): Promise<TenantRow> {

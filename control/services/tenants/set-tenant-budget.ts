@@ -2,10 +2,10 @@
  * Replaces a tenant's budget (decisions §3.2).
  */
 import { type Tenant, tenantBudgetSchema } from "../../../shared/schema/tenant.ts";
-import { budgetColumns } from "../budget-columns.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { changeTenant } from "./change-tenant.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { budgetColumns } from "../../resources/budget-columns.ts";
+import { changeTenant } from "../../resources/change-tenant.ts";
 
 /** The tenant. Throws 400, 404. */
 export async function setTenantBudget(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {

@@ -4,15 +4,15 @@
 
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { tenantCompressionSchema } from "../../../shared/schema/tenant-policy.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { uncompressed } from "../unbuilt.ts";
-import { changeTenant } from "./change-tenant.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { compressionWarnings } from "../../kernel/no-effect-warnings.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { changeTenant } from "../../resources/change-tenant.ts";
 
 /** The tenant. Throws 400, 404. */
 export async function setTenantCompression(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {
   const tenantId = parseId(id);
   const { policy } = parse(tenantCompressionSchema, input);
   const fields = { compression_policy: policy };
-  return await changeTenant(ctx, tenantId, "set_tenant_compression", () => fields, uncompressed(policy));
+  return await changeTenant(ctx, tenantId, "set_tenant_compression", () => fields, compressionWarnings(policy));
 }

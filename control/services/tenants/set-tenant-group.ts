@@ -2,9 +2,9 @@
  * Moves a tenant to another fairshare group (decisions §3.2).
  */
 import { type Tenant, tenantGroupSchema } from "../../../shared/schema/tenant.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { changeTenant } from "./change-tenant.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { changeTenant } from "../../resources/change-tenant.ts";
 
 /** The tenant. Throws 400, 400 `unknown_fairshare_group`, 404. */
 export async function setTenantGroup(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {

@@ -2,9 +2,9 @@
  * Replaces when a tenant may be served: the bounds of its term and its weekly windows (decisions §3.2, §3.6).
  */
 import { type Tenant, tenantScheduleSchema } from "../../../shared/schema/tenant.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { changeTenant } from "./change-tenant.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { changeTenant } from "../../resources/change-tenant.ts";
 
 /** The tenant. Throws 400, 404. */
 export async function setTenantSchedule(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {

@@ -4,9 +4,9 @@
 
 import type { Tenant } from "../../../shared/schema/tenant.ts";
 import { tracingSchema } from "../../../shared/schema/tenant-policy.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { changeTenant } from "./change-tenant.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { changeTenant } from "../../resources/change-tenant.ts";
 
 /** The tenant. Throws 400, 404. */
 export async function setTenantTracing(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {

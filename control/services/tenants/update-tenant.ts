@@ -2,9 +2,9 @@
  * Updates what a tenant is called and how it is reached; what is omitted keeps its value (decisions §3.2).
  */
 import { type Tenant, updateTenantSchema } from "../../../shared/schema/tenant.ts";
-import type { VerbContext, Written } from "../context.ts";
-import { dropUndefined, parse, parseId } from "../parse.ts";
-import { changeTenant } from "./change-tenant.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { dropUndefined, parse, parseId } from "../../kernel/parse.ts";
+import { changeTenant } from "../../resources/change-tenant.ts";
 
 /** The tenant. Throws 400, 404, 409. */
 export async function updateTenant(ctx: VerbContext, id: string, input: unknown): Promise<Written<Tenant>> {

@@ -5,9 +5,9 @@
 import type { UsageCompacted } from "../../../shared/schema/usage-reads.ts";
 import { dropExpired } from "../../analytics/retention.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
-import type { VerbContext, Written } from "../context.ts";
+import type { VerbContext, Written } from "../../kernel/context.ts";
+import { write } from "../../kernel/write.ts";
 import { getUsageRetention } from "../settings/get-usage-retention.ts";
-import { write } from "../write.ts";
 
 /** What was kept and dropped. Throws 503 `analytics_unavailable`. */
 export async function compactUsage(

@@ -8,9 +8,9 @@ import { type KeySummary, keySummaryQuerySchema } from "../../../shared/schema/u
 import { readKeySummary } from "../../analytics/key-summaries.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { apiKeys } from "../../db/schema/tenancy.ts";
-import type { VerbContext } from "../context.ts";
-import { parse, parseId } from "../parse.ts";
-import { inDatabase } from "../write.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parse, parseId } from "../../kernel/parse.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
 
 /** Throws 400, 404, 503. */
 export async function getKeySummary(
@@ -21,7 +21,7 @@ export async function getKeySummary(
 ): Promise<KeySummary> {
   const query = parse(keySummaryQuerySchema, input);
   const keyId = parseId(id);
-  const [key] = await inDatabase(
+  const [key] = await withDatabaseErrors(
     async () =>
       await ctx.db.select({ id: apiKeys.id, tenant_id: apiKeys.tenant_id }).from(apiKeys).where(eq(apiKeys.id, keyId)),
   );

@@ -10,9 +10,9 @@ import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readOverviewTotals } from "../../analytics/usage-costs.ts";
 import { models } from "../../db/schema/models.ts";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";
-import type { VerbContext } from "../context.ts";
-import { parse } from "../parse.ts";
-import { inDatabase } from "../write.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
 
 const PRICES: readonly PgColumn[] = [
   models.input_cost_per_token,
@@ -34,7 +34,7 @@ export async function getOverview(ctx: VerbContext, analytics: AnalyticsStore, i
     const [row] = await ctx.db.select({ n: count() }).from(table).where(where);
     return row?.n ?? 0;
   };
-  return await inDatabase(async () => ({
+  return await withDatabaseErrors(async () => ({
     ...totals,
     has_pricing: (await countOf(models, or(...PRICES.map((price) => gt(price, 0))))) > 0,
     tenant_count: await countOf(tenants),

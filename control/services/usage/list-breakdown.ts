@@ -4,9 +4,9 @@
 import { type UsageBreakdown, usageBreakdownQuerySchema } from "../../../shared/schema/usage-reads.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readBreakdown } from "../../analytics/usage-totals.ts";
-import type { VerbContext } from "../context.ts";
-import { parse } from "../parse.ts";
-import { namesOf } from "./names.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { namesOf } from "./names-of.ts";
 
 /** Most expensive first. Throws 400, 503. */
 export async function listBreakdown(

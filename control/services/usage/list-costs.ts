@@ -8,9 +8,9 @@ import { roundUsd } from "../../../shared/usd.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readCosts } from "../../analytics/usage-costs.ts";
 import { models } from "../../db/schema/models.ts";
-import type { VerbContext } from "../context.ts";
-import { parse } from "../parse.ts";
-import { inDatabase } from "../write.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { withDatabaseErrors } from "../../kernel/write.ts";
 
 /** Most expensive first. Throws 400, 503. */
 export async function listCosts(
@@ -21,7 +21,7 @@ export async function listCosts(
   const rows = await readCosts(analytics, parse(usageFilterQuerySchema, input), ctx.now().getTime());
   if (rows.length === 0) return [];
   const names = rows.map((row) => row.model);
-  const priced = await inDatabase(
+  const priced = await withDatabaseErrors(
     async () =>
       await ctx.db
         .select({

@@ -4,9 +4,9 @@
 import { type UsageLog, usageLogsQuerySchema } from "../../../shared/schema/usage.ts";
 import type { AnalyticsStore } from "../../analytics/store.ts";
 import { readLogs } from "../../analytics/usage-logs.ts";
-import type { VerbContext } from "../context.ts";
-import { parse } from "../parse.ts";
-import { namesOf } from "./names.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+import { namesOf } from "./names-of.ts";
 
 /** One page of rows. Throws 400, 503. */
 export async function listLogs(

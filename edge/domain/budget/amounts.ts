@@ -17,16 +17,16 @@ export interface Amounts {
 }
 
 /** What a finished request really used; zero for refusals and non-2xx outcomes (decisions §23.3). */
-export interface Actual {
+export interface ActualUsage {
   readonly tokens: number;
   readonly nanoUsd: number;
 }
 
-export const NOTHING: Amounts = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
-export const NOTHING_USED: Actual = { tokens: 0, nanoUsd: 0 };
+export const NO_AMOUNTS: Amounts = { bucketTokens: 0, termTokens: 0, nanoUsd: 0 };
+export const NOTHING_USED: ActualUsage = { tokens: 0, nanoUsd: 0 };
 
 /** {@link AMOUNT_MAX} of everything. */
-export const EVERYTHING: Amounts = { bucketTokens: AMOUNT_MAX, termTokens: AMOUNT_MAX, nanoUsd: AMOUNT_MAX };
+export const MAX_AMOUNTS: Amounts = { bucketTokens: AMOUNT_MAX, termTokens: AMOUNT_MAX, nanoUsd: AMOUNT_MAX };
 
 const NANO_PER_USD = 1_000_000_000;
 
@@ -34,13 +34,13 @@ const NANO_PER_USD = 1_000_000_000;
  * A number as an amount: what is larger than {@link AMOUNT_MAX} stops there. What is no amount for another reason (NaN,
  * negative, a fraction) stays what it is, for whoever takes amounts to refuse it.
  */
-export function capped(value: number): number {
+export function clamped(value: number): number {
   return Math.min(value, AMOUNT_MAX);
 }
 
-/** USD to integer nano-USD, rounded to the nearest, {@link capped}. */
+/** USD to integer nano-USD, rounded to the nearest, {@link clamped}. */
 export function nanoUsdOf(usd: number): number {
-  return capped(Math.round(usd * NANO_PER_USD));
+  return clamped(Math.round(usd * NANO_PER_USD));
 }
 
 /** Nano-USD to USD. */
@@ -56,18 +56,18 @@ function zip(a: Amounts, b: Amounts, combine: (x: number, y: number) => number):
   };
 }
 
-/** The sum, {@link capped}. */
+/** The sum, {@link clamped}. */
 export function plus(a: Amounts, b: Amounts): Amounts {
-  return zip(a, b, (x, y) => capped(x + y));
+  return zip(a, b, (x, y) => clamped(x + y));
 }
 
-/** The sum of what two requests used, {@link capped}. */
-export function plusUsed(a: Actual, b: Actual): Actual {
-  return { tokens: capped(a.tokens + b.tokens), nanoUsd: capped(a.nanoUsd + b.nanoUsd) };
+/** The sum of what two requests used, {@link clamped}. */
+export function plusUsed(a: ActualUsage, b: ActualUsage): ActualUsage {
+  return { tokens: clamped(a.tokens + b.tokens), nanoUsd: clamped(a.nanoUsd + b.nanoUsd) };
 }
 
 /** What was used beyond what is known already; never negative. */
-export function beyondUsed(used: Actual, known: Actual): Actual {
+export function beyondUsed(used: ActualUsage, known: ActualUsage): ActualUsage {
   return { tokens: Math.max(0, used.tokens - known.tokens), nanoUsd: Math.max(0, used.nanoUsd - known.nanoUsd) };
 }
 
@@ -84,12 +84,12 @@ export function larger(a: Amounts, b: Amounts): Amounts {
   return zip(a, b, Math.max);
 }
 
-/** Every dimension times `factor`, rounded down, {@link capped}. */
+/** Every dimension times `factor`, rounded down, {@link clamped}. */
 export function times(a: Amounts, factor: number): Amounts {
   return {
-    bucketTokens: capped(Math.floor(a.bucketTokens * factor)),
-    termTokens: capped(Math.floor(a.termTokens * factor)),
-    nanoUsd: capped(Math.floor(a.nanoUsd * factor)),
+    bucketTokens: clamped(Math.floor(a.bucketTokens * factor)),
+    termTokens: clamped(Math.floor(a.termTokens * factor)),
+    nanoUsd: clamped(Math.floor(a.nanoUsd * factor)),
   };
 }
 

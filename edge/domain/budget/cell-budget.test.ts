@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { NOTHING } from "./amounts.ts";
-import { type Caps, limitsWith, World } from "./testing/world.ts";
-import type { Verdict } from "./verdict.ts";
+import { NO_AMOUNTS } from "./amounts.ts";
+import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
+import type { ReservationVerdict } from "./verdict.ts";
 
 const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
 
 /** One request in a world where every message arrives at once. */
-function ask(world: World, caps: Caps, tokens: number): { id: string; verdict: Verdict | undefined } {
+function ask(
+  world: BudgetSimulation,
+  caps: Caps,
+  tokens: number,
+): { id: string; verdict: ReservationVerdict | undefined } {
   const id = world.reserve(world.cell(0), limitsWith(caps), need(tokens));
   while (world.calls.length > 0) world.deliver(world.nextCall());
   return { id, verdict: world.verdicts.get(id) };
@@ -14,7 +18,7 @@ function ask(world: World, caps: Caps, tokens: number): { id: string; verdict: V
 
 describe("a cell's budget of one cell decides as if every request asked the authority", () => {
   it("429 when the bucket lacks the estimate, with the wait until it holds it", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
     expect(ask(world, caps, 500).verdict).toEqual({
       kind: "ok",
@@ -31,7 +35,7 @@ describe("a cell's budget of one cell decides as if every request asked the auth
   });
 
   it("spends the last of a bucket whatever lies in its pool", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const sizes = [7, 90, 3, 200, 50, 1, 249];
     expect(sizes.map((size) => ask(world, { tokensPerMinute: 600 }, size).verdict?.kind)).toEqual(
       sizes.map(() => "ok"),
@@ -40,14 +44,14 @@ describe("a cell's budget of one cell decides as if every request asked the auth
   });
 
   it("lets one request pass a term budget's end, and none after it", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const verdicts = [60, 30, 20, 1].map((size) => ask(world, { tenantTokens: 100 }, size).verdict);
     expect(verdicts.map((verdict) => verdict?.kind)).toEqual(["ok", "ok", "ok", "refused"]);
     expect(verdicts[3]).toEqual({ kind: "refused", code: "tenant_budget_exhausted", retryAfterMs: null, level: null });
   });
 
   it("gives back what a request did not use", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const first = ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 100);
     const cell = world.cell(0);
     expect(ask(world, { tenantTokens: 100, tokensPerMinute: 100 }, 10).verdict?.kind).toBe("refused");
@@ -56,7 +60,7 @@ describe("a cell's budget of one cell decides as if every request asked the auth
   });
 
   it("for a moment refuses whoever comes after a refusal without a trip, but not who fits since", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 60_000 };
     ask(world, caps, 60_000);
     expect(ask(world, caps, 100).verdict).toMatchObject({ kind: "refused", retryAfterMs: 100 });
@@ -70,7 +74,7 @@ describe("a cell's budget of one cell decides as if every request asked the auth
   });
 
   it("asks again soon after a refusal, so that what another cell gave back counts", () => {
-    const world = new World(2);
+    const world = new BudgetSimulation(2);
     const caps = { tenantTokens: 100 };
     const elsewhere = world.reserve(world.cell(1), limitsWith(caps), need(100));
     world.deliver(world.nextCall());
@@ -86,11 +90,11 @@ describe("a cell's budget of one cell decides as if every request asked the auth
     [{ tokensPerMinute: 100, keyTokens: 50, tenantTokens: 0 }, "tenant_budget_exhausted"],
     [{ tenantTokens: 0 }, "tenant_budget_exhausted"],
   ])("refuses in the order of decisions §19.3: %o", (caps, code) => {
-    expect(ask(new World(1), caps, 20).verdict).toMatchObject({ kind: "refused", code });
+    expect(ask(new BudgetSimulation(1), caps, 20).verdict).toMatchObject({ kind: "refused", code });
   });
 
   it("asks anew when limits have changed, so that a new cap binds at once", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     expect(ask(world, { tokensPerMinute: 10_000 }, 10).verdict?.kind).toBe("ok");
     expect(ask(world, { tokensPerMinute: 10_000, tenantTokens: 0, rev: 2 }, 10).verdict).toMatchObject({
       code: "tenant_budget_exhausted",
@@ -101,7 +105,7 @@ describe("a cell's budget of one cell decides as if every request asked the auth
 
 describe("a cell's budget", () => {
   it("is told of an alert that another cell has in hand only when that one does not see to it", () => {
-    const world = new World(2);
+    const world = new BudgetSimulation(2);
     const caps = { tenantTokens: 100 };
     const { id } = ask(world, caps, 100);
     world.settle(world.cell(0), id, { tokens: 100, nanoUsd: 0 });
@@ -120,7 +124,7 @@ describe("a cell's budget", () => {
   });
 
   it("knows the level also of what it settled while a lease was on its way", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const caps = { tokensPerMinute: 600 };
     const first = ask(world, caps, 400);
     const second = world.reserve(world.cell(0), limitsWith(caps), need(120));
@@ -132,7 +136,7 @@ describe("a cell's budget", () => {
   });
 
   it("knows no level that it has not heard of lately", () => {
-    const world = new World(2);
+    const world = new BudgetSimulation(2);
     const caps = { tokensPerMinute: 600 };
     ask(world, caps, 300);
     world.calm(30_000);
@@ -142,7 +146,7 @@ describe("a cell's budget", () => {
   });
 
   it("needs no lease without caps, and reports what was used", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const { id, verdict } = ask(world, {}, 50);
     expect(verdict).toEqual({ kind: "ok", level: null });
     const cell = world.cell(0);
@@ -153,7 +157,7 @@ describe("a cell's budget", () => {
   });
 
   it("has a lease ready for a request that waits for its slot", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const cell = world.cell(0);
     const limits = limitsWith({ tokensPerMinute: 1_000 });
     world.run(cell, cell.budget.expect("q", limits, need(10), world.nowMs));
@@ -168,7 +172,7 @@ describe("a cell's budget", () => {
       [{ tokensPerMinute: 100, keyTokens: 5 }, "budget_check_failed"],
       [{ keyTokens: 5 }, "key_budget_check_failed"],
     ] as const) {
-      const world = new World(1);
+      const world = new BudgetSimulation(1);
       const cell = world.cell(0);
       const ids = [1, 2].map(() => world.reserve(cell, limitsWith(caps), need(1)));
       world.fail(world.nextCall());
@@ -184,7 +188,7 @@ describe("a cell's budget", () => {
   });
 
   it("takes reservations over from its earlier life, without counting them twice", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const caps = { tenantTokens: 1_000 };
     const { id } = ask(world, caps, 100);
     world.calm(21_000);
@@ -196,12 +200,12 @@ describe("a cell's budget", () => {
     world.calm(2_000);
     expect(world.core.read("tenant", limitsWith(caps), world.nowMs)).toMatchObject({
       account: { usedTokens: 80 },
-      reserved: NOTHING,
+      reserved: NO_AMOUNTS,
     });
   });
 
   it("hands each alert over once", () => {
-    const world = new World(2);
+    const world = new BudgetSimulation(2);
     const { id } = ask(world, { tenantTokens: 100 }, 90);
     const cell = world.cell(0);
     world.settle(cell, id, { tokens: 90, nanoUsd: 0 });

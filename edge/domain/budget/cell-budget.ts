@@ -1,6 +1,6 @@
 /**
  * A Cell's side of one tenant's budgets: its pools of leases, the reservations that live requests drew from them, and what is
- * still to be reported. It decides nothing but by what it has leased; the authority is TenantBudgetCore. Pure: the Cell sends
+ * still to be reported. It decides nothing but by what it has leased; the authority is TenantBudgetAuthority. Pure: the Cell sends
  * the messages that it answers with and brings back what came of them.
  *
  * How a Cell uses it (one per tenant id; drop it when {@link CellBudget.idle}):
@@ -16,33 +16,33 @@
  *    timer at {@link CellBudget.nextWakeMs} and call `tick`;
  * 6. after every call: tell of what {@link CellBudget.takeFaults} answers.
  *
- * `nowMs` is what the Cell's clock shows. It decides period tags; all that lasts is measured by SteadyTime, so that a clock
+ * `nowMs` is what the Cell's clock shows. It decides period tags; all that lasts is measured by MonotonicClock, so that a clock
  * that is set changes nothing. A number that is no amount (decisions §43.1) is refused where it enters: it never gets into
  * what is held, told or compared.
  */
-import { type Actual, type Amounts, NOTHING, NOTHING_USED } from "./amounts.ts";
-import type { LeaseAnswer, LeaseRequest, Report, ReportAnswer } from "./api.ts";
+import { type ActualUsage, type Amounts, NO_AMOUNTS, NOTHING_USED } from "./amounts.ts";
 import { CellLeases, type Reservation } from "./cell-leases.ts";
-import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, isReportAnswer, usedOrReserved } from "./checks.ts";
 import type { LeasePool } from "./lease-pool.ts";
-import type { Lessee } from "./lease-reports.ts";
+import type { LeaseOutcome, LeaseWaiter } from "./lease-queue.ts";
 import { type BudgetLimits, countedBy, needsLease, poolOf, unavailableCode } from "./limits.ts";
-import { SteadyTime } from "./steady-time.ts";
+import { MonotonicClock } from "./monotonic-clock.ts";
+import type { LeaseHolder } from "./outgoing-reports.ts";
+import type { BudgetReport, LeaseAnswer, LeaseRequest, ReportAnswer } from "./rpc.ts";
 import { type MonthOf, tagsOf } from "./term-budget.ts";
-import { type BucketLevel, retryAfterMs } from "./token-bucket.ts";
-import { type BudgetEffect, type Fault, REFUSAL_CODES, type Verdict } from "./verdict.ts";
-import type { Outcome, Waiter } from "./waiting.ts";
+import { type BucketLevel, bucketRetryAfterMs } from "./token-bucket.ts";
+import { faultInLimits, faultInNeed, faultInUsed, isLeaseAnswer, isReportAnswer, usedOrReserved } from "./validity.ts";
+import { type AmountFault, type BudgetEffect, REFUSAL_CODES, type ReservationVerdict } from "./verdict.ts";
 
-const INVALID: Verdict = { kind: "invalid", code: "budget_check_failed" };
+const INVALID: ReservationVerdict = { kind: "invalid", code: "budget_check_failed" };
 
 export class CellBudget {
   readonly #leases: CellLeases;
   readonly #reservations = new Map<string, Reservation>();
-  readonly #time = new SteadyTime();
+  readonly #time = new MonotonicClock();
   readonly #monthOf: MonthOf;
-  #faults: Fault[] = [];
+  #faults: AmountFault[] = [];
 
-  constructor(lessee: Lessee, monthOf: MonthOf) {
+  constructor(lessee: LeaseHolder, monthOf: MonthOf) {
     this.#leases = new CellLeases(lessee);
     this.#monthOf = monthOf;
   }
@@ -59,7 +59,7 @@ export class CellBudget {
   }
 
   /** What was refused since the last call, because a number in it was no amount. */
-  takeFaults(): readonly Fault[] {
+  takeFaults(): readonly AmountFault[] {
     const faults = this.#faults;
     if (faults.length > 0) this.#faults = [];
     return faults;
@@ -107,7 +107,7 @@ export class CellBudget {
     origin: Reservation["origin"] = "drawn",
   ): void {
     if (this.#isFault(faultInLimits(limits), "what the request uses is not charged")) return;
-    this.#hold(this.#waiter(requestId, limits, NOTHING, nowMs), null, origin);
+    this.#hold(this.#waiter(requestId, limits, NO_AMOUNTS, nowMs), null, origin);
   }
 
   /** A request comes back that was settled in this life: it is charged at its end for what it has used since. */
@@ -130,13 +130,13 @@ export class CellBudget {
    * Ends a reservation with what was used; only the first call counts. `goesOn`: its Cell has lost sight of the request, which
    * may still run and come back (`readmit`), or be adopted by a later life; it is charged for what it used beyond this then.
    */
-  settle(requestId: string, used: Actual, nowMs: number, goesOn = false): void {
+  settle(requestId: string, used: ActualUsage, nowMs: number, goesOn = false): void {
     const reservation = this.#reservations.get(requestId);
     if (reservation === undefined) return;
     this.#reservations.delete(requestId);
     const fault = this.#isFault(faultInUsed(used), "the request is charged as reserved");
     const { lease, waiter } = reservation;
-    const charged = fault ? usedOrReserved(used, lease === null ? NOTHING : waiter.need) : used;
+    const charged = fault ? usedOrReserved(used, lease === null ? NO_AMOUNTS : waiter.need) : used;
     this.#leases.end(reservation, charged, goesOn, this.#time.at(nowMs));
   }
 
@@ -147,23 +147,23 @@ export class CellBudget {
     if (heard !== answer) this.#isFault("the budget object's answer to an ask", "it counts as no answer");
     if (heard?.verdict.kind === "invalid")
       this.#isFault(`${heard.verdict.field} of an ask`, "the requests that wait are rejected");
-    if (heard !== null) this.#leases.heardBucket(heard.bucket, request.report, atMs);
+    if (heard !== null) this.#leases.updateBucket(heard.bucket, request.report, atMs);
     const alerts = this.#heard(request.report, heard?.report ?? null, atMs);
     const decided = this.#decided(this.#leases.pool(request.pool).answered(request.n, heard, atMs), atMs);
     return [...alerts, ...decided, ...this.tick(nowMs)];
   }
 
   /** Takes the answer to a report; null: there was none in time, twice. One that is none to go by counts as no answer. */
-  reported(report: Report, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
+  reported(report: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetEffect[] {
     const heard = answer !== null && isReportAnswer(answer) ? answer : null;
     if (heard !== answer) this.#isFault("the budget object's answer to a report", "it counts as no answer");
-    this.#leases.reports.reporting = false;
+    this.#leases.reports.isReporting = false;
     return [...this.#heard(report, heard, this.#time.at(nowMs)), ...this.tick(nowMs)];
   }
 
   /** An alert that was handed on is durable elsewhere; until then the authority keeps it. */
-  alertSafe(id: string): void {
-    this.#leases.reports.alertSafe(id);
+  alertDelivered(id: string): void {
+    this.#leases.reports.alertDelivered(id);
   }
 
   /** Gives back what ended, and reports what is due. */
@@ -190,12 +190,12 @@ export class CellBudget {
   }
 
   /** A request under its limits, in the periods of the clock's `nowMs`. */
-  #waiter(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): Waiter {
+  #waiter(requestId: string, limits: BudgetLimits, need: Amounts, nowMs: number): LeaseWaiter {
     return { requestId, limits, tags: tagsOf(limits, nowMs, this.#monthOf), need: countedBy(limits, need) };
   }
 
   /** A request holds its need of a lease; nothing without one: it is charged at its end only. */
-  #hold(waiter: Waiter, lease: Reservation["lease"] = null, origin: Reservation["origin"] = "drawn"): void {
+  #hold(waiter: LeaseWaiter, lease: Reservation["lease"] = null, origin: Reservation["origin"] = "drawn"): void {
     this.#reservations.set(waiter.requestId, { waiter, lease, origin });
   }
 
@@ -205,7 +205,7 @@ export class CellBudget {
     return request === null ? decided : [...decided, { type: "ask", request }];
   }
 
-  #decided(outcomes: readonly Outcome[], atMs: number): readonly BudgetEffect[] {
+  #decided(outcomes: readonly LeaseOutcome[], atMs: number): readonly BudgetEffect[] {
     return outcomes.map((outcome) => {
       const { waiter } = outcome;
       if (outcome.kind === "drawn") this.#hold(waiter, outcome.lease);
@@ -213,7 +213,7 @@ export class CellBudget {
     });
   }
 
-  #verdict(outcome: Outcome, atMs: number): Verdict {
+  #verdict(outcome: LeaseOutcome, atMs: number): ReservationVerdict {
     const { limits, need } = outcome.waiter;
     const level = this.#leases.level(limits, atMs) ?? null;
     switch (outcome.kind) {
@@ -221,7 +221,7 @@ export class CellBudget {
         return { kind: "ok", level };
       case "refused": {
         const bucket = outcome.reason === "rate" ? this.#leases.bucket(atMs, limits.tenant.tokensPerMinute) : null;
-        const waitMs = bucket === null ? null : retryAfterMs(bucket, need.bucketTokens);
+        const waitMs = bucket === null ? null : bucketRetryAfterMs(bucket, need.bucketTokens);
         return { kind: "refused", code: REFUSAL_CODES[outcome.reason], retryAfterMs: waitMs, level };
       }
       case "unavailable":
@@ -233,7 +233,7 @@ export class CellBudget {
     }
   }
 
-  #heard(report: Report, answer: ReportAnswer | null, atMs: number): readonly BudgetEffect[] {
+  #heard(report: BudgetReport, answer: ReportAnswer | null, atMs: number): readonly BudgetEffect[] {
     return this.#leases.reports.answered(report, answer, atMs).map((alert) => ({ type: "alert", alert }));
   }
 

@@ -1,8 +1,8 @@
 /** One lease as its Cell knows it: what was granted, and what became of that. */
-import { type Actual, type Amounts, covers, NOTHING, plus, plusUsed } from "./amounts.ts";
-import type { LeaseReport, LeaseRequestEnd, OpenedLease, UsedLine } from "./api.ts";
+import { type ActualUsage, type Amounts, covers, NO_AMOUNTS, plus, plusUsed } from "./amounts.ts";
 import type { BudgetLimits } from "./limits.ts";
-import type { Tags } from "./term-budget.ts";
+import type { LeaseReport, LeaseRequestEnd, OpenedLease, UsedLine } from "./rpc.ts";
+import type { PeriodTags } from "./term-budget.ts";
 
 export class CellLease {
   readonly n: number;
@@ -17,8 +17,8 @@ export class CellLease {
   void = false;
   /** Number of its newest change. A lease is stored when it is granted: 0 needs no word. */
   changedN = 0;
-  #released: Amounts = NOTHING;
-  #moved: Amounts = NOTHING;
+  #released: Amounts = NO_AMOUNTS;
+  #moved: Amounts = NO_AMOUNTS;
   #request: LeaseRequestEnd | null;
   readonly #used = new Map<string, UsedLine>();
 
@@ -53,7 +53,7 @@ export class CellLease {
   }
 
   /** What a request used of it. */
-  use(limits: BudgetLimits, tags: Tags, used: Actual): void {
+  use(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage): void {
     if (used.tokens === 0 && used.nanoUsd === 0) return;
     const name = JSON.stringify([limits.key.id, tags.tenant, tags.key]);
     const known = this.#used.get(name);
@@ -63,7 +63,7 @@ export class CellLease {
   /** The request that has it is told: what it held comes back. */
   endRequest(goesOn: boolean): void {
     if (this.#request !== null) this.#request = { id: this.#request.id, goesOn };
-    this.#released = this.granted ?? NOTHING;
+    this.#released = this.granted ?? NO_AMOUNTS;
     this.ended = true;
   }
 

@@ -1,21 +1,21 @@
 /**
  * The leases of one tenant that a cell draws from and tells of: its pools, the leases that single requests have of their own,
  * and the level of the bucket as far as the cell knows it: what the authority said last, and what this cell told it since.
- * Times here are of the Cell's SteadyTime: the authority's clock is another one.
+ * Times here are of the Cell's MonotonicClock: the authority's clock is another one.
  */
-import { type Actual, isNothing, minus, NOTHING } from "./amounts.ts";
-import type { Report } from "./api.ts";
+import { type ActualUsage, isNothing, minus, NO_AMOUNTS } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
 import { LeasePool } from "./lease-pool.ts";
-import { LeaseReports, type Lessee } from "./lease-reports.ts";
+import type { LeaseWaiter } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, needsLease, poolOf } from "./limits.ts";
+import { type LeaseHolder, OutgoingReports } from "./outgoing-reports.ts";
+import type { BudgetReport } from "./rpc.ts";
 import { adjustBucket, type BucketLevel, bucketLevel, type TokenBucket, touchBucket } from "./token-bucket.ts";
-import type { Waiter } from "./waiting.ts";
 
 /** What a live request holds. */
 export interface Reservation {
-  readonly waiter: Waiter;
+  readonly waiter: LeaseWaiter;
   /** What it drew its need from, or its own; null: it drew nothing. */
   readonly lease: CellLease | null;
   /** Drawn in this life, or not checked; drawn in an earlier life of the cell; or settled before in this one. */
@@ -29,15 +29,15 @@ const FAR_REPORT_MS = 10_000;
 const KNOWN_MS = LEASE_MAX_MS;
 
 export class CellLeases {
-  readonly reports: LeaseReports;
+  readonly reports: OutgoingReports;
   readonly #pools = new Map<string | null, LeasePool>();
   /** What the authority said last of its bucket, and the gain of all changes that it has in it. */
   #heard: { readonly bucket: TokenBucket; readonly gainTokens: number } | null = null;
   /** A lease of nothing, for use without a reservation. */
   #counted: CellLease | null = null;
 
-  constructor(lessee: Lessee) {
-    this.reports = new LeaseReports(lessee);
+  constructor(lessee: LeaseHolder) {
+    this.reports = new OutgoingReports(lessee);
   }
 
   get idle(): boolean {
@@ -60,7 +60,7 @@ export class CellLeases {
   }
 
   /** A lease of its own for a request that drew its need in an earlier life. */
-  adopt({ requestId, limits, need }: Waiter, nowMs: number): CellLease {
+  adopt({ requestId, limits, need }: LeaseWaiter, nowMs: number): CellLease {
     const opened = { as: "adopted", granted: need, from: null } as const;
     const lease = this.reports.begin(nowMs, poolOf(limits), opened, { id: requestId, goesOn: true });
     this.reports.changed(lease, nowMs);
@@ -68,18 +68,18 @@ export class CellLeases {
   }
 
   /** A request has ended, or the Cell lost sight of it, and used this much. */
-  end({ waiter, lease, origin }: Reservation, used: Actual, goesOn: boolean, nowMs: number): void {
+  end({ waiter, lease, origin }: Reservation, used: ActualUsage, goesOn: boolean, nowMs: number): void {
     if (origin !== "drawn" || goesOn) this.#endOwn(waiter, lease, origin, used, goesOn, nowMs);
     else if (lease === null) this.#count(waiter, used, nowMs);
     else this.#endDrawn(waiter, lease, used, nowMs);
   }
 
   /** The report that is due, if one is. */
-  dueReport(nowMs: number): Report | null {
+  dueReport(nowMs: number): BudgetReport | null {
     for (const pool of this.#pools.values()) if (pool.idle) this.#pools.delete(pool.id);
     const dueMs = this.reports.nextMs();
     if (dueMs === null || dueMs > nowMs) return null;
-    this.reports.reporting = true;
+    this.reports.isReporting = true;
     return this.reports.report(nowMs);
   }
 
@@ -92,8 +92,8 @@ export class CellLeases {
   }
 
   /** The authority's bucket when it answered a report. */
-  heardBucket(bucket: TokenBucket, report: Report, nowMs: number): void {
-    this.#heard = { bucket: { ...bucket, atMs: nowMs }, gainTokens: this.reports.gainToldIn(report) };
+  updateBucket(bucket: TokenBucket, report: BudgetReport, nowMs: number): void {
+    this.#heard = { bucket: { ...bucket, atMs: nowMs }, gainTokens: this.reports.gainReportedIn(report) };
   }
 
   /** The authority's bucket as of now, under a cap; null before it said anything. */
@@ -114,7 +114,7 @@ export class CellLeases {
   }
 
   /** The end of a request that drew from a lease of its pool in this life. */
-  #endDrawn({ limits, tags, need }: Waiter, lease: CellLease, used: Actual, nowMs: number): void {
+  #endDrawn({ limits, tags, need }: LeaseWaiter, lease: CellLease, used: ActualUsage, nowMs: number): void {
     const { tokens, nanoUsd } = used;
     const unused = minus(need, { bucketTokens: tokens, termTokens: tokens, nanoUsd });
     const again = !isNothing(unused) && this.#pools.get(lease.pool)?.takeBack(lease, unused, nowMs) === true;
@@ -126,14 +126,14 @@ export class CellLeases {
 
   /** The end of a request that is told by itself, because it may be told twice. */
   #endOwn(
-    { requestId, limits, tags, need }: Waiter,
+    { requestId, limits, tags, need }: LeaseWaiter,
     drawnFrom: CellLease | null,
     as: Reservation["origin"],
-    used: Actual,
+    used: ActualUsage,
     goesOn: boolean,
     nowMs: number,
   ): void {
-    const granted = drawnFrom === null ? NOTHING : need;
+    const granted = drawnFrom === null ? NO_AMOUNTS : need;
     let own = drawnFrom;
     if (own === null || as !== "adopted") {
       drawnFrom?.move(granted);
@@ -146,10 +146,10 @@ export class CellLeases {
   }
 
   /** Use of which nothing was reserved goes on a lease of nothing: the one that no message has told of yet. */
-  #count({ limits, tags }: Waiter, used: Actual, nowMs: number): void {
+  #count({ limits, tags }: LeaseWaiter, used: ActualUsage, nowMs: number): void {
     if (used.tokens === 0 && used.nanoUsd === 0) return;
-    if (this.#counted === null || this.#counted.n <= this.reports.toldN) {
-      this.#counted = this.reports.begin(nowMs, null, { as: "counted", granted: NOTHING, from: null });
+    if (this.#counted === null || this.#counted.n <= this.reports.reportedN) {
+      this.#counted = this.reports.begin(nowMs, null, { as: "counted", granted: NO_AMOUNTS, from: null });
       this.#counted.ended = true;
     }
     this.#counted.use(limits, tags, used);

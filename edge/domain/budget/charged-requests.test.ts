@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Actual, plusUsed } from "./amounts.ts";
-import { ChargedRequests, type ToldRequest } from "./charged-requests.ts";
+import { type ActualUsage, plusUsed } from "./amounts.ts";
+import { ChargedRequests, type ReportedRequest } from "./charged-requests.ts";
 import type { StoredCharged } from "./stored.ts";
 
 const DRAWN_TOKENS = 30;
-const used = (tokens: number): Actual => ({ tokens, nanoUsd: tokens * 2 });
+const used = (tokens: number): ActualUsage => ({ tokens, nanoUsd: tokens * 2 });
 
 /** What a life of a cell says of requests: that it adopted one, or what one used. */
 interface Word {
   readonly life: number;
   readonly adopts?: string;
   readonly amount?: number;
-  readonly request?: Pick<ToldRequest, "id" | "goesOn" | "since">;
+  readonly request?: Pick<ReportedRequest, "id" | "goesOn" | "since">;
 }
 
 const adopts = (life: number, adopted = "r"): Word => ({ life, adopts: adopted });
@@ -27,7 +27,7 @@ const ends = (life: number, amount: number, since = false): Word => ({
   request: { id: "r", goesOn: false, since },
 });
 
-function toldOf({ amount = 0, request = { id: "", goesOn: false, since: false } }: Word): ToldRequest {
+function toldOf({ amount = 0, request = { id: "", goesOn: false, since: false } }: Word): ReportedRequest {
   return { ...request, used: used(amount), drawnTokens: DRAWN_TOKENS };
 }
 
@@ -39,7 +39,7 @@ function sum(words: readonly Word[]) {
   for (const word of words) {
     const charged = new ChargedRequests(JSON.parse(JSON.stringify(stored)) as StoredCharged);
     if (word.adopts === undefined) {
-      const due = charged.told(toldOf(word), word.life);
+      const due = charged.reported(toldOf(word), word.life);
       total = plusUsed(total, due.used);
       came.returnedTokens += due.returnedTokens;
       came.releases += due.releases ? 1 : 0;
@@ -97,7 +97,7 @@ describe("a request of which several lives of a cell tell", () => {
     for (let at = 0; at < 1_500; at += 1) charged.adopted(`r${at}`, 1);
     expect(charged.takeChanged()).toHaveLength(1_000);
     expect(charged.takeChanged()).toBeNull();
-    charged.told(toldOf(ends(1, 1)), 1);
+    charged.reported(toldOf(ends(1, 1)), 1);
     expect(charged.takeChanged()).toHaveLength(1_000);
   });
 });

@@ -4,10 +4,10 @@
  * it was charged and where its reservation is, so that it is charged once - the largest of what was told - and what it had drawn
  * comes back once (decisions §19.2).
  */
-import { type Actual, beyondUsed, plusUsed } from "./amounts.ts";
+import { type ActualUsage, beyondUsed, plusUsed } from "./amounts.ts";
 
 /** What is known of one request, and what it was charged. */
-export interface Charged extends Actual {
+export interface RequestCharge extends ActualUsage {
   /** Its end was told: whatever else is told of it is of before. */
   readonly ended: boolean;
   /** What it had drawn has come back: lives that adopt it later hold it besides, and older ones hold none of it. */
@@ -17,20 +17,20 @@ export interface Charged extends Actual {
 }
 
 /** What a life of a Cell says of a request that it has lost sight of, or that has ended. */
-export interface ToldRequest {
+export interface ReportedRequest {
   readonly id: string;
   /** It may still run. */
   readonly goesOn: boolean;
   /** `used` is counted from the last time that this life told of it; else it is all that it used. */
   readonly since: boolean;
-  readonly used: Actual;
+  readonly used: ActualUsage;
   /** What it had drawn from the bucket. */
   readonly drawnTokens: number;
 }
 
 /** What that comes to. */
-export interface Due {
-  readonly used: Actual;
+export interface ChargeDue {
+  readonly used: ActualUsage;
   /** Tokens that go back to the bucket. */
   readonly returnedTokens: number;
   /** Whether the life that tells it still holds what the request had drawn. */
@@ -39,18 +39,18 @@ export interface Due {
 
 /** The latest are remembered: more than a tenant has under way in one Cell, but for few, and little enough to store. */
 const REMEMBERED = 1_000;
-const UNKNOWN: Charged = { tokens: 0, nanoUsd: 0, ended: false, returned: false, holder: null };
+const UNKNOWN: RequestCharge = { tokens: 0, nanoUsd: 0, ended: false, returned: false, holder: null };
 
 export class ChargedRequests {
-  readonly #byId: Map<string, Charged>;
+  readonly #byId: Map<string, RequestCharge>;
   #changed = false;
 
-  constructor(stored: readonly (readonly [requestId: string, charged: Charged])[]) {
+  constructor(stored: readonly (readonly [requestId: string, charged: RequestCharge])[]) {
     this.#byId = new Map(stored);
   }
 
   /** All of them, the latest last, if any has changed since the last call; else null. */
-  takeChanged(): readonly (readonly [requestId: string, charged: Charged])[] | null {
+  takeChanged(): readonly (readonly [requestId: string, charged: RequestCharge])[] | null {
     const changed = this.#changed;
     this.#changed = false;
     return changed ? [...this.#byId] : null;
@@ -68,7 +68,7 @@ export class ChargedRequests {
   }
 
   /** A life tells what a request used. */
-  told({ id, goesOn, since, used, drawnTokens }: ToldRequest, life: number): Due {
+  reported({ id, goesOn, since, used, drawnTokens }: ReportedRequest, life: number): ChargeDue {
     const known = this.#byId.get(id) ?? UNKNOWN;
     const releases = known.holder === null || life >= known.holder;
     const returns = releases && !known.returned;
@@ -82,7 +82,7 @@ export class ChargedRequests {
     return { used: due, returnedTokens: returns ? drawnTokens : 0, releases };
   }
 
-  #remember(requestId: string, charged: Charged): void {
+  #remember(requestId: string, charged: RequestCharge): void {
     this.#changed = true;
     this.#byId.delete(requestId);
     this.#byId.set(requestId, charged);

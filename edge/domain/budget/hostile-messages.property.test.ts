@@ -7,12 +7,12 @@ import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX, isAmount } from "../../../shared/amount.ts";
 import { anyNumber } from "../../../test/harness/any-number.ts";
 import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
-import { isNothing, NOTHING } from "./amounts.ts";
-import type { LeaseReport, LeaseRequest, Report } from "./api.ts";
-import { limitsWith } from "./testing/world.ts";
+import { isNothing, NO_AMOUNTS } from "./amounts.ts";
+import type { BudgetReport, LeaseReport, LeaseRequest } from "./rpc.ts";
+import { limitsWith } from "./testing/simulation.ts";
 
-const EMPTY: Report = { cell: "a", life: 1, sequence: 0, leases: [], open: [], alertsSeen: [] };
-const ASKS: Report = { ...EMPTY, open: [1] };
+const EMPTY: BudgetReport = { cell: "a", life: 1, sequence: 0, leases: [], open: [], alertsSeen: [] };
+const ASKS: BudgetReport = { ...EMPTY, open: [1] };
 
 describe("a budget object", () => {
   it("counts, reserves, stores and tells amounts only, whatever it is sent", () => {
@@ -37,12 +37,12 @@ describe("a budget object", () => {
       limits: PLAIN,
       pool: null,
       n: 1,
-      need: NOTHING,
-      want: NOTHING,
+      need: NO_AMOUNTS,
+      want: NO_AMOUNTS,
     };
     const faulty = (number: number): readonly (readonly [string, LeaseRequest])[] => [
-      ["need.nanoUsd", { ...good, need: { ...NOTHING, nanoUsd: number } }],
-      ["want.termTokens", { ...good, want: { ...NOTHING, termTokens: number } }],
+      ["need.nanoUsd", { ...good, need: { ...NO_AMOUNTS, nanoUsd: number } }],
+      ["want.termTokens", { ...good, want: { ...NO_AMOUNTS, termTokens: number } }],
       ["n", { ...good, n: number }],
       ["report.life", { ...good, report: { ...ASKS, life: number } }],
       ["limits.tenant.tokensPerMinute", { ...good, limits: limitsWith({ tokensPerMinute: number }) }],
@@ -62,7 +62,7 @@ describe("a budget object", () => {
             detail: expect.stringMatching(/^budget object: .* is out of range .*; .*$/),
           },
         ]);
-        expect(core.lease(good, nowMs).answer.verdict).toMatchObject({ kind: "granted", grant: NOTHING });
+        expect(core.lease(good, nowMs).answer.verdict).toMatchObject({ kind: "granted", grant: NO_AMOUNTS });
         expect(isNothing(core.read("tenant", PLAIN, nowMs).reserved)).toBe(true);
       }),
     );
@@ -73,10 +73,10 @@ describe("a budget object", () => {
     const counted = (n: number, tokens: number): LeaseReport => ({
       n,
       pool: null,
-      released: NOTHING,
+      released: NO_AMOUNTS,
       used: [{ limits: PLAIN, tags: { tenant: "l:0", key: "l:0" }, used: { tokens, nanoUsd: 1 } }],
       ended: true,
-      opened: { as: "counted", granted: NOTHING, from: null },
+      opened: { as: "counted", granted: NO_AMOUNTS, from: null },
       request: null,
     });
     const told = { ...EMPTY, sequence: 4, leases: [counted(1, 5), counted(2, Number.NaN), counted(3, 7)] };
@@ -87,7 +87,7 @@ describe("a budget object", () => {
   it("closes at the largest amount, and stays closed whatever else is used", () => {
     const full = limitsWith({ tenantNanoUsd: AMOUNT_MAX });
     const { core, nowMs } = new Played();
-    const need = { ...NOTHING, nanoUsd: AMOUNT_MAX };
+    const need = { ...NO_AMOUNTS, nanoUsd: AMOUNT_MAX };
     const request = (n: number): LeaseRequest => ({
       report: { ...ASKS, cell: `cell-${n}` },
       limits: full,

@@ -2,19 +2,19 @@
  * What one cell may spend of a tenant's budget, or of a key's own: one lease at a time, already debited at the authority, and
  * the requests that wait for more. One ask is under way at a time. Requests are served in order. An ask for a waiting request
  * first gives back what is left, so the authority decides as if every request asked it, but for those who come right after a
- * refusal or a silence. Times here are of the Cell's SteadyTime.
+ * refusal or a silence. Times here are of the Cell's MonotonicClock.
  * Invariants: what was leased is free, drawn or given back, never two of them and never none. Whatever the authority answers to
  * an ask while nothing is free decides the request that it is for, but for limits that have changed since: asks are bounded by
  * requests and by time.
  */
-import { type Amounts, covers, isNothing, minus, NOTHING, plus, times } from "./amounts.ts";
-import type { LeaseAnswer, LeaseRequest, LeaseVerdict, Refusal } from "./api.ts";
+import { type Amounts, covers, isNothing, minus, NO_AMOUNTS, plus, times } from "./amounts.ts";
 import type { CellLease } from "./cell-lease.ts";
-import type { LeaseReports } from "./lease-reports.ts";
+import { type GiveUpReason, type LeaseOutcome, LeaseQueue, type LeaseWaiter } from "./lease-queue.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
 import { type BudgetLimits, isNewerFor } from "./limits.ts";
+import type { OutgoingReports } from "./outgoing-reports.ts";
+import type { BindingLimit, LeaseAnswer, LeaseRequest, LeaseVerdict } from "./rpc.ts";
 import type { TokenBucket } from "./token-bucket.ts";
-import { type GivenUp, type Outcome, type Waiter, Waiting } from "./waiting.ts";
 
 interface Asked {
   readonly lease: CellLease;
@@ -38,8 +38,8 @@ interface Current {
 
 /** What those who come next are told without an ask. A refusal falls with anything that this cell gives back. */
 type Standing = { readonly untilMs: number } & (
-  | { readonly kind: "refused"; readonly reason: Refusal; readonly limits: BudgetLimits; readonly toldN: number }
-  | { readonly kind: GivenUp }
+  | { readonly kind: "refused"; readonly reason: BindingLimit; readonly limits: BudgetLimits; readonly toldN: number }
+  | { readonly kind: GiveUpReason }
 );
 
 /** The pool stops spending this long before a lease ends. */
@@ -60,15 +60,15 @@ const RETRY_PREFETCH_MS = 1_000;
 const UNUSED_MS = 250;
 
 /** Is told what a lease that ends had left. `ample`: one of which there is plenty has taken its place. */
-export type GaveBack = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
+export type OnLeaseReturned = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
 
 export class LeasePool {
   readonly id: string | null;
   /** Who wants to draw from it. */
-  readonly waiting: Waiting;
-  readonly #reports: LeaseReports;
-  readonly #gaveBack: GaveBack;
-  #free: Amounts = NOTHING;
+  readonly waiting: LeaseQueue;
+  readonly #reports: OutgoingReports;
+  readonly #gaveBack: OnLeaseReturned;
+  #free: Amounts = NO_AMOUNTS;
   #current: Current | null = null;
   /** Somebody drew since the last lease came; when somebody drew last, or the lease came. */
   #used = false;
@@ -77,9 +77,9 @@ export class LeasePool {
   #standing: Standing | null = null;
   #prefetchFromMs = Number.NEGATIVE_INFINITY;
 
-  constructor(id: string | null, reports: LeaseReports, gaveBack: GaveBack) {
+  constructor(id: string | null, reports: OutgoingReports, gaveBack: OnLeaseReturned) {
     this.id = id;
-    this.waiting = new Waiting(id);
+    this.waiting = new LeaseQueue(id);
     this.#reports = reports;
     this.#gaveBack = gaveBack;
   }
@@ -100,7 +100,7 @@ export class LeasePool {
   }
 
   /** Serves waiters in order from what is held, or by what stands; `bucket` is as of now. */
-  serve(nowMs: number, bucket: TokenBucket | null): readonly Outcome[] {
+  serve(nowMs: number, bucket: TokenBucket | null): readonly LeaseOutcome[] {
     const current = this.#current;
     if (current !== null) return nowMs >= current.untilMs ? [] : this.#draw(current, nowMs);
     this.#forgive(nowMs);
@@ -124,7 +124,7 @@ export class LeasePool {
   }
 
   /** The ask that should leave now so that the next requests of this kind need not wait, if any. */
-  renewal(piece: Waiter, nowMs: number): LeaseRequest | null {
+  renewal(piece: LeaseWaiter, nowMs: number): LeaseRequest | null {
     const current = this.#current;
     if (current === null || !current.lease.ample || this.#asked !== null || nowMs < this.#prefetchFromMs) return null;
     const little = !covers(this.#free, times(current.grant, RENEW_PART));
@@ -136,12 +136,12 @@ export class LeasePool {
     const current = this.#current;
     if (current?.lease !== lease || !lease.ample || nowMs >= current.untilMs) return false;
     this.#free = plus(this.#free, unused);
-    this.waiting.cameBack(unused);
+    this.waiting.returnUnused(unused);
     return true;
   }
 
   /** An answer to ask `n`; null: there was none, and if it was granted after all, that lease is void. */
-  answered(n: number, answer: LeaseAnswer | null, nowMs: number): readonly Outcome[] {
+  answered(n: number, answer: LeaseAnswer | null, nowMs: number): readonly LeaseOutcome[] {
     const asked = this.#asked;
     if (asked?.lease.n !== n) return [];
     this.#asked = null;
@@ -161,7 +161,7 @@ export class LeasePool {
     this.#giveBack(nowMs);
   }
 
-  #judge(asked: Asked, { verdict, bucket }: LeaseAnswer, nowMs: number): readonly Outcome[] {
+  #judge(asked: Asked, { verdict, bucket }: LeaseAnswer, nowMs: number): readonly LeaseOutcome[] {
     if (verdict.kind !== "granted") this.#reports.drop(asked.lease);
     switch (verdict.kind) {
       case "granted": {
@@ -190,7 +190,7 @@ export class LeasePool {
     if (this.#standing !== null && nowMs >= this.#standing.untilMs) this.#standing = null;
   }
 
-  #draw({ lease }: Current, nowMs: number): readonly Outcome[] {
+  #draw({ lease }: Current, nowMs: number): readonly LeaseOutcome[] {
     return this.waiting.draw(lease, (waiter) => {
       if (!this.#mayDraw(waiter)) return false;
       this.#free = minus(this.#free, waiter.need);
@@ -201,18 +201,18 @@ export class LeasePool {
   }
 
   /** Limits that are newer than the lease bind at once: it is given back and asked for anew. */
-  #mayDraw({ limits, need }: Waiter): boolean {
+  #mayDraw({ limits, need }: LeaseWaiter): boolean {
     const current = this.#current;
     return current !== null && !isNewerFor(this.id, limits, current.limits) && covers(this.#free, need);
   }
 
-  #fallSilent(kind: GivenUp, nowMs: number): readonly Outcome[] {
+  #fallSilent(kind: GiveUpReason, nowMs: number): readonly LeaseOutcome[] {
     this.#prefetchFromMs = nowMs + RETRY_PREFETCH_MS;
     this.#standing = { kind, untilMs: nowMs + STANDS_MS };
     return this.waiting.giveUp(kind);
   }
 
-  #ask({ requestId, limits, need }: Waiter, nowMs: number): LeaseRequest {
+  #ask({ requestId, limits, need }: LeaseWaiter, nowMs: number): LeaseRequest {
     const want = this.waiting.wish(limits, need, nowMs);
     const lease = this.#reports.begin(nowMs, this.id);
     const empty = isNothing(this.#free);
@@ -244,7 +244,7 @@ export class LeasePool {
     if (this.#current === null) return;
     const { lease } = this.#current;
     const free = this.#free;
-    this.#free = NOTHING;
+    this.#free = NO_AMOUNTS;
     this.#current = null;
     lease.release(free);
     lease.ended = true;

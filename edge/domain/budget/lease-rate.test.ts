@@ -1,13 +1,13 @@
 /** How often a cell talks to the authority (design §7): messages are what budgets cost, a request of its own has none. */
 import { describe, expect, it } from "vitest";
-import { limitsWith, World } from "./testing/world.ts";
+import { BudgetSimulation, limitsWith } from "./testing/simulation.ts";
 
 const NEED = { bucketTokens: 2_000, termTokens: 2_000, nanoUsd: 20_000_000 };
 const USED = { tokens: 500, nanoUsd: 5_000_000 };
 
 /** Messages per request of a tenant that sends one every 200 ms for ten minutes, each of which runs for 1 s. */
 function messagesPerRequest(limits: ReturnType<typeof limitsWith>) {
-  const world = new World(1);
+  const world = new BudgetSimulation(1);
   const cell = world.cell(0);
   const running: string[] = [];
   const sent = { lease: 0, report: 0 };
@@ -39,7 +39,7 @@ describe("a tenant of five requests a second", () => {
   });
 
   it("asks once for the first requests of a burst", () => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const cell = world.cell(0);
     let sent = 0;
     for (let at = 0; at < 15; at += 1) {

@@ -4,14 +4,14 @@
  * holds could be missed by another, and live short there.
  */
 import type { Amounts } from "./amounts.ts";
-import type { LeaseRequest, LeaseVerdict } from "./api.ts";
-import type { Counters } from "./counters.ts";
 import type { BudgetLimits } from "./limits.ts";
-import { isClosed, type Room, roomIn } from "./term-budget.ts";
+import type { LeaseRequest, LeaseVerdict } from "./rpc.ts";
+import { type Headroom, headroomOf, isExhausted } from "./term-budget.ts";
+import type { TermCounters } from "./term-counters.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 
 /** What the applicable limits still have, all positive; Infinity where no cap binds. */
-export interface LeaseRoom extends Room {
+export interface LeaseHeadroom extends Headroom {
   readonly kind: "room";
   readonly bucketTokens: number;
 }
@@ -24,7 +24,7 @@ export interface LeaseSize {
   readonly ample: boolean;
 }
 
-const NO_BOUNDS: Room = { tokens: Infinity, nanoUsd: Infinity };
+const NO_BOUNDS: Headroom = { tokens: Infinity, nanoUsd: Infinity };
 const SHARE = 8;
 /** A cell that gets less than this part of what it wants comes back soon: the limit is near. */
 const AMPLE_PART = 1 / 8;
@@ -37,18 +37,18 @@ export const LEASE_MAX_MS = FAR_TTL_MS;
  * The room for a lease, or the first limit that refuses, in the order of decisions §19.3: bucket, key, tenant. Takes nothing.
  * `out`: what is out on lease of the tenant's budgets (null) or of a key's.
  */
-export function leaseRoom(
+export function leaseHeadroom(
   { need, pool }: LeaseRequest,
   limits: BudgetLimits,
   { capTokens, levelTokens }: TokenBucket,
-  counters: Counters,
+  counters: TermCounters,
   out: (keyId: string | null) => Amounts,
-): LeaseRoom | (LeaseVerdict & { readonly kind: "refused" }) {
+): LeaseHeadroom | (LeaseVerdict & { readonly kind: "refused" }) {
   if (capTokens > 0 && levelTokens < need.bucketTokens) return { kind: "refused", reason: "rate" };
-  const ofTenant = roomIn(counters.read("tenant", limits), limits.tenant.term, out(null));
-  const ofKey = pool === null ? NO_BOUNDS : roomIn(counters.read("key", limits), limits.key.term, out(pool));
-  if (isClosed(ofKey)) return { kind: "refused", reason: "key" };
-  if (isClosed(ofTenant)) return { kind: "refused", reason: "tenant" };
+  const ofTenant = headroomOf(counters.read("tenant", limits), limits.tenant.term, out(null));
+  const ofKey = pool === null ? NO_BOUNDS : headroomOf(counters.read("key", limits), limits.key.term, out(pool));
+  if (isExhausted(ofKey)) return { kind: "refused", reason: "key" };
+  if (isExhausted(ofTenant)) return { kind: "refused", reason: "tenant" };
   return {
     kind: "room",
     bucketTokens: capTokens === 0 ? Infinity : levelTokens,
@@ -58,7 +58,7 @@ export function leaseRoom(
 }
 
 /** The size of a lease; `want` is at least `need`. */
-export function sizeLease(need: Amounts, want: Amounts, room: LeaseRoom): LeaseSize {
+export function sizeLease(need: Amounts, want: Amounts, room: LeaseHeadroom): LeaseSize {
   let ample = true;
   const take = (needed: number, wanted: number, available: number): number => {
     const share = Math.floor(available / SHARE);

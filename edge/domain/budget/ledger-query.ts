@@ -4,8 +4,8 @@
  * reaches is read off the tables themselves. What ended lately may be left out: cells that live tell it, and it would
  * count twice.
  */
-import { type Actual, capped, nanoUsdOf } from "./amounts.ts";
-import type { Whose } from "./counters.ts";
+import { type ActualUsage, clamped, nanoUsdOf } from "./amounts.ts";
+import type { BudgetOwner } from "./term-counters.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -16,7 +16,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  */
 export function ledgerQuery(
   db: string,
-  whose: Whose,
+  whose: BudgetOwner,
   id: string,
   sinceMs: number | null,
   untilMs: number,
@@ -48,10 +48,10 @@ export function ledgerQuery(
 }
 
 /** The sums, capped; null when the answer is none. */
-export function readLedgerAnswer(text: string): Actual | null {
+export function readLedgerAnswer(text: string): ActualUsage | null {
   const [tokens, cost] = text.trim().split("\t").map(numberOf);
   if (tokens === undefined || cost === undefined || Number.isNaN(tokens) || Number.isNaN(cost)) return null;
-  return { tokens: Math.max(0, capped(Math.round(tokens))), nanoUsd: Math.max(0, nanoUsdOf(cost)) };
+  return { tokens: Math.max(0, clamped(Math.round(tokens))), nanoUsd: Math.max(0, nanoUsdOf(cost)) };
 }
 
 /** NaN for what is no number. Sums of floating point may have left all bounds. */

@@ -1,9 +1,9 @@
 /**
  * One lease of a tenant that is out, as the authority knows and stores it, with the life of the cell that has it. Times are of
- * the authority's SteadyTime.
+ * the authority's MonotonicClock.
  */
-import { type Actual, type Amounts, isNothing, minus, NOTHING, plus, smaller } from "./amounts.ts";
-import type { Refusal, Report } from "./api.ts";
+import { type ActualUsage, type Amounts, isNothing, minus, NO_AMOUNTS, plus, smaller } from "./amounts.ts";
+import type { BindingLimit, BudgetReport } from "./rpc.ts";
 
 /** One lease as the authority knows it. Nothing in it is changed in place but its own fields, so that a copy stays as it is. */
 export interface OutstandingLease {
@@ -15,7 +15,7 @@ export interface OutstandingLease {
   /** What single requests had drawn from it that have leases of their own now. */
   moved: Amounts;
   /** What was charged for it, by key and period. */
-  used: Readonly<Record<string, Actual>>;
+  used: Readonly<Record<string, ActualUsage>>;
   ended: boolean;
   /** By when the Cell says that it has ended; null for a lease that the Cell opened itself. */
   untilMs: number | null;
@@ -34,7 +34,7 @@ export interface CellLife {
   /** Newest number that the Cell has told of. A lease up to it that is neither known nor awaited is over, or was given up. */
   seenN: number;
   /** Leases that the Cell waits for and that were not granted: why they were refused; null: they are still to be decided. */
-  awaited: Map<number, Refusal | null>;
+  awaited: Map<number, BindingLimit | null>;
   /** Sequence of the newest report that was applied. A lease that the Cell opened before and that is not known is over. */
   heardN: number;
   /** What `heardN` was at the last checkpoint. */
@@ -57,12 +57,12 @@ const SILENCE_MS = 15 * 60_000;
 
 /** A lease of which nothing has been said yet. */
 export function newLease(n: number, pool: string | null, granted: Amounts): OutstandingLease {
-  const nothing = { released: NOTHING, moved: NOTHING, used: {}, ended: false };
+  const nothing = { released: NO_AMOUNTS, moved: NO_AMOUNTS, used: {}, ended: false };
   return { n, pool, granted, ...nothing, untilMs: null, answered: null, lostAtMs: null, settled: false };
 }
 
 /** Takes note of the leases that the Cell waits for. One that a report leaves out was given up, unless the report is older. */
-export function hearOpen(life: CellLife, { sequence, open }: Report): void {
+export function noteAwaited(life: CellLife, { sequence, open }: BudgetReport): void {
   const { awaited, leases, seenN } = life;
   const newestN = open.reduce((newest, n) => Math.max(newest, n), sequence);
   if (newestN < seenN) return;
@@ -77,24 +77,24 @@ export function isOvertaken({ leases }: CellLife, pool: string | null, n: number
 }
 
 /** What of a lease is neither used nor given back. */
-export function outOf({ granted, released, moved }: OutstandingLease): Amounts {
+export function unreturned({ granted, released, moved }: OutstandingLease): Amounts {
   return minus(minus(granted, released), moved);
 }
 
 /** Takes amounts out of a lease, for another to hold; answers what it did not have. */
 export function moveOut(lease: OutstandingLease, amounts: Amounts): Amounts {
-  const taken = smaller(amounts, outOf(lease));
+  const taken = smaller(amounts, unreturned(lease));
   lease.moved = plus(lease.moved, taken);
   return minus(amounts, taken);
 }
 
 /** Nothing more can become of it. */
 export function isOver(lease: OutstandingLease): boolean {
-  return lease.ended && lease.lostAtMs === null && isNothing(outOf(lease));
+  return lease.ended && lease.lostAtMs === null && isNothing(unreturned(lease));
 }
 
 /** When a lease is taken for lost, if its Cell says nothing more; null: it was already, or nothing more can become of it. */
-export function burialMs({ lastHeardMs }: CellLife, lease: OutstandingLease): number | null {
+export function lossDueMs({ lastHeardMs }: CellLife, lease: OutstandingLease): number | null {
   if (lease.lostAtMs !== null || lease.settled || isOver(lease)) return null;
   const silentMs = lastHeardMs + SILENCE_MS;
   return lease.ended || lease.untilMs === null ? silentMs : Math.min(silentMs, lease.untilMs + END_GRACE_MS);

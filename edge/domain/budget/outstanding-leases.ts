@@ -1,11 +1,11 @@
 /**
  * The leases of one tenant that are out, by cell and life of the cell, and what they reserve of each term budget. Nothing
  * comes back by the passing of time alone: the Cell says what became of a lease, and a life that falls silent counts as spent
- * until the ledger has been asked (decisions §19.1). Times here are of the authority's SteadyTime.
+ * until the ledger has been asked (decisions §19.1). Times here are of the authority's MonotonicClock.
  */
-import { type Amounts, EVERYTHING, NOTHING, plus } from "./amounts.ts";
+import { type Amounts, MAX_AMOUNTS, NO_AMOUNTS, plus } from "./amounts.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";
-import { burialMs, type CellLife, isOver, newLease, type OutstandingLease, outOf } from "./outstanding-lease.ts";
+import { type CellLife, isOver, lossDueMs, newLease, type OutstandingLease, unreturned } from "./outstanding-lease.ts";
 import type { StoredLife, StoredState } from "./stored.ts";
 
 /** The cell of a lease that nobody can say whose it was. No cell has this name. */
@@ -25,7 +25,7 @@ export class OutstandingLeases {
       restore(this.#life(cell, life, nowMs), lease, nowMs);
     }
     // What is out is not known any more, because a row was damaged: everything, until the ledger has been asked.
-    if (untracked) restore(this.#life(NOBODY, 0, nowMs), { ...newLease(0, null, EVERYTHING), lostAtMs: nowMs }, nowMs);
+    if (untracked) restore(this.#life(NOBODY, 0, nowMs), { ...newLease(0, null, MAX_AMOUNTS), lostAtMs: nowMs }, nowMs);
   }
 
   /** Every life that is known. */
@@ -34,11 +34,11 @@ export class OutstandingLeases {
   }
 
   /** Out on lease of a key's own budget; of the tenant's, for null. */
-  out(keyId: string | null): Amounts {
-    let sum = NOTHING;
+  leasedOut(keyId: string | null): Amounts {
+    let sum = NO_AMOUNTS;
     for (const { cell, leases } of this.#lives)
       for (const lease of leases.values())
-        if (keyId === null || lease.pool === keyId || cell === NOBODY) sum = plus(sum, outOf(lease));
+        if (keyId === null || lease.pool === keyId || cell === NOBODY) sum = plus(sum, unreturned(lease));
     return sum;
   }
 
@@ -52,7 +52,7 @@ export class OutstandingLeases {
   }
 
   /** A word from a life of a cell: it lives, and older lives of the cell are over. Null: it is over and forgotten itself. */
-  hear(cell: string, life: number, nowMs: number): CellLife | null {
+  heardFrom(cell: string, life: number, nowMs: number): CellLife | null {
     const newest = this.isNewest({ cell, life });
     if (!newest && this.find(cell, life) === undefined) return null;
     const heard = this.#life(cell, life, nowMs);
@@ -68,15 +68,15 @@ export class OutstandingLeases {
   }
 
   /** Takes leases for lost whose Cell did not say in time that they ended, and all of a Cell that has long said nothing. */
-  bury(nowMs: number): void {
+  declareLost(nowMs: number): void {
     for (const life of this.#lives)
       for (const lease of life.leases.values())
-        if ((burialMs(life, lease) ?? Infinity) <= nowMs) lease.lostAtMs = nowMs;
+        if ((lossDueMs(life, lease) ?? Infinity) <= nowMs) lease.lostAtMs = nowMs;
   }
 
-  /** When {@link bury} may next find something; null: never. */
-  nextBurialMs(): number | null {
-    return this.#soonest(burialMs);
+  /** When {@link declareLost} may next find something; null: never. */
+  nextLossMs(): number | null {
+    return this.#soonest(lossDueMs);
   }
 
   /** When the oldest lost lease was lost that the ledger has not been asked about; null: there is none. */

@@ -7,10 +7,10 @@ import { describe, expect, it } from "vitest";
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
 import { anyNumber } from "../../../test/harness/any-number.ts";
 import { message, PLAIN, Played } from "../../../test/harness/budget-messages.ts";
-import { isNothing, NOTHING } from "./amounts.ts";
+import { isNothing, NO_AMOUNTS } from "./amounts.ts";
 import { readStored, type StoredRows } from "./stored.ts";
-import { TenantBudgetCore } from "./tenant-budget.ts";
-import { limitsWith, monthOf, World } from "./testing/world.ts";
+import { TenantBudgetAuthority } from "./tenant-budget-authority.ts";
+import { BudgetSimulation, limitsWith, thirtyDayMonthOf } from "./testing/simulation.ts";
 
 describe("a disk of a budget object", () => {
   const text = fc.oneof(fc.json(), fc.string(), fc.constant(""), fc.constant('{"bucket":{"capTokens":null}}'));
@@ -38,11 +38,11 @@ describe("a disk of a budget object", () => {
     const { state } = readStored(rows);
     const object = new Played();
     object.nowMs = nowMs;
-    object.core = new TenantBudgetCore(state, monthOf, nowMs);
+    object.core = new TenantBudgetAuthority(state, thirtyDayMonthOf, nowMs);
     object.check(PLAIN);
     // What cannot be read counts as spent until the ledger has been asked: then it is let go.
     const report = { cell: "z", life: 9, sequence: 2, leases: [], open: [1], alertsSeen: [] };
-    object.core.lease({ report, limits: PLAIN, pool: null, n: 1, need: NOTHING, want: NOTHING }, nowMs);
+    object.core.lease({ report, limits: PLAIN, pool: null, n: 1, need: NO_AMOUNTS, want: NO_AMOUNTS }, nowMs);
     for (let turn = 0; turn < 4; turn += 1) object.wait(16 * 60_000);
     expect(isNothing(object.core.read("tenant", PLAIN, object.nowMs).reserved)).toBe(true);
     expect(object.core.bucket(PLAIN, object.nowMs).levelTokens).toBe(100);
@@ -88,9 +88,9 @@ describe("a disk of a budget object", () => {
     };
     const { state, damaged } = readStored(rows);
     expect(damaged).toBe(0);
-    const core = new TenantBudgetCore(state, monthOf, 0);
+    const core = new TenantBudgetAuthority(state, thirtyDayMonthOf, 0);
     for (const whose of ["tenant", "key"] as const)
-      expect(core.read(whose, PLAIN, 0)).toMatchObject({ account, reserved: NOTHING });
+      expect(core.read(whose, PLAIN, 0)).toMatchObject({ account, reserved: NO_AMOUNTS });
     expect(core.bucket(PLAIN, 0).levelTokens).toBe(40);
   });
 
@@ -100,7 +100,7 @@ describe("a disk of a budget object", () => {
     ["a grant since the checkpoint", {}, "grants"],
     ["a grant to a key since the checkpoint", { keyTokens: 1_000 }, "grants"],
   ] as const)("that lost a number of %s has everything out, until the ledger has been asked", (_name, caps, where) => {
-    const world = new World(1);
+    const world = new BudgetSimulation(1);
     const limits = limitsWith({ tenantTokens: 1_000, ...caps });
     world.reserve(world.cell(0), limits, { bucketTokens: 5, termTokens: 5, nanoUsd: 5 });
     world.process(world.nextCall());
@@ -114,12 +114,12 @@ describe("a disk of a budget object", () => {
         : { ...rows, grants: rows.grants.map(poisoned) },
     );
     expect(damaged).toBe(1);
-    const core = new TenantBudgetCore(state, monthOf, world.nowMs);
+    const core = new TenantBudgetAuthority(state, thirtyDayMonthOf, world.nowMs);
     for (const whose of ["tenant", "key"] as const)
       expect(core.read(whose, limits, world.nowMs).reserved.termTokens).toBe(AMOUNT_MAX);
     core.tick(world.nowMs + 60_000);
-    expect(core.awaitsLedger(world.nowMs + 120_000).map(({ whose }) => whose)).toContain("tenant");
+    expect(core.countersAwaitingLedger(world.nowMs + 120_000).map(({ whose }) => whose)).toContain("tenant");
     core.ledgerSettled();
-    expect(core.read("tenant", limits, world.nowMs).reserved).toEqual(NOTHING);
+    expect(core.read("tenant", limits, world.nowMs).reserved).toEqual(NO_AMOUNTS);
   });
 });

@@ -9,10 +9,7 @@
  */
 import { isAmount } from "../../../shared/amount.ts";
 import type { BudgetAlert } from "./alerts.ts";
-import type { Refusal } from "./api.ts";
-import type { Charged } from "./charged-requests.ts";
-import { isAlert, isAmounts, isBucket, isRefusal, isTermLimits, isUsed } from "./checks.ts";
-import type { KeyCounter } from "./counters.ts";
+import type { RequestCharge } from "./charged-requests.ts";
 import {
   arrayOf,
   type Guard,
@@ -28,15 +25,18 @@ import {
 } from "./guards.ts";
 import type { KeyLimits, TenantLimits } from "./limits.ts";
 import type { OutstandingLease, PlacedLease } from "./outstanding-lease.ts";
+import type { BindingLimit } from "./rpc.ts";
 import type { TermAccount } from "./term-budget.ts";
+import type { KeyCounter } from "./term-counters.ts";
 import type { TokenBucket } from "./token-bucket.ts";
+import { isAlert, isAmounts, isBindingLimit, isBucket, isTermLimits, isUsed } from "./validity.ts";
 
 /** A life of a cell and its leases; see CellLife. */
 export interface StoredLife {
   readonly cell: string;
   readonly life: number;
   readonly seenN: number;
-  readonly awaited: readonly (readonly [n: number, refused: Refusal | null])[];
+  readonly awaited: readonly (readonly [n: number, refused: BindingLimit | null])[];
   readonly heardN: number;
   readonly leases: readonly OutstandingLease[];
 }
@@ -64,7 +64,7 @@ export interface StoredGrants {
 }
 
 /** What is known of requests of which more than one life of a Cell may tell, by request id, the latest last. */
-export type StoredCharged = readonly (readonly [requestId: string, charged: Charged])[];
+export type StoredCharged = readonly (readonly [requestId: string, charged: RequestCharge])[];
 
 /** The changes since the last checkpoint; all of it must be stored in one transaction. */
 export interface Checkpoint {
@@ -166,7 +166,7 @@ const isTenant = withFields<StoredTenant>({
       cell: isString,
       life: isAmount,
       seenN: isAmount,
-      awaited: arrayOf(pairOf(isAmount, orNull(isRefusal))),
+      awaited: arrayOf(pairOf(isAmount, orNull(isBindingLimit))),
       heardN: isAmount,
       leases: arrayOf(isLease),
     }),
@@ -188,7 +188,7 @@ const isGrants = withFields<StoredGrants>({
   leases: arrayOf(withFields<PlacedLease>({ cell: isString, life: isAmount, lease: isLease })),
 });
 
-const isCharged = withFields<Charged>({
+const isCharged = withFields<RequestCharge>({
   tokens: isAmount,
   nanoUsd: isAmount,
   ended: isBoolean,

@@ -1,5 +1,5 @@
-/** The bucket of a tenant as its budget object keeps it, through crashes of the object. Times are of its SteadyTime. */
-import { capped } from "./amounts.ts";
+/** The bucket of a tenant as its budget object keeps it, through crashes of the object. Times are of its MonotonicClock. */
+import { clamped } from "./amounts.ts";
 import type { StoredState } from "./stored.ts";
 import { adjustBucket, fullBucket, SPENT_BUCKET, type TokenBucket, touchBucket } from "./token-bucket.ts";
 
@@ -16,10 +16,10 @@ export class TenantBucket {
     const refilled = touchBucket({ ...stored, atMs: Math.min(stored.atMs, nowMs) }, capTokens, nowMs);
     const granted = grants.flatMap(({ leases }) => leases).map(({ lease }) => lease.granted.bucketTokens);
     // What was granted in a row that is damaged may have been all of it.
-    const spent = untracked ? Math.max(0, refilled.levelTokens) : capped(granted.reduce((a, b) => a + b, 0));
+    const spent = untracked ? Math.max(0, refilled.levelTokens) : clamped(granted.reduce((a, b) => a + b, 0));
     this.#level = adjustBucket(refilled, -spent);
     const missing = this.#level.levelTokens - (refilled.levelTokens - spent);
-    this.#uncoveredTokens = capped(Math.max(0, tenant?.uncoveredTokens ?? 0) + missing);
+    this.#uncoveredTokens = clamped(Math.max(0, tenant?.uncoveredTokens ?? 0) + missing);
   }
 
   /** As of the last touch. */

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { budgetAlert } from "./alerts.ts";
-import { NOTHING } from "./amounts.ts";
+import { NO_AMOUNTS } from "./amounts.ts";
 import type { TermLimits } from "./limits.ts";
 import {
   emptyAccount,
-  isClosed,
+  headroomOf,
+  isExhausted,
   type MonthOf,
-  Periods,
   periodTag,
   raiseAlerts,
   raiseTo,
-  roomIn,
   type TermAccount,
+  TermPeriod,
   usedRatio,
 } from "./term-budget.ts";
-import { limitsWith } from "./testing/world.ts";
-import { budgetUsage } from "./usage-view.ts";
+import { limitsWith } from "./testing/simulation.ts";
+import { budgetUsageOf } from "./usage-view.ts";
 
 const caps = (tokens: number | null, nanoUsd: number | null = null): TermLimits => ({
   tokens,
@@ -31,7 +31,7 @@ const used = (tokens: number, nanoUsd = 0): TermAccount => ({
 const MONTHLY: TermLimits = { ...caps(100), period: "monthly" };
 const utcMonth: MonthOf = (epochMs) => new Date(epochMs).toISOString().slice(0, 7);
 /** A monthly counter in UTC while the clock shows that. */
-const monthly = (clock: string) => new Periods(MONTHLY, "UTC", Date.parse(clock), utcMonth);
+const monthly = (clock: string) => new TermPeriod(MONTHLY, "UTC", Date.parse(clock), utcMonth);
 /** One of which this much was used in that month. */
 const spent = (tag: string): TermAccount => ({ ...emptyAccount(tag), usedTokens: 5, usedNanoUsd: 1, raised: ["warn"] });
 const MORE = { tokens: 2, nanoUsd: 2 };
@@ -50,7 +50,7 @@ describe("term budgets", () => {
     const november = spent("m:2026-11");
     expect(monthly("2026-11-30T23:59:59.999Z").roll(november)).toBe(november);
     expect(monthly("2026-12-01T00:00:00.000Z").roll(november)).toEqual(emptyAccount("m:2026-12"));
-    expect(new Periods(caps(1), "UTC", 0, utcMonth).roll(november)).toEqual(emptyAccount("l:0"));
+    expect(new TermPeriod(caps(1), "UTC", 0, utcMonth).roll(november)).toEqual(emptyAccount("l:0"));
   });
 
   it("stay in a month that the clock of another machine has not reached, and leave one that was never due", () => {
@@ -64,7 +64,7 @@ describe("term budgets", () => {
     const december = spent("m:2026-12");
     expect(monthly("2026-12-01T00:59:00.000Z").charge(december, "m:2026-11", MORE)).toBe(december);
     expect(monthly("2026-12-02T00:59:00.000Z").charge(december, "m:2026-11", MORE)).toBe(december);
-    expect(new Periods(caps(1), "UTC", 0, utcMonth).charge(used(1), "l:9", MORE)).toEqual(used(1));
+    expect(new TermPeriod(caps(1), "UTC", 0, utcMonth).charge(used(1), "l:9", MORE)).toEqual(used(1));
   });
 
   it.each([
@@ -77,12 +77,12 @@ describe("term budgets", () => {
   });
 
   it("close when used and reserved reach a cap, before the request is added; a cap of 0 always", () => {
-    const reserved = { ...NOTHING, termTokens: 40 };
-    expect(isClosed(roomIn(used(59), caps(100), reserved))).toBe(false);
-    expect(isClosed(roomIn(used(60), caps(100), reserved))).toBe(true);
-    expect(isClosed(roomIn(used(0), caps(0), NOTHING))).toBe(true);
-    expect(isClosed(roomIn(used(0, 9), caps(null, 9), NOTHING))).toBe(true);
-    expect(isClosed(roomIn(used(1e12, 1e12), caps(null), NOTHING))).toBe(false);
+    const reserved = { ...NO_AMOUNTS, termTokens: 40 };
+    expect(isExhausted(headroomOf(used(59), caps(100), reserved))).toBe(false);
+    expect(isExhausted(headroomOf(used(60), caps(100), reserved))).toBe(true);
+    expect(isExhausted(headroomOf(used(0), caps(0), NO_AMOUNTS))).toBe(true);
+    expect(isExhausted(headroomOf(used(0, 9), caps(null, 9), NO_AMOUNTS))).toBe(true);
+    expect(isExhausted(headroomOf(used(1e12, 1e12), caps(null), NO_AMOUNTS))).toBe(false);
   });
 
   it("take the larger ratio of tokens and cost", () => {
@@ -100,7 +100,7 @@ describe("term budgets", () => {
     expect(full.levels).toEqual(["exhausted"]);
     expect(raiseAlerts(full.account, caps(100)).levels).toEqual([]);
     expect(raiseAlerts(used(200), caps(100)).levels).toEqual(["warn", "exhausted"]);
-    expect(new Periods(MONTHLY, "UTC", 0, utcMonth).roll(full.account).raised).toEqual([]);
+    expect(new TermPeriod(MONTHLY, "UTC", 0, utcMonth).roll(full.account).raised).toEqual([]);
   });
 
   it("are only ever raised by the ledger", () => {
@@ -126,7 +126,7 @@ describe("term budgets", () => {
   it("are read as decided", () => {
     const reserved = { bucketTokens: 0, termTokens: 30, nanoUsd: 500_000_000 };
     const period = { startMs: null, endMs: null };
-    expect(budgetUsage(caps(100, 2_000_000_000), used(81, 1e9), reserved, period)).toEqual({
+    expect(budgetUsageOf(caps(100, 2_000_000_000), used(81, 1e9), reserved, period)).toEqual({
       budget_period: null,
       period_start_ms: null,
       period_end_ms: null,
@@ -141,8 +141,8 @@ describe("term budgets", () => {
       ratio: 0.81,
       state: "warned",
     });
-    expect(budgetUsage(caps(3), used(1), NOTHING, period)).toMatchObject({ ratio: 0.3333, state: "ok" });
-    expect(budgetUsage(caps(null), used(1), NOTHING, period)).toMatchObject({ ratio: null, state: "none" });
-    expect(budgetUsage(caps(0), used(0), NOTHING, period)).toMatchObject({ ratio: 1, state: "exhausted" });
+    expect(budgetUsageOf(caps(3), used(1), NO_AMOUNTS, period)).toMatchObject({ ratio: 0.3333, state: "ok" });
+    expect(budgetUsageOf(caps(null), used(1), NO_AMOUNTS, period)).toMatchObject({ ratio: null, state: "none" });
+    expect(budgetUsageOf(caps(0), used(0), NO_AMOUNTS, period)).toMatchObject({ ratio: 1, state: "exhausted" });
   });
 });

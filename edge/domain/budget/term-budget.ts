@@ -3,7 +3,7 @@
  * it owes. It counts also without caps, so that a later cap sees the usage of its period. What is reserved is not in
  * here: live reservations belong to no period and move along.
  */
-import { type Actual, type Amounts, capped } from "./amounts.ts";
+import { type ActualUsage, type Amounts, clamped } from "./amounts.ts";
 import type { BudgetLimits, TermLimits } from "./limits.ts";
 
 /** The calendar month of an instant in an IANA zone, `YYYY-MM`; an unknown zone counts as UTC. Handed in by the shell. */
@@ -27,13 +27,13 @@ export function periodTag(limits: TermLimits, zone: string, atMs: number, monthO
 }
 
 /** Period tags at the start of a request: only these counters are charged (decisions §19.2). */
-export interface Tags {
+export interface PeriodTags {
   readonly tenant: string;
   readonly key: string;
 }
 
 /** The tags of a request that starts at `nowMs` under its limits. */
-export function tagsOf({ tenant, key }: BudgetLimits, nowMs: number, monthOf: MonthOf): Tags {
+export function tagsOf({ tenant, key }: BudgetLimits, nowMs: number, monthOf: MonthOf): PeriodTags {
   return {
     tenant: periodTag(tenant.term, tenant.timezone, nowMs, monthOf),
     key: periodTag(key.term, tenant.timezone, nowMs, monthOf),
@@ -50,7 +50,7 @@ const CLOCKS_APART_MS = 60 * 60_000;
 const TOLD_WITHIN_MS = 25 * 60 * 60_000;
 
 /** How one counter reads the clock of the object that keeps it. */
-export class Periods {
+export class TermPeriod {
   readonly #nowMs: number;
   readonly #tagAt: (atMs: number) => string;
 
@@ -77,12 +77,12 @@ export class Periods {
    * the counter's now. A month that cannot have been that of the request - it is still to come, or it ended too long ago - is
    * told by a clock that is wrong, and counts as the month of now: nothing that was used is left out for that.
    */
-  charge(account: TermAccount, tag: string, used: Actual): TermAccount {
+  charge(account: TermAccount, tag: string, used: ActualUsage): TermAccount {
     if (tag !== account.tag && !this.#isWrong(tag, account.tag)) return account;
     return {
       ...account,
-      usedTokens: capped(account.usedTokens + used.tokens),
-      usedNanoUsd: capped(account.usedNanoUsd + used.nanoUsd),
+      usedTokens: clamped(account.usedTokens + used.tokens),
+      usedNanoUsd: clamped(account.usedNanoUsd + used.nanoUsd),
     };
   }
 
@@ -98,7 +98,7 @@ function isMonth(tag: string): boolean {
 }
 
 /** The ledger's word: it can only raise what the account knows (decisions §19.6). */
-export function raiseTo(account: TermAccount, sum: Actual): TermAccount {
+export function raiseTo(account: TermAccount, sum: ActualUsage): TermAccount {
   return {
     ...account,
     usedTokens: Math.max(account.usedTokens, sum.tokens),
@@ -107,13 +107,13 @@ export function raiseTo(account: TermAccount, sum: Actual): TermAccount {
 }
 
 /** What is left before the gate closes, per dimension; Infinity without a cap, negative when overshot. */
-export interface Room {
+export interface Headroom {
   readonly tokens: number;
   readonly nanoUsd: number;
 }
 
 /** What an account has left under its limits. */
-export function roomIn(account: TermAccount, limits: TermLimits, reserved: Amounts): Room {
+export function headroomOf(account: TermAccount, limits: TermLimits, reserved: Amounts): Headroom {
   return {
     tokens: limits.tokens === null ? Infinity : limits.tokens - account.usedTokens - reserved.termTokens,
     nanoUsd: limits.nanoUsd === null ? Infinity : limits.nanoUsd - account.usedNanoUsd - reserved.nanoUsd,
@@ -121,7 +121,7 @@ export function roomIn(account: TermAccount, limits: TermLimits, reserved: Amoun
 }
 
 /** Whether the gate is closed: used + reserved >= cap in tokens or cost, before the request is added. */
-export function isClosed({ tokens, nanoUsd }: Room): boolean {
+export function isExhausted({ tokens, nanoUsd }: Headroom): boolean {
   return tokens <= 0 || nanoUsd <= 0;
 }
 

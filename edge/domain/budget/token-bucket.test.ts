@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { adjustBucket, bucketLevel, fullBucket, msUntil, retryAfterMs, touchBucket } from "./token-bucket.ts";
+import { adjustBucket, bucketLevel, bucketRetryAfterMs, fullBucket, msUntil, touchBucket } from "./token-bucket.ts";
 
 describe("the token bucket", () => {
   it("starts full and refills cap / 60000 per ms, never above the cap", () => {
@@ -28,9 +28,9 @@ describe("the token bucket", () => {
 
   it("says how long an estimate has to wait; one above the cap waits until it is full", () => {
     const empty = adjustBucket(fullBucket(600, 0), -600);
-    expect(retryAfterMs(empty, 30)).toBe(3_000);
-    expect(retryAfterMs(empty, 9_999)).toBe(60_000);
-    expect(retryAfterMs(adjustBucket(empty, 599.99), 600)).toBe(1);
+    expect(bucketRetryAfterMs(empty, 30)).toBe(3_000);
+    expect(bucketRetryAfterMs(empty, 9_999)).toBe(60_000);
+    expect(bucketRetryAfterMs(adjustBucket(empty, 599.99), 600)).toBe(1);
     expect(msUntil(fullBucket(600, 0), 600)).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 /**
  * The per-minute token bucket of one tenant (decisions §19.1): arithmetic only. It starts full, refills continuously,
  * never exceeds its cap, and over-use becomes debt down to minus the cap. A cap of 0 means that there is no bucket. Whoever
- * holds one gives it times of a SteadyTime: only forward steps of a clock refill it.
+ * holds one gives it times of a MonotonicClock: only forward steps of a clock refill it.
  */
 
 export interface TokenBucket {
@@ -54,7 +54,7 @@ export function msUntil(bucket: TokenBucket, tokens: number): number {
 }
 
 /** Whole ms to wait before a refused estimate may fit, at least 1 (`retry-after-ms`, decisions §17.5). */
-export function retryAfterMs(bucket: TokenBucket, tokens: number): number {
+export function bucketRetryAfterMs(bucket: TokenBucket, tokens: number): number {
   return Math.max(1, Math.ceil(msUntil(bucket, tokens)));
 }
 

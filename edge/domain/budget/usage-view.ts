@@ -35,7 +35,7 @@ function stateOf(ratio: number | null): BudgetUsage["state"] {
 }
 
 /** The read of one account; `period` as of decisions §3.5 (a `term` ends with the tenant's active_until). */
-export function budgetUsage(
+export function budgetUsageOf(
   term: TermLimits,
   account: TermAccount,
   reserved: Amounts,

@@ -2,12 +2,12 @@
  * What a cell's budget says: its verdicts on requests, and the messages that it wants sent. Plain data.
  */
 import type { BudgetAlert } from "./alerts.ts";
-import type { LeaseRequest, Refusal, Report } from "./api.ts";
+import type { BindingLimit, BudgetReport, LeaseRequest } from "./rpc.ts";
 import type { BucketLevel } from "./token-bucket.ts";
 
 export type RefusalCode = "token_budget_exceeded" | "key_budget_exhausted" | "tenant_budget_exhausted";
 
-export type Verdict =
+export type ReservationVerdict =
   | { readonly kind: "ok"; readonly level: BucketLevel | null }
   | {
       readonly kind: "refused";
@@ -21,19 +21,19 @@ export type Verdict =
   | { readonly kind: "invalid"; readonly code: "budget_check_failed" };
 
 /** Something that was refused because a number in it was no amount: a defect of the gateway's own, to be told. */
-export interface Fault {
+export interface AmountFault {
   /** Which number, or whose numbers. */
   readonly field: string;
   readonly consequence: string;
 }
 
 export type BudgetEffect =
-  | { readonly type: "decided"; readonly requestId: string; readonly verdict: Verdict }
+  | { readonly type: "decided"; readonly requestId: string; readonly verdict: ReservationVerdict }
   | { readonly type: "ask"; readonly request: LeaseRequest }
-  | { readonly type: "report"; readonly report: Report }
+  | { readonly type: "report"; readonly report: BudgetReport }
   | { readonly type: "alert"; readonly alert: BudgetAlert };
 
-export const REFUSAL_CODES: Record<Refusal, RefusalCode> = {
+export const REFUSAL_CODES: Record<BindingLimit, RefusalCode> = {
   rate: "token_budget_exceeded",
   key: "key_budget_exhausted",
   tenant: "tenant_budget_exhausted",

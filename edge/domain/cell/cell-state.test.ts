@@ -3,14 +3,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
-import type { Ask } from "../ask.ts";
-import { limitsWith } from "../budget/testing/world.ts";
-import { Counters } from "./counters.ts";
-import { orphanedSettlement, settledRow } from "./permit-end.ts";
-import { RefusalBound, UNAUTHENTICATED_ROWS_PER_SECOND } from "./refusal-bound.ts";
+import { orphanedSettlement, settledRow } from "../admission/permit-end.ts";
+import type { AdmissionRequest } from "../admission/rpc.ts";
+import { limitsWith } from "../budget/testing/simulation.ts";
+import { RefusalRateLimit, UNAUTHENTICATED_ROWS_PER_SECOND } from "./refusal-rate-limit.ts";
+import { RequestCounters } from "./request-counters.ts";
 import { REVISION_KEEP_MS, Revisions } from "./revisions.ts";
 
-const ask: Ask = {
+const ask: AdmissionRequest = {
   requestId: "r",
   tenant: { id: "t", name: "T", weight: 1, maxInFlight: null },
   group: { name: "g", weight: 1 },
@@ -55,14 +55,14 @@ describe("revisions", () => {
 });
 
 describe("counters", () => {
-  const value = (counters: Counters, name: string, labels: object) =>
+  const value = (counters: RequestCounters, name: string, labels: object) =>
     counters
       .families()
       .find((family) => family.name === name)
       ?.samples.find((sample) => JSON.stringify(sample.labels) === JSON.stringify(labels))?.value;
 
   it("show every label from the start, and count a request once however often it comes", () => {
-    const counters = new Counters();
+    const counters = new RequestCounters();
     expect(counters.families()[0]?.samples.map((sample) => sample.value)).toEqual(Array(16).fill(0));
     const row = { ...ask.row, admission: "queued" as const, input_tokens: 3, output_tokens: 4 };
     counters.count(row);
@@ -76,7 +76,7 @@ describe("counters", () => {
 
 describe("times", () => {
   it("are observed to the first byte for successful upstream answers, in total for all but refusals", () => {
-    const counters = new Counters();
+    const counters = new RequestCounters();
     const counts = () =>
       ["gateway_ttft_ms", "gateway_total_ms"].map(
         (name) =>
@@ -96,7 +96,7 @@ describe("times", () => {
 
 describe("the bound on unauthenticated refusals", () => {
   it("allows fifty in each second", () => {
-    const bound = new RefusalBound();
+    const bound = new RefusalRateLimit();
     const allowed = (nowMs: number) => Array.from({ length: 80 }, () => bound.allow(nowMs)).filter(Boolean).length;
     expect([allowed(1_999), allowed(2_000), allowed(2_999), allowed(3_000)]).toEqual([
       UNAUTHENTICATED_ROWS_PER_SECOND,

@@ -6,7 +6,7 @@ import { createScheduler } from "../fairshare/scheduler.ts";
 import {
   History,
   type HistoryDisk,
-  type Minute,
+  type HistoryMinute,
   SAMPLE_EVERY_MS,
   SAMPLE_KEEP_MS,
   SAMPLE_MAX_TENANTS,
@@ -52,19 +52,19 @@ describe("a sample", () => {
 
 /** A disk in memory that counts what is written to it. */
 class Disk implements HistoryDisk {
-  readonly rows = new Map<number, Minute>();
+  readonly rows = new Map<number, HistoryMinute>();
   writes = 0;
   failing = false;
 
-  minutes(): readonly Minute[] {
+  minutes(): readonly HistoryMinute[] {
     return [...this.rows.values()].sort((a, b) => a.minute - b.minute);
   }
 
-  lastMinute(): Minute | null {
+  lastMinute(): HistoryMinute | null {
     return this.minutes().at(-1) ?? null;
   }
 
-  write(minute: Minute): void {
+  write(minute: HistoryMinute): void {
     if (this.failing) throw new Error("the disk is full");
     this.writes += 1;
     this.rows.set(minute.minute, structuredClone(minute));

@@ -5,7 +5,7 @@
  */
 import { NIL_UUID } from "../../../shared/usage-row.ts";
 import type { SchedulerSnapshot } from "../fairshare/types.ts";
-import { type Recent, recentOf, withEarlier } from "./recent.ts";
+import { type RecentActivity, recentActivityOf, withEarlierActivity } from "./recent-activity.ts";
 
 export const SAMPLE_EVERY_MS = 2_000;
 export const SAMPLE_KEEP_MS = 3_600_000;
@@ -29,20 +29,20 @@ export interface HistorySample {
 }
 
 /** Samples of one minute since the epoch, ascending, and who was active lately at its end. */
-export interface Minute {
+export interface HistoryMinute {
   readonly minute: number;
   readonly samples: readonly HistorySample[];
-  readonly recent: Recent;
+  readonly recent: RecentActivity;
 }
 
 /** Where minutes are kept. Calls may throw; nothing is lost by it but what they were to do. */
 export interface HistoryDisk {
   /** Every minute that is kept, ascending. */
-  minutes(): readonly Minute[];
+  minutes(): readonly HistoryMinute[];
   /** The one written last; null when none was. */
-  lastMinute(): Minute | null;
+  lastMinute(): HistoryMinute | null;
   /** Takes the place of an earlier writing of this minute. */
-  write(minute: Minute): void;
+  write(minute: HistoryMinute): void;
 }
 
 export class History {
@@ -55,7 +55,7 @@ export class History {
   /** The last one that is on disk. */
   #writtenMs = Number.NEGATIVE_INFINITY;
   /** What an earlier life has left: its last minute, and who was active then. */
-  readonly #earlier: Minute | null;
+  readonly #earlier: HistoryMinute | null;
   #last: { readonly snapshot: SchedulerSnapshot; readonly atMs: number } | null = null;
 
   constructor(disk: HistoryDisk) {
@@ -65,7 +65,7 @@ export class History {
 
   /** A snapshot with whoever was active in the last minute before a restart or a rest (decisions §7.2). */
   live(snapshot: SchedulerSnapshot, nowMs: number): SchedulerSnapshot {
-    return this.#earlier === null ? snapshot : withEarlier(snapshot, this.#earlier.recent, nowMs);
+    return this.#earlier === null ? snapshot : withEarlierActivity(snapshot, this.#earlier.recent, nowMs);
   }
 
   /** Adds the state of `nowMs`, and forgets what is older than an hour. */
@@ -82,7 +82,7 @@ export class History {
     if (last === undefined || this.#last === null || last.ts_ms === this.#writtenMs) return;
     const current = minuteOf(last);
     const { snapshot, atMs } = this.#last;
-    const recent = recentOf(this.live(snapshot, atMs));
+    const recent = recentActivityOf(this.live(snapshot, atMs));
     for (const [minute, samples] of Map.groupBy(this.#unwritten, minuteOf)) {
       if (minute === current && !unfinished) return;
       const first = samples[0]?.ts_ms ?? 0;

@@ -4,20 +4,20 @@
  */
 
 /** Whom a cell serves. */
-export interface Serving {
+export interface CellCoverage {
   readonly cell: string;
   readonly continents: readonly string[];
   readonly colos: readonly string[];
 }
 
 /** Where a request arrived, as far as the platform says: data centre (IATA code) and continent (two letters). */
-export interface Arrived {
+export interface RequestOrigin {
   readonly colo?: unknown;
   readonly continent?: unknown;
 }
 
 /** The name of the cell. One machine knows no place, and every request is its own cell's. */
-export function cellFor(arrived: Arrived | undefined, cells: readonly Serving[], own: string): string {
+export function cellFor(arrived: RequestOrigin | undefined, cells: readonly CellCoverage[], own: string): string {
   const { colo, continent } = arrived ?? {};
   const found =
     cells.find((cell) => typeof colo === "string" && cell.colos.includes(colo)) ??

@@ -1,12 +1,12 @@
 /**
  * Heads in the order of each line, by their witness: an earlier watched model of the same tenant. Heads of one line whose witnesses have room are passed over
- * together, however many they are. Keeps the order; which witness a head has, and who may be granted, is decided elsewhere (pool.ts).
+ * together, however many they are. Keeps the order; which witness a head has, and who may be granted, is decided elsewhere (tenant-pool.ts).
  */
 import { IndexedHeap, type Order } from "./indexed-heap.ts";
-import { type Head, hasRoom, type Line, type ModelState } from "./state.ts";
+import { type Bottleneck, type Head, hasRoom, type ModelState } from "./state.ts";
 
 export class HeadOrder {
-  readonly #heaps = new Map<Line, Map<ModelState | null, IndexedHeap<Head>>>();
+  readonly #heaps = new Map<Bottleneck, Map<ModelState | null, IndexedHeap<Head>>>();
   readonly #order: Order<Head>;
   readonly #probe: () => void;
 
@@ -22,16 +22,16 @@ export class HeadOrder {
   }
 
   /** The lines in which somebody stands. */
-  lines(): readonly Line[] {
+  bottlenecks(): readonly Bottleneck[] {
     return [...this.#heaps.keys()];
   }
 
-  has(line: Line): boolean {
+  has(line: Bottleneck): boolean {
     return this.#heaps.has(line);
   }
 
   /** Puts a head where it now belongs, from wherever it stood. */
-  put(head: Head, line: Line, witness: ModelState | null): void {
+  put(head: Head, line: Bottleneck, witness: ModelState | null): void {
     let heaps = this.#heaps.get(line);
     if (heaps === undefined) {
       heaps = new Map();
@@ -59,19 +59,19 @@ export class HeadOrder {
   }
 
   /** The first of a line, whatever its witness. */
-  lowest(line: Line): Head | undefined {
+  lowest(line: Bottleneck): Head | undefined {
     return this.#firstOf([...(this.#heaps.get(line)?.values() ?? [])]);
   }
 
   /** The first of a line whose witness has no room. */
-  first(line: Line): Head | undefined {
+  first(line: Bottleneck): Head | undefined {
     const heaps = this.#heaps.get(line);
     if (heaps?.size === 1 && heaps.has(null)) return heaps.get(null)?.peek();
     return this.#firstOf(this.#enabled(line));
   }
 
   /** All of those, in order, worked out only as far as they are taken; nothing may change meanwhile. */
-  *inOrder(line: Line): Generator<Head, undefined> {
+  *inOrder(line: Bottleneck): Generator<Head, undefined> {
     const fronts = new IndexedHeap<{ head: Head; readonly rest: Generator<Head, undefined> }>((a, b) =>
       this.#order(a.head, b.head),
     );
@@ -101,7 +101,7 @@ export class HeadOrder {
     return top;
   }
 
-  #enabled(line: Line): readonly IndexedHeap<Head>[] {
+  #enabled(line: Bottleneck): readonly IndexedHeap<Head>[] {
     const enabled: IndexedHeap<Head>[] = [];
     for (const [witness, heap] of this.#heaps.get(line) ?? []) {
       this.#probe();

@@ -4,7 +4,7 @@ import { createScheduler } from "./scheduler.ts";
 import type { FairshareAlgorithm, Scheduler, SchedulerGrant } from "./types.ts";
 
 /** What a request is, besides whose. */
-export interface Ask {
+export interface LoopRequest {
   readonly tenant: string;
   readonly group?: string;
   readonly model?: string;
@@ -17,7 +17,7 @@ export interface Ask {
 }
 
 interface Open {
-  readonly ask: Ask;
+  readonly ask: LoopRequest;
   readonly again: boolean;
   granted: boolean;
 }
@@ -44,11 +44,11 @@ export class LoopCell {
   }
 
   /** Opens requests that are followed by another one each as soon as they end. */
-  loops(count: number, ask: Ask): void {
-    for (let at = 0; at < count; at += 1) this.ask(ask, true);
+  loops(count: number, open: LoopRequest): void {
+    for (let at = 0; at < count; at += 1) this.ask(open, true);
   }
 
-  ask(ask: Ask, again = false): void {
+  ask(ask: LoopRequest, again = false): void {
     this.#made += 1;
     const requestId = `r${this.#made}`;
     this.#open.set(requestId, { ask, again, granted: false });

@@ -4,59 +4,60 @@
  * whoever is admissible: caps bind only under contention (decisions §20.4). A group stands in every line in which one of
  * its tenants does.
  */
+
+import { ActiveSet } from "./active-set.ts";
+import { BottleneckScores } from "./bottleneck-scores.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
-import { Lines } from "./lines.ts";
-import type { Credit, Policy, Positions, Scores } from "./policy.ts";
-import { Pool } from "./pool.ts";
-import { Roster } from "./roster.ts";
+import type { NextPosition, Policy, ResumeCredit, Scores } from "./policy.ts";
 import {
+  type Bottleneck,
+  bottleneckOf,
+  bottlenecksOf,
   type Charge,
   type GroupState,
   type Head,
   hasRoom,
   isActiveGroup,
-  type Line,
-  lineOf,
-  linesOf,
   type ModelState,
   oldestOrder,
   type TenantState,
 } from "./state.ts";
-import type { Spell } from "./virtual-time.ts";
+import { TenantPool } from "./tenant-pool.ts";
+import type { BusyPeriod } from "./virtual-time.ts";
 
-export function hierarchicalPolicy(spell: Spell, position: Positions, probe: () => void): Policy {
+export function hierarchicalPolicy(spell: BusyPeriod, position: NextPosition, probe: () => void): Policy {
   return new Hierarchical(spell, position, probe);
 }
 
 /** How far the groups of one line have been looked at. */
 interface Front {
   group: GroupState;
-  readonly line: Line;
+  readonly line: Bottleneck;
   readonly rest: Generator<GroupState, undefined>;
 }
 
 class Hierarchical implements Policy {
-  readonly #pools = new Map<GroupState, Pool>();
-  readonly #active: Roster<GroupState>;
-  readonly #lines: Lines<GroupState>;
-  readonly #heaps = new Map<Line, IndexedHeap<GroupState>>();
-  readonly #standing = new Map<GroupState, readonly Line[]>();
-  readonly #spell: Spell;
-  readonly #position: Positions;
+  readonly #pools = new Map<GroupState, TenantPool>();
+  readonly #active: ActiveSet<GroupState>;
+  readonly #lines: BottleneckScores<GroupState>;
+  readonly #heaps = new Map<Bottleneck, IndexedHeap<GroupState>>();
+  readonly #standing = new Map<GroupState, readonly Bottleneck[]>();
+  readonly #spell: BusyPeriod;
+  readonly #position: NextPosition;
   readonly #probe: () => void;
 
-  constructor(spell: Spell, position: Positions, probe: () => void) {
+  constructor(spell: BusyPeriod, position: NextPosition, probe: () => void) {
     this.#spell = spell;
     this.#position = position;
     this.#probe = probe;
-    this.#lines = new Lines(spell);
-    this.#active = new Roster(probe);
+    this.#lines = new BottleneckScores(spell);
+    this.#active = new ActiveSet(probe);
   }
 
   place(tenant: TenantState): void {
     const pool = this.#pool(tenant.group);
     pool.place(tenant, this.#position());
-    pool.enrol(tenant);
+    pool.updateActive(tenant);
     this.placeGroup(tenant.group);
   }
 
@@ -66,7 +67,7 @@ class Hierarchical implements Policy {
 
   placeGroup(group: GroupState): void {
     const before = this.#standing.get(group) ?? [];
-    const lines = this.#pool(group).standingLines();
+    const lines = this.#pool(group).contestedBottlenecks();
     for (const line of before) if (!lines.includes(line)) this.#remove(group, line);
     for (const line of lines) {
       this.#lines.enter(group, line, this.#position());
@@ -81,25 +82,25 @@ class Hierarchical implements Policy {
   start(tenant: TenantState, model: ModelState): void {
     const { group } = tenant;
     const pool = this.#pool(group);
-    this.#lines.start(group, lineOf(model), (line) => pool.stands(line), this.#position());
+    this.#lines.start(group, bottleneckOf(model), (line) => pool.isContested(line), this.#position());
     pool.start(tenant, model, this.#position());
   }
 
-  comeBack(tenant: TenantState, request: Credit): void {
+  resume(tenant: TenantState, request: ResumeCredit): void {
     const { group } = tenant;
     const pool = this.#pool(group);
-    for (const line of linesOf(tenant))
-      if (!pool.stands(line)) this.#lines.comeBack(group, line, request.tokens / group.weight, this.#position());
-    pool.comeBack(tenant, request, this.#position());
+    for (const line of bottlenecksOf(tenant))
+      if (!pool.isContested(line)) this.#lines.resume(group, line, request.tokens / group.weight, this.#position());
+    pool.resume(tenant, request, this.#position());
   }
 
   charge(tenant: TenantState, group: GroupState, charge: Charge): void {
-    this.#pool(tenant.group).lines.charge(tenant, charge, charge.weight);
+    this.#pool(tenant.group).scores.charge(tenant, charge, charge.weight);
     this.#lines.charge(group, charge, charge.groupWeight);
   }
 
   correct(tenant: TenantState, group: GroupState, charge: Charge, tokens: number): void {
-    this.#pool(tenant.group).lines.correct(tenant, charge, charge.weight, tokens);
+    this.#pool(tenant.group).scores.correct(tenant, charge, charge.weight, tokens);
     this.#lines.correct(group, charge, charge.groupWeight, tokens);
   }
 
@@ -131,16 +132,16 @@ class Hierarchical implements Policy {
 
   scores({ tenant, model }: Pick<Head, "tenant" | "model">): Scores {
     const { group } = tenant;
-    const line = lineOf(model);
+    const line = bottleneckOf(model);
     return {
       tenant: this.#pool(group).scoreOf({ tenant, model }),
       group: { settled: this.#lines.settled(group, line), shift: this.#lines.shift(line) },
     };
   }
 
-  advance(tenant: TenantState, line: Line, scores: Scores): void {
+  advance(tenant: TenantState, line: Bottleneck, scores: Scores): void {
     const pool = this.#pool(tenant.group);
-    pool.lines.advance(line, scores.tenant, (which) => pool.lowest(which));
+    pool.scores.advance(line, scores.tenant, (which) => pool.lowest(which));
     if (scores.group !== null) this.#lines.advance(line, scores.group, (which) => this.#lowest(which));
   }
 
@@ -149,8 +150,9 @@ class Hierarchical implements Policy {
     pool.unplace(tenant);
     pool.active.remove(tenant);
     const target = this.#pool(to);
-    for (const line of linesOf(tenant)) this.#lines.start(to, line, (other) => target.stands(other), this.#position());
-    target.lines.receive(tenant, pool.lines, this.#position());
+    for (const line of bottlenecksOf(tenant))
+      this.#lines.start(to, line, (other) => target.isContested(other), this.#position());
+    target.scores.transferFrom(tenant, pool.scores, this.#position());
   }
 
   slotCaps(maxInFlight: number): (group: GroupState) => number {
@@ -158,12 +160,12 @@ class Hierarchical implements Policy {
     return (group) => caps.get(group) ?? 1;
   }
 
-  forgives(tenant: TenantState): boolean {
-    return this.#pool(tenant.group).lines.forgives(tenant);
+  canForget(tenant: TenantState): boolean {
+    return this.#pool(tenant.group).scores.canForget(tenant);
   }
 
   forget(tenant: TenantState): void {
-    this.#pool(tenant.group).lines.forget(tenant);
+    this.#pool(tenant.group).scores.forget(tenant);
   }
 
   /** The next head, within the bounds, of the first group in order that has one. */
@@ -198,7 +200,7 @@ class Hierarchical implements Policy {
   }
 
   /** Comparable between lines. */
-  #score(group: GroupState, line: Line): number {
+  #score(group: GroupState, line: Bottleneck): number {
     return this.#lines.score(group, line) + this.#lines.shift(line);
   }
 
@@ -206,7 +208,7 @@ class Hierarchical implements Policy {
     return this.#pool(tenant.group).active.isBelowCap(tenant, this.#active.mostOf(tenant.group, maxInFlight));
   }
 
-  #catchUp(line: Line): void {
+  #catchUp(line: Bottleneck): void {
     if (line === null || !this.#lines.lags(line)) return;
     const group = this.#heaps.get(line)?.peek();
     const cost = group?.waiters.peek()?.arrival.costTokens;
@@ -215,19 +217,19 @@ class Hierarchical implements Policy {
   }
 
   /** The settled score of the first in a line. */
-  #lowest(line: Line): number | undefined {
+  #lowest(line: Bottleneck): number | undefined {
     const group = this.#heaps.get(line)?.peek();
     return group === undefined ? undefined : this.#lines.settled(group, line);
   }
 
   /** Of groups in one line. */
-  #order(a: GroupState, b: GroupState, line: Line): number {
+  #order(a: GroupState, b: GroupState, line: Bottleneck): number {
     this.#probe();
     const lead = this.#lines.score(a, line) - this.#lines.score(b, line);
     return lead || oldestOrder(a.waiters) - oldestOrder(b.waiters);
   }
 
-  #heap(line: Line): IndexedHeap<GroupState> {
+  #heap(line: Bottleneck): IndexedHeap<GroupState> {
     let heap = this.#heaps.get(line);
     if (heap === undefined) {
       heap = new IndexedHeap((a, b) => this.#order(a, b, line));
@@ -236,16 +238,16 @@ class Hierarchical implements Policy {
     return heap;
   }
 
-  #remove(group: GroupState, line: Line): void {
+  #remove(group: GroupState, line: Bottleneck): void {
     const heap = this.#heaps.get(line);
     heap?.remove(group);
     if (heap?.size === 0) this.#heaps.delete(line);
   }
 
-  #pool(group: GroupState): Pool {
+  #pool(group: GroupState): TenantPool {
     let pool = this.#pools.get(group);
     if (pool === undefined) {
-      pool = new Pool(this.#spell, this.#probe);
+      pool = new TenantPool(this.#spell, this.#probe);
       this.#pools.set(group, pool);
     }
     return pool;

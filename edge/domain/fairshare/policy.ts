@@ -2,8 +2,8 @@
  * The two ways of choosing who is next (decisions §20.4). A policy keeps the competitors in order and counts what each is
  * served; the scheduler says who waits, who holds slots, and who weighs what.
  */
-import type { Score } from "./lines.ts";
-import type { Charge, GroupState, Head, Line, ModelState, TenantState } from "./state.ts";
+import type { Score } from "./bottleneck-scores.ts";
+import type { Bottleneck, Charge, GroupState, Head, ModelState, TenantState } from "./state.ts";
 
 export interface Policy {
   /** A tenant's books have changed, and its group's with them: both are put where they now belong. */
@@ -18,7 +18,7 @@ export interface Policy {
    * The tenant held as many slots as it may, and may have one more: it is back with the credit of one request at most.
    * `request`: of which model, and what it counts, in tokens.
    */
-  comeBack(tenant: TenantState, request: Credit): void;
+  resume(tenant: TenantState, request: ResumeCredit): void;
   /** Counts a grant; the group is that of the request, which its tenant may have left. */
   charge(tenant: TenantState, group: GroupState, charge: Charge): void;
   /** Actual less estimate of a grant. */
@@ -31,19 +31,19 @@ export interface Policy {
   /** How the head's tenant and its group stand now; for {@link Policy.advance}. */
   scores(head: Pick<Head, "tenant" | "model">): Scores;
   /** After a grant in a line: virtual time moves on. Scores are those before the charge. */
-  advance(tenant: TenantState, line: Line, scores: Scores): void;
+  advance(tenant: TenantState, line: Bottleneck, scores: Scores): void;
   /** Before a tenant changes its group: it leaves the old one's competition and takes only its lead over it along. */
   detach(tenant: TenantState, to: GroupState): void;
   /** The slot caps of groups, for the snapshot. */
   slotCaps(maxInFlight: number): (group: GroupState) => number;
   /** True when an idle tenant's books may be forgotten without anybody's gain or loss. */
-  forgives(tenant: TenantState): boolean;
+  canForget(tenant: TenantState): boolean;
   /** The tenant is not known any more. */
   forget(tenant: TenantState): void;
 }
 
 /** What one may be behind with when it comes back. */
-export interface Credit {
+export interface ResumeCredit {
   readonly model: ModelState;
   readonly tokens: number;
 }
@@ -55,4 +55,4 @@ export interface Scores {
 }
 
 /** Positions in the order of all events, each later than those before. */
-export type Positions = () => number;
+export type NextPosition = () => number;

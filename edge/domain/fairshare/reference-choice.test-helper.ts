@@ -1,11 +1,18 @@
 /** Who is next, for the slow reference: every decision looks at everybody who stands anywhere (decisions §20.3, §20.4). */
 import { byScore } from "./reference-arithmetic.test-helper.ts";
-import { ALL, Books, type Group, type Standing, type Tenant, type Waiting } from "./reference-books.test-helper.ts";
-import type { RefLines, RefModel } from "./reference-lines.test-helper.ts";
+import type { ReferenceModel, ReferenceScores } from "./reference-scores.test-helper.ts";
+import {
+  ALL,
+  type Candidate,
+  type ReferenceGroup,
+  ReferenceState,
+  type ReferenceTenant,
+  type ReferenceWaiter,
+} from "./reference-state.test-helper.ts";
 
-export class Choice extends Books {
+export class ReferenceChoice extends ReferenceState {
   /** The waiter that is granted next; undefined: nobody can be. */
-  protected next(): Waiting | undefined {
+  protected next(): ReferenceWaiter | undefined {
     if (this.running.length >= this.max) return undefined;
     if (this.algorithm === "weighted") return this.#nextIn(ALL, ALL);
     return (
@@ -18,7 +25,10 @@ export class Choice extends Books {
     );
   }
 
-  #choose(groupFits: (group: Group) => boolean, tenantFits: (tenant: Tenant) => boolean): Waiting | undefined {
+  #choose(
+    groupFits: (group: ReferenceGroup) => boolean,
+    tenantFits: (tenant: ReferenceTenant) => boolean,
+  ): ReferenceWaiter | undefined {
     const standing = this.standing(ALL);
     const places = [...this.groups.values()].flatMap((group) =>
       [...new Set(standing.filter(({ tenant }) => tenant.group === group).map(({ line }) => line))].map((line) => ({
@@ -58,9 +68,12 @@ export class Choice extends Books {
   }
 
   /** Of some tenants that compete with one another: each competes with its earliest admissible head. */
-  #nextIn(of: (tenant: Tenant) => boolean, fits: (tenant: Tenant) => boolean): Waiting | undefined {
+  #nextIn(
+    of: (tenant: ReferenceTenant) => boolean,
+    fits: (tenant: ReferenceTenant) => boolean,
+  ): ReferenceWaiter | undefined {
     const standing = this.standing(of);
-    const inOrder = (heads: readonly Standing[]) =>
+    const inOrder = (heads: readonly Candidate[]) =>
       byScore(
         heads,
         (head) => this.score(head),
@@ -81,11 +94,11 @@ export class Choice extends Books {
     const firsts = [...new Set(heads.map((head) => head.line))].flatMap((line) =>
       inOrder(heads.filter((head) => head.line === line)).slice(0, 1),
     );
-    const shifted = (head: Standing): number => this.score(head) + this.linesOf(head.tenant).shift(head.line);
+    const shifted = (head: Candidate): number => this.score(head) + this.linesOf(head.tenant).shift(head.line);
     return byScore(firsts, shifted, (head) => head.seen)[0];
   }
 
-  #catchUp(lines: RefLines, model: RefModel, lowest: number, request: number): void {
+  #catchUp(lines: ReferenceScores, model: ReferenceModel, lowest: number, request: number): void {
     const line = lines.of(model);
     if (line.fills === model.fills) return;
     line.fills = model.fills;

@@ -3,13 +3,19 @@
  * the scheduler must grant the same requests in the same order.
  */
 import { byScore } from "./reference-arithmetic.test-helper.ts";
-import { ALL, type Group, lineOf, type Tenant, type Waiting } from "./reference-books.test-helper.ts";
-import { Choice } from "./reference-choice.test-helper.ts";
-import type { RefModel } from "./reference-lines.test-helper.ts";
+import { ReferenceChoice } from "./reference-choice.test-helper.ts";
+import type { ReferenceModel } from "./reference-scores.test-helper.ts";
+import {
+  ALL,
+  type ReferenceGroup,
+  type ReferenceTenant,
+  type ReferenceWaiter,
+  referenceBottleneckOf,
+} from "./reference-state.test-helper.ts";
 import { ServedScore } from "./served-score.ts";
 import type { Arrival, SchedulerEvent } from "./types.ts";
 
-export class Reference extends Choice {
+export class ReferenceScheduler extends ReferenceChoice {
   /** The ids granted because of an event. */
   apply(event: SchedulerEvent): readonly string[] {
     switch (event.type) {
@@ -61,7 +67,7 @@ export class Reference extends Choice {
       this.models.set(name, { name, admissionWeight, cap, watched: false, watches: 0, fills: 0 });
     }
     this.#changeModel(wanted);
-    const model = this.models.get(wanted.name) as RefModel;
+    const model = this.models.get(wanted.name) as ReferenceModel;
     const group = this.group(inGroup.name, inGroup.weight);
     let tenant = this.tenants.get(given.id);
     if (tenant === undefined) {
@@ -77,8 +83,8 @@ export class Reference extends Choice {
     this.#watch(model);
   }
 
-  #start(tenant: Tenant, model: RefModel): void {
-    const line = lineOf(model);
+  #start(tenant: ReferenceTenant, model: ReferenceModel): void {
+    const line = referenceBottleneckOf(model);
     this.#startGroup(tenant.group, line);
     const waits = this.waitsIn(tenant);
     if (waits.has(line)) return;
@@ -86,7 +92,7 @@ export class Reference extends Choice {
     this.linesOf(tenant).start(tenant, line, full, waits.has(null), this.tick());
   }
 
-  #startGroup(group: Group, line: RefModel | null): void {
+  #startGroup(group: ReferenceGroup, line: ReferenceModel | null): void {
     if (this.algorithm === "weighted" || this.stands(group, line)) return;
     const full = line !== null && !this.hasRoom(line);
     this.lines.start(group, line, full, this.stands(group, null), this.tick());
@@ -107,7 +113,12 @@ export class Reference extends Choice {
   }
 
   /** `stood`: the lines in which its group stood while it did not. */
-  #comeBack(tenant: Tenant, model: RefModel, tokens: number, stood: readonly (RefModel | null)[]): void {
+  #comeBack(
+    tenant: ReferenceTenant,
+    model: ReferenceModel,
+    tokens: number,
+    stood: readonly (ReferenceModel | null)[],
+  ): void {
     const { group } = tenant;
     for (const line of this.waitsIn(tenant)) {
       if (this.algorithm === "hierarchical" && !stood.includes(line))
@@ -116,7 +127,7 @@ export class Reference extends Choice {
     }
   }
 
-  #change(tenant: Tenant, change: Omit<Extract<SchedulerEvent, { type: "tenant" }>, "type">): void {
+  #change(tenant: ReferenceTenant, change: Omit<Extract<SchedulerEvent, { type: "tenant" }>, "type">): void {
     const to = change.group === undefined ? tenant.group : this.group(change.group.name, change.group.weight);
     const { weight = tenant.weight, maxInFlight: cap = tenant.cap } = change;
     if (to === tenant.group && weight === tenant.weight && cap === tenant.cap) return;
@@ -156,7 +167,7 @@ export class Reference extends Choice {
     model.admissionWeight = change.admissionWeight ?? model.admissionWeight;
   }
 
-  #watch(model: RefModel): void {
+  #watch(model: ReferenceModel): void {
     if (this.hasRoom(model)) return;
     model.fills += 1;
     if (model.watched || !this.waiting.some((waiter) => waiter.model === model)) return;
@@ -174,16 +185,16 @@ export class Reference extends Choice {
     }
   }
 
-  #unqueue(leaves: (waiter: Waiting) => boolean): void {
+  #unqueue(leaves: (waiter: ReferenceWaiter) => boolean): void {
     this.waiting = this.waiting.filter((waiter) => !leaves(waiter));
     for (const model of this.models.values())
       if (!this.waiting.some((waiter) => waiter.model === model)) model.watched = false;
   }
 
-  #grant(waiter: Waiting): string {
+  #grant(waiter: ReferenceWaiter): string {
     const { arrival, tenant, model, seen } = waiter;
     const { group } = tenant;
-    const line = lineOf(model);
+    const line = referenceBottleneckOf(model);
     const score = this.linesOf(tenant).settled(tenant, line);
     const groupScore = this.lines.settled(group, line);
     this.#unqueue((other) => other.arrival === arrival);

@@ -6,13 +6,13 @@ import { IndexedHeap } from "./indexed-heap.ts";
 import { ServedScore } from "./served-score.ts";
 import { type GroupState, isActive, type ModelState, oldestOrder, type TenantState, waiterQueue } from "./state.ts";
 import type { Arrival } from "./types.ts";
-import type { Spell } from "./virtual-time.ts";
+import type { BusyPeriod } from "./virtual-time.ts";
 
 /** Fewer tenants than this are not worth a sweep. */
 const SWEEP_AT_LEAST = 1024;
 
 export class Registry {
-  readonly spell: Spell = { count: 0 };
+  readonly busyPeriod: BusyPeriod = { count: 0 };
   readonly #tenants = new Map<string, TenantState>();
   readonly #groups = new Map<string, GroupState>();
   readonly #models = new Map<string, ModelState>();
@@ -61,7 +61,7 @@ export class Registry {
       queued: 0,
       served: new ServedScore(),
       servedTokens: 0,
-      spell: this.spell.count,
+      spell: this.busyPeriod.count,
       lastActiveMs: Number.NEGATIVE_INFINITY,
       waiters: waiterQueue(),
     };
@@ -98,7 +98,7 @@ export class Registry {
       passedOver: false,
       served: new ServedScore(),
       servedTokens: 0,
-      spell: this.spell.count,
+      spell: this.busyPeriod.count,
       heads: new Map(),
       headsByArrival: new IndexedHeap((a, b) => oldestOrder(a.waiters) - oldestOrder(b.waiters)),
       runningWeights: 0,
@@ -123,8 +123,8 @@ export class Registry {
   }
 
   #settled<T extends { served: ServedScore; servedTokens: number; spell: number }>(state: T): T {
-    if (state.spell !== this.spell.count) {
-      state.spell = this.spell.count;
+    if (state.spell !== this.busyPeriod.count) {
+      state.spell = this.busyPeriod.count;
       state.served = new ServedScore();
       state.servedTokens = 0;
     }

@@ -2,7 +2,7 @@
  * Who holds a slot, and what each of them was charged for it. Counts them for tenants, groups and models, with the tokens
  * that are shown; orders nothing and decides nothing.
  */
-import { type Charge, type Line, type Running, type Waiter, weightOf } from "./state.ts";
+import { type Bottleneck, type Charge, type Running, type Waiter, weightOf } from "./state.ts";
 
 export class RunningRequests {
   readonly #running = new Map<string, Running>();
@@ -20,7 +20,10 @@ export class RunningRequests {
   }
 
   /** Gives one a slot, charged as told; answers the charge. */
-  put(waiter: Waiter, charged: { readonly at: number; readonly line: Line; readonly everywhere: boolean }): Charge {
+  put(
+    waiter: Waiter,
+    charged: { readonly at: number; readonly line: Bottleneck; readonly everywhere: boolean },
+  ): Charge {
     const { tenant, model, arrival } = waiter;
     const { group } = tenant;
     const tokens = arrival.costTokens;

@@ -1,7 +1,7 @@
 /** On any trace the scheduler grants what decisions §20 says, word for word: it is compared with a slow reference. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Reference } from "./reference.test-helper.ts";
+import { ReferenceScheduler } from "./reference.test-helper.ts";
 import { createScheduler } from "./scheduler.ts";
 import type { SchedulerEvent } from "./types.ts";
 
@@ -133,7 +133,7 @@ describe.each(["weighted", "hierarchical"] as const)("any trace (%s)", (algorith
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150, size: "max" }), (steps) => {
         const scheduler = createScheduler({ algorithm, maxInFlight: 4 });
-        const reference = new Reference(algorithm, 4);
+        const reference = new ReferenceScheduler(algorithm, 4);
         const trace = new Trace();
         for (const [at, given] of steps.entries()) {
           const event = trace.event(given);

@@ -4,26 +4,27 @@
  * in-flight never exceeds the cap by a grant; no slot stays free while an admissible head waits, unless grants
  * are held or the requests of that head's tenant are being judged anew.
  */
-import { LiveValues, type Met } from "./live-values.ts";
+
 import type { Policy } from "./policy.ts";
 import { hierarchicalPolicy } from "./policy-hierarchical.ts";
 import { weightedPolicy } from "./policy-weighted.ts";
-import { Queues } from "./queues.ts";
+import { type ArrivalState, RecordUpdates } from "./record-updates.ts";
 import { Registry } from "./registry.ts";
 import { RunningRequests } from "./running-requests.ts";
 import { RECENT_MS, snapshotOf } from "./snapshot.ts";
-import { hasRoom, type Line, lineOf, type Running, type TenantState, type Waiter } from "./state.ts";
+import { type Bottleneck, bottleneckOf, hasRoom, type Running, type TenantState, type Waiter } from "./state.ts";
 import type {
   Arrival,
-  GrantJudge,
+  GrantCheck,
   Scheduler,
   SchedulerEvent,
   SchedulerGrant,
   SchedulerOptions,
   SchedulerSnapshot,
 } from "./types.ts";
+import { WaitingRequests } from "./waiting-requests.ts";
 
-const EVERYBODY: GrantJudge = { mayHave: () => true, deferred: () => undefined };
+const EVERYBODY: GrantCheck = { mayHave: () => true, deferred: () => undefined };
 
 /** A scheduler with the policy of `options.algorithm`. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -32,11 +33,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
 class FairshareScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #judge: GrantJudge;
+  readonly #judge: GrantCheck;
   readonly #policy: Policy;
   readonly #known = new Registry();
-  readonly #values: LiveValues;
-  readonly #queues = new Queues();
+  readonly #values: RecordUpdates;
+  readonly #queues = new WaitingRequests();
   readonly #running = new RunningRequests();
   #maxInFlight: number;
   #held = false;
@@ -47,8 +48,8 @@ class FairshareScheduler implements Scheduler {
     this.#maxInFlight = options.maxInFlight;
     const makePolicy = options.algorithm === "weighted" ? weightedPolicy : hierarchicalPolicy;
     const position = () => this.#known.order();
-    this.#policy = makePolicy(this.#known.spell, position, options.probe ?? (() => undefined));
-    this.#values = new LiveValues(this.#known, this.#policy);
+    this.#policy = makePolicy(this.#known.busyPeriod, position, options.probe ?? (() => undefined));
+    this.#values = new RecordUpdates(this.#known, this.#policy);
   }
 
   get inFlight(): number {
@@ -135,7 +136,7 @@ class FairshareScheduler implements Scheduler {
         queueWaitMs: fast ? 0 : Math.max(0, nowMs - waiter.arrivedMs),
       });
     }
-    if (this.#running.size === 0 && this.#queues.size === 0) this.#known.spell.count += 1;
+    if (this.#running.size === 0 && this.#queues.size === 0) this.#known.busyPeriod.count += 1;
     return grants;
   }
 
@@ -157,7 +158,7 @@ class FairshareScheduler implements Scheduler {
     const { requestId } = arrival;
     if (this.#queues.waiting(requestId) !== undefined || this.#running.has(requestId)) return;
     this.#sweep(nowMs);
-    const { tenant, model } = this.#values.meet(arrival, nowMs);
+    const { tenant, model } = this.#values.resolveArrival(arrival, nowMs);
     const before = this.#queues.deferred(requestId);
     // Whoever is back has waited all along: it starts nothing.
     if (before === undefined) this.#policy.start(tenant, model);
@@ -167,11 +168,11 @@ class FairshareScheduler implements Scheduler {
     // Field by field: V8 keeps an object that is made by a spread and further fields in a slow form.
     this.#queues.add({ arrival, arrivedMs, order, returning, tenant, model });
     this.#policy.place(tenant);
-    this.#values.watch(model);
+    this.#values.noteFull(model);
   }
 
   #sweep(nowMs: number): void {
-    const forgiven = (tenant: TenantState): boolean => this.#policy.forgives(tenant);
+    const forgiven = (tenant: TenantState): boolean => this.#policy.canForget(tenant);
     for (const tenant of this.#known.sweep(nowMs - RECENT_MS, forgiven)) this.#policy.forget(tenant);
   }
 
@@ -184,7 +185,7 @@ class FairshareScheduler implements Scheduler {
   }
 
   #grant(waiter: Waiter, nowMs: number): void {
-    const line = lineOf(waiter.model);
+    const line = bottleneckOf(waiter.model);
     const scores = this.#policy.scores(waiter);
     this.#queues.remove(waiter);
     this.#hold(waiter, line, nowMs);
@@ -193,17 +194,17 @@ class FairshareScheduler implements Scheduler {
 
   #adopt(arrival: Arrival, nowMs: number): void {
     if (this.#running.has(arrival.requestId)) return;
-    const met = this.#values.recall(arrival, nowMs);
-    this.#hold(this.#atOnce(arrival, met, nowMs), lineOf(met.model), nowMs);
+    const met = this.#values.resolveAdopted(arrival, nowMs);
+    this.#hold(this.#atOnce(arrival, met, nowMs), bottleneckOf(met.model), nowMs);
   }
 
   /** One that has its slot without having waited for it here. */
-  #atOnce(arrival: Arrival, met: Met, nowMs: number): Waiter {
+  #atOnce(arrival: Arrival, met: ArrivalState, nowMs: number): Waiter {
     const { tenant, model } = met;
     return { arrival, arrivedMs: nowMs, order: this.#known.order(), returning: false, tenant, model };
   }
 
-  #hold(waiter: Waiter, line: Line, nowMs: number): void {
+  #hold(waiter: Waiter, line: Bottleneck, nowMs: number): void {
     const { tenant, model } = waiter;
     const { group } = tenant;
     const everywhere = this.#running.size + 1 >= this.#maxInFlight;
@@ -212,7 +213,7 @@ class FairshareScheduler implements Scheduler {
     tenant.lastActiveMs = nowMs;
     group.lastActiveMs = nowMs;
     this.#policy.place(tenant);
-    this.#values.watch(model);
+    this.#values.noteFull(model);
   }
 
   #release(requestId: string, actualTokens: number, nowMs: number): void {
@@ -240,7 +241,7 @@ class FairshareScheduler implements Scheduler {
     this.#policy.correct(tenant, group, charge, actualTokens - charge.tokens);
     // No more than it used: an estimate of what came to nothing is no credit.
     const tokens = Math.min(charge.tokens, actualTokens);
-    if (wasFull && tenant.queued > 0) this.#policy.comeBack(tenant, { model, tokens });
+    if (wasFull && tenant.queued > 0) this.#policy.resume(tenant, { model, tokens });
   }
 
   #placeAfter({ waiter: { tenant }, group }: Running): void {

@@ -8,7 +8,7 @@ import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapsh
 /** Idle tenants and groups are shown this long (decisions §7.2). */
 export const RECENT_MS = 60_000;
 
-export interface Books {
+export interface SnapshotSource {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
   readonly inFlight: number;
@@ -18,7 +18,7 @@ export interface Books {
 }
 
 /** Who is active, or was within the last minute. Shares are of those who wait or hold slots; who is idle has none. */
-export function snapshotOf(books: Books, nowMs: number): SchedulerSnapshot {
+export function snapshotOf(books: SnapshotSource, nowMs: number): SchedulerSnapshot {
   const isRecent = (state: TenantState | GroupState): boolean =>
     state.inFlight > 0 || state.queued > 0 || nowMs - state.lastActiveMs < RECENT_MS;
   const recentGroups = books.known.groups().filter(isRecent);

@@ -17,8 +17,8 @@ export interface Waiter {
   readonly model: ModelState;
 }
 
-/** The watched model that a line is behind; null: the open line (lines.ts). */
-export type Line = ModelState | null;
+/** The watched model that a line is behind; null: the open line (bottleneck-scores.ts). */
+export type Bottleneck = ModelState | null;
 
 /** What a grant was charged, and where. */
 export interface Charge {
@@ -28,7 +28,7 @@ export interface Charge {
   readonly groupWeight: number;
   /** Position among all events. */
   readonly at: number;
-  readonly line: Line;
+  readonly line: Bottleneck;
   /** The cell was full: charged in every line. */
   readonly everywhere: boolean;
 }
@@ -65,8 +65,8 @@ export interface Head {
   readonly tenant: TenantState;
   readonly model: ModelState;
   readonly waiters: WaiterQueue;
-  /** Where its pool has put it last (pool.ts). */
-  line: Line;
+  /** Where its pool has put it last (tenant-pool.ts). */
+  line: Bottleneck;
   witness: ModelState | null;
 }
 
@@ -84,9 +84,9 @@ export interface TenantState {
   deferred: number;
   /** Nothing of it is granted until one of its deferred requests is back: as many are away as slots are free. */
   passedOver: boolean;
-  /** In the open line, in this spell of work. */
+  /** In the open line, in this busy period. */
   served: ServedScore;
-  /** What its requests used, estimates of those in flight included, in this spell of work: shown, and nothing else. */
+  /** What its requests used, estimates of those in flight included, in this busy period: shown, and nothing else. */
   servedTokens: number;
   spell: number;
   /** By model name; only models that it waits for. */
@@ -104,9 +104,9 @@ export interface GroupState {
   inFlight: number;
   /** Requests that wait, deferred ones included. */
   queued: number;
-  /** In the open line, in this spell of work. */
+  /** In the open line, in this busy period. */
   served: ServedScore;
-  /** What its requests used, estimates of those in flight included, in this spell of work: shown, and nothing else. */
+  /** What its requests used, estimates of those in flight included, in this busy period: shown, and nothing else. */
   servedTokens: number;
   spell: number;
   lastActiveMs: number;
@@ -134,20 +134,20 @@ export function oldestOrder(waiters: WaiterQueue): number {
 }
 
 /** The line in which one competes who waits for a model. */
-export function lineOf(model: ModelState): Line {
+export function bottleneckOf(model: ModelState): Bottleneck {
   return model.watched ? model : null;
 }
 
-const NO_LINES: ReadonlySet<Line> = new Set();
+const NO_LINES: ReadonlySet<Bottleneck> = new Set();
 
 /** The lines in which a tenant waits. */
-export function linesOf(tenant: TenantState): ReadonlySet<Line> {
+export function bottlenecksOf(tenant: TenantState): ReadonlySet<Bottleneck> {
   if (tenant.heads.size === 0) return NO_LINES;
-  return new Set([...tenant.heads.values()].map(({ model }) => lineOf(model)));
+  return new Set([...tenant.heads.values()].map(({ model }) => bottleneckOf(model)));
 }
 
 /** Nothing in its model is in the way of a head. */
-export function isOpen(model: ModelState): boolean {
+export function isUnobstructed(model: ModelState): boolean {
   return !model.watched || hasRoom(model);
 }
 

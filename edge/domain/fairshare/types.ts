@@ -120,13 +120,13 @@ export interface SchedulerOptions {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
   /** Whoever waited is judged again before a slot is given to it; without a judge everybody may have it. */
-  readonly judge?: GrantJudge;
+  readonly judge?: GrantCheck;
   /** Called whenever two competitors are compared, or one or a line is looked at: the work of a decision, without a clock. */
   readonly probe?: () => void;
 }
 
 /** Whether those who wait may still have what they asked for (decisions §20.4). */
-export interface GrantJudge {
+export interface GrantCheck {
   /** False: the request must not be granted a slot before it has been judged anew. */
   mayHave(requestId: string): boolean;
   /** The request's turn has come, and it is deferred: it keeps its place, and is not granted anything until it arrives again. */

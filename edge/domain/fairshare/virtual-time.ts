@@ -6,16 +6,16 @@
  */
 
 /** Counts how often the whole cell has been idle: what was served before the last time counts no more. */
-export interface Spell {
+export interface BusyPeriod {
   count: number;
 }
 
 export class VirtualTime {
-  readonly #spell: Spell;
+  readonly #spell: BusyPeriod;
   #seen: number;
   #score: number;
 
-  constructor(spell: Spell, score = 0) {
+  constructor(spell: BusyPeriod, score = 0) {
     this.#spell = spell;
     this.#seen = spell.count;
     this.#score = score;

@@ -1,13 +1,13 @@
 /**
  * Forms as clients write them, for tests of the pipeline, and how they are read. Their boundary is `b`.
  */
-import { BodyDeadline } from "../body-deadline.ts";
-import { BodySource } from "../body-source.ts";
-import { FirstLook } from "../first-look.ts";
+import { BodyDeadline } from "../body/body-deadline.ts";
+import { BodySource } from "../body/body-source.ts";
+import { SharedTimer } from "../timers/shared-timer.ts";
 
 /** The body of a request, to be read. Throws 413 `request_too_large`. */
 export function sourceOf(request: Request, maxBytes: number): BodySource {
-  return new BodySource(request, maxBytes, new BodyDeadline(new FirstLook(Date.now), Date.now));
+  return new BodySource(request, maxBytes, new BodyDeadline(new SharedTimer(Date.now), Date.now));
 }
 
 /** The content type of {@link formOf}. */

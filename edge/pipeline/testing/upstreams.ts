@@ -4,7 +4,7 @@
 import type { ResolvedEndpoint } from "../../../shared/records.ts";
 import type { UpstreamCall } from "../../ports.ts";
 import { modelOf } from "./records.ts";
-import { World } from "./world.ts";
+import { TestPipeline } from "./world.ts";
 
 /** A healthy endpoint at a host of its name. */
 export function endpoint(name: string, changes: Partial<ResolvedEndpoint> = {}): ResolvedEndpoint {
@@ -55,8 +55,8 @@ export const hangs = async ({ signal }: UpstreamCall): Promise<Response> =>
   await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
 
 /** A world whose model has an endpoint for every host of the script, in this order. */
-export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {}): World {
-  const world = new World();
+export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {}): TestPipeline {
+  const world = new TestPipeline();
   const endpoints = Object.keys(script).map((name) => endpoint(name));
   world.model = modelOf({ endpoints, max_retries: 0, retry_backoff_ms: 200, ...model });
   const made = new Map<string, number>();
@@ -73,5 +73,5 @@ export function worldOf(script: Script, model: Parameters<typeof modelOf>[0] = {
 }
 
 /** Where the calls went, in order. */
-export const hosts = (world: World): readonly string[] =>
+export const hosts = (world: TestPipeline): readonly string[] =>
   world.upstreamCalls.map((call) => new URL(call.url).hostname.replace(".test", ""));

@@ -7,14 +7,22 @@ import type { RevItem } from "../../../shared/internal.ts";
 import type { HotSetting, McpServerRecord, ModelRecord, ResolvedKey, SettingsRecord } from "../../../shared/records.ts";
 import type { SsrfPolicy } from "../../../shared/ssrf.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
-import type { Admitted, Ask, Decision, Hit, PermitHandle, Settlement, Stale } from "../../domain/ask.ts";
+import type {
+  AdmissionRequest,
+  Admitted,
+  CacheHit,
+  Decision,
+  PermitHandle,
+  Settlement,
+  Stale,
+} from "../../domain/admission/rpc.ts";
+import type { Identity } from "../../domain/auth/identity.ts";
 import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
-import type { Tally } from "../../domain/cell/tallies.ts";
-import { EndpointMemory } from "../../domain/endpoint-memory.ts";
-import type { PowerReading } from "../../domain/energy.ts";
-import type { Identity } from "../../domain/identity.ts";
-import { type Place, placeOf } from "../../domain/place.ts";
-import type { SpanRecord } from "../../domain/trace.ts";
+import type { MetricEvent } from "../../domain/cell/event-counters.ts";
+import { type RequestTarget, requestTargetOf } from "../../domain/routing/request-target.ts";
+import type { SpanRecord } from "../../domain/trace/trace.ts";
+import { EndpointFailures } from "../../domain/upstream/endpoint-failures.ts";
+import type { PowerReading } from "../../domain/usage/energy.ts";
 import type {
   Admission,
   CacheEntry,
@@ -26,10 +34,10 @@ import type {
   TokenVerdict,
   UpstreamCall,
 } from "../../ports.ts";
-import { ANSWER_ROOM_BYTES, AnswerRoom, CACHE_ROOM_BYTES } from "../answer-room.ts";
-import { BodyRoom } from "../body-room.ts";
-import type { Call } from "../context.ts";
-import { type Received, receive } from "../receive.ts";
+import type { Call } from "../call/context.ts";
+import { type PipelineInput, startCall } from "../call/start-call.ts";
+import { ANSWER_MEMORY_BYTES, CACHE_MEMORY_BYTES, MemoryBudget } from "../memory/memory-budget.ts";
+import { RequestBodyMemory } from "../memory/request-body-memory.ts";
 import { TestMcpSessions } from "./mcp-sessions.ts";
 import { keyOf, modelOf } from "./records.ts";
 
@@ -69,13 +77,13 @@ export class TestPermit implements PermitHandle {
 }
 
 /** A Cell that knows this record to be at this revision. */
-export function knowing(item: RevItem): World["stale"] {
+export function knowing(item: RevItem): TestPipeline["stale"] {
   return (items) =>
     items.flatMap(({ kind, id, rev }) => (kind === item.kind && id === item.id && rev < item.rev ? [item] : []));
 }
 
 /** What a test sets up, and what it finds afterwards. */
-export class World {
+export class TestPipeline {
   key: ResolvedKey | null = keyOf();
   /** What memory holds while the store has `key`; null: memory knows nothing. */
   keyInMemory: ResolvedKey | null = null;
@@ -110,18 +118,18 @@ export class World {
   memory = {
     usageOptionRefused: new Map<string, number>(),
     addresses: new Map<string, boolean>(),
-    bodyRoom: new BodyRoom(() => this.nowMs),
-    answerRoom: new AnswerRoom(ANSWER_ROOM_BYTES),
-    cacheRoom: new AnswerRoom(CACHE_ROOM_BYTES),
-    endpoints: new EndpointMemory(),
+    bodyRoom: new RequestBodyMemory(() => this.nowMs),
+    answerRoom: new MemoryBudget(ANSWER_MEMORY_BYTES),
+    cacheRoom: new MemoryBudget(CACHE_MEMORY_BYTES),
+    endpoints: new EndpointFailures(),
   };
   /** Addresses that were looked at after a failure. */
   readonly diagnosed: string[] = [];
   /** Waits asked for, ms. */
   readonly waits: number[] = [];
-  readonly asks: Ask[] = [];
+  readonly asks: AdmissionRequest[] = [];
   /** Answers without a slot that were shown to the Cell. */
-  readonly hits: Hit[] = [];
+  readonly hits: CacheHit[] = [];
   readonly recorded: UsageRow[] = [];
   readonly orphans: UsageRow[] = [];
   readonly forgotten: string[] = [];
@@ -141,16 +149,16 @@ export class World {
   readonly spans: SpanRecord[] = [];
   tracesEnabled = false;
   readonly finished: FinishedCall[] = [];
-  readonly tallies: Tally[] = [];
+  readonly tallies: MetricEvent[] = [];
   readonly pending: Promise<unknown>[] = [];
 
   /** A call as step 1 leaves it. */
   call(init: RequestInit = {}, path = "/v1/chat/completions"): Call {
-    return receive(this.received(init, path));
+    return startCall(this.received(init, path));
   }
 
   /** What a route hands to the pipeline; a chat request unless `init` says otherwise. */
-  received(init: RequestInit = {}, path = "/v1/chat/completions"): Received {
+  received(init: RequestInit = {}, path = "/v1/chat/completions"): PipelineInput {
     const request = new Request(`http://gateway.test${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${SECRET}`, "content-type": "application/json" },
@@ -171,7 +179,7 @@ export class World {
         ssrf: this.ssrf,
       },
       request,
-      place: placeOf(request.url) as Place,
+      place: requestTargetOf(request.url) as RequestTarget,
       waitUntil: (work) => this.pending.push(work),
     };
   }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { type ClickHouseClient, createClient } from "@clickhouse/client-web";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Listening } from "../listen.ts";
+import type { Listening } from "../http/listen.ts";
 import { startClickhouseBridge } from "./bridge.ts";
 import { type Engine, openEngine } from "./engine.ts";
 

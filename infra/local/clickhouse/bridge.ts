@@ -6,8 +6,8 @@ import { randomUUID, timingSafeEqual } from "node:crypto";
 import http from "node:http";
 import { promisify } from "node:util";
 import { gunzip, gzip, inflate } from "node:zlib";
-import { readBody, TooLarge } from "../http-body.ts";
-import { type Listening, listen } from "../listen.ts";
+import { readBody, TooLarge } from "../http/http-body.ts";
+import { type Listening, listen } from "../http/listen.ts";
 import type { Engine } from "./engine.ts";
 import { ClickhouseError, readRequest, statusOf } from "./request.ts";
 

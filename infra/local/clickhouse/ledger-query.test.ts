@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ledgerQuery, readLedgerAnswer } from "../../../edge/domain/budget/ledger-query.ts";
-import type { Listening } from "../listen.ts";
+import type { Listening } from "../http/listen.ts";
 import { startClickhouseBridge } from "./bridge.ts";
 import { type Engine, openEngine } from "./engine.ts";
 

@@ -4,7 +4,7 @@
  * channel or, without one, standard input closes).
  */
 import { makePrivate } from "../../../control/db/private-folder.ts";
-import { watchParent } from "../watch-parent.ts";
+import { watchParent } from "../process/watch-parent.ts";
 import { startClickhouseBridge } from "./bridge.ts";
 import { openEngine } from "./engine.ts";
 import { forgetUnfinishedInserts } from "./unfinished-inserts.ts";

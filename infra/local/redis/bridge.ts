@@ -6,8 +6,8 @@
 import { timingSafeEqual } from "node:crypto";
 import http from "node:http";
 import { z } from "zod";
-import { readBody, TooLarge } from "../http-body.ts";
-import { type Listening, listen } from "../listen.ts";
+import { readBody, TooLarge } from "../http/http-body.ts";
+import { type Listening, listen } from "../http/listen.ts";
 import { type Backend, type Command, RedisError, type Reply } from "./backend.ts";
 
 /** What {@link startRedisBridge} needs. Port 0 takes a free one. */

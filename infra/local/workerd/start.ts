@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { makePrivate } from "../../../control/db/private-folder.ts";
-import { type Child, type Guard, jsonLine, startChild } from "../child.ts";
+import { type Child, type Guard, jsonLine, startChild } from "../process/child.ts";
 import { bundleWorker } from "./bundle.ts";
 import { cellSocket, OBJECTS_SOCKET, type ProcessRole, workerdConfig } from "./config.ts";
 import { reachableUpstreams } from "./reachable.ts";

@@ -3,7 +3,7 @@
  * what is called on a returned stub belongs to the same session) and rows written (an alarm that is set counts as one). Only
  * the bench bundles it, for a run of its own; the measured gateway is the real one.
  */
-import { Permit } from "../../../edge/objects/permit.ts";
+import { Permit } from "../../../edge/objects/cell/permit.ts";
 import worker, { Cell, Ledger, TenantBudget } from "../../../edge/worker.ts";
 import type { Operations } from "./operations.ts";
 

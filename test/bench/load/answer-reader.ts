@@ -3,7 +3,7 @@
  * that reading costs the measured machine next to nothing. The moments of timed events are those of the clock that all
  * processes of a machine share.
  */
-import type { Reading } from "../slice.ts";
+import type { SliceReading } from "../slice.ts";
 
 /** Milliseconds of the machine's monotonic clock. */
 export const clockMs = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -21,7 +21,7 @@ const REFUSAL_MAX = 160;
 
 /** Of one answer. */
 export class AnswerReader {
-  readonly #reading: Reading;
+  readonly #reading: SliceReading;
   readonly #times: StreamTimes;
   readonly #clock: () => number;
   readonly #calledMs: number;
@@ -31,7 +31,7 @@ export class AnswerReader {
   #lastSeenMs: number;
   #refusal = "";
 
-  constructor(reading: Reading, times: StreamTimes, calledMs: number, clock = clockMs) {
+  constructor(reading: SliceReading, times: StreamTimes, calledMs: number, clock = clockMs) {
     this.#reading = reading;
     this.#times = times;
     this.#clock = clock;

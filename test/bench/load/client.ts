@@ -3,10 +3,10 @@
  * well is an outcome.
  */
 import { Client, type Dispatcher } from "undici";
-import type { Reading } from "../slice.ts";
+import type { SliceReading } from "../slice.ts";
 import { AnswerReader, clockMs, type StreamTimes } from "./answer-reader.ts";
 
-export interface Outcome {
+export interface CallOutcome {
   readonly ms: number;
   /** Null: it ended well. */
   readonly failure: string | null;
@@ -31,9 +31,9 @@ export class LoadClient {
     path: string,
     headers: Readonly<Record<string, string>>,
     body: string | Buffer,
-    reading: Reading,
+    reading: SliceReading,
     times: StreamTimes,
-  ): Promise<Outcome> {
+  ): Promise<CallOutcome> {
     return await new Promise((resolve) => {
       const calledMs = clockMs();
       const reader = new AnswerReader(reading, times, calledMs);

@@ -2,7 +2,7 @@
  * The load generator, a process of its own: runs the slices it is told, one at a time, and answers each with what it saw.
  * Clients keep their connections from slice to slice, so that rounds do not measure connecting.
  */
-import { watchParent } from "../../../infra/local/watch-parent.ts";
+import { watchParent } from "../../../infra/local/process/watch-parent.ts";
 import { FRESH, type Slice, type SliceResult } from "../slice.ts";
 import { clockMs, type StreamTimes } from "./answer-reader.ts";
 import { LoadClient } from "./client.ts";

@@ -2,22 +2,30 @@
  * One life of the Cell in the simulation of exchanges: its real parts, put together as the Cell object does. What outlives it is
  * on its disk: capacity, revisions, and that it was busy.
  */
-import type { Admitted, Ask, Decision, LedgerBatch, Settlement, Stale } from "../../../edge/domain/ask.ts";
-import { monthOf } from "../../../edge/domain/budget/testing/world.ts";
-import { schedulerEvents } from "../../../edge/domain/cell/live-values.ts";
+
+import type { ExchangeAnswer, ExchangeMessage } from "../../../edge/domain/admission/exchange-messages.ts";
+import type {
+  AdmissionRequest,
+  Admitted,
+  Decision,
+  LedgerBatch,
+  Settlement,
+  Stale,
+} from "../../../edge/domain/admission/rpc.ts";
+import { thirtyDayMonthOf } from "../../../edge/domain/budget/testing/simulation.ts";
 import { Revisions } from "../../../edge/domain/cell/revisions.ts";
-import type { ExchangeAnswer, ExchangeMessage } from "../../../edge/domain/exchange/messages.ts";
+import { schedulerEvents } from "../../../edge/domain/cell/scheduler-events.ts";
 import { createScheduler } from "../../../edge/domain/fairshare/scheduler.ts";
 import type { FairshareAlgorithm, Scheduler } from "../../../edge/domain/fairshare/types.ts";
-import { AdmissionDesk } from "../../../edge/objects/admission-desk.ts";
-import { type BudgetCalls, BudgetDesk } from "../../../edge/objects/budget-desk.ts";
-import { ExchangeDesk, type Session } from "../../../edge/objects/exchange-desk.ts";
-import { RowCourier } from "../../../edge/objects/row-courier.ts";
-import type { BudgetGate, Seat } from "../../../edge/objects/seat.ts";
+import { AdmissionController } from "../../../edge/objects/cell/admission-controller.ts";
+import type { AdmissionEntry, BudgetPort } from "../../../edge/objects/cell/admission-entry.ts";
+import { BudgetGateway, type BudgetObjectApi } from "../../../edge/objects/cell/budget-gateway.ts";
+import { ExchangeController, type ExchangeSessionState } from "../../../edge/objects/cell/exchange-controller.ts";
+import { LedgerWriter } from "../../../edge/objects/cell/ledger-writer.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { Context, Timeline } from "./timeline.ts";
-import type { Run, Truth } from "./truth.ts";
+import type { ExchangeRun, Truth } from "./truth.ts";
 
 export interface Disk {
   capacity: number;
@@ -32,7 +40,7 @@ export interface Surroundings {
   readonly time: Timeline;
   readonly truth: Truth;
   /** A tenant's budget object, as code of this life calls it. */
-  readonly budgetOf: (life: Context, tenantId: string) => BudgetCalls;
+  readonly budgetOf: (life: Context, tenantId: string) => BudgetObjectApi;
   readonly append: (batch: LedgerBatch) => Promise<void>;
 }
 
@@ -42,15 +50,15 @@ const ADOPTION_HOLD_MS = 500;
 export class CellLife {
   readonly context: Context;
   readonly scheduler: Scheduler;
-  readonly desk: AdmissionDesk;
+  readonly desk: AdmissionController;
   readonly #disk: Disk;
   readonly #around: Surroundings;
-  readonly #courier: RowCourier;
-  readonly #budget: BudgetDesk;
-  readonly #exchanges: ExchangeDesk;
+  readonly #courier: LedgerWriter;
+  readonly #budget: BudgetGateway;
+  readonly #exchanges: ExchangeController;
   readonly #revisions = new Revisions();
   /** Given up; perhaps in the turn of their grant, which is told only after it. */
-  readonly #gone = new WeakSet<Seat>();
+  readonly #gone = new WeakSet<AdmissionEntry>();
   /** Requests that were settled here, perhaps in that turn too. */
   readonly #settled = new Set<string>();
 
@@ -74,19 +82,19 @@ export class CellLife {
       for (const { requestId } of grants) around.truth.slot(requestId);
       return grants;
     };
-    this.#courier = new RowCourier("c", 1, () => ({ append }) as never);
-    this.#budget = new BudgetDesk({
+    this.#courier = new LedgerWriter("c", 1, () => ({ append }) as never);
+    this.#budget = new BudgetGateway({
       cell: "c",
       failOpen: false,
       now,
       nextLife: () => (disk.life += 1),
-      monthOf,
+      monthOf: thirtyDayMonthOf,
       budgetOf: (tenantId) => around.budgetOf(context, tenantId),
-      judged: (requestId, verdict) => this.desk.judged(requestId, verdict),
-      tell: async () => undefined,
+      judged: (requestId, verdict) => this.desk.budgetDecided(requestId, verdict),
+      deliverAlert: async () => undefined,
       raise: () => undefined,
     });
-    this.desk = new AdmissionDesk({
+    this.desk = new AdmissionController({
       cell: "c",
       scheduler: this.scheduler,
       budget: this.#watched(this.#budget),
@@ -94,10 +102,10 @@ export class CellLife {
       maxQueuedPerTenant: 0,
       now,
       later,
-      complete: async (row, orphan) => void (await this.#courier.deliver(row, orphan)),
+      complete: async (row, orphan) => void (await this.#courier.write(row, orphan)),
       changed: () => this.#changed(),
     });
-    this.#exchanges = new ExchangeDesk({
+    this.#exchanges = new ExchangeController({
       desk: {
         knows: (requestId) => this.desk.knows(requestId),
         holds: (seat) => this.desk.holds(seat),
@@ -114,7 +122,7 @@ export class CellLife {
       },
       revisions: this.#revisions,
       rows: {
-        record: async ({ row }) => void (await this.#courier.deliver(row, false)),
+        record: async ({ row }) => void (await this.#courier.write(row, false)),
         settleOrphan: async ({ row }) => await this.settleOrphan(row),
       },
       level: async () => null,
@@ -128,7 +136,7 @@ export class CellLife {
     later(ADOPTION_HOLD_MS, () => this.desk.apply({ type: "hold", on: false }));
   }
 
-  admit(ask: Ask): Admitted<Seat> {
+  admit(ask: AdmissionRequest): Admitted<AdmissionEntry> {
     const items = this.#revisions.staleAmong(ask.revs);
     if (items.length > 0) return { verdict: "stale", items };
     this.#around.truth.admitted(ask);
@@ -140,7 +148,7 @@ export class CellLife {
       : { ...decision, permit: seat };
   }
 
-  hold(requestId: string): Seat | null {
+  hold(requestId: string): AdmissionEntry | null {
     const { seated } = this.desk;
     const seat = this.desk.hold(requestId);
     if (seat === null) return null;
@@ -150,27 +158,27 @@ export class CellLife {
     return seat;
   }
 
-  openSession(message: ExchangeMessage): { readonly session: Session; readonly answer: ExchangeAnswer } {
+  openSession(message: ExchangeMessage): { readonly session: ExchangeSessionState; readonly answer: ExchangeAnswer } {
     return this.#exchanges.open(message);
   }
 
-  exchange(session: Session, message: ExchangeMessage): ExchangeAnswer {
+  exchange(session: ExchangeSessionState, message: ExchangeMessage): ExchangeAnswer {
     return this.#exchanges.exchange(session, message);
   }
 
-  async news(session: Session): Promise<ExchangeAnswer> {
+  async news(session: ExchangeSessionState): Promise<ExchangeAnswer> {
     return await this.#exchanges.news(session);
   }
 
-  end(session: Session): void {
+  end(session: ExchangeSessionState): void {
     this.#exchanges.end(session);
   }
 
-  adopt(ask: Ask): Seat {
+  adopt(ask: AdmissionRequest): AdmissionEntry {
     return this.desk.adopt(ask);
   }
 
-  async settle(seat: Seat, settlement: Settlement): Promise<void> {
+  async settle(seat: AdmissionEntry, settlement: Settlement): Promise<void> {
     const { truth } = this.#around;
     // Its client left before it heard of its grant.
     const { request_id: id } = settlement.row;
@@ -180,7 +188,7 @@ export class CellLife {
   }
 
   /** The permit's holder is gone. */
-  abandon(seat: Seat, mayHaveRow?: boolean): void {
+  abandon(seat: AdmissionEntry, mayHaveRow?: boolean): void {
     const { truth } = this.#around;
     const run = truth.running.get(seat.ask.requestId);
     const held = this.desk.seated;
@@ -197,7 +205,7 @@ export class CellLife {
     if (truth.running.get(row.request_id)?.heard === false) truth.end(row.request_id, 0);
     this.#settled.add(row.request_id);
     this.desk.settledElsewhere(row);
-    await this.#courier.deliver(row, true);
+    await this.#courier.write(row, true);
   }
 
   async invalidate(changes: readonly Change[]): Promise<void> {
@@ -213,9 +221,9 @@ export class CellLife {
   }
 
   /** A grant, whenever it is made, is held against the laws. `by`: how it is made when it is at once. */
-  #follow(seat: Seat, by: Run["by"]): void {
+  #follow(seat: AdmissionEntry, by: ExchangeRun["by"]): void {
     const { truth } = this.#around;
-    const decided = ({ verdict }: Decision | Stale, grantedBy: Run["by"] = "call"): void => {
+    const decided = ({ verdict }: Decision | Stale, grantedBy: ExchangeRun["by"] = "call"): void => {
       const isOver = this.#gone.has(seat) || this.#settled.has(seat.ask.requestId);
       if (verdict === "granted" && !isOver) truth.grant(seat.ask, grantedBy, this.context);
     };
@@ -228,8 +236,8 @@ export class CellLife {
   }
 
   /** What is charged is held against the law that a request is charged once. */
-  #watched(budget: BudgetDesk): BudgetGate {
-    const settle: BudgetGate["settle"] = (ask, used, goesOn) => {
+  #watched(budget: BudgetGateway): BudgetPort {
+    const settle: BudgetPort["settle"] = (ask, used, goesOn) => {
       this.#around.truth.charged(ask.requestId, this.context, used.tokens);
       budget.settle(ask, used, goesOn);
     };

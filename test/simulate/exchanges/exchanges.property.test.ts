@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { printedSeed } from "../seed.ts";
-import { AMPLE, orderly, play, setup, stormy, type Timed } from "./play.ts";
+import { AMPLE, orderly, playExchanges, setupPlay, stormy, type Timed } from "./play.ts";
 import { Watch } from "./watch.ts";
 import type { World } from "./world.ts";
 
@@ -26,9 +26,9 @@ describe("exchanges in a simulated world", () => {
     "keep every cap, revision, row and token while nobody dies",
     async () => {
       await fc.assert(
-        fc.asyncProperty(setup, orderly, async (given, steps) => {
+        fc.asyncProperty(setupPlay, orderly, async (given, steps) => {
           const watch = new Watch(true);
-          const world = await play(given, steps, (at) => watch.look(at));
+          const world = await playExchanges(given, steps, (at) => watch.look(at));
           expect(wrongWith(world, watch)).toEqual([]);
           expect([world.died.size, world.truth.uncounted.size]).toEqual([0, 0]);
         }),
@@ -42,9 +42,9 @@ describe("exchanges in a simulated world", () => {
     "keep them when calls are lost or late, and isolates, carriers, sessions and Cells are",
     async () => {
       await fc.assert(
-        fc.asyncProperty(setup, stormy, async (given, steps) => {
+        fc.asyncProperty(setupPlay, stormy, async (given, steps) => {
           const watch = new Watch(false);
-          const world = await play(given, steps, (at) => watch.look(at));
+          const world = await playExchanges(given, steps, (at) => watch.look(at));
           expect(wrongWith(world, watch)).toEqual([]);
         }),
         options,
@@ -71,7 +71,7 @@ describe("exchanges in a simulated world", () => {
       }),
     );
     const watch = new Watch(true);
-    const world = await play({ ...given, isolates: [true, true] }, steps.flat(), (at) => watch.look(at));
+    const world = await playExchanges({ ...given, isolates: [true, true] }, steps.flat(), (at) => watch.look(at));
     expect(wrongWith(world, watch)).toEqual([]);
     const { call, exchange } = world.truth.granted;
     expect(exchange / (call + exchange)).toBeGreaterThan(0.95);

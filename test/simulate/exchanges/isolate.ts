@@ -3,9 +3,17 @@
  * pipeline lets them - a slot, an upstream call, one settlement; after 200 ms they watch their permit, or after a second take
  * one of their own, and adopt it anew when it or their session is lost.
  */
-import { CellAdmission } from "../../../edge/adapters/cell-admission.ts";
-import { ExchangeAdmission } from "../../../edge/adapters/exchange-admission.ts";
-import type { Ask, Decision, Grant, LedgerApi, PermitHandle, Settlement, Stale } from "../../../edge/domain/ask.ts";
+import { CellAdmission } from "../../../edge/adapters/objects/cell-admission.ts";
+import { ExchangeAdmission } from "../../../edge/adapters/objects/exchange-admission.ts";
+import type {
+  AdmissionRequest,
+  Decision,
+  Grant,
+  LedgerApi,
+  PermitHandle,
+  Settlement,
+  Stale,
+} from "../../../edge/domain/admission/rpc.ts";
 import type { Admission } from "../../../edge/ports.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { Copies, NEED_NANO_USD, NEED_TOKENS, type Records } from "./records.ts";
@@ -39,7 +47,7 @@ export interface IsolateParts extends Omit<StubParts, "serves"> {
 }
 
 interface Held {
-  readonly ask: Ask;
+  readonly ask: AdmissionRequest;
   readonly permit: PermitHandle;
   readonly grant: Grant;
   /** It waited: its Cell does not know that the grant is used. */
@@ -102,7 +110,7 @@ export class Isolate {
     let kept: PermitHandle | null = null;
     let sinceMs: number | null = null;
     for (let place = 1; place <= PLACES_MAX; place += 1) {
-      const ofNow = (): Ask => ({
+      const ofNow = (): AdmissionRequest => ({
         ...this.#ask(id, life),
         waitedMs: sinceMs === null ? null : here().clockMs - sinceMs,
       });
@@ -199,7 +207,7 @@ export class Isolate {
     await this.#settle(permit, { row, actualTokens: NEED_TOKENS / 2 });
   }
 
-  async #adopt(ask: Ask, ended: () => boolean): Promise<PermitHandle> {
+  async #adopt(ask: AdmissionRequest, ended: () => boolean): Promise<PermitHandle> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#admission.adopt(ask);
@@ -237,11 +245,11 @@ export class Isolate {
     if (!this.carriers.has(context) && !this.requests.has(context.name)) context.die();
   }
 
-  #ask(id: string, { tenantAt, modelAt }: Life): Ask {
+  #ask(id: string, { tenantAt, modelAt }: Life): AdmissionRequest {
     return this.copies.ask(id, tenantAt, modelAt, this.context.clockMs);
   }
 
-  #row(ask: Ask, status: number, tokens: number): UsageRow {
+  #row(ask: AdmissionRequest, status: number, tokens: number): UsageRow {
     const cost = tokens === 0 ? 0 : NEED_NANO_USD / 2e9;
     return { ...ask.row, status_code: status, total_tokens: tokens, output_tokens: tokens, cost_usd: cost };
   }

@@ -114,7 +114,7 @@ const stream = fc.record({
     { weight: 1, arbitrary: fc.integer({ min: 200, max: 600 }) },
   ),
 });
-export const setup: fc.Arbitrary<Setup & Streams> = fc.record({
+export const setupPlay: fc.Arbitrary<Setup & Streams> = fc.record({
   algorithm: fc.constantFrom("weighted" as const, "hierarchical" as const),
   streams: fc.array(stream, { minLength: 1, maxLength: 3 }),
   // Long enough for a session to be followed by another, now and then.
@@ -140,7 +140,7 @@ const ROUNDS_MAX = 200;
 const FOUND_MS = 31_000;
 
 /** Plays the steps, ends all faults, lets everybody finish. `watch` is called after every event. */
-export async function play(
+export async function playExchanges(
   given: Setup & Streams,
   steps: readonly Timed[],
   watch: (world: World) => void,

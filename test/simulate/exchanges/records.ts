@@ -2,7 +2,7 @@
  * The records of the simulation of exchanges: tenants with one key each, models, one group. A store holds the newest, an isolate
  * copies that may be older; an ask states the revisions of the copies that it was built from.
  */
-import type { Ask } from "../../../edge/domain/ask.ts";
+import type { AdmissionRequest } from "../../../edge/domain/admission/rpc.ts";
 import { limitsOf } from "../../../edge/domain/budget/limits.ts";
 import type { Change, RevItem } from "../../../shared/internal.ts";
 import { zeroUsageRow } from "../../../shared/usage-row.ts";
@@ -85,7 +85,7 @@ export class Copies {
     for (const item of items) this.#known.delete(nameOf(item));
   }
 
-  ask(requestId: string, tenantAt: number, modelAt: number, nowMs: number): Ask {
+  ask(requestId: string, tenantAt: number, modelAt: number, nowMs: number): AdmissionRequest {
     const names = [`key:k${tenantAt}`, `tenant:t${tenantAt}`, "group:g", `model:m${modelAt}`, "all:*"];
     const revs = names.map((name) => {
       const [kind, id] = name.split(":") as [Kind, string];

@@ -2,10 +2,11 @@
  * What an isolate of the simulation of exchanges holds of its Cell: stubs whose calls travel by the wire, and which the runtime
  * disposes when their holder's context ends. A session may be cut while both sides live.
  */
-import type { Admitted, Ask, CellApi, PermitHandle } from "../../../edge/domain/ask.ts";
-import type { ExchangeApi, ExchangeMessage } from "../../../edge/domain/exchange/messages.ts";
-import type { Session as Held } from "../../../edge/objects/exchange-desk.ts";
-import type { Seat } from "../../../edge/objects/seat.ts";
+
+import type { ExchangeApi, ExchangeMessage } from "../../../edge/domain/admission/exchange-messages.ts";
+import type { AdmissionRequest, Admitted, CellApi, PermitHandle } from "../../../edge/domain/admission/rpc.ts";
+import type { AdmissionEntry } from "../../../edge/objects/cell/admission-entry.ts";
+import type { ExchangeSessionState as Held } from "../../../edge/objects/cell/exchange-controller.ts";
 import type { CellLife } from "./cell.ts";
 import { type Context, here } from "./timeline.ts";
 import { Link, type Wire } from "./wire.ts";
@@ -27,9 +28,9 @@ export interface StubParts {
 export function cellStub(parts: StubParts): CellApi & ExchangeApi {
   const { wire, life } = parts;
   const stub = {
-    admit: async (ask: Ask): Promise<Admitted<PermitHandle>> => {
+    admit: async (ask: AdmissionRequest): Promise<Admitted<PermitHandle>> => {
       const [from, to] = [await caller(), life()];
-      const undone = (admitted: Admitted<Seat>) => {
+      const undone = (admitted: Admitted<AdmissionEntry>) => {
         if (admitted.verdict !== "stale") wire.tell(to.context, () => to.abandon(admitted.permit));
       };
       // What the wire may do to a place in the queue is no matter of exchanges.
@@ -37,9 +38,9 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
       if (admitted.verdict === "stale") return admitted;
       return { ...admitted, permit: permitStub(parts, from, to, admitted.permit) };
     },
-    adopt: async (ask: Ask) => {
+    adopt: async (ask: AdmissionRequest) => {
       const [from, to] = [await caller(), life()];
-      const undone = (seat: Seat) => wire.tell(to.context, () => to.abandon(seat));
+      const undone = (seat: AdmissionEntry) => wire.tell(to.context, () => to.abandon(seat));
       return {
         permit: permitStub(parts, from, to, await wire.call(from, to.context, () => to.adopt(ask), { undone })),
       };
@@ -50,7 +51,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
     },
     hold: async (requestId: string) => {
       const [from, to] = [await caller(), life()];
-      const undone = (seat: Seat | null) => {
+      const undone = (seat: AdmissionEntry | null) => {
         if (seat !== null) wire.tell(to.context, () => to.abandon(seat));
       };
       const seat = await wire.call(from, to.context, () => to.hold(requestId), { undone, sure: true });
@@ -61,7 +62,7 @@ export function cellStub(parts: StubParts): CellApi & ExchangeApi {
   return stub as unknown as CellApi & ExchangeApi;
 }
 
-function permitStub({ wire }: StubParts, from: Context, to: CellLife, seat: Seat): PermitHandle {
+function permitStub({ wire }: StubParts, from: Context, to: CellLife, seat: AdmissionEntry): PermitHandle {
   const link = new Link();
   let disposed = false;
   const call = async <T>(work: () => Promise<T> | T): Promise<T> => await wire.call(from, to.context, work, { link });

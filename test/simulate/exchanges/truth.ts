@@ -3,14 +3,14 @@
  * grounds, what was granted and spent, which revisions have been acknowledged. Every grant is held against the laws in the
  * moment in which it is made.
  */
-import type { Ask } from "../../../edge/domain/ask.ts";
+import type { AdmissionRequest } from "../../../edge/domain/admission/rpc.ts";
 import type { RevItem } from "../../../shared/internal.ts";
 import { NEED_TOKENS, nameOf, type Tenant } from "./records.ts";
 import type { Context } from "./timeline.ts";
 
-export interface Run {
+export interface ExchangeRun {
   readonly id: string;
-  readonly ask: Ask;
+  readonly ask: AdmissionRequest;
   readonly by: "call" | "exchange";
   /** The life of the Cell that granted it. */
   readonly life: Context;
@@ -34,9 +34,9 @@ interface Spending {
 }
 
 export class Truth {
-  readonly running = new Map<string, Run>();
+  readonly running = new Map<string, ExchangeRun>();
   /** Every request that was granted, by its last grant. */
-  readonly runs = new Map<string, Run>();
+  readonly runs = new Map<string, ExchangeRun>();
   readonly broken: string[] = [];
   readonly granted = { call: 0, exchange: 0 };
   /** Grants made while more ran than the cap, the uncounted among them. */
@@ -83,7 +83,7 @@ export class Truth {
   }
 
   /** An ask that is let in now, before anybody decides about its slot. A grant that was not heard before is nobody's. */
-  admitted(ask: Ask): void {
+  admitted(ask: AdmissionRequest): void {
     if (this.running.get(ask.requestId)?.heard === false) this.end(ask.requestId, 0);
     for (const item of ask.revs) {
       const rev = this.#acknowledged.get(nameOf(item)) ?? 0;
@@ -91,9 +91,9 @@ export class Truth {
     }
   }
 
-  grant(ask: Ask, by: Run["by"], life: Context): Run {
+  grant(ask: AdmissionRequest, by: ExchangeRun["by"], life: Context): ExchangeRun {
     this.end(ask.requestId, 0);
-    const run: Run = { id: ask.requestId, ask, by, life, heard: false, uncounted: null };
+    const run: ExchangeRun = { id: ask.requestId, ask, by, life, heard: false, uncounted: null };
     this.running.set(run.id, run);
     this.runs.set(run.id, run);
     this.granted[by] += 1;
@@ -148,16 +148,16 @@ export class Truth {
   }
 
   /** The Cell counts it no longer, though it may run. */
-  uncount(run: Run, why: string): void {
+  uncount(run: ExchangeRun, why: string): void {
     if (run.uncounted !== null) return;
     run.uncounted = why;
     this.uncounted.set(why, (this.uncounted.get(why) ?? 0) + 1);
   }
 
-  #withinCaps(run: Run): void {
+  #withinCaps(run: ExchangeRun): void {
     const { tenant, model } = run.ask;
     const runs = [...this.running.values()];
-    const groups: readonly (readonly [string, Run[]])[] = [
+    const groups: readonly (readonly [string, ExchangeRun[]])[] = [
       ["cell:", runs],
       [`tenant:${tenant.id}`, runs.filter(({ ask }) => ask.tenant.id === tenant.id)],
       [`model:${model.name}`, runs.filter(({ ask }) => ask.model.name === model.name)],

@@ -43,9 +43,9 @@ export class Watch {
       const core = world.budgets.core(`t${at}`);
       const books = world.books(at);
       const limits = world.limits(at);
-      if (core.awaitsLedger(world.time.nowMs).length > 0) {
+      if (core.countersAwaitingLedger(world.time.nowMs).length > 0) {
         const { account } = core.read("tenant", limits, world.time.nowMs);
-        core.ledgerSays("tenant", limits, account.tag, { tokens: books.written, nanoUsd: 0 }, world.time.nowMs);
+        core.applyLedgerSum("tenant", limits, account.tag, { tokens: books.written, nanoUsd: 0 }, world.time.nowMs);
         core.ledgerSettled();
       }
       const { reserved, account } = core.read("tenant", limits, world.time.nowMs);

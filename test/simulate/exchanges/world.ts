@@ -2,11 +2,11 @@
  * A small world for the simulation of exchanges: isolates, a Cell with its budgets and its ledger, changing records, and weather
  * on the wire. A scenario plays upon it; then all faults end, everybody finishes, and the books have to be even.
  */
-import type { LedgerApi, LedgerBatch } from "../../../edge/domain/ask.ts";
+import type { LedgerApi, LedgerBatch } from "../../../edge/domain/admission/rpc.ts";
 import type { BudgetLimits } from "../../../edge/domain/budget/limits.ts";
 import type { FairshareAlgorithm } from "../../../edge/domain/fairshare/types.ts";
-import type { BudgetCalls } from "../../../edge/objects/budget-desk.ts";
-import { TestBudgets } from "../../../edge/objects/testing/budgets.ts";
+import type { BudgetObjectApi } from "../../../edge/objects/cell/budget-gateway.ts";
+import { TestBudgets } from "../../../edge/objects/cell/testing/test-budgets.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { type Random, seededRandom } from "../random.ts";
 import { CellLife, type Disk } from "./cell.ts";
@@ -245,7 +245,7 @@ export class World {
     return life;
   }
 
-  #budgetOf(life: Context, tenantId: string): BudgetCalls {
+  #budgetOf(life: Context, tenantId: string): BudgetObjectApi {
     const object = this.budgets.budgetOf(tenantId);
     const call = async <T>(work: () => Promise<T>): Promise<T> => {
       // Code of a dead life gets no further.

@@ -13,11 +13,11 @@ import { CELL_OF_TABLE, HELD } from "./witness.ts";
  * What a route has in common with others, as far as changes go. `admitted`: it takes a slot and tokens. `cached`: its answer is
  * stored already. `probe`: the upstream is asked without slot or budget. `list`: no upstream. `mcp`: no model.
  */
-export type Kind = "admitted" | "cached" | "probe" | "list" | "mcp";
+export type RouteKind = "admitted" | "cached" | "probe" | "list" | "mcp";
 
 export interface Route {
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: RouteKind;
   /** Model name that the upstream is told: `upstream`: that of the record; `own`: the client's own; `none`. */
   readonly names: "upstream" | "own" | "none";
   readonly send: (scene: Scene) => Promise<Response>;

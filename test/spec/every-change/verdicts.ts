@@ -3,7 +3,7 @@
  * shows after it (decisions §2.6, §43.3).
  */
 import type { UsageLog } from "../../../shared/schema/usage.ts";
-import { type Kind, type Route, served } from "./routes.ts";
+import { type Route, type RouteKind, served } from "./routes.ts";
 import type { Own, Scene, Upstream } from "./scene.ts";
 
 /** What a request shows. */
@@ -36,7 +36,7 @@ export const everywhere =
 
 /** Routes of the kinds that are named show this, the others go on as served. */
 export const only =
-  (lines: Partial<Record<Kind, string | Verdict>>): Verdict =>
+  (lines: Partial<Record<RouteKind, string | Verdict>>): Verdict =>
   (route, scene) => {
     const line = lines[route.kind] ?? served(route, scene);
     return typeof line === "string" ? line : line(route, scene);
@@ -62,7 +62,7 @@ export const unregistered: Verdict = (route, scene) => {
 };
 
 /** Routes of these kinds show that something changed upstream. */
-const isOn = (...kinds: readonly Kind[]): ((at: Partial<Upstream>) => Verdict) => {
+const isOn = (...kinds: readonly RouteKind[]): ((at: Partial<Upstream>) => Verdict) => {
   return (at) => (route, scene) => (kinds.includes(route.kind) ? anew(at)(route, scene) : served(route, scene));
 };
 

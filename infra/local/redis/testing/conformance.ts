@@ -4,7 +4,7 @@
  */
 import { Redis } from "@upstash/redis";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Listening } from "../../listen.ts";
+import type { Listening } from "../../http/listen.ts";
 import type { Backend } from "../backend.ts";
 import { startRedisBridge } from "../bridge.ts";
 

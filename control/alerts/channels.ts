@@ -1,0 +1,124 @@
+/**
+ * Sends one message on one channel of the alert settings (decisions §9.4, §35). A failure is tried once more and then said
+ * in a few words of our own: neither the webhook's URL nor the mail password can stand in them.
+ */
+import { callbackify } from "node:util";
+import { createTransport } from "nodemailer";
+import { oneLine } from "../../shared/printable.ts";
+import type { ChannelResult, EmailValue } from "../../shared/schema/settings/alerts.ts";
+import { INFRASTRUCTURE_POLICY, type SsrfPolicy } from "../../shared/ssrf.ts";
+import { fetchStatus, OutboundError } from "../outbound/bounded-fetch.ts";
+import { BlockedAddressError, guardedSocket } from "../outbound/guarded-connections.ts";
+import { chatCode, chatText } from "./chat-text.ts";
+
+const WEBHOOK_TIMEOUT_MS = 10_000;
+const SMTP_TIMEOUT_MS = 20_000;
+
+/** What is told: key and title of the issue, one line of detail. */
+export interface AlertMessage {
+  readonly issueKey: string;
+  readonly title: string;
+  readonly detail: string;
+}
+
+/** Posts to the chat webhook. */
+export async function sendToWebhook(
+  url: string,
+  policy: SsrfPolicy,
+  { issueKey, title, detail }: AlertMessage,
+): Promise<ChannelResult> {
+  const text = `*Gateway alert: ${chatText(title)}*\n*Issue:* \`${chatCode(issueKey)}\`\n${chatText(detail)}`;
+  const body = JSON.stringify({ text });
+  const headers = { "content-type": "application/json" };
+  return await twice("slack", async () => {
+    const status = await fetchStatus({ url, timeoutMs: WEBHOOK_TIMEOUT_MS, headers, policy }, { body });
+    if (status < 200 || status > 299) throw new OutboundError(`http ${status}`);
+  });
+}
+
+/** Mails every recipient; `password` is the opened secret. With `starttls` nothing is sent over a connection without TLS. */
+export async function sendMail(
+  email: Omit<EmailValue, "smtp_password">,
+  password: string | null,
+  { issueKey, title, detail }: AlertMessage,
+): Promise<ChannelResult> {
+  const to = { host: email.smtp_host, port: email.smtp_port };
+  const connect = callbackify(async () => ({
+    connection: await guardedSocket(to, INFRASTRUCTURE_POLICY, SMTP_TIMEOUT_MS),
+  }));
+  const transport = createTransport({
+    host: email.smtp_host,
+    port: email.smtp_port,
+    secure: false,
+    requireTLS: email.starttls,
+    ignoreTLS: !email.starttls,
+    ...(email.username === "" ? {} : { auth: { user: email.username, pass: password ?? "" } }),
+    // the library would resolve the name by itself, and connect to whatever it leads to by then
+    getSocket: (_options: unknown, done: Parameters<typeof connect>[0]) => connect(done),
+    connectionTimeout: SMTP_TIMEOUT_MS,
+    greetingTimeout: SMTP_TIMEOUT_MS,
+    socketTimeout: SMTP_TIMEOUT_MS,
+  });
+  try {
+    return await twice("email", async () => {
+      await within(
+        SMTP_TIMEOUT_MS,
+        transport.sendMail({
+          from: email.from_address,
+          to: email.recipients,
+          subject: `Gateway alert: ${oneLine(title)}`,
+          text: `Issue: ${oneLine(issueKey)}\n\n${oneLine(detail)}`,
+        }),
+      );
+    });
+  } finally {
+    transport.close();
+  }
+}
+
+async function twice(channel: ChannelResult["channel"], send: () => Promise<void>): Promise<ChannelResult> {
+  try {
+    await send().catch(send);
+    return { channel, ok: true, detail: "sent" };
+  } catch (error) {
+    return { channel, ok: false, detail: reasonOf(error) };
+  }
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new OutboundError("timeout")), ms);
+  try {
+    await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** By the mail library's codes; a server's own words may quote what it was sent. */
+const SMTP_REASONS: Readonly<Record<string, string>> = {
+  EAUTH: "the server refused the credentials",
+  ETLS: "the server offers no TLS",
+  ECONNECTION: "connect failed",
+  ESOCKET: "connect failed",
+  EDNS: "the host does not resolve",
+  ENOTFOUND: "the host does not resolve",
+  EAI_AGAIN: "the host does not resolve",
+  ETIMEDOUT: "timeout",
+  EENVELOPE: "the server refused the sender or a recipient",
+};
+
+/** How Node names a certificate that it does not accept. */
+const UNTRUSTED = /CERT|VERIFY_LEAF/;
+
+function reasonOf(error: unknown): string {
+  if (error instanceof OutboundError) return error.message;
+  if (error instanceof BlockedAddressError) return "address blocked";
+  const { code, originalCode, responseCode } = error as Readonly<Record<string, unknown>>;
+  // the mail library's own code is that of any connection that fails
+  if (typeof originalCode === "string" && UNTRUSTED.test(originalCode))
+    return "the server's certificate is not trusted";
+  const known = typeof code === "string" ? SMTP_REASONS[code] : undefined;
+  if (known !== undefined) return known;
+  return typeof responseCode === "number" ? `the server answered ${responseCode}` : "connect failed";
+}

@@ -1,0 +1,40 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { chatCode, chatText } from "./chat-text.ts";
+
+describe("text from outside in a chat", () => {
+  it.each([
+    ["<!channel>", "&lt;!channel&gt;"],
+    ["<https://evil.example|your bank>", "&lt;https://evil.example|your bank&gt;"],
+    ["R&D <@U123>", "R&amp;D &lt;@U123&gt;"],
+    ["*bold* _italic_ ~gone~ `code`", "\u2217bold\u2217 \u02cditalic\u02cd \u223cgone\u223c \u02cbcode\u02cb"],
+    ["__init__ and ** both **", "\u02cd\u02cdinit\u02cd\u02cd and \u2217\u2217 both \u2217\u2217"],
+    ["a\n*Issue:* `forged`", "a \u2217Issue:\u2217 \u02cbforged\u02cb"],
+    ["\u001b[31mred\u202e", " [31mred "],
+  ])("%j is shown and not followed", (text, shown) => {
+    expect(chatText(text)).toBe(shown);
+  });
+
+  it("is as it was where it is only text: names of models keep their signs", () => {
+    for (const text of ["llama_3_70b: upstream answered 503", "4*4 tokens; request was already served", "größe_1~2"])
+      expect(chatText(text)).toBe(text);
+  });
+
+  it("does not leave its code signs", () => {
+    expect(chatCode("model_health_down:a` <!here> `b_c*")).toBe("model_health_down:a\u02cb &lt;!here&gt; \u02cbb_c*");
+  });
+
+  it("never holds what the chat follows, whatever comes", () => {
+    const nasty = fc.string({
+      unit: fc.constantFrom("<", ">", "&", "*", "_", "~", "`", " ", "\n", "\u2028", "a", "1", "|", "!", "@", "é"),
+    });
+    fc.assert(
+      fc.property(nasty, (text) => {
+        const shown = chatText(text);
+        expect(shown.replace(/&(amp|lt|gt);/g, "")).not.toMatch(/[<>&`\n\u2028]/);
+        expect(shown).not.toMatch(/(^|[^\p{L}\p{N}])[*_~]|[*_~]([^\p{L}\p{N}]|$)/u);
+        expect(chatCode(text).replace(/&(amp|lt|gt);/g, "")).not.toMatch(/[<>&`\n\u2028]/);
+      }),
+    );
+  });
+});

@@ -1,0 +1,57 @@
+/**
+ * The channels that the alert settings name, ready to be sent on (decisions §9.4). Read for every alert, so that a saved
+ * setting is in force at once.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import type { ChannelResult } from "../../shared/schema/settings/alerts.ts";
+import { unseal } from "../../shared/seal.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { checkUpstreamAddress } from "../kernel/upstream-address.ts";
+import { alertsSetting } from "../settings/definitions.ts";
+import { readSetting } from "../settings/setting.ts";
+import { type AlertMessage, sendMail, sendToWebhook } from "./channels.ts";
+
+/** Sends one message; how it went is the answer, never a rejection. */
+export type AlertChannel = (message: AlertMessage) => Promise<ChannelResult>;
+
+export interface AlertChannels {
+  /** Repeats of an issue within this time are not sent; 0: every one is. */
+  readonly minIntervalSecs: number;
+  readonly channels: readonly AlertChannel[];
+}
+
+/** None when nothing is configured. Throws 503 `database_unavailable`. */
+export async function alertChannels(ctx: VerbContext): Promise<AlertChannels> {
+  const { slack_webhook_url: webhook, email, min_interval_secs } = (await readSetting(ctx, alertsSetting)).value;
+  const channels: AlertChannel[] = [];
+  if (webhook !== null) channels.push(async (message) => await toWebhook(ctx, webhook, message));
+  if (email !== null)
+    channels.push(async (message) => {
+      const password = email.smtp_password === null ? null : await opened(ctx, email.smtp_password);
+      return password === undefined ? unopened("email") : await sendMail(email, password, message);
+    });
+  return { minIntervalSecs: min_interval_secs, channels };
+}
+
+/** What the name resolves to may have changed since it was saved. */
+async function toWebhook(ctx: VerbContext, sealed: string, message: AlertMessage): Promise<ChannelResult> {
+  const url = await opened(ctx, sealed);
+  if (url === undefined) return unopened("slack");
+  try {
+    await checkUpstreamAddress(ctx, "slack_webhook_url", url);
+  } catch (error) {
+    return { channel: "slack", ok: false, detail: error instanceof GatewayError ? error.message : "not checked" };
+  }
+  return await sendToWebhook(url, ctx.ssrf, message);
+}
+
+/** Undefined: it does not open. */
+async function opened(ctx: VerbContext, sealed: string): Promise<string | undefined> {
+  return await unseal(sealed, ctx.sealKey).catch(() => undefined);
+}
+
+const unopened = (channel: ChannelResult["channel"]): ChannelResult => ({
+  channel,
+  ok: false,
+  detail: "the stored secret does not open with this encryption key",
+});

@@ -1,0 +1,52 @@
+/**
+ * One request of a capacity probe: sent straight at an upstream, its answer read to the end and thrown away, because a
+ * request that is cut off says nothing of how long one takes. It never rejects.
+ */
+import { fetch } from "undici";
+import { isUrlAllowed, type SsrfPolicy } from "../../shared/ssrf.ts";
+import { guardedAgent } from "../outbound/guarded-connections.ts";
+import type { LoadOutcome } from "./step.ts";
+
+export interface LoadCall {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** From send to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** Null: the operator's own upstream. */
+  readonly policy: SsrfPolicy | null;
+  /** Ends it at once. */
+  readonly signal: AbortSignal;
+}
+
+/** `ok`: a 2xx answer that came whole. */
+export async function loadCall(call: LoadCall): Promise<LoadOutcome> {
+  const { url, headers, body, timeoutMs, policy, signal } = call;
+  if (signal.aborted || (policy !== null && !isUrlAllowed(url, policy))) return "error";
+  const ended = new AbortController();
+  const leave = (): void => ended.abort();
+  signal.addEventListener("abort", leave, { once: true });
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    leave();
+  }, timeoutMs);
+  try {
+    const through = policy === null ? {} : { dispatcher: guardedAgent(policy) };
+    const response = await fetch(url, {
+      ...through,
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+      redirect: "manual",
+      signal: ended.signal,
+    });
+    for await (const _ of response.body ?? []) if (ended.signal.aborted) break;
+    return response.ok ? "ok" : "error";
+  } catch {
+    return late ? "timeout" : "error";
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", leave);
+  }
+}

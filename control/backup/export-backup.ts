@@ -1,0 +1,78 @@
+/**
+ * Exports the whole configuration as one file, credentials as they are stored (specification "Backup", decisions §13). Read
+ * while no write can happen, so that the file is of one moment; usage, health and users are not part of it.
+ */
+import { asc, gt } from "drizzle-orm";
+import { BACKUP_ENTITIES, BACKUP_FORMAT, BACKUP_VERSION, type BackupEntity } from "../../shared/schema/backup.ts";
+import type { Transaction } from "../db/connect.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { write } from "../kernel/write.ts";
+import { type BackupRow, columnOf, ENTITIES } from "../resources/backup-entities.ts";
+import { makeKeyCheck } from "./key-check.ts";
+import { BATCH } from "./merge.ts";
+import { MacCollector } from "./secret-origins.ts";
+
+export interface BackupFile {
+  /** `gateway-backup-<UTC yyyymmddThhmmssZ>.json` */
+  readonly filename: string;
+  /** The file's text in pieces. */
+  readonly pieces: readonly string[];
+}
+
+/** The file. `gatewayVersion` is that of this service. */
+export async function exportBackup(ctx: VerbContext, gatewayVersion: string): Promise<BackupFile> {
+  const now = ctx.now();
+  const head = {
+    format: BACKUP_FORMAT,
+    version: BACKUP_VERSION,
+    exported_at: now.toISOString(),
+    gateway_version: gatewayVersion,
+    encryption: {
+      cipher_enabled: ctx.sealKey !== undefined,
+      key_check: await makeKeyCheck(ctx.sealKey),
+      api_key_pepper_set: ctx.pepper !== undefined,
+    },
+  };
+  const { record } = await write(ctx, async (tx, journal) => {
+    const pieces = [`${JSON.stringify(head).slice(0, -1)},"data":{`];
+    const counts: Record<string, number> = {};
+    const vouching = new MacCollector(ctx);
+    for (const [at, entity] of BACKUP_ENTITIES.entries()) {
+      pieces.push(`${at === 0 ? "" : ","}"${entity}":[`);
+      counts[entity] = await appendRows(tx, entity, pieces, vouching);
+      pieces.push("]");
+    }
+    pieces.push(`,"macs":${JSON.stringify(vouching.macs())}}}`);
+    journal.audit({ action: "export_backup", entityType: "gateway", entityId: "backup", detail: counts });
+    return pieces;
+  });
+  return { filename: `gateway-backup-${now.toISOString().replace(/[-:]|\.\d+/g, "")}.json`, pieces: record };
+}
+
+async function appendRows(
+  tx: Transaction,
+  entity: BackupEntity,
+  pieces: string[],
+  vouching: MacCollector,
+): Promise<number> {
+  const { table, schema, id } = ENTITIES[entity];
+  const names = Object.keys(schema.shape);
+  const columns = Object.fromEntries(names.map((name) => [name, columnOf(table, name)]));
+  const idColumn = columnOf(table, id);
+  let after: unknown;
+  let count = 0;
+  for (;;) {
+    const rows: readonly BackupRow[] = await tx
+      .select(columns)
+      .from(table)
+      .where(after === undefined ? undefined : gt(idColumn, after))
+      .orderBy(asc(idColumn))
+      .limit(BATCH);
+    if (rows.length === 0) return count;
+    for (const row of rows) await vouching.add(entity, row);
+    const texts = rows.map((row) => JSON.stringify(row));
+    pieces.push(`${count === 0 ? "" : ","}${texts.join(",")}`);
+    count += rows.length;
+    after = rows.at(-1)?.[id];
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Restores a backup file: a merge, whole or not at all (specification "Backup", decisions §13). Everything that can be
+ * refused is looked at before the first write, and what only the database can refuse undoes the rest.
+ */
+import { eq, inArray } from "drizzle-orm";
+import { GatewayError } from "../../shared/errors.ts";
+import { HOT_SETTINGS } from "../../shared/records.ts";
+import { BACKUP_ENTITIES, type Backup, type BackupEntity, type RestoreReport } from "../../shared/schema/backup.ts";
+import type { Transaction } from "../db/connect.ts";
+import { modelEndpoints } from "../db/schema/endpoints.ts";
+import { models } from "../db/schema/models.ts";
+import { resetHealthOfMoved } from "../health/forget-moved-models.ts";
+import type { VerbContext, Written } from "../kernel/context.ts";
+import { type WriteJournal, write } from "../kernel/write.ts";
+import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
+import { sealRow, sealSetting, secretsOf } from "../resources/stored-secrets.ts";
+import { checkAddresses, readBackup } from "./checks.ts";
+import { checkBackupKey } from "./key-check.ts";
+import { batches, mergeRows } from "./merge.ts";
+import { verifyEndpointsOfOthers, verifySecrets } from "./verify-secrets.ts";
+
+const PEPPER_WARNING =
+  "api key pepper differs from the backup; restored keys will not authenticate until it matches or keys are rotated";
+
+/** The report. Throws 400 `backup_format`, `backup_key_*`, `address_blocked`, `validation_failed`; 409 `already_exists`. */
+export async function restoreBackup(ctx: VerbContext, input: unknown): Promise<Written<RestoreReport>> {
+  const { data: given, ...head } = readBackup(input);
+  const verdict = await checkBackupKey(head.encryption, secretsOf(given), ctx.sealKey);
+  if (verdict !== "readable") throw new GatewayError(verdict);
+  await checkAddresses(ctx, given);
+  const judged = await verifySecrets(ctx, given);
+  const peppersDiffer = head.encryption.api_key_pepper_set !== (ctx.pepper !== undefined);
+  const pepper = peppersDiffer && given.api_keys.length > 0 ? [PEPPER_WARNING] : [];
+  return await write(ctx, async (tx, journal) => {
+    const warnings = [...pepper, ...judged.warnings];
+    const model_endpoints = (await verifyEndpointsOfOthers(tx, judged, warnings)) as Backup["data"]["model_endpoints"];
+    const data = { ...judged.data, model_endpoints };
+    const counts = {} as Record<BackupEntity, { inserted: number; updated: number }>;
+    for (const entity of BACKUP_ENTITIES) counts[entity] = await restoreEntity(ctx, tx, journal, entity, data);
+    await touchModelsOfEndpoints(tx, journal);
+    journal.checkIsDue = true;
+    journal.everythingChanged(
+      data.fairshare_groups.map((group) => group.name),
+      data.tenants.map((tenant) => tenant.id),
+    );
+    const report = {
+      ...counts,
+      warnings,
+      source_exported_at: head.exported_at,
+      source_gateway_version: head.gateway_version,
+    };
+    journal.audit({ action: "restore_backup", entityType: "gateway", entityId: "backup", detail: report });
+    return report;
+  });
+}
+
+async function restoreEntity(
+  ctx: VerbContext,
+  tx: Transaction,
+  journal: WriteJournal,
+  entity: BackupEntity,
+  data: Backup["data"],
+): Promise<{ inserted: number; updated: number }> {
+  const { secrets, outdates } = ENTITIES[entity];
+  const seal = async (row: BackupRow): Promise<BackupRow> =>
+    entity === "app_settings" ? await sealSetting(row, ctx.sealKey) : await sealRow(row, secrets, ctx.sealKey);
+  const given = data[entity] as readonly BackupRow[];
+  const rows = secrets.length === 0 && entity !== "app_settings" ? given : await Promise.all(given.map(seal));
+  const merge = async (): ReturnType<typeof mergeRows> => await mergeRows(tx, entity, rows, journal.rev, ctx.now());
+  const ids = rows.map((row) => String(row["id"]));
+  const { inserted, updated, renamed } =
+    entity === "models" ? await resetHealthOfMoved(tx, ids, ctx.now(), merge) : await merge();
+  outdate(
+    journal,
+    outdates.kind,
+    renamed.map((row) => String(row[outdates.column])),
+  );
+  if (outdates.kind !== "key")
+    outdate(
+      journal,
+      outdates.kind,
+      rows.map((row) => String(row[outdates.column])),
+    );
+  if (entity === "model_endpoints")
+    await touchModels(
+      tx,
+      journal,
+      renamed.map((row) => String(row["model_id"])),
+    );
+  return { inserted, updated };
+}
+
+/** Keys, tenants and groups are outdated all at once in the end; of keys only the copies under their old hashes are named. */
+function outdate(
+  journal: WriteJournal,
+  kind: (typeof ENTITIES)[BackupEntity]["outdates"]["kind"],
+  ids: readonly string[],
+): void {
+  for (const id of new Set(ids)) {
+    if (kind === "key") journal.keyChanged(id);
+    else if (kind === "model") journal.modelChanged(id);
+    else if (kind === "mcp") journal.mcpServerChanged(id);
+    else if (kind === "settings" && HOT_SETTINGS.some((name) => name === id)) journal.settingChanged(id);
+  }
+}
+
+/** A model's copy holds its endpoints, also where the model itself is not in the file. */
+async function touchModelsOfEndpoints(tx: Transaction, journal: WriteJournal): Promise<void> {
+  const rows = await tx
+    .selectDistinct({ id: modelEndpoints.model_id })
+    .from(modelEndpoints)
+    .where(eq(modelEndpoints.rev, journal.rev));
+  await touchModels(
+    tx,
+    journal,
+    rows.map((row) => row.id),
+  );
+}
+
+async function touchModels(tx: Transaction, journal: WriteJournal, ids: readonly string[]): Promise<void> {
+  for (const batch of batches([...new Set(ids)])) {
+    const touched = await tx
+      .update(models)
+      .set({ rev: journal.rev })
+      .where(inArray(models.id, [...batch]))
+      .returning({ name: models.model_name });
+    for (const { name } of touched) journal.modelChanged(name);
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The sealed secrets of rows, each with the origin it is sent to, and their macs on export. A model's credential goes to its
+ * own address and to every endpoint that has none of its own: each of these has a mac.
+ */
+
+import { originOf } from "../../shared/origin.ts";
+import type { BackupEntity, BackupMac } from "../../shared/schema/backup.ts";
+import { isSealed, type SealKey, unseal } from "../../shared/seal.ts";
+import { macOf, type SealedSecret } from "../encryption/secret-macs.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
+import { textAt } from "../resources/stored-secrets.ts";
+import { SETTINGS } from "../settings/definitions.ts";
+
+/** The sealed secrets that a row holds itself. One that does not open belongs to no address. */
+export async function secretsOfRow(
+  entity: BackupEntity,
+  row: BackupRow,
+  key: SealKey | undefined,
+): Promise<readonly SealedSecret[]> {
+  if (entity === "app_settings") return await secretsOfSetting(row, key);
+  const { id, secrets, address } = ENTITIES[entity];
+  return secrets.flatMap((field) => {
+    const ciphertext = row[field];
+    if (typeof ciphertext !== "string" || !isSealed(ciphertext) || address === undefined) return [];
+    return [{ entity, id: String(row[id]), field, origin: originOf(String(row[address])), ciphertext }];
+  });
+}
+
+async function secretsOfSetting(row: BackupRow, key: SealKey | undefined): Promise<readonly SealedSecret[]> {
+  const setting = SETTINGS.find(({ name }) => name === row["key"]);
+  const value = setting?.schema.safeParse(row["value"]).data;
+  const found: SealedSecret[] = [];
+  if (setting === undefined || value === undefined) return found;
+  for (const field of setting.sealed) {
+    const ciphertext = textAt(row["value"], field);
+    if (ciphertext === null || !isSealed(ciphertext)) continue;
+    const secret = await unseal(ciphertext, key).catch(() => null);
+    const origin = secret === null ? "" : (setting.originOf?.(value, field, secret) ?? "");
+    found.push({ entity: "app_settings", id: setting.name, field, origin, ciphertext });
+  }
+  return found;
+}
+
+/** The credential of a model as an endpoint without one of its own sends it. */
+export function inheritedSecret(endpoint: BackupRow, ciphertext: string): SealedSecret {
+  const origin = originOf(String(endpoint["api_base"]));
+  return { entity: "model_endpoints", id: String(endpoint["id"]), field: "api_key", origin, ciphertext };
+}
+
+/** True for an endpoint that sends its model's credential. */
+export function inheritsSecret(endpoint: BackupRow): boolean {
+  return endpoint["api_key"] === null || endpoint["api_key"] === undefined || endpoint["api_key"] === "";
+}
+
+/** Collects the macs of an export, models before their endpoints. */
+export class MacCollector {
+  readonly #ctx: Pick<VerbContext, "sealKey" | "backupKey">;
+  readonly #macs: BackupMac[] = [];
+  /** Sealed credentials of models, by id. */
+  readonly #models = new Map<string, string>();
+
+  constructor(ctx: Pick<VerbContext, "sealKey" | "backupKey">) {
+    this.#ctx = ctx;
+  }
+
+  async add(entity: BackupEntity, row: BackupRow): Promise<void> {
+    for (const secret of await secretsOfRow(entity, row, this.#ctx.sealKey)) {
+      if (entity === "models") this.#models.set(secret.id, secret.ciphertext);
+      await this.#vouch(secret);
+    }
+    const inherited =
+      entity === "model_endpoints" && inheritsSecret(row) ? this.#models.get(String(row["model_id"])) : undefined;
+    if (inherited !== undefined) await this.#vouch(inheritedSecret(row, inherited));
+  }
+
+  /** None without a key: nothing is sealed then. */
+  macs(): readonly BackupMac[] {
+    return this.#macs;
+  }
+
+  async #vouch(secret: SealedSecret): Promise<void> {
+    const key = this.#ctx.backupKey;
+    if (key === undefined) return;
+    const { entity, id, field } = secret;
+    this.#macs.push({ entity, id, field, mac: await macOf(key, secret) });
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Which secrets of a backup are restored (decisions §43.5): those whose mac matches their entry and the origin they would be
+ * sent to. What does not match is restored without its secret. An endpoint that would then send its model's credential to an
+ * address that nobody vouches for is restored disabled. A file without macs is restored as it is, with a warning.
+ */
+import { inArray } from "drizzle-orm";
+import type { ErrorDetail } from "../../shared/errors.ts";
+import { originOf } from "../../shared/origin.ts";
+import { BACKUP_ENTITIES, type Backup, type BackupEntity } from "../../shared/schema/backup.ts";
+import { isSealed, unseal } from "../../shared/seal.ts";
+import type { Transaction } from "../db/connect.ts";
+import { modelEndpoints } from "../db/schema/endpoints.ts";
+import { models } from "../db/schema/models.ts";
+import { isMacOf, type SealedSecret } from "../encryption/secret-macs.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { refuseIfAny } from "../kernel/parse.ts";
+import { type BackupRow, ENTITIES } from "../resources/backup-entities.ts";
+import { withoutText } from "../resources/stored-secrets.ts";
+import { batches } from "./merge.ts";
+import { inheritedSecret, inheritsSecret, secretsOfRow } from "./secret-origins.ts";
+
+export const NO_MACS =
+  "the backup has no macs: nothing tells whether its secrets belong to the addresses beside them; check the addresses";
+
+/** Says whether a mac of the file is that of a secret. */
+type Vouch = (secret: SealedSecret) => Promise<boolean>;
+
+export interface VerifiedSecrets {
+  readonly data: Backup["data"];
+  readonly warnings: readonly string[];
+  /** Null where nothing is to be held to macs. */
+  readonly vouch: Vouch | null;
+}
+
+/** Throws 400 `validation_failed` that names every secret which does not open. */
+export async function verifySecrets(ctx: VerbContext, data: Backup["data"]): Promise<VerifiedSecrets> {
+  const sealed = await sealedOf(ctx, data);
+  await refuseUnopened(ctx, sealed);
+  const { backupKey } = ctx;
+  if (backupKey === undefined) return { data, warnings: [], vouch: null };
+  if (data.macs === undefined) return { data, warnings: sealed.length === 0 ? [] : [NO_MACS], vouch: null };
+  const macs = new Map(data.macs.map((entry) => [placeOf(entry), entry.mac]));
+  const vouch: Vouch = async (secret) => {
+    const mac = macs.get(placeOf(secret));
+    return mac !== undefined && (await isMacOf(backupKey, secret, mac));
+  };
+  const warnings: string[] = [];
+  const judged: Record<string, unknown> = { ...data };
+  for (const { entity, at, row, secret } of sealed) {
+    if (await vouch(secret)) continue;
+    const rows = [...(judged[entity] as readonly BackupRow[])];
+    rows[at] = without(entity, rows[at] ?? row, secret.field);
+    judged[entity] = rows;
+    warnings.push(
+      `${labelOf(entity, row)}: ${secret.field} was not restored, because the backup does not vouch for it ${atOrigin(secret)}; give it anew`,
+    );
+  }
+  const kept = judged as Backup["data"];
+  const credentials = new Map(kept.models.map((row) => [row.id, row.api_key]));
+  const endpoints = await disabled(vouch, kept.model_endpoints, warnings, (row) =>
+    credentials.get(String(row["model_id"])),
+  );
+  return { data: { ...kept, model_endpoints: endpoints }, warnings, vouch };
+}
+
+/**
+ * The same for endpoints of models that are not in the file but here: with the model's credential as it is here. One that is
+ * in use here already, with that credential and at that address, is left as it is. Adds to `warnings`.
+ */
+export async function verifyEndpointsOfOthers(
+  tx: Transaction,
+  { data, vouch }: VerifiedSecrets,
+  warnings: string[],
+): Promise<readonly BackupRow[]> {
+  const own = new Set(data.models.map((row) => row.id));
+  const others = data.model_endpoints.filter((row) => !own.has(row.model_id) && inheritsSecret(row));
+  if (vouch === null || others.length === 0) return data.model_endpoints;
+  const credentials = new Map<string, string | null>();
+  const known = new Map<string, string>();
+  for (const batch of batches(others)) {
+    const ids = { models: batch.map((row) => row.model_id), endpoints: batch.map((row) => row.id) };
+    const owners = await tx
+      .select({ id: models.id, key: models.api_key })
+      .from(models)
+      .where(inArray(models.id, ids.models));
+    for (const { id, key } of owners) credentials.set(id, key);
+    const before = await tx.select().from(modelEndpoints).where(inArray(modelEndpoints.id, ids.endpoints));
+    for (const row of before) if (inheritsSecret(row) && row.enabled) known.set(row.id, destinationOf(row));
+  }
+  return await disabled(vouch, data.model_endpoints, warnings, (row) => {
+    if (known.get(String(row["id"])) === destinationOf(row)) return null;
+    return credentials.get(String(row["model_id"])) ?? null;
+  });
+}
+
+/** Whose credential an endpoint sends, and where to. */
+function destinationOf(row: BackupRow): string {
+  return `${String(row["model_id"])} ${originOf(String(row["api_base"]))}`;
+}
+
+/** Rows with those switched off that would send a credential (`credentialOf`) where nobody vouches for it. */
+async function disabled<Row extends BackupRow>(
+  vouch: Vouch,
+  rows: readonly Row[],
+  warnings: string[],
+  credentialOf: (row: Row) => string | null | undefined,
+): Promise<Row[]> {
+  const judged: Row[] = [];
+  for (const row of rows) {
+    const credential = inheritsSecret(row) && row["enabled"] !== false ? credentialOf(row) : null;
+    // a plain credential of the file is the file's own to send; there is nothing sealed that it could give away
+    const secret = typeof credential === "string" && isSealed(credential) ? inheritedSecret(row, credential) : null;
+    if (secret === null || (await vouch(secret))) {
+      judged.push(row);
+      continue;
+    }
+    warnings.push(
+      `${labelOf("model_endpoints", row)}: restored disabled, because the backup does not vouch for the model's api_key ${atOrigin(secret)}`,
+    );
+    judged.push({ ...row, enabled: false });
+  }
+  return judged;
+}
+
+interface Placed {
+  readonly entity: BackupEntity;
+  /** Index of the row. */
+  readonly at: number;
+  readonly row: BackupRow;
+  readonly secret: SealedSecret;
+}
+
+async function sealedOf(ctx: VerbContext, data: Backup["data"]): Promise<readonly Placed[]> {
+  const found: Placed[] = [];
+  for (const entity of BACKUP_ENTITIES)
+    for (const [at, row] of (data[entity] as readonly BackupRow[]).entries())
+      for (const secret of await secretsOfRow(entity, row, ctx.sealKey)) found.push({ entity, at, row, secret });
+  return found;
+}
+
+async function refuseUnopened({ sealKey }: VerbContext, sealed: readonly Placed[]): Promise<void> {
+  const complaints: ErrorDetail[] = [];
+  for (const { entity, at, row, secret } of sealed) {
+    const opens = await unseal(secret.ciphertext, sealKey).then(
+      () => true,
+      () => false,
+    );
+    if (opens) continue;
+    const within = entity === "app_settings" ? `value.${secret.field}` : secret.field;
+    const message = `cannot be decrypted: ${labelOf(entity, row)} holds a damaged secret, or one of another encryption key`;
+    complaints.push({ path: `data.${entity}.${at}.${within}`, message });
+  }
+  refuseIfAny(complaints);
+}
+
+function without(entity: BackupEntity, row: BackupRow, field: string): BackupRow {
+  return entity === "app_settings" ? { ...row, value: withoutText(row["value"], field) } : { ...row, [field]: null };
+}
+
+function labelOf(entity: BackupEntity, row: BackupRow): string {
+  const { label, name } = ENTITIES[entity];
+  return `${label} '${String(row[name])}'`;
+}
+
+function atOrigin({ origin }: SealedSecret): string {
+  return origin === "" ? "without an address" : `at ${origin}`;
+}
+
+function placeOf({
+  entity,
+  id,
+  field,
+}: {
+  readonly entity: string;
+  readonly id: string;
+  readonly field: string;
+}): string {
+  return JSON.stringify([entity, id, field]);
+}

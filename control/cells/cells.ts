@@ -1,0 +1,170 @@
+/**
+ * The cells as the control service calls them (shared/internal.ts). A cell that failed is not waited for until it answers
+ * again (design §5).
+ */
+import { z } from "zod";
+import {
+  type AlertAck,
+  type AlertBatch,
+  alertBatchSchema,
+  CELL_HEADER,
+  type CellMetrics,
+  type CellStats,
+  type Change,
+  cellMetricsSchema,
+  cellStatsSchema,
+  INTERNAL_PATHS,
+} from "../../shared/internal.ts";
+import { type BudgetRead, type BudgetSubject, budgetReadSchema, rebuiltSchema } from "../../shared/internal-budgets.ts";
+import {
+  type FairshareLive,
+  type FairshareSample,
+  fairshareLiveSchema,
+  fairshareSampleSchema,
+} from "../../shared/schema/load.ts";
+
+const DEADLINE_MS = 1000;
+/** A batch of sums over the ledger. */
+const REBUILD_DEADLINE_MS = 10_000;
+
+export interface CellAddress {
+  readonly cell: string;
+  readonly url: string;
+}
+
+export class Cells {
+  readonly addresses: readonly CellAddress[];
+  readonly #token: string;
+  readonly #failed = new Set<string>();
+  /** Cells that failed and have not been told of as back. */
+  readonly #missed = new Set<string>();
+
+  constructor(addresses: readonly CellAddress[], token: string) {
+    this.addresses = addresses;
+    this.#token = token;
+  }
+
+  /**
+   * Tells every cell; answers the names of those that have not confirmed. A cell that failed before is told too, but only
+   * waited for when `patient`: a Management write is not held up by a cell that is down.
+   */
+  async invalidate(items: readonly Change[], patient: boolean): Promise<readonly string[]> {
+    if (items.length === 0) return [];
+    const results = await Promise.all(
+      this.addresses.map(async ({ cell, url }) => {
+        const failedBefore = this.#failed.has(cell);
+        const told = this.#call({ cell, url }, INTERNAL_PATHS.invalidate, { items }).then(
+          () => true,
+          () => false,
+        );
+        if (failedBefore && !patient) return cell;
+        return (await told) ? null : cell;
+      }),
+    );
+    return results.filter((cell) => cell !== null);
+  }
+
+  /** Cells that failed and answer again, each told once; those that still fail are asked anew. */
+  async recovered(): Promise<readonly string[]> {
+    const missed = this.addresses.filter(({ cell }) => this.#missed.has(cell));
+    await Promise.allSettled(missed.map(async (address) => await this.stats(address)));
+    const back = missed.map(({ cell }) => cell).filter((cell) => !this.#failed.has(cell));
+    for (const cell of back) this.#missed.delete(cell);
+    return back;
+  }
+
+  /** Throws when the cell does not answer. */
+  async stats(address: CellAddress): Promise<CellStats> {
+    return cellStatsSchema.parse(await (await this.#call(address, INTERNAL_PATHS.stats)).json());
+  }
+
+  /** Throws when the cell does not answer. */
+  async metrics(address: CellAddress): Promise<CellMetrics> {
+    return cellMetricsSchema.parse(await (await this.#call(address, INTERNAL_PATHS.metrics)).json());
+  }
+
+  /** Throws when the cell does not answer. */
+  async setCapacity(address: CellAddress, maxInFlight: number | null): Promise<CellStats> {
+    const response = await this.#call(address, INTERNAL_PATHS.capacity, { max_in_flight: maxInFlight }, "PUT");
+    return cellStatsSchema.parse(await response.json());
+  }
+
+  /** Throws when the cell does not answer. */
+  async live(address: CellAddress): Promise<FairshareLive> {
+    return fairshareLiveSchema.parse(await (await this.#call(address, INTERNAL_PATHS.live)).json());
+  }
+
+  /** Throws when the cell does not answer. */
+  async history(address: CellAddress, sinceMs: number): Promise<readonly FairshareSample[]> {
+    const response = await this.#call(address, `${INTERNAL_PATHS.history}?since_ms=${sinceMs}`);
+    return z.array(fairshareSampleSchema).parse(await response.json());
+  }
+
+  /**
+   * The alerts that wait at a cell, after those that `ack` names have left it. Throws when it does not answer. It is the
+   * cell's Ledger that answers: this says nothing about whether the Cell takes configuration.
+   */
+  async alerts(address: CellAddress, ack: AlertAck | null): Promise<AlertBatch> {
+    const response = await this.#fetch(address, INTERNAL_PATHS.alerts, { ack }, "POST");
+    return alertBatchSchema.parse(await response.json());
+  }
+
+  /** What a tenant or key has used, from its budget object. Throws when that cannot be reached through this cell. */
+  async budgetUsage(address: CellAddress, subject: BudgetSubject): Promise<BudgetRead> {
+    const response = await this.#fetch(address, INTERNAL_PATHS.budgetUsage, subject, "POST");
+    return budgetReadSchema.parse(await response.json());
+  }
+
+  /** How many of these counters were held against the ledger. Throws when the cell does not answer. */
+  async rebuildBudgets(address: CellAddress, subjects: readonly BudgetSubject[]): Promise<number> {
+    const response = await this.#fetch(
+      address,
+      INTERNAL_PATHS.budgetRebuild,
+      { subjects },
+      "POST",
+      REBUILD_DEADLINE_MS,
+    );
+    return rebuiltSchema.parse(await response.json()).rebuilt;
+  }
+
+  /** Throws when the cell does not answer, or not well; whether it does is remembered. */
+  async #call(
+    address: CellAddress,
+    path: string,
+    body?: unknown,
+    method = body === undefined ? "GET" : "POST",
+  ): Promise<Response> {
+    try {
+      const response = await this.#fetch(address, path, body, method);
+      this.#failed.delete(address.cell);
+      return response;
+    } catch (error) {
+      this.#failed.add(address.cell);
+      this.#missed.add(address.cell);
+      throw error;
+    }
+  }
+
+  async #fetch(
+    { cell, url }: CellAddress,
+    path: string,
+    body: unknown,
+    method: string,
+    deadlineMs = DEADLINE_MS,
+  ): Promise<Response> {
+    const response = await fetch(new URL(path, url), {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        "content-type": "application/json",
+        [CELL_HEADER]: cell,
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(deadlineMs),
+      redirect: "manual",
+    });
+    if (response.ok) return response;
+    await response.body?.cancel();
+    throw new Error(`cell answered ${response.status}`);
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * Checks a model now, also one in maintenance or whose checks are off (decisions §10.1). The answer comes when the check
+ * is done.
+ */
+import { GatewayError } from "../../shared/errors.ts";
+import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";
+import type { VerbContext, Written } from "../kernel/context.ts";
+import { parseId } from "../kernel/parse.ts";
+import { withDatabaseErrors } from "../kernel/write.ts";
+import { getHealth } from "./get-health.ts";
+import type { Prober } from "./prober.ts";
+
+/** The model's health after it. Throws 404. */
+export async function checkHealth(
+  ctx: VerbContext,
+  prober: Pick<Prober, "check">,
+  id: string,
+): Promise<Written<ModelHealthDetail>> {
+  const sync = await withDatabaseErrors(async () => await prober.check(parseId(id), "manual"));
+  if (sync === null) throw new GatewayError("not_found");
+  return { record: await getHealth(ctx, id), sync };
+}

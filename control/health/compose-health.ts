@@ -1,0 +1,36 @@
+/**
+ * Puts the health worker together.
+ */
+import { AlertOutbox } from "../alerts/alert-outbox.ts";
+import type { AlertSink } from "../alerts/alert-sink.ts";
+import type { AnalyticsStore } from "../analytics/store.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import type { Logger } from "../kernel/log.ts";
+import { CatalogCache } from "./catalogs.ts";
+import { ProbeLedger } from "./probe-ledger.ts";
+import { Prober } from "./prober.ts";
+
+export interface HealthOptions {
+  readonly ctx: VerbContext;
+  readonly analytics: AnalyticsStore;
+  readonly sink: AlertSink;
+  /** The control service's own. */
+  readonly cell: string;
+  readonly timeoutMs: number;
+  readonly defaultBase: string;
+  readonly log: Logger;
+}
+
+export interface HealthParts {
+  readonly prober: Prober;
+  readonly alerts: AlertOutbox;
+}
+
+/** The worker, and the alerts that its checks raise. */
+export function composeHealth({ ctx, analytics, sink, cell, timeoutMs, defaultBase, log }: HealthOptions): HealthParts {
+  const alerts = new AlertOutbox(ctx.db, sink, cell, ctx.now);
+  const catalogs = new CatalogCache(() => ctx.now().getTime());
+  const tools = { ctx, analytics, catalogs, timeoutMs, defaultBase };
+  const ledger = new ProbeLedger(analytics, cell);
+  return { prober: new Prober({ tools, ledger, alerts, fraction: Math.random, log }), alerts };
+}

@@ -1,0 +1,36 @@
+/**
+ * Models of which many may be about to get another upstream at once: what was known of their health is forgotten of those
+ * that did, and of those that are new (decisions §10.2).
+ */
+import { inArray } from "drizzle-orm";
+import type { Transaction } from "../db/connect.ts";
+import { models } from "../db/schema/models.ts";
+import { resetHealth } from "./configuration-change.ts";
+
+const BATCH = 500;
+
+/** Runs a change of these models, by id. */
+export async function resetHealthOfMoved<T>(
+  tx: Transaction,
+  ids: readonly string[],
+  now: Date,
+  change: () => Promise<T>,
+): Promise<T> {
+  const before = await upstreamsOf(tx, ids);
+  const changed = await change();
+  for (const [id, upstream] of await upstreamsOf(tx, ids))
+    if (before.get(id) !== upstream) await resetHealth(tx, id, now);
+  return changed;
+}
+
+async function upstreamsOf(tx: Transaction, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const upstreams = new Map<string, string>();
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const rows = await tx
+      .select({ id: models.id, base: models.api_base, name: models.upstream_model, type: models.model_type })
+      .from(models)
+      .where(inArray(models.id, ids.slice(at, at + BATCH)));
+    for (const { id, base, name, type } of rows) upstreams.set(id, JSON.stringify([base, name, type]));
+  }
+  return upstreams;
+}

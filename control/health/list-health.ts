@@ -1,0 +1,21 @@
+/**
+ * Lists the latest health of every model, by name; not paged (decisions §2.4).
+ */
+import { asc, eq } from "drizzle-orm";
+import type { ModelHealthSummary } from "../../shared/schema/model-health.ts";
+import { modelHealth, models } from "../db/schema/models.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { withDatabaseErrors } from "../kernel/write.ts";
+import { healthSummary } from "./health-record.ts";
+
+/** One summary per model. */
+export async function listHealth(ctx: VerbContext): Promise<ModelHealthSummary[]> {
+  const rows = await withDatabaseErrors(async () =>
+    ctx.db
+      .select({ model: models, health: modelHealth })
+      .from(models)
+      .leftJoin(modelHealth, eq(modelHealth.model_id, models.id))
+      .orderBy(asc(models.model_name)),
+  );
+  return rows.map(({ model, health }) => healthSummary(model, health));
+}

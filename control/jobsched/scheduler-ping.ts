@@ -1,0 +1,39 @@
+/**
+ * The REST interface of the batch job scheduler (decisions §39.2), as far as a test of the connection needs it.
+ */
+import type { JobschedTest } from "../../shared/schema/settings/jobsched.ts";
+import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";
+import { fetchStatus, OutboundError } from "../outbound/bounded-fetch.ts";
+
+const PING_TIMEOUT_MS = 5000;
+
+export interface SchedulerAccess {
+  readonly url: string;
+  readonly api_version: string;
+  readonly user: string;
+  readonly token: string | null;
+}
+
+/** One ping and how long it took. It never throws. */
+export async function pingScheduler(access: SchedulerAccess): Promise<JobschedTest["ping"]> {
+  const begun = performance.now();
+  const latency = (): number => Math.round(performance.now() - begun);
+  try {
+    const url = `${access.url}/slurm/${access.api_version}/ping`;
+    const status = await fetchStatus({
+      url,
+      timeoutMs: PING_TIMEOUT_MS,
+      headers: headersOf(access),
+      policy: INFRASTRUCTURE_POLICY,
+    });
+    const ok = status >= 200 && status < 300;
+    return { ok, status_code: status, latency_ms: latency(), error: ok ? null : `http ${status}` };
+  } catch (error) {
+    const reason = error instanceof OutboundError ? error.message : "connect failed";
+    return { ok: false, status_code: null, latency_ms: latency(), error: reason };
+  }
+}
+
+function headersOf({ user, token }: SchedulerAccess): Record<string, string> {
+  return { "x-slurm-user-name": user, ...(token === null ? {} : { "x-slurm-user-token": token }) };
+}

@@ -1,0 +1,47 @@
+/**
+ * What a verb works with. Actor, clock, chance and I/O come from here, never from input (style habits 6 and 14).
+ */
+import type { SealKey } from "../../shared/seal.ts";
+import type { SsrfPolicy } from "../../shared/ssrf.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import type { BackupKey } from "../encryption/secret-macs.ts";
+
+/** Brings committed changes to the hot copies and the cells. */
+export interface Publisher {
+  /** Publishes these outbox rows; `pending` when not everything was confirmed within a second. Never throws. */
+  publish(outboxIds: readonly number[]): Promise<"done" | "pending">;
+}
+
+export interface VerbContext {
+  readonly db: Database;
+  /** Name in the audit log. */
+  readonly actor: string;
+  readonly now: () => Date;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly sealKey: SealKey | undefined;
+  /** What the secrets of a backup are vouched for with; there is one where there is a {@link sealKey}. */
+  readonly backupKey: BackupKey | undefined;
+  readonly pepper: string | undefined;
+  readonly ssrf: SsrfPolicy;
+  /** Every address of a host name; empty when it does not resolve. */
+  readonly resolve: (host: string) => Promise<readonly string[]>;
+  readonly publisher: Publisher;
+  /** How often a model is checked that does not say it itself. */
+  readonly checkIntervalSecs: number;
+  /** Called after the commit of a write that has made a health check due. */
+  readonly checkIsDue: () => void;
+  /** Runs in the transaction of a write, last; what it throws undoes the write. */
+  readonly beforeCommit?: (tx: Transaction, record: unknown) => Promise<void>;
+}
+
+/** A record that was written, and whether every cell has it. */
+export interface Written<T> {
+  readonly record: T;
+  readonly sync: "done" | "pending";
+}
+
+/** One page of a list; `next` is the cursor of the page after it. */
+export interface Page<T> {
+  readonly rows: readonly T[];
+  readonly next: string | null;
+}

@@ -1,0 +1,110 @@
+/**
+ * Idempotency-Key on creates (decisions §2.5): the same key and body bytes within 24 hours are answered with the stored
+ * answer. Keys are kept as hashes, and answers encrypted under the key itself, so that a secret in an answer cannot be
+ * read back from the database.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { and, eq, isNull, lt } from "drizzle-orm";
+import { GatewayError } from "../../shared/errors.ts";
+import type { Transaction } from "../db/connect.ts";
+import { idempotencyKeys } from "../db/schema/journal.ts";
+import type { VerbContext, Written } from "./context.ts";
+import { fieldError } from "./parse.ts";
+import { withDatabaseErrors } from "./write.ts";
+
+const KEPT_MS = 24 * 60 * 60 * 1000;
+/** Longer than any write takes. */
+const CLAIM_MS = 60 * 1000;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+export interface StoredAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly replayed: boolean;
+  readonly sync: Written<unknown>["sync"];
+}
+
+/**
+ * Runs `work` once per key. The answer is kept in the transaction of the write itself, which the context given to `work`
+ * sees to: neither is there without the other, whenever this process ends. A claim without an answer lapses after a
+ * minute; whoever lost his claim by then writes nothing. Throws 400, 409 `idempotency_key_reuse`, 409
+ * `idempotency_in_progress`, or what `work` throws.
+ */
+export async function runOnce(
+  ctx: VerbContext,
+  key: string,
+  scope: string,
+  requestBody: string,
+  work: (ctx: VerbContext) => Promise<Written<unknown>>,
+): Promise<StoredAnswer> {
+  if (key.length < 1 || key.length > 255) throw fieldError("idempotency-key", "must be 1 to 255 characters");
+  const row = { key_hash: sha256(key), scope, body_hash: sha256(requestBody) };
+  const mine = and(eq(idempotencyKeys.scope, scope), eq(idempotencyKeys.key_hash, row.key_hash));
+  const until = new Date(ctx.now().getTime() + CLAIM_MS);
+  const claim = and(mine, isNull(idempotencyKeys.status), eq(idempotencyKeys.expires_at, until));
+  const claimed = await withDatabaseErrors(async () => {
+    await ctx.db.delete(idempotencyKeys).where(lt(idempotencyKeys.expires_at, ctx.now()));
+    return await ctx.db
+      .insert(idempotencyKeys)
+      .values({ ...row, expires_at: until })
+      .onConflictDoNothing()
+      .returning({ scope: idempotencyKeys.scope });
+  });
+  if (claimed.length === 0)
+    return await withDatabaseErrors(async () =>
+      replay(key, row.body_hash, (await ctx.db.select().from(idempotencyKeys).where(mine))[0]),
+    );
+  const keep = async (tx: Transaction, record: unknown): Promise<void> => {
+    const kept = await tx
+      .update(idempotencyKeys)
+      .set({
+        status: 200,
+        answer: encrypt(key, JSON.stringify(record)),
+        expires_at: new Date(ctx.now().getTime() + KEPT_MS),
+      })
+      .where(claim)
+      .returning({ scope: idempotencyKeys.scope });
+    if (kept.length === 0) throw new GatewayError("idempotency_in_progress");
+  };
+  try {
+    const { record, sync } = await work({ ...ctx, beforeCommit: keep });
+    return { status: 200, body: JSON.stringify(record), replayed: false, sync };
+  } catch (error) {
+    await ctx.db
+      .delete(idempotencyKeys)
+      .where(claim)
+      .catch(() => undefined);
+    throw error;
+  }
+}
+
+function replay(key: string, bodyHash: string, row: typeof idempotencyKeys.$inferSelect | undefined): StoredAnswer {
+  if (row === undefined) throw new GatewayError("idempotency_in_progress");
+  if (row.body_hash !== bodyHash) throw new GatewayError("idempotency_key_reuse");
+  if (row.status === null || row.answer === null) throw new GatewayError("idempotency_in_progress");
+  return { status: row.status, body: decrypt(key, row.answer), replayed: true, sync: "done" };
+}
+
+function encrypt(key: string, text: string): Uint8Array {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv("aes-256-gcm", deriveKey(key), nonce);
+  return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(key: string, sealed: Uint8Array): string {
+  const bytes = Buffer.from(sealed);
+  const decipher = createDecipheriv("aes-256-gcm", deriveKey(key), bytes.subarray(0, NONCE_BYTES));
+  decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
+  return (
+    decipher.update(bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES), undefined, "utf8") + decipher.final("utf8")
+  );
+}
+
+function deriveKey(key: string): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", key, "", "gateway idempotency", 32));
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

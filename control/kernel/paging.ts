@@ -1,0 +1,143 @@
+/**
+ * Keyset paging of lists (decisions §2.4). A cursor is base64url of the last row's sort key; it says where to go on, not
+ * how many rows to pass over, so that page 1,000 costs what page 1 costs.
+ */
+import { asc, desc, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import { z } from "zod";
+import { isStorable } from "../../shared/schema/common.ts";
+import type { Page } from "./context.ts";
+import { errorDetailsOf, fieldError, fieldErrors, parse, UUID } from "./parse.ts";
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+
+const querySchema = z.object({
+  limit: z
+    .string()
+    .regex(/^\d+$/, "must be a whole number from 1 to 1000")
+    .transform(Number)
+    .refine((value) => value >= 1, "must be a whole number from 1 to 1000")
+    .transform((value) => Math.min(value, MAX_LIMIT))
+    .optional(),
+  cursor: z
+    .string()
+    .transform((cursor, context) => readCursor(cursor) ?? refuseCursor(context))
+    .optional(),
+});
+
+export interface PageQuery {
+  readonly limit: number;
+  /** Sort key of the last row of the page before. */
+  readonly after: readonly string[] | null;
+}
+
+/** `limit` and `cursor` of a list's query. Throws 400. */
+export function parsePage(query: unknown): PageQuery {
+  return pageOf(parse(querySchema, query));
+}
+
+/** The same of a list with filters, and the filters. Throws 400 that names every offending parameter of both. */
+export function parseFiltered<Filters extends z.ZodRawShape>(
+  filters: z.ZodObject<Filters>,
+  query: unknown,
+): { readonly page: PageQuery; readonly filter: z.output<z.ZodObject<Filters>> } {
+  // each is read by itself, so that neither depends on the names of the other
+  const both = z.object({ page: querySchema, filter: filters }).safeParse({ page: query, filter: query });
+  if (!both.success) throw fieldErrors(errorDetailsOf(both.error, [], 1));
+  return { page: pageOf(both.data.page), filter: both.data.filter };
+}
+
+function pageOf({ limit, cursor }: z.output<typeof querySchema>): PageQuery {
+  return { limit: limit ?? DEFAULT_LIMIT, after: cursor ?? null };
+}
+
+interface Created {
+  readonly created_at: PgColumn;
+  readonly id: PgColumn;
+}
+
+/** Rows after (created_at, id), in that order. The time is compared in microseconds, as the database keeps it. */
+export function afterCreated(columns: Created, page: PageQuery): SQL | undefined {
+  const after = lastCreated(page);
+  return after === null ? undefined : sql`(${columns.created_at}, ${columns.id}) > (${after.time}, ${after.id}::uuid)`;
+}
+
+/** Rows before (created_at, id): the pages of a list that begins with the newest. */
+export function beforeCreated(columns: Created, page: PageQuery): SQL | undefined {
+  const after = lastCreated(page);
+  return after === null ? undefined : sql`(${columns.created_at}, ${columns.id}) < (${after.time}, ${after.id}::uuid)`;
+}
+
+/**
+ * The newest rows of one group before (created_at, id), said so that only the index of groups answers it: the planner takes
+ * rows for evenly spread, and would else look for those of a group among everybody's newest.
+ */
+export function newestWithin(
+  group: PgColumn,
+  value: string,
+  columns: Created,
+  page: PageQuery,
+): { readonly where: SQL; readonly orderBy: readonly SQL[] } {
+  const after = lastCreated(page);
+  const where =
+    after === null
+      ? sql`${group} BETWEEN ${value}::uuid AND ${value}::uuid`
+      : sql`(${group}, ${columns.created_at}, ${columns.id}) < (${value}::uuid, ${after.time}, ${after.id}::uuid) AND ${group} >= ${value}::uuid`;
+  return { where, orderBy: [desc(group), ...byNewest(columns)] };
+}
+
+function lastCreated(page: PageQuery): { readonly time: SQL; readonly id: string } | null {
+  if (page.after === null) return null;
+  const [at, id] = page.after;
+  if (at === undefined || id === undefined || !/^\d{1,17}$/.test(at) || !UUID.test(id)) throw badCursor();
+  return { time: timeOf(at), id };
+}
+
+/** A time by its microseconds since the epoch, digits; also one of a year that no ISO text of four digits can say. */
+export const timeOf = (micros: string): SQL => sql`to_timestamp(0) + ${micros}::bigint * interval '1 microsecond'`;
+
+export const byCreated = (columns: Created): SQL[] => [asc(columns.created_at), asc(columns.id)];
+export const byNewest = (columns: Created): SQL[] => [desc(columns.created_at), desc(columns.id)];
+
+/** Microseconds since the epoch, as text, for the cursor. */
+export const createdMicros = (column: PgColumn): SQL<string> =>
+  sql<string>`((extract(epoch from ${column}) * 1000000)::bigint)::text`;
+
+/** Cuts one row too many off and makes the cursor of the next page. */
+export function toPage<Row, T>(
+  rows: readonly Row[],
+  page: PageQuery,
+  sortKey: (row: Row) => readonly string[],
+  toRecord: (row: Row) => T,
+): Page<T> {
+  const kept = rows.slice(0, page.limit);
+  const last = kept.at(-1);
+  const next = rows.length > page.limit && last !== undefined ? writeCursor(sortKey(last)) : null;
+  return { rows: kept.map(toRecord), next };
+}
+
+function writeCursor(parts: readonly string[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString("base64url");
+}
+
+/** The sort key in a cursor; null for what is no cursor. */
+function readCursor(cursor: string): readonly string[] | null {
+  try {
+    return z.array(z.string().refine(isStorable)).parse(JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")));
+  } catch {
+    return null;
+  }
+}
+
+const NO_CURSOR = "is not a cursor of this list";
+
+function refuseCursor(context: z.core.$RefinementCtx<string>): never {
+  context.addIssue({ code: "custom", message: NO_CURSOR });
+  return z.NEVER;
+}
+
+/** What a cursor of another list is refused with. */
+export function badCursor(): Error {
+  return fieldError("cursor", NO_CURSOR);
+}

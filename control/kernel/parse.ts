@@ -1,0 +1,62 @@
+/**
+ * Input to typed body: the one place where a schema's complaints become error details (decisions §1.1).
+ */
+import type { z } from "zod";
+import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The parsed input. Throws 400 `validation_failed` with one detail per offending field. */
+export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  throw fieldErrors(errorDetailsOf(result.error));
+}
+
+/**
+ * One detail per offending field, the first complaint of each. `under` is the place of the input in a larger one, `from` how
+ * many steps of a path are of the reader's own making.
+ */
+export function errorDetailsOf(error: z.ZodError, under: readonly (string | number)[] = [], from = 0): ErrorDetail[] {
+  const messages = new Map<string, string>();
+  for (const issue of error.issues) {
+    const at = [...under, ...issue.path.slice(from)];
+    const path = at.join(".") || "body";
+    if (!messages.has(path)) messages.set(path, at.length === 0 ? "must be a JSON object" : issue.message);
+  }
+  return [...messages].map(([path, message]) => ({ path, message }));
+}
+
+/** A path id in lower case. Throws 404 `not_found` for what is no UUID (decisions §1.4). */
+export function parseId(id: string): string {
+  if (!UUID.test(id)) throw new GatewayError("not_found");
+  return id.toLowerCase();
+}
+
+/** One refused field. */
+export function fieldError(path: string, message: string): GatewayError {
+  return fieldErrors([{ path, message }]);
+}
+
+/** Several of them; `param` is the first (decisions §1.1). */
+export function fieldErrors(details: readonly ErrorDetail[]): GatewayError {
+  return new GatewayError("validation_failed", { details });
+}
+
+/** Throws them, if there are any. */
+export function refuseIfAny(details: readonly ErrorDetail[]): void {
+  if (details.length > 0) throw fieldErrors(details);
+}
+
+/** Refuses blanks in what a feature cannot be on without. Throws 400 that names every one. */
+export function requireWhenEnabled<T extends object>(settings: T, fields: readonly (keyof T & string)[]): void {
+  const blank = fields.filter((field) => settings[field] === "");
+  refuseIfAny(blank.map((path) => ({ path, message: "is required when enabled is true" })));
+}
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** The fields that were given. */
+export function dropUndefined<T extends object>(fields: T): Partial<Defined<T>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Defined<T>>;
+}

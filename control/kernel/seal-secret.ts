@@ -1,0 +1,16 @@
+/**
+ * What an update does to a stored secret (decisions §5.1, §6, §8): omitted or null keeps it, "" clears it, a text replaces
+ * it, sealed when an encryption key is configured.
+ */
+import { seal } from "../../shared/seal.ts";
+import type { VerbContext } from "./context.ts";
+
+/** The column's new value. */
+export async function sealNewSecret(
+  ctx: VerbContext,
+  given: string | null | undefined,
+  stored: string | null,
+): Promise<string | null> {
+  if (given === undefined || given === null) return stored;
+  return given === "" ? null : await seal(given, ctx.sealKey);
+}

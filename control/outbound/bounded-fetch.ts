@@ -1,0 +1,117 @@
+/**
+ * One bounded question to another service: a deadline over all of it, no redirects, no more than a megabyte of answer. What
+ * goes wrong is said in a few words of our own, never in the other side's.
+ */
+import { type FormData, fetch, type RequestInit, type Response } from "undici";
+import { isUrlAllowed, type SsrfPolicy } from "../../shared/ssrf.ts";
+import { BlockedAddressError, guardedAgent } from "./guarded-connections.ts";
+
+const ANSWER_MAX_BYTES = 1024 * 1024;
+
+/**
+ * Why there is no answer: `timeout`, `connect failed`, `answer broke off`, `address blocked`, `cancelled`, `http 500`,
+ * `not json`, `answer too large`.
+ */
+export class OutboundError extends Error {
+  override readonly name = "OutboundError";
+  /** Status of an answer that was no success. */
+  readonly status: number | null;
+
+  constructor(reason: string, status: number | null = null) {
+    super(reason);
+    this.status = status;
+  }
+}
+
+export interface OutboundCall {
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How its address is judged; without it the address is of the operator's environment. */
+  readonly policy?: SsrfPolicy;
+  /** Ends the question early. */
+  readonly signal?: AbortSignal;
+}
+
+/** An answer of any status. */
+export interface OutboundAnswer {
+  readonly status: number;
+  /** All of it, or its first megabyte; null when it is no text. */
+  readonly text: string | null;
+}
+
+/** The JSON of a 2xx answer. Throws OutboundError. */
+export async function fetchJson(ask: OutboundCall): Promise<unknown> {
+  const text = await answered(ask, {}, async (response) => {
+    if (response.ok) return await boundedText(response);
+    await response.body?.cancel();
+    throw new OutboundError(`http ${response.status}`, response.status);
+  });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new OutboundError("not json");
+  }
+}
+
+/** The status of an answer whose content does not matter. Throws OutboundError. */
+export async function fetchStatus(ask: OutboundCall, post?: { readonly body: string }): Promise<number> {
+  return await answered(ask, post === undefined ? {} : { method: "POST", body: post.body }, async (response) => {
+    await response.body?.cancel();
+    return response.status;
+  });
+}
+
+/** Whatever the other side answers, once it is there as a whole. Throws OutboundError when it does not come. */
+export async function fetchAnswer(
+  ask: OutboundCall,
+  post?: { readonly body: string | FormData },
+): Promise<OutboundAnswer> {
+  return await answered(ask, post === undefined ? {} : { method: "POST", body: post.body }, async (response) => {
+    const { chunks } = await firstChunks(response);
+    const isText = /^(text\/|application\/([\w.-]+\+)?(json|xml))/i.test(
+      response.headers.get("content-type") ?? "text/",
+    );
+    return { status: response.status, text: isText ? Buffer.concat(chunks).toString("utf8") : null };
+  });
+}
+
+async function answered<T>(ask: OutboundCall, more: RequestInit, read: (response: Response) => Promise<T>): Promise<T> {
+  const { url, timeoutMs, headers = {}, policy, signal: wanted } = ask;
+  if (policy !== undefined && !isUrlAllowed(url, policy)) throw new OutboundError("address blocked");
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const signal = wanted === undefined ? deadline : AbortSignal.any([deadline, wanted]);
+  const through = policy === undefined ? {} : { dispatcher: guardedAgent(policy) };
+  let answering = false;
+  try {
+    const response = await fetch(url, { ...more, ...through, headers, signal, redirect: "manual" });
+    answering = true;
+    return await read(response);
+  } catch (error) {
+    if (error instanceof OutboundError) throw error;
+    if (wanted?.aborted === true) throw new OutboundError("cancelled");
+    if (deadline.aborted) throw new OutboundError("timeout");
+    const blocked = error instanceof Error && error.cause instanceof BlockedAddressError;
+    throw new OutboundError(blocked ? "address blocked" : answering ? "answer broke off" : "connect failed");
+  }
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const { chunks, whole } = await firstChunks(response);
+  if (!whole) throw new OutboundError("answer too large");
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** As much of an answer as is read; the rest is let go of. */
+async function firstChunks(
+  response: Response,
+): Promise<{ readonly chunks: readonly Uint8Array[]; readonly whole: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > ANSWER_MAX_BYTES) return { chunks, whole: false };
+    chunks.push(chunk);
+  }
+  return { chunks, whole: true };
+}

@@ -1,0 +1,61 @@
+/**
+ * Adds to changed records what the Cells need of them, from the rows as they are now: the newest values under an
+ * older revision do no harm, a cell takes no values under a revision older than it knows (decisions §20.4).
+ */
+import { eq, inArray } from "drizzle-orm";
+import type { Change, RevItem } from "../../shared/internal.ts";
+import type { Database } from "../db/connect.ts";
+import { models } from "../db/schema/models.ts";
+import { fairshareGroups, tenants } from "../db/schema/tenancy.ts";
+
+/** The items in their order; those whose row is gone, and of other kinds, as they are. */
+export async function withChangeValues(db: Database, items: readonly RevItem[]): Promise<readonly Change[]> {
+  const ids = (kind: RevItem["kind"]): string[] => items.filter((item) => item.kind === kind).map((item) => item.id);
+  const [ofTenants, ofGroups, ofModels] = [
+    await tenantValues(db, ids("tenant")),
+    await groupValues(db, ids("group")),
+    await modelValues(db, ids("model")),
+  ];
+  return items.map(({ kind, id, rev }) => {
+    const [tenant, group, model] = [ofTenants.get(id), ofGroups.get(id), ofModels.get(id)];
+    return {
+      kind,
+      id,
+      rev,
+      ...(kind === "tenant" && tenant !== undefined ? { tenant } : {}),
+      ...(kind === "group" && group !== undefined ? { group } : {}),
+      ...(kind === "model" && model !== undefined ? { model } : {}),
+    };
+  });
+}
+
+type Values<K extends "tenant" | "group" | "model"> = ReadonlyMap<string, NonNullable<Change[K]>>;
+
+async function tenantValues(db: Database, ids: string[]): Promise<Values<"tenant">> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .select({ tenant: tenants, group: fairshareGroups })
+    .from(tenants)
+    .innerJoin(fairshareGroups, eq(fairshareGroups.name, tenants.fairshare_group))
+    .where(inArray(tenants.id, ids));
+  return new Map(
+    rows.map(({ tenant, group: { name, weight } }) => [
+      tenant.id,
+      { weight: tenant.weight, max_in_flight: tenant.max_in_flight, group: { name, weight } },
+    ]),
+  );
+}
+
+async function groupValues(db: Database, names: string[]): Promise<Values<"group">> {
+  if (names.length === 0) return new Map();
+  const rows = await db.select().from(fairshareGroups).where(inArray(fairshareGroups.name, names));
+  return new Map(rows.map(({ name, weight }) => [name, { weight }]));
+}
+
+async function modelValues(db: Database, names: string[]): Promise<Values<"model">> {
+  if (names.length === 0) return new Map();
+  const rows = await db.select().from(models).where(inArray(models.model_name, names));
+  return new Map(
+    rows.map(({ model_name, max_in_flight, admission_weight }) => [model_name, { max_in_flight, admission_weight }]),
+  );
+}

@@ -1,0 +1,31 @@
+/**
+ * Pushes everything that the cells know once more (decisions §2.7): hot copies first, then the word that outdates whatever
+ * was read before, then the term counters. The word goes the way of every write, so that a cell that is down hears it later.
+ */
+import type { Resynced } from "../../shared/schema/resync.ts";
+import { type CellDirectory, cellOf } from "../cells/cell-directory.ts";
+import type { VerbContext, Written } from "../kernel/context.ts";
+import { withDatabaseErrors, write } from "../kernel/write.ts";
+import { rebuildBudgets } from "./budget-rebuild.ts";
+import type { Resync, ResyncReport } from "./resync.ts";
+
+/** Throws 503 when the key-value store or the database does not answer; the copies written by then stay. */
+export async function resync(ctx: VerbContext, copies: Resync, directory: CellDirectory): Promise<Written<Resynced>> {
+  const started = ctx.now();
+  const { record, sync } = await resyncCopies(ctx, copies);
+  const own = cellOf(directory, {});
+  const { budgets } = await withDatabaseErrors(async () => rebuildBudgets(ctx.db, directory.cells, own, started));
+  const { keys, models, mcp_servers, settings, removed } = record;
+  const duration_ms = ctx.now().getTime() - started.getTime();
+  return { record: { keys, models, mcp_servers, settings, budgets, removed, duration_ms }, sync };
+}
+
+/** The hot copies alone. Throws 503. */
+export async function resyncCopies(ctx: VerbContext, copies: Resync): Promise<Written<ResyncReport>> {
+  const report = await withDatabaseErrors(async () => copies.all());
+  return await write(ctx, async (_tx, journal) => {
+    journal.audit({ action: "resync", entityType: "gateway", entityId: "gateway", detail: { ...report } });
+    journal.everythingChanged([], []);
+    return report;
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * An endpoint's row as the Management API shows it: never its credential. And the row locked for a write, its model's first.
+ */
+import { and, eq } from "drizzle-orm";
+import { GatewayError } from "../../shared/errors.ts";
+import { type ModelEndpoint, modelEndpointSchema } from "../../shared/schema/model-endpoint.ts";
+import type { Transaction } from "../db/connect.ts";
+import { type EndpointRow, modelEndpoints } from "../db/schema/endpoints.ts";
+import { type ModelRow, models } from "../db/schema/models.ts";
+import type { WriteJournal } from "../kernel/write.ts";
+import { lockModel } from "./model-record.ts";
+
+/** The record of a row. */
+export function endpointRecord(row: EndpointRow): ModelEndpoint {
+  return modelEndpointSchema.parse({
+    ...row,
+    api_key_set: row.api_key !== null,
+    last_checked_at: row.last_checked_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  });
+}
+
+/** The row of this model, with the model's locked before it (decisions §2.6). Throws 404. */
+export async function lockEndpoint(
+  tx: Transaction,
+  modelId: string,
+  id: string,
+): Promise<{ readonly model: ModelRow; readonly endpoint: EndpointRow }> {
+  const model = await lockModel(tx, modelId);
+  const [row] = await tx
+    .select()
+    .from(modelEndpoints)
+    .where(and(eq(modelEndpoints.id, id), eq(modelEndpoints.model_id, modelId)))
+    .for("update");
+  if (row === undefined) throw new GatewayError("not_found");
+  return { model: model.row, endpoint: row };
+}
+
+/** The model's copy holds its endpoints: it takes the revision of this write and is published anew. */
+export async function touchModel(tx: Transaction, journal: WriteJournal, modelId: string): Promise<void> {
+  const [model] = await tx
+    .update(models)
+    .set({ rev: journal.rev })
+    .where(eq(models.id, modelId))
+    .returning({ name: models.model_name });
+  if (model !== undefined) journal.modelChanged(model.name);
+}

@@ -1,0 +1,29 @@
+/**
+ * A key's row as the Management API shows it: never its hash. And the row locked for a write, its tenant's first.
+ */
+import { eq } from "drizzle-orm";
+import { GatewayError } from "../../shared/errors.ts";
+import { type ApiKey, apiKeySchema } from "../../shared/schema/api-key.ts";
+import type { Transaction } from "../db/connect.ts";
+import { type ApiKeyRow, apiKeys } from "../db/schema/tenancy.ts";
+import { lockTenant } from "./tenant-record.ts";
+
+/** The record of a row. */
+export function keyRecord(row: ApiKeyRow): ApiKey {
+  return apiKeySchema.parse({
+    ...row,
+    budget_started_at: row.budget_started_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  });
+}
+
+/** The row, with its tenant's locked before it (decisions §2.6). Throws 404. */
+export async function lockKey(tx: Transaction, id: string): Promise<ApiKeyRow> {
+  const [found] = await tx.select({ tenant_id: apiKeys.tenant_id }).from(apiKeys).where(eq(apiKeys.id, id));
+  if (found === undefined) throw new GatewayError("not_found");
+  await lockTenant(tx, found.tenant_id);
+  const [row] = await tx.select().from(apiKeys).where(eq(apiKeys.id, id)).for("update");
+  if (row === undefined) throw new GatewayError("not_found");
+  return row;
+}

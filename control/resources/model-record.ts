@@ -1,0 +1,66 @@
+/**
+ * A model's row as the Management API shows it: never its credential. And the row locked for a write.
+ */
+import { eq, getTableColumns, sql } from "drizzle-orm";
+import { GatewayError } from "../../shared/errors.ts";
+import { type CreateModel, type Model, modelSchema } from "../../shared/schema/model.ts";
+import type { Transaction } from "../db/connect.ts";
+import { type ModelRow, modelHealth, models } from "../db/schema/models.ts";
+import { dropUndefined } from "../kernel/parse.ts";
+
+/** A row with the health status that goes with it. */
+export interface ModelWithHealth {
+  readonly row: ModelRow;
+  readonly healthStatus: string;
+}
+
+export const modelWithHealth = {
+  ...getTableColumns(models),
+  health_status: sql<string>`coalesce(${modelHealth.status}, 'unknown')`,
+};
+
+/** The record of a row. */
+export function modelRecord({ row, healthStatus }: ModelWithHealth): Model {
+  const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+  return modelSchema.parse({
+    ...row,
+    api_key_set: row.api_key !== null && row.api_key !== "",
+    capacity_tuned_at: iso(row.capacity_tuned_at),
+    health_status: healthStatus,
+    health: {
+      checks_enabled: row.health_checks_enabled,
+      alerts_enabled: row.health_alerts_enabled,
+      check_interval_secs: row.health_check_interval_secs,
+      failure_threshold: row.health_failure_threshold,
+      maintenance_until: iso(row.health_maintenance_until),
+      maintenance_note: row.health_maintenance_note,
+    },
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  });
+}
+
+/** Columns of the health part of a body; what was not given is absent. */
+export function healthColumns(health: CreateModel["health"]): Partial<ModelRow> {
+  if (health === undefined) return {};
+  const until = health.maintenance_until;
+  return dropUndefined({
+    health_checks_enabled: health.checks_enabled,
+    health_alerts_enabled: health.alerts_enabled,
+    health_check_interval_secs: health.check_interval_secs,
+    health_failure_threshold: health.failure_threshold,
+    health_maintenance_until: until === undefined || until === null ? until : new Date(until),
+    health_maintenance_note: health.maintenance_note,
+  });
+}
+
+/** The row, locked until the transaction ends. Throws 404. */
+export async function lockModel(tx: Transaction, id: string): Promise<ModelWithHealth> {
+  const [row] = await tx.select().from(models).where(eq(models.id, id)).for("update");
+  if (row === undefined) throw new GatewayError("not_found");
+  const [health] = await tx
+    .select({ status: modelHealth.status })
+    .from(modelHealth)
+    .where(eq(modelHealth.model_id, id));
+  return { row, healthStatus: health?.status ?? "unknown" };
+}

@@ -1,0 +1,51 @@
+/**
+ * Usage reads that need nothing but the analytics store: the query is parsed, the figures are read (decisions §12).
+ */
+import type { z } from "zod";
+import { usageModelsQuerySchema } from "../../../shared/schema/usage.ts";
+import {
+  keySummariesQuerySchema,
+  usageDailyQuerySchema,
+  usageFilterQuerySchema,
+  usageKeysQuerySchema,
+  usageSeriesQuerySchema,
+  usageTotalsQuerySchema,
+} from "../../../shared/schema/usage-reads.ts";
+import { readKeySummaries } from "../../analytics/key-summaries.ts";
+import type { AnalyticsStore } from "../../analytics/store.ts";
+import { readCacheUsage } from "../../analytics/usage-costs.ts";
+import { readDaily } from "../../analytics/usage-daily.ts";
+import { readModelUsage } from "../../analytics/usage-models.ts";
+import { readModelSeries, readSeries, readTenantSeries } from "../../analytics/usage-series.ts";
+import { readKeyUsage, readTotals } from "../../analytics/usage-totals.ts";
+import type { VerbContext } from "../../kernel/context.ts";
+import { parse } from "../../kernel/parse.ts";
+
+/** A read as a verb. Throws 400, 503. */
+type UsageRead<T> = (ctx: VerbContext, analytics: AnalyticsStore, input: unknown) => Promise<T>;
+
+function usageRead<Q, T>(
+  schema: z.ZodType<Q>,
+  read: (store: AnalyticsStore, query: Q, nowMs: number) => Promise<T>,
+): UsageRead<T> {
+  return async (ctx, analytics, input) => await read(analytics, parse(schema, input), ctx.now().getTime());
+}
+
+/** GET /usage. */
+export const listTotals = usageRead(usageTotalsQuerySchema, readTotals);
+/** GET /usage/keys. */
+export const listKeyUsage = usageRead(usageKeysQuerySchema, readKeyUsage);
+/** GET /usage/keys/summary. */
+export const listKeySummaries = usageRead(keySummariesQuerySchema, readKeySummaries);
+/** GET /usage/models. */
+export const listModelUsage = usageRead(usageModelsQuerySchema, readModelUsage);
+/** GET /usage/daily. */
+export const listDaily = usageRead(usageDailyQuerySchema, readDaily);
+/** GET /usage/series. */
+export const listSeries = usageRead(usageSeriesQuerySchema, readSeries);
+/** GET /usage/series/tenants. */
+export const listTenantSeries = usageRead(usageSeriesQuerySchema, readTenantSeries);
+/** GET /usage/series/models. */
+export const listModelSeries = usageRead(usageSeriesQuerySchema, readModelSeries);
+/** GET /usage/cache. */
+export const getCacheUsage = usageRead(usageFilterQuerySchema, readCacheUsage);

@@ -1,0 +1,101 @@
+/**
+ * What every setting has in common (decisions §9): one row of what was saved, defaults from its schema, writes that merge,
+ * secrets that never reach the audit log. A setting that the cells know is published like any other record.
+ */
+import { eq } from "drizzle-orm";
+import type { z } from "zod";
+import { HOT_SETTINGS } from "../../shared/records.ts";
+import type { Database, Transaction } from "../db/connect.ts";
+import { appSettings } from "../db/schema/settings.ts";
+import { changedFields } from "../kernel/changed-fields.ts";
+import type { VerbContext, Written } from "../kernel/context.ts";
+import { auditedWarnings } from "../kernel/warnings.ts";
+import { withDatabaseErrors, write } from "../kernel/write.ts";
+
+export interface Setting<Value extends object> {
+  /** Key of the row, and entity id in the audit log. */
+  readonly name: string;
+  /** Action in the audit log (decisions §36). */
+  readonly action: string;
+  /** Its defaults are those of a setting that was never saved. */
+  readonly schema: z.ZodType<Value>;
+  /** Dotted names of fields whose values are not for the audit log. */
+  readonly secrets: readonly string[];
+  /** Those of them that are stored sealed. */
+  readonly sealed: readonly string[];
+  /** The origin of the address that a sealed field belongs to (shared/origin.ts); `secret`: the field in clear. */
+  originOf?(value: Value, field: string, secret: string): string;
+}
+
+/** A value, and whether it was ever saved. */
+export interface StoredSetting<Value> {
+  readonly value: Value;
+  readonly saved: boolean;
+}
+
+/** The value as it is now. Throws 503. */
+export async function readSetting<Value extends object>(
+  ctx: Pick<VerbContext, "db">,
+  setting: Setting<Value>,
+): Promise<StoredSetting<Value>> {
+  return await withDatabaseErrors(async () => await held(ctx.db, setting));
+}
+
+/**
+ * Merges and saves. `merge` sees the value as it is, defaults included; what it throws leaves everything as it was. `warningsOf`
+ * says what to know of the change, for the answer and for the audit log.
+ */
+export async function saveSetting<Value extends object>(
+  ctx: VerbContext,
+  setting: Setting<Value>,
+  merge: (before: Value) => Promise<Value> | Value,
+  warningsOf: (before: Value, after: Value) => readonly string[] = () => [],
+): Promise<Written<Value> & { readonly warnings: readonly string[] }> {
+  const { record, sync } = await write(ctx, async (tx, journal) => {
+    const before = (await held(tx, setting)).value;
+    const value = setting.schema.parse(await merge(before));
+    const row = { value, rev: journal.rev, updated_at: ctx.now() };
+    await tx
+      .insert(appSettings)
+      .values({ key: setting.name, ...row })
+      .onConflictDoUpdate({ target: appSettings.key, set: row });
+    const warnings = warningsOf(before, value);
+    journal.audit({
+      action: setting.action,
+      entityType: "settings",
+      entityId: setting.name,
+      detail: { ...changedFields(...flat(before, value), setting.secrets), ...auditedWarnings(warnings) },
+    });
+    if (HOT_SETTINGS.some((name) => name === setting.name)) journal.settingChanged(setting.name);
+    return { value, warnings };
+  });
+  return { record: record.value, warnings: record.warnings, sync };
+}
+
+async function held<Value extends object>(
+  db: Database | Transaction,
+  setting: Setting<Value>,
+): Promise<StoredSetting<Value>> {
+  const [row] = await db.select().from(appSettings).where(eq(appSettings.key, setting.name));
+  return { value: setting.schema.parse(row?.value ?? {}), saved: row !== undefined };
+}
+
+type Fields = Record<string, unknown>;
+
+/** Both values by dotted names, each with every name of the other, so that what is gone shows as null. */
+function flat(before: object, after: object): [Fields, Fields] {
+  const [old, fresh] = [flatten(before), flatten(after)];
+  const names = Object.keys({ ...old, ...fresh });
+  const complete = (fields: Fields): Fields => Object.fromEntries(names.map((name) => [name, fields[name] ?? null]));
+  return [complete(old), complete(fresh)];
+}
+
+function flatten(value: object, prefix = ""): Fields {
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, field]): [string, unknown][] =>
+      typeof field === "object" && field !== null && !Array.isArray(field)
+        ? Object.entries(flatten(field as object, `${prefix}${name}.`))
+        : [[prefix + name, field]],
+    ),
+  );
+}

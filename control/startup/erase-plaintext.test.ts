@@ -1,0 +1,50 @@
+/** The files of the database after the first start with a key: rewritten once, again after a failure, and never a server's. */
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startControl, type TestControl } from "../../test/harness/control.ts";
+import { checkEncryptionKey } from "../encryption/encryption-check.ts";
+import { erasePlaintext } from "./erase-plaintext.ts";
+
+let control: TestControl;
+
+beforeAll(async () => {
+  control = await startControl();
+  await checkEncryptionKey(control.connection.db, control.ctx.sealKey);
+});
+afterAll(async () => {
+  await control.close();
+});
+
+it("rewrites the files of an embedded database once, and again when it failed or something new was sealed", async () => {
+  const events: unknown[] = [];
+  const log = pino({}, { write: (line: string) => void events.push((JSON.parse(line) as { event: string }).event) });
+  let rewrites = 0;
+  let fails = true;
+  const embedded = {
+    ...control.connection,
+    rewrite: async () => {
+      rewrites += 1;
+      if (fails) throw new Error("no room");
+      await control.connection.rewrite?.();
+    },
+  };
+  await erasePlaintext(embedded, true, log);
+  await erasePlaintext(embedded, false, log);
+  fails = false;
+  for (const sealedNow of [false, false, true, false]) await erasePlaintext(embedded, sealedNow, log);
+  expect([rewrites, events]).toEqual([
+    4,
+    ["plaintext_not_forgotten", "plaintext_not_forgotten", "plaintext_forgotten", "plaintext_forgotten"],
+  ]);
+});
+
+it("says what to do where the files are somebody else's", async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+  const { rewrite: _none, ...server } = control.connection;
+  await erasePlaintext(server, true, log);
+  await erasePlaintext(server, false, log);
+  expect(lines).toMatchObject([
+    { event: "plaintext_in_database_files", fix: expect.stringMatching(/^VACUUM FULL models, .*CHECKPOINT$/) },
+  ]);
+});

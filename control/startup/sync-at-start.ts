@@ -1,0 +1,35 @@
+/**
+ * What happens once after a start of the control service, each part until it has succeeded (decisions §2.7): the hot copies
+ * before anything is served, if the store is there, and the budgets that were there once a cell is.
+ */
+import type { Logger } from "pino";
+import { type CellDirectory, cellOf } from "../cells/cell-directory.ts";
+import type { VerbContext } from "../kernel/context.ts";
+import { rebuildBudgets } from "../publish/budget-rebuild.ts";
+import type { Resync } from "../publish/resync.ts";
+import { resyncCopies } from "../publish/resync-verb.ts";
+
+/** The parts, to be called again and again; the first rejects while the store does not answer. */
+export function startSync(
+  ctx: VerbContext,
+  copies: Resync,
+  directory: CellDirectory,
+  log: Logger,
+): { readonly syncAtStart: () => Promise<void>; readonly rebuildAtStart: () => Promise<void> } {
+  let synced = false;
+  const started = ctx.now();
+  let rebuilt = false;
+  return {
+    syncAtStart: async () => {
+      if (synced) return;
+      log.info({ event: "resync", ...(await resyncCopies(ctx, copies)).record });
+      synced = true;
+    },
+    rebuildAtStart: async () => {
+      if (rebuilt) return;
+      const { budgets, complete } = await rebuildBudgets(ctx.db, directory.cells, cellOf(directory, {}), started);
+      rebuilt = complete;
+      if (complete) log.info({ event: "budgets_rebuilt", budgets });
+    },
+  };
+}

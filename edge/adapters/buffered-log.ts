@@ -1,0 +1,60 @@
+/**
+ * A log that writes the lines of ordinary events together: where the console is a pipe that a supervisor reads, each write
+ * costs more than the line. Warnings and errors leave at once, and with them what waited, so that the order holds. Never
+ * waits for longer than it was told; who logs is never delayed.
+ */
+import type { Clock, Log } from "../ports.ts";
+import { LOG_LEVELS, logLine } from "./console-log.ts";
+
+/** More lines than this are not kept waiting. */
+const LINES_MAX = 256;
+/** A flush this late belongs to a request that was cut off. */
+const LOST_MS = 1_000;
+
+export interface BufferedLogOptions {
+  /** Lines wait at most this long for others. */
+  readonly gatherMs: number;
+  readonly clock: Clock;
+  readonly later: (delayMs: number, run: () => void) => void;
+  /** Lets the flush outlive the request that began to wait. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  /** Takes one line or several, without the last end of line. */
+  readonly write: (text: string) => void;
+}
+
+export class BufferedLog implements Log {
+  readonly #options: BufferedLogOptions;
+  #lines: string[] = [];
+  #flushesMs: number | null = null;
+
+  constructor(options: BufferedLogOptions) {
+    this.#options = options;
+  }
+
+  event(...[name, fields, level = "warn"]: Parameters<Log["event"]>): void {
+    const nowMs = this.#options.clock();
+    this.#lines.push(logLine(name, fields, LOG_LEVELS[level], new Date(nowMs).toISOString()));
+    if (level !== "info" || this.#lines.length >= LINES_MAX) this.#flush();
+    else if (this.#flushesMs === null || nowMs > this.#flushesMs + LOST_MS) this.#flushLater(nowMs);
+  }
+
+  #flushLater(nowMs: number): void {
+    const { gatherMs, later, keepAlive } = this.#options;
+    this.#flushesMs = nowMs + gatherMs;
+    keepAlive(
+      new Promise<void>((resolve) => {
+        later(gatherMs, () => {
+          this.#flush();
+          this.#flushesMs = null;
+          resolve();
+        });
+      }),
+    );
+  }
+
+  #flush(): void {
+    const lines = this.#lines;
+    this.#lines = [];
+    if (lines.length > 0) this.#options.write(lines.join("\n"));
+  }
+}

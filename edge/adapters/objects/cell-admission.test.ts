@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import type { Issue } from "../../../shared/alerts.ts";
+import type { RevItem } from "../../../shared/internal.ts";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import type { CacheHit, CellApi, LedgerApi, ReceiptHandle } from "../../domain/admission/rpc.ts";
+import type { Bindings } from "../../env.ts";
+import { CellAdmission } from "./cell-admission.ts";
+import { ObjectStubs } from "./object-stubs.ts";
+
+const row = zeroUsageRow("00000000-0000-4000-8000-000000000001", 0);
+
+/** Admission whose Cell meets its calls with these failures in turn (null: with none), and then answers. */
+function admissionOf(...failures: (object | null)[]) {
+  const stubs: string[] = [];
+  const ledgers: string[] = [];
+  const events: string[] = [];
+  const away = { ledger: 0 };
+  const calls: string[] = [];
+  const call = (name: string): void => {
+    calls.push(name);
+    const failure = failures.shift();
+    if (failure != null) throw Object.assign(new Error("cell"), failure);
+  };
+  const receipt: ReceiptHandle = {
+    durable: async () => call("durable"),
+    [Symbol.dispose]: () => void calls.push("disposed"),
+  };
+  const outdated: RevItem[] = [];
+  const cell: Pick<CellApi, "record" | "settleOrphan" | "hit"> = {
+    record: async () => call("record"),
+    settleOrphan: async () => call("settleOrphan"),
+    hit: async (_hit, again = false) => {
+      call(again ? "hit again" : "hit");
+      if (outdated.length > 0) return { verdict: "stale", items: outdated };
+      return { verdict: "current", level: null, receipt };
+    },
+  };
+  const ledger: Pick<LedgerApi, "appendOrphan"> = {
+    appendOrphan: async (given) => {
+      if (away.ledger > 0) {
+        away.ledger -= 1;
+        throw new Error("ledger");
+      }
+      ledgers.push(given.cell);
+    },
+  };
+  const namespace = (seen: string[], stub: object) =>
+    ({
+      getByName: (name: string) => {
+        seen.push(name);
+        return stub;
+      },
+    }) as unknown as DurableObjectNamespace;
+  const names: string[] = [];
+  const bindings: Bindings = {
+    CELL: namespace(stubs, cell),
+    LEDGER: namespace(names, ledger),
+    TENANT_BUDGET: namespace([], {}),
+  };
+  const raised: Issue[] = [];
+  const alerts = { raise: (issue: Issue) => void raised.push(issue) };
+  const log = { event: (name: string) => void events.push(name) };
+  return {
+    admission: new CellAdmission(new ObjectStubs(bindings, []), "fra", 1, alerts, log, [0, 0]),
+    away,
+    stubs,
+    names,
+    ledgers,
+    events,
+    raised,
+    calls,
+    outdated,
+  };
+}
+
+const hit: CacheHit = { revs: [], limits: null, row };
+
+describe("the Cell from afar", () => {
+  it("is asked once more, on a fresh stub, when that can help", async () => {
+    const { admission, stubs, ledgers, calls } = admissionOf({ retryable: true });
+    await admission.record(row);
+    expect([stubs, ledgers]).toEqual([["fra", "fra"], []]);
+    // The first call may have been heard: the row is one that may have come before.
+    expect(calls).toEqual(["record", "settleOrphan"]);
+  });
+
+  it("takes the row of a hit in the call that compares, and says later that it is durable", async () => {
+    const { admission, calls, ledgers } = admissionOf();
+    const { newer, recorded } = await admission.hit(hit);
+    await recorded;
+    expect([newer, calls, ledgers]).toEqual([[], ["hit", "durable", "disposed"], []]);
+  });
+
+  it("takes no row of a hit that is outdated", async () => {
+    const { admission, calls, outdated } = admissionOf();
+    outdated.push({ kind: "model", id: "tiny", rev: 2 });
+    const { newer, recorded } = await admission.hit(hit);
+    await recorded;
+    expect([newer, calls]).toEqual([outdated, ["hit"]]);
+  });
+
+  it("is shown a hit again as one that it may have heard of", async () => {
+    const { admission, calls } = admissionOf({ retryable: true });
+    await (await admission.hit(hit)).recorded;
+    expect(calls).toEqual(["hit", "hit again", "durable", "disposed"]);
+  });
+
+  it.each([
+    ["a new one", [{}], ["hit", "durable", "settleOrphan", "disposed"], []],
+    ["the Ledger, when there is none", [{}, {}], ["hit", "durable", "settleOrphan", "disposed"], ["fra"]],
+  ])("that is reset before the row of a hit is durable: the row goes to %s", async (_, failures, called, kept) => {
+    const { admission, calls, ledgers } = admissionOf(null, ...failures);
+    await (await admission.hit(hit)).recorded;
+    expect([calls, ledgers]).toEqual([called, kept]);
+  });
+
+  it.each([[{ retryable: true, overloaded: true }], [{}]])(
+    "is not asked again after %j: the Ledger takes the row",
+    async (failure) => {
+      const { admission, stubs, names, ledgers } = admissionOf(failure);
+      await admission.record(row);
+      expect([stubs, names, ledgers]).toEqual([["fra"], ["fra:0"], ["fra"]]);
+    },
+  );
+
+  it.each([
+    [2, ["fra"], ["scheduler_unavailable"]],
+    [3, [], ["scheduler_unavailable", "usage_row_lost"]],
+  ])("and a Ledger that fails %i times: the row is tried until the pauses are over", async (times, kept, told) => {
+    const { admission, away, ledgers, events } = admissionOf({});
+    away.ledger = times;
+    await admission.record(row);
+    expect([ledgers, events]).toEqual([kept, told]);
+  });
+
+  it("is unavailable when it fails twice", async () => {
+    const { admission, events, raised } = admissionOf({ retryable: true }, { retryable: true });
+    await expect(admission.withCell(async (cell) => await cell.record(row))).rejects.toMatchObject({
+      code: "scheduler_unavailable",
+      status: 503,
+    });
+    expect(events).toEqual(["scheduler_unavailable"]);
+    expect(raised).toMatchObject([
+      { issueKey: "scheduler_unavailable", detail: "cell fra: no answer; requests are rejected" },
+    ]);
+  });
+});

@@ -1,0 +1,196 @@
+/**
+ * Admission over the Cell object (design §4). A failed call is tried once more on a fresh stub when that can help, then it
+ * is 503 `scheduler unavailable` (decisions §20.6). A row that its Cell cannot take goes to the Ledger directly, again and
+ * again while that is beyond reach too: it knows a row by its request.
+ */
+import { issues } from "../../../shared/alerts.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { RevItem } from "../../../shared/internal.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { ExchangeApi, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
+import type {
+  AdmissionRequest,
+  Admitted,
+  CacheHit,
+  CellApi,
+  LedgerApi,
+  PermitHandle,
+  ReceiptHandle,
+} from "../../domain/admission/rpc.ts";
+import type { BudgetLimits } from "../../domain/budget/limits.ts";
+import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import { shardOf } from "../../domain/ledger/row-line.ts";
+import type { UpstreamOutcomes } from "../../domain/upstream/attempt-outcomes.ts";
+import type { Admission, Alerts, CacheHitVerdict, Log } from "../../ports.ts";
+
+/** Between attempts at the Ledger; together well within what the platform grants to work that outlives its answer. */
+const LEDGER_PAUSES_MS = [250, 500, 1000, 2000, 4000, 8000];
+/** Rows that may wait so at once; one more is tried once. */
+const HELD_MAX = 1000;
+
+/** Where a Cell and its ledgers are found; each call answers a fresh stub. */
+export interface AdmissionStubs {
+  cell(name: string): CellApi & ExchangeApi;
+  ledger(name: string): LedgerApi;
+}
+
+export class CellAdmission implements Admission {
+  readonly cell: string;
+  readonly #places: AdmissionStubs;
+  readonly #shards: number;
+  readonly #alerts: Alerts;
+  readonly #log: Log;
+  readonly #pausesMs: readonly number[];
+  #held = 0;
+
+  /** `pausesMs`: between attempts at a Ledger that is beyond reach. */
+  constructor(
+    places: AdmissionStubs,
+    cell: string,
+    shards: number,
+    alerts: Alerts,
+    log: Log,
+    pausesMs: readonly number[] = LEDGER_PAUSES_MS,
+  ) {
+    this.#places = places;
+    this.cell = cell;
+    this.#shards = shards;
+    this.#alerts = alerts;
+    this.#log = log;
+    this.#pausesMs = pausesMs;
+  }
+
+  async admit(ask: AdmissionRequest): Promise<Admitted<PermitHandle>> {
+    return await this.#call(async (cell) => await cell.admit(ask));
+  }
+
+  /** A permit for a request that was asked for in an exchange; null: it has no place (any more). */
+  async hold(requestId: string): Promise<PermitHandle | null> {
+    return (await this.#call(async (cell) => await cell.hold(requestId)))?.permit ?? null;
+  }
+
+  async adopt(ask: AdmissionRequest): Promise<PermitHandle> {
+    return (await this.#call(async (cell) => await cell.adopt(ask))).permit;
+  }
+
+  async record(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
+    try {
+      // The Cell may have it of a call whose answer was lost.
+      const again = async (cell: CellApi) => await cell.settleOrphan(row, upstream);
+      await this.#call(async (cell) => await cell.record(row, upstream), again);
+    } catch {
+      await this.#toLedger(row);
+    }
+  }
+
+  /** `shown`: an earlier call for it may have arrived. */
+  async hit(hit: CacheHit, shown = false): Promise<CacheHitVerdict> {
+    const again = async (cell: CellApi) => await cell.hit(hit, true);
+    const answer = await this.#call(async (cell) => await cell.hit(hit, shown), again);
+    if (answer.verdict === "stale") return { newer: answer.items, level: null, recorded: Promise.resolve() };
+    return { newer: [], level: answer.level, recorded: this.#durable(answer.receipt, hit.row) };
+  }
+
+  async settleOrphan(row: UsageRow, upstream: UpstreamOutcomes = {}): Promise<void> {
+    try {
+      await this.#call(async (cell) => await cell.settleOrphan(row, upstream));
+    } catch {
+      await this.#toLedger(row);
+    }
+  }
+
+  async staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]> {
+    return await this.#call(async (cell) => await cell.staleAmong(items));
+  }
+
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    try {
+      return await this.#call(async (cell) => await cell.level(limits));
+    } catch {
+      return null;
+    }
+  }
+
+  /** Opens a session of exchanges. Throws what the call throws: whoever asks in vain calls {@link admit}. */
+  async openSession(message: ExchangeMessage): ReturnType<ExchangeApi["openSession"]> {
+    return await this.#stub().openSession(message);
+  }
+
+  /** The Cell itself, for the internal routes. Throws `scheduler_unavailable`. */
+  async withCell<T>(work: (cell: CellApi) => Promise<T>): Promise<T> {
+    return await this.#call(work);
+  }
+
+  /** Until the Cell's word that the row is durable is here, it is seen to that the row arrives. Never rejects. */
+  async #durable(receipt: ReceiptHandle, row: UsageRow): Promise<void> {
+    try {
+      await receipt.durable();
+    } catch {
+      await this.settleOrphan(row);
+    } finally {
+      receipt[Symbol.dispose]();
+    }
+  }
+
+  /** `again`: what is asked the second time; the first may have been heard. */
+  async #call<T>(work: (cell: CellApi) => Promise<T>, again = work): Promise<T> {
+    try {
+      return await work(this.#stub());
+    } catch (first) {
+      if (!mayRetry(first)) throw this.#unavailable(first);
+      try {
+        return await again(this.#stub());
+      } catch (second) {
+        throw this.#unavailable(second);
+      }
+    }
+  }
+
+  #stub(): CellApi & ExchangeApi {
+    return this.#places.cell(this.cell);
+  }
+
+  #unavailable(error: unknown): GatewayError {
+    this.#log.event("scheduler_unavailable", {
+      cell: this.cell,
+      reason: error instanceof Error ? error.name : "unknown",
+    });
+    this.#alerts.raise(issues.schedulerUnavailable(this.cell, isOverloaded(error) ? "overloaded" : "no answer"));
+    return new GatewayError("scheduler_unavailable", { cause: error });
+  }
+
+  async #toLedger(row: UsageRow): Promise<void> {
+    const pauses = this.#held < HELD_MAX ? this.#pausesMs : [];
+    this.#held += 1;
+    try {
+      for (const pauseMs of pauses) {
+        if (await this.#inLedger(row)) return;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+      if (await this.#inLedger(row)) return;
+    } finally {
+      this.#held -= 1;
+    }
+    this.#log.event("usage_row_lost", { request_id: row.request_id, cell: this.cell });
+  }
+
+  async #inLedger(row: UsageRow): Promise<boolean> {
+    try {
+      const name = `${this.cell}:${shardOf(row.request_id, this.#shards)}`;
+      await this.#places.ledger(name).appendOrphan({ ...row, cell: this.cell });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** Classified by what the caller may do, as the platform marks its errors. */
+function mayRetry(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  return (error as { retryable?: unknown }).retryable === true && !isOverloaded(error);
+}
+
+function isOverloaded(error: unknown): boolean {
+  return typeof error === "object" && error !== null && (error as { overloaded?: unknown }).overloaded === true;
+}

@@ -1,0 +1,47 @@
+/**
+ * Tallies on their way to the Cell: what happens while one call is under way travels with the next one, so that a busy
+ * isolate sends a few calls and not one per request. Counting never delays or fails what is counted; a batch that the
+ * Cell does not take is lost.
+ */
+import { type CountedEvent, eventKey, type MetricEvent } from "../../domain/cell/event-counters.ts";
+import type { Clock, EventCounter } from "../../ports.ts";
+
+/** A call that has not ended after this long belongs to a request that was cut off. */
+const PATIENCE_MS = 5000;
+
+export class CellEventCounter implements EventCounter {
+  readonly #send: (counted: readonly CountedEvent[]) => Promise<void>;
+  readonly #clock: Clock;
+  readonly #keepAlive: (work: Promise<unknown>) => void;
+  #waiting = new Map<string, { readonly tally: MetricEvent; times: number }>();
+  #sentMs: number | null = null;
+
+  /** `keepAlive` lets a call outlive the request that began it. */
+  constructor(
+    send: (counted: readonly CountedEvent[]) => Promise<void>,
+    clock: Clock,
+    keepAlive: (work: Promise<unknown>) => void,
+  ) {
+    this.#send = send;
+    this.#clock = clock;
+    this.#keepAlive = keepAlive;
+  }
+
+  count(tally: MetricEvent): void {
+    const key = eventKey(tally);
+    const known = this.#waiting.get(key);
+    if (known === undefined) this.#waiting.set(key, { tally, times: 1 });
+    else known.times += 1;
+    if (this.#sentMs === null || this.#clock() - this.#sentMs > PATIENCE_MS) this.#keepAlive(this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting.values()].map(({ tally, times }) => ({ ...tally, times }));
+      this.#waiting = new Map();
+      this.#sentMs = this.#clock();
+      await this.#send(batch).catch(() => undefined);
+    }
+    this.#sentMs = null;
+  }
+}

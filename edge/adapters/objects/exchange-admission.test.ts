@@ -1,0 +1,189 @@
+/** Admission by exchanges upon a Cell that a test plays: who asks in the session, and what becomes of requests when it fails. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { admissionRequestOf } from "../../objects/cell/testing/admission-requests.ts";
+import { end, GRANTED, IsolateHarness, never, pass } from "./testing/isolate-harness.ts";
+
+/** Its place was lost, and it got another by a call of its own. */
+const ANEW = { verdict: "granted", placeLost: true };
+
+let stage: IsolateHarness;
+beforeEach(() => {
+  vi.useFakeTimers();
+  stage = new IsolateHarness();
+});
+afterEach(() => void vi.useRealTimers());
+
+describe("a request", () => {
+  it("asks in the session that the first one opens, or by itself while that opens", async () => {
+    const all = [stage.admit("first"), stage.admit("second")];
+    await pass(0);
+    await stage.running("third");
+    expect((await Promise.all(all)).map(({ verdict }) => verdict)).toEqual(["granted", "granted"]);
+    expect(stage.said.toSorted()).toEqual(["admit second", "ask first", "ask third", "open"]);
+  });
+
+  it("that was granted in the session is held by it, and is to have a permit of its own when it asks", async () => {
+    const { permit: held } = await stage.running("one");
+    await expect(held.lost()).rejects.toThrow("held by a session");
+    const own = await stage.admission.adopt(admissionRequestOf("one", "t"));
+    await expect(held.settle(end("one"))).rejects.toThrow("the session is over");
+    held[Symbol.dispose]();
+    await own.settle(end("one"));
+    await pass(500);
+    expect(stage.said).toEqual(["open", "ask one", "adopt one"]);
+  });
+
+  it("that has to wait hears its decision in the session, which holds what it is granted", async () => {
+    const waiting = await stage.waiting("one");
+    stage.push([["one", GRANTED]]);
+    expect(await waiting.permit.decision()).toEqual(GRANTED);
+    expect(waiting.sessionLost?.()).toBeInstanceOf(Promise);
+    await waiting.permit.settle(end("one"));
+    await pass(500);
+    expect([stage.said, stage.disposed]).toEqual([["open", "ask one", "row one"], 1]);
+  });
+
+  it("that waits for a second takes a permit of its own, and the session says nothing more of it", async () => {
+    const waiting = await stage.waiting("one");
+    const deciding = waiting.permit.decision();
+    await pass(999);
+    expect(stage.said).toEqual(["open", "ask one"]);
+    await pass(1);
+    expect(await deciding).toEqual(GRANTED);
+    expect(waiting.sessionLost?.()).toBeNull();
+    await waiting.permit.settle(end("one"));
+    waiting.permit[Symbol.dispose]();
+    await pass(500);
+    expect([stage.said, stage.disposed]).toEqual([["open", "ask one", "hold one"], 1]);
+  });
+
+  it("that waits in a session which has made its calls takes a permit of its own at once", async () => {
+    const waiting = await stage.waiting("one");
+    const deciding = waiting.permit.decision();
+    for (let call = 0; call < 600; call += 1) {
+      stage.push([]);
+      await pass(0);
+    }
+    expect(await deciding).toEqual(GRANTED);
+    expect(stage.said).toEqual(["open", "ask one", "hold one"]);
+  });
+
+  it("that has left asks for no permit when it would have waited for a second", async () => {
+    const { permit: held } = await stage.waiting("one");
+    const deciding = expect(held.decision()).rejects.toThrow("the permit has ended");
+    await held.settle(end("one"));
+    held[Symbol.dispose]();
+    await pass(2_000);
+    await deciding;
+    expect(stage.said).toEqual(["open", "ask one", "row one"]);
+  });
+
+  it("that leaves as it takes a permit of its own leaves that one too", async () => {
+    const holding = Promise.withResolvers<void>();
+    stage.holds = async () => await holding.promise;
+    const { permit: held } = await stage.waiting("one");
+    const deciding = expect(held.decision()).rejects.toThrow("the permit has ended");
+    await pass(1_000);
+    held[Symbol.dispose]();
+    holding.resolve();
+    await deciding;
+    expect(stage.left).toEqual(["one"]);
+  });
+
+  it("whose session fails before its answer asks anew by itself, as one that lost its place", async () => {
+    stage.opens = async () => await Promise.reject(new Error("lost"));
+    expect(await stage.admit("one")).toMatchObject(ANEW);
+    expect(stage.said).toEqual(["admit one again"]);
+  });
+
+  it("is told that its place is lost when the Cell does not know any more that it waits", async () => {
+    stage.known = false;
+    const { permit: held } = await stage.waiting("one");
+    const deciding = expect(held.decision()).rejects.toThrow("the place is lost");
+    await pass(1_000);
+    await deciding;
+    expect(stage.said).toEqual(["open", "ask one", "hold one"]);
+  });
+
+  it("waits five seconds for the answer of a session that lives, and no longer", async () => {
+    await stage.running("first");
+    stage.exchanges = never;
+    const asking = stage.admit("one");
+    await pass(4_999);
+    expect(stage.said).toEqual(["open", "ask first"]);
+    await pass(1);
+    expect(await asking).toMatchObject(ANEW);
+  });
+});
+
+describe("a session whose carrier is cut off", () => {
+  it("is given up by whoever waits for its answer, who looks every second", async () => {
+    await stage.running("first");
+    stage.exchanges = never;
+    stage.cutOff();
+    const asking = stage.admit("one");
+    await pass(2_999);
+    expect(stage.said).toEqual(["open", "ask first"]);
+    await pass(1);
+    expect(await asking).toMatchObject(ANEW);
+  });
+
+  it("has its rows sent by the next request, once; what is still open in it is told, and ends by itself", async () => {
+    const running = await stage.running("runs");
+    const ended = await stage.running("ends");
+    stage.exchanges = never;
+    await ended.permit.settle(end("ends"));
+    await pass(10);
+    stage.cutOff();
+    await pass(2_100);
+    stage.exchanges = async () => undefined;
+    await stage.running("next");
+    await stage.running("after");
+    await running.sessionLost?.();
+    await expect(running.permit.settle(end("runs"))).rejects.toThrow("the session is over");
+    expect(stage.said).toEqual(["open", "ask runs", "ask ends", "orphan ends", "open", "ask next", "ask after"]);
+  });
+
+  it("is handed no more rows, and is seen to by whoever has one", async () => {
+    const running = await stage.running("runs");
+    const ended = await stage.running("ends");
+    stage.exchanges = never;
+    await ended.permit.settle(end("ends"));
+    await pass(10);
+    stage.cutOff();
+    await pass(2_100);
+    await expect(running.permit.settle(end("runs"))).rejects.toThrow("the session is over");
+    await stage.admission.settleOrphan(end("runs").row);
+    await Promise.all(stage.kept.slice(-1));
+    expect(stage.said.slice(3).toSorted()).toEqual(["orphan ends", "orphan runs"]);
+  });
+
+  it("is not served by any more when its answer comes after all, and holds nothing then", async () => {
+    const opening = Promise.withResolvers<void>();
+    stage.opens = async () => await opening.promise;
+    const first = stage.admit("first");
+    await pass(0);
+    stage.cutOff();
+    await pass(2_100);
+    stage.opens = async () => undefined;
+    await stage.running("second");
+    opening.resolve();
+    await pass(0);
+    expect(await first).toMatchObject(ANEW);
+    await stage.running("third");
+    expect(stage.said).toEqual(["open", "ask second", "admit first again", "open", "ask first", "ask third"]);
+    expect(stage.disposed).toBe(1);
+  });
+});
+
+it("gives up a session that opens too late, which then holds nothing", async () => {
+  const opening = Promise.withResolvers<void>();
+  stage.opens = async () => await opening.promise;
+  const asking = stage.admit("one");
+  await pass(5_000);
+  expect(await asking).toMatchObject(ANEW);
+  await Promise.all(stage.kept);
+  opening.resolve();
+  await pass(0);
+  expect([stage.disposed, stage.said]).toEqual([1, ["admit one again", "open", "ask one"]]);
+});

@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import type { ExchangeAnswer, ExchangeMessage } from "../../domain/admission/exchange-messages.ts";
+import { SessionQueue } from "../../domain/admission/session-queue.ts";
+import { ExchangeTransport } from "./exchange-transport.ts";
+
+const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
+
+/** One carrier, and a Cell that a test plays. Rows are said as records: a queue needs no more of them. */
+class Stage {
+  readonly queue = new SessionQueue();
+  readonly sent: string[][] = [];
+  readonly resent: string[] = [];
+  readonly events: string[] = [];
+  closes = 0;
+  disposes = 0;
+  opens: () => Promise<void> = async () => undefined;
+  answers: (ids: readonly string[]) => Promise<Partial<ExchangeAnswer>> = async (stored) => ({ stored });
+  readonly reset = Promise.withResolvers<never>();
+  readonly carrier = new ExchangeTransport(this.queue, {
+    cell: "fra",
+    clock: Date.now,
+    log: { event: (name) => void this.events.push(name) },
+    opened: () => undefined,
+    open: async (message) => {
+      await this.opens();
+      const session = {
+        exchange: async (given: ExchangeMessage) => await this.#answer(given),
+        news: async () => await this.reset.promise,
+        close: async () => {
+          this.closes += 1;
+        },
+        [Symbol.dispose]: () => {
+          this.disposes += 1;
+        },
+      };
+      return { session, answer: await this.#answer(message) };
+    },
+    resend: async ({ row }) => {
+      this.resent.push(row.request_id);
+      this.queue.rowSaved(row.request_id);
+    },
+  });
+
+  say(id: string): void {
+    this.queue.record({ row: zeroUsageRow(id, 0) });
+    this.carrier.wake();
+  }
+
+  async #answer({ records }: ExchangeMessage): Promise<ExchangeAnswer> {
+    const ids = records.map(({ row }) => row.request_id);
+    this.sent.push(ids);
+    return { ...SILENCE, ...(await this.answers(ids)) };
+  }
+}
+
+let stage: Stage;
+beforeEach(() => {
+  vi.useFakeTimers();
+  stage = new Stage();
+  stage.reset.promise.catch(() => undefined);
+});
+afterEach(() => void vi.useRealTimers());
+
+describe("the carrier of a session", () => {
+  it("takes along what is said as it opens, gathers what nobody waits for, and ends when nobody has used it", async () => {
+    const over = stage.carrier.run();
+    stage.say("one");
+    await vi.advanceTimersByTimeAsync(1);
+    stage.say("two");
+    stage.say("three");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(stage.sent).toEqual([["one"]]);
+    await vi.advanceTimersByTimeAsync(4);
+    expect(stage.sent).toEqual([["one"], ["two", "three"]]);
+    await vi.advanceTimersByTimeAsync(500);
+    await over;
+    expect([stage.closes, stage.disposes, stage.resent, stage.events]).toEqual([1, 1, [], []]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is followed by another after some seconds, and ends by itself when none follows", async () => {
+    const over = stage.carrier.run();
+    for (let turn = 0; turn < 45; turn += 1) {
+      stage.say(`r${turn}`);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect([stage.carrier.wantsSuccessor, stage.carrier.isRetired]).toEqual([true, false]);
+    for (let turn = 0; turn < 10; turn += 1) {
+      stage.say(`s${turn}`);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    await over;
+    expect([stage.carrier.isRetired, stage.closes, stage.events]).toEqual([true, 1, []]);
+  });
+
+  it("makes no more calls than a platform may grant to one request", async () => {
+    const over = stage.carrier.run();
+    for (let turn = 0; turn < 1_000; turn += 1) {
+      stage.say(`r${turn}`);
+      await vi.advanceTimersByTimeAsync(5);
+    }
+    await over;
+    expect(stage.sent.length).toBeLessThan(950);
+  });
+
+  it.each([
+    ["the Cell is reset", (at: Stage) => at.reset.reject(new Error("reset"))],
+    [
+      "an exchange fails",
+      (at: Stage) => {
+        at.answers = async () => await Promise.reject(new Error("lost"));
+      },
+    ],
+    [
+      "an exchange is not answered",
+      (at: Stage) => {
+        at.answers = async () => await new Promise(() => undefined);
+      },
+    ],
+  ])("sends the rows another way that are not known to be stored when %s", async (_, fail) => {
+    stage.answers = async (stored) => ({ stored: stored.filter((id) => id === "stored") });
+    const over = stage.carrier.run();
+    stage.say("stored");
+    stage.say("sent");
+    await vi.advanceTimersByTimeAsync(10);
+    fail(stage);
+    stage.say("unsent");
+    await vi.advanceTimersByTimeAsync(20_000);
+    await over;
+    expect([stage.resent.toSorted(), stage.events, stage.disposes]).toEqual([["sent", "unsent"], ["exchange_lost"], 1]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("sends a row another way that the Cell refuses, and goes on", async () => {
+    stage.answers = async (refused) => ({ refused });
+    const over = stage.carrier.run();
+    stage.say("one");
+    await vi.advanceTimersByTimeAsync(500);
+    await over;
+    expect([stage.resent, stage.closes, stage.events]).toEqual([["one"], 1, []]);
+  });
+
+  it("hands its rows on when there is no session to be had", async () => {
+    stage.opens = async () => await Promise.reject(new Error("away"));
+    stage.say("one");
+    await stage.carrier.run();
+    expect([stage.resent, stage.events, stage.disposes]).toEqual([["one"], ["exchange_lost"], 0]);
+  });
+
+  it("is known to be cut off once it gives no sign of life", async () => {
+    const over = stage.carrier.run();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(stage.carrier.isCutOff).toBe(false);
+    vi.setSystemTime(Date.now() + 2_101);
+    expect(stage.carrier.isCutOff).toBe(true);
+    await vi.advanceTimersByTimeAsync(500);
+    await over;
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * Alerts by way of the cell's first Ledger, which keeps them until the control service has them (decisions §0.4, §35).
+ * Raising never delays or fails what it is raised about. Repeats are counted here and travel as a number (decisions §43.4);
+ * what could not be handed over is handed over again under the same id, so that a count is neither lost nor taken twice.
+ */
+import type { AlertEvent, Issue } from "../../../shared/alerts.ts";
+import type { LedgerApi } from "../../domain/admission/rpc.ts";
+import { AlertThrottle, type CountedIssue, QUIET_MS } from "../../domain/ledger/alert-throttle.ts";
+import type { Alerts, Clock, Log, Sleep } from "../../ports.ts";
+
+/** Alerts that wait for a Ledger out of reach; the oldest is given up first. */
+const UNSENT_MAX = 1000;
+/**
+ * The platform lets a request's work go on for 30 s after its answer. A watch that is older than this may not live to the
+ * end of a quiet time that begins now, so that the request that raises now starts another.
+ */
+const WATCH_MS = 15_000;
+
+/** What {@link LedgerAlerts} needs. */
+export interface LedgerAlertsOptions {
+  /** A fresh stub of the Ledger that keeps the cell's alerts ({@link alertLedgerOf}). */
+  readonly ledger: () => Pick<LedgerApi, "alert">;
+  readonly clock: Clock;
+  readonly sleep: Sleep;
+  readonly uuid: () => string;
+  /** Lets a hand-over outlive the request that raised it. */
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly log: Log;
+}
+
+/** The name of the Ledger object that keeps a cell's alerts. */
+export function alertLedgerOf(cell: string): string {
+  return `${cell}:0`;
+}
+
+export class LedgerAlerts implements Alerts {
+  readonly #options: LedgerAlertsOptions;
+  readonly #repeats = new AlertThrottle();
+  /** By id; what the Ledger may not have yet, oldest first. */
+  readonly #unsent = new Map<string, AlertEvent>();
+  /** The watch that hands over what waits: its number, and when it began, epoch ms; null when none is needed. */
+  #watch: { readonly number: number; readonly sinceMs: number } | null = null;
+  #watches = 0;
+
+  constructor(options: LedgerAlertsOptions) {
+    this.#options = options;
+  }
+
+  /** Tells of an issue: at once, or counted with its next message when it was told of lately. */
+  raise(issue: Issue): void {
+    const { clock, keepAlive } = this.#options;
+    const leaving = this.#repeats.raise(issue, clock());
+    if (leaving.length > 0) keepAlive(this.#send(leaving));
+    this.#keepWatch();
+  }
+
+  /**
+   * Hands over events that have an id of their own, every one of them, and again under the same id if need be. Resolves
+   * when they are on the Ledger's disk; rejects when it could not be reached, tried twice.
+   */
+  async deliver(events: readonly AlertEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    try {
+      await this.#options.ledger().alert(events);
+    } catch {
+      await this.#options.ledger().alert(events);
+    }
+  }
+
+  /** Never rejects: what does not arrive waits for the watch. */
+  async #send(leaving: readonly CountedIssue[]): Promise<void> {
+    const { clock, uuid, log } = this.#options;
+    const fresh = leaving.map(({ issue, count }): AlertEvent => {
+      const { issueKey, title, detail } = issue;
+      return { id: uuid(), issueKey, title, detail, atMs: clock(), count };
+    });
+    const events = [...this.#unsent.values(), ...fresh];
+    try {
+      await this.deliver(events);
+      for (const { id } of events) this.#unsent.delete(id);
+    } catch {
+      for (const event of events) this.#unsent.set(event.id, event);
+      this.#boundUnsent();
+      log.event("alerts_wait", { alerts: this.#unsent.size });
+      this.#keepWatch();
+    }
+  }
+
+  #boundUnsent(): void {
+    for (const [id, { issueKey, count }] of this.#unsent) {
+      if (this.#unsent.size <= UNSENT_MAX) return;
+      this.#unsent.delete(id);
+      this.#options.log.event("alert_lost", { key: issueKey, count });
+    }
+  }
+
+  /** Sees to it that somebody lives to hand over what waits. */
+  #keepWatch(): void {
+    const nowMs = this.#options.clock();
+    const sinceMs = this.#watch?.sinceMs;
+    if (sinceMs !== undefined && nowMs >= sinceMs && nowMs - sinceMs < WATCH_MS) return;
+    if (this.#dueInMs(nowMs) === null) return;
+    this.#watches += 1;
+    this.#watch = { number: this.#watches, sinceMs: nowMs };
+    this.#options.keepAlive(this.#watchOver(this.#watches));
+  }
+
+  /** Hands over what falls due until nothing waits, or a younger watch has taken over. */
+  async #watchOver(number: number): Promise<void> {
+    const { clock, sleep } = this.#options;
+    const never = new AbortController().signal;
+    while (this.#watch?.number === number) {
+      const inMs = this.#dueInMs(clock());
+      if (inMs === null) break;
+      await sleep(inMs, never);
+      if (this.#watch?.number !== number) return;
+      const due = this.#repeats.due(clock());
+      if (due.length > 0 || this.#unsent.size > 0) await this.#send(due);
+    }
+    if (this.#watch?.number === number) this.#watch = null;
+  }
+
+  #dueInMs(nowMs: number): number | null {
+    const repeatsInMs = this.#repeats.dueInMs(nowMs);
+    return this.#unsent.size > 0 ? Math.min(repeatsInMs ?? QUIET_MS, QUIET_MS) : repeatsInMs;
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Spans of traced requests on their way to the Ledger that keeps them until the analytics store has them (decisions §34.3).
+ * Sending never delays or fails a request; spans that cannot be handed over are lost and only logged.
+ */
+import type { LedgerApi } from "../../domain/admission/rpc.ts";
+import { shardOf } from "../../domain/ledger/row-line.ts";
+import type { SpanRecord } from "../../domain/trace/trace.ts";
+import type { Log, Spans } from "../../ports.ts";
+
+export interface LedgerSpansOptions {
+  /** A fresh stub of one of the cell's Ledgers. */
+  readonly ledger: (shard: number) => Pick<LedgerApi, "spans">;
+  readonly shards: number;
+  readonly keepAlive: (work: Promise<unknown>) => void;
+  readonly log: Log;
+}
+
+export class LedgerSpans implements Spans {
+  readonly #options: LedgerSpansOptions;
+
+  constructor(options: LedgerSpansOptions) {
+    this.#options = options;
+  }
+
+  send(requestId: string, spans: readonly SpanRecord[]): void {
+    const { ledger, shards, keepAlive, log } = this.#options;
+    const send = async (): Promise<void> => await ledger(shardOf(requestId, shards)).spans(requestId, spans);
+    keepAlive(
+      send()
+        .catch(send)
+        .catch(() => log.event("spans_lost", { request_id: requestId })),
+    );
+  }
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import type { CellConfig } from "../../../shared/cells.ts";
+import type { Bindings } from "../../env.ts";
+import { ObjectStubs } from "./object-stubs.ts";
+
+/** Writes down which object was asked for, and where it was to be. */
+function namespaces(asked: unknown[]) {
+  const namespace = (object: string, jurisdiction?: string): DurableObjectNamespace =>
+    ({
+      getByName: (name: string, options: { locationHint?: string } = {}) => {
+        asked.push([object, name, jurisdiction ?? options.locationHint ?? null]);
+        return {};
+      },
+      jurisdiction: (asNamed: string) => namespace(object, asNamed),
+    }) as unknown as DurableObjectNamespace;
+  return { CELL: namespace("cell"), LEDGER: namespace("ledger"), TENANT_BUDGET: namespace("budget") };
+}
+
+const plan = (cell: string, more: Partial<CellConfig>): CellConfig => ({
+  cell,
+  url: "https://gateway.example",
+  continents: [],
+  colos: [],
+  ...more,
+});
+
+describe("the place of an object", () => {
+  it("is its cell's: a hint, a jurisdiction, or nothing; that of a budget is the first cell's jurisdiction", () => {
+    const asked: unknown[] = [];
+    const places = new ObjectStubs(namespaces(asked), [
+      plan("eu", { jurisdiction: "eu" }),
+      plan("us-east", { hint: "enam" }),
+      plan("any", {}),
+    ]);
+    for (const cell of ["eu", "us-east", "any", "unlisted"]) {
+      places.cell(cell);
+      places.ledger(`${cell}:1`);
+    }
+    places.budget("tenant");
+    expect(asked).toEqual([
+      ["cell", "eu", "eu"],
+      ["ledger", "eu:1", "eu"],
+      ["cell", "us-east", "enam"],
+      ["ledger", "us-east:1", "enam"],
+      ["cell", "any", null],
+      ["ledger", "any:1", null],
+      ["cell", "unlisted", null],
+      ["ledger", "unlisted:1", null],
+      ["budget", "tenant", "eu"],
+    ]);
+  });
+
+  it("is another process where there is one: each call names its object, and a stub is no promise", async () => {
+    const asked: unknown[] = [];
+    const ACK = { ledger: "us-east:1", through: 7 };
+    const OBJECTS = {
+      call: async (...call: unknown[]) => {
+        asked.push(call);
+        return "answered";
+      },
+    } as unknown as NonNullable<Bindings["OBJECTS"]>;
+    const places = new ObjectStubs({ ...namespaces(asked), OBJECTS }, [plan("us-east", { hint: "enam" })]);
+    const cell = await Promise.resolve(places.cell("us-east"));
+    expect(await cell.stats()).toBe("answered");
+    await places.ledger("us-east:1").alerts(ACK);
+    expect(asked).toEqual([
+      ["cell", "us-east", "stats", []],
+      ["ledger", "us-east:1", "alerts", [ACK]],
+    ]);
+  });
+
+  it("of a budget is anywhere when the first cell has no jurisdiction: one object, whoever asks", () => {
+    const asked: unknown[] = [];
+    new ObjectStubs(namespaces(asked), [plan("us", { hint: "enam" }), plan("eu", { jurisdiction: "eu" })]).budget("t");
+    new ObjectStubs(namespaces(asked), []).budget("t");
+    expect(asked).toEqual([
+      ["budget", "t", null],
+      ["budget", "t", null],
+    ]);
+  });
+});

@@ -1,0 +1,40 @@
+/**
+ * The budget objects of tenants, as the internal routes ask them (shared/internal-budgets.ts). Reads and rebuilds only:
+ * leases and settlements are between an object and the Cells.
+ */
+import type { BudgetRead, BudgetSubject } from "../../../shared/internal-budgets.ts";
+import { limitsOf } from "../../domain/budget/limits.ts";
+import type { TenantBudgetApi } from "../../domain/budget/rpc.ts";
+import type { ObjectStubs } from "./object-stubs.ts";
+
+export class TenantBudgetClient {
+  readonly #places: ObjectStubs;
+
+  constructor(places: ObjectStubs) {
+    this.#places = places;
+  }
+
+  /** Throws when the object cannot be reached. */
+  async usage(subject: BudgetSubject): Promise<BudgetRead> {
+    const { tenant, key } = subject;
+    return await this.#of(subject).usage(whose(subject), limitsOf(key, tenant), tenant.active_until_ms);
+  }
+
+  /** How many of these were held against the ledger; whoever could not be reached counts as not. */
+  async rebuild(subjects: readonly BudgetSubject[]): Promise<number> {
+    const answers = await Promise.allSettled(
+      subjects.map(
+        async (subject) => await this.#of(subject).rebuild(whose(subject), limitsOf(subject.key, subject.tenant)),
+      ),
+    );
+    return answers.filter((answer) => answer.status === "fulfilled" && answer.value).length;
+  }
+
+  #of({ tenant }: BudgetSubject): TenantBudgetApi {
+    return this.#places.budget(tenant.id);
+  }
+}
+
+function whose({ key }: BudgetSubject): "tenant" | "key" {
+  return key === null ? "tenant" : "key";
+}

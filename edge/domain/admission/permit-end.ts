@@ -1,0 +1,55 @@
+/**
+ * How the row of a permit reads at its end: as settled, or completed from the ask's skeleton when its holder is gone
+ * (design §4, decisions §19.2, §23.4). The Cell owns cell, admission and queue wait; the Worker owns the rest.
+ */
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import { totalTokens } from "../usage/billing.ts";
+import type { AdmissionRequest, Settlement } from "./rpc.ts";
+
+/** The slot that a request got by fairshare. */
+export interface SlotTaken {
+  readonly admission: "fast" | "queued";
+  /** Whole ms; 0 when fast. */
+  readonly queueWaitMs: number;
+}
+
+/**
+ * A settled row with what only the Cell knows; `slot` null: it left after `sinceMs` without one, which is its queue wait. A
+ * refusal stays `rejected`.
+ */
+export function settledRow(settlement: Settlement, slot: SlotTaken | null, cell: string, sinceMs: number): UsageRow {
+  const { row } = settlement;
+  return {
+    ...row,
+    cell,
+    admission: row.admission === "rejected" ? "rejected" : (slot?.admission ?? "queued"),
+    queue_wait_ms: slot?.queueWaitMs ?? Math.max(0, Math.round(sinceMs)),
+  };
+}
+
+/**
+ * The settlement of a permit whose holder died without settling: at the estimate once the upstream had been called,
+ * else nothing used and nothing charged. The status is 499: nobody is left to be answered.
+ */
+export function orphanedSettlement(
+  ask: Pick<AdmissionRequest, "row" | "estimate">,
+  state: { readonly granted: boolean; readonly upstreamCalled: boolean; readonly arrivedMs: number },
+  nowMs: number,
+): Settlement {
+  const billed = state.granted && state.upstreamCalled;
+  const inputTokens = billed ? ask.estimate.inputTokens : 0;
+  const outputTokens = billed ? ask.estimate.outputTokens : 0;
+  const actualTokens = totalTokens({ inputTokens, outputTokens });
+  const row: UsageRow = {
+    ...ask.row,
+    ts_ms: nowMs,
+    admission: "queued",
+    status_code: 499,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    total_tokens: actualTokens,
+    total_ms: Math.max(0, Math.round(nowMs - state.arrivedMs)),
+    cost_usd: billed ? ask.estimate.costUsd : 0,
+  };
+  return { row, actualTokens };
+}

@@ -1,0 +1,204 @@
+/**
+ * What travels between a request and its Cell (design §4): the ask, its answer, the settlement. Plain data only, so that
+ * it survives RPC. The ask carries everything the Cell needs to decide; the Cell reads nothing.
+ */
+import type { AlertEvent } from "../../../shared/alerts.ts";
+import type { AlertAck, AlertBatch, CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { Amounts } from "../budget/amounts.ts";
+import type { BudgetLimits } from "../budget/limits.ts";
+import type { BucketLevel } from "../budget/token-bucket.ts";
+import type { RefusalCode } from "../budget/verdict.ts";
+import type { CountedEvent } from "../cell/event-counters.ts";
+import type { HistorySample } from "../cell/history.ts";
+import type { Arrival, SchedulerSnapshot } from "../fairshare/types.ts";
+import type { SpanRecord } from "../trace/trace.ts";
+import type { UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
+
+/** A request for one slot: what the scheduler decides about, and what the Cell needs besides. */
+export interface AdmissionRequest extends Arrival {
+  /** Revisions of every record the ask was built from: key, tenant, group, model. */
+  readonly revs: readonly RevItem[];
+  /** When the tenant's access window ends, or may end, epoch ms: from then on a waiting request is judged again. Null: never. */
+  readonly openUntilMs: number | null;
+  /** How long the request has waited before, ms: it has a place in the queue, or lost one to a reset. Null: its first ask. */
+  readonly waitedMs: number | null;
+  /**
+   * Skeleton of the usage row as it would read if nothing more were heard from the request: the Cell completes it with
+   * status, tokens and times when a permit dies unsettled.
+   */
+  readonly row: UsageRow;
+  /** The budgets that bind the request, and what it reserves of them (decisions §19); clamped, as every amount (§43.1). */
+  readonly limits: BudgetLimits;
+  readonly need: Amounts;
+  /** What the row is billed at when the permit dies after the upstream was called (decisions §19.2). */
+  readonly estimate: {
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly costUsd: number;
+  };
+}
+
+/** A slot by fairshare, with everything that the budgets reserve for it. */
+export interface Grant {
+  readonly admission: "fast" | "queued";
+  /** 0 when fast. */
+  readonly queueWaitMs: number;
+  /** The bucket after this request's reserve; null without a per-minute cap, or when its level is not known. */
+  readonly level: BucketLevel | null;
+}
+
+/** Why a request whose turn had come was not let through (decisions §19.3, §19.5). Its slot is free again. */
+export interface BudgetRefusal {
+  readonly code: RefusalCode | "budget_check_failed" | "key_budget_check_failed";
+  /** Of a 429 only: whole ms until the bucket may hold the estimate, at least 1. */
+  readonly retryAfterMs: number | null;
+  readonly level: BucketLevel | null;
+}
+
+/** Why a request gets no slot: its budgets, or a queue that is full (decisions §43.2). It holds nothing. */
+export interface Refusal extends Omit<BudgetRefusal, "code"> {
+  readonly code: BudgetRefusal["code"] | "queue_full";
+}
+
+/** What the Cell decided about one request. */
+export type Decision =
+  | { readonly verdict: "granted"; readonly grant: Grant }
+  | { readonly verdict: "refused"; readonly refusal: Refusal };
+
+/**
+ * Some record is older than the Cell knows: drop these, read again, ask once more (design §5). Without items only time has
+ * passed, and the request is to be judged again. A request that waited keeps its place, by its permit, until then.
+ */
+export interface Stale {
+  readonly verdict: "stale";
+  readonly items: readonly RevItem[];
+}
+
+/** The end of a request that held (or waited for) a permit. */
+export interface Settlement {
+  /** The completed row; its cell, admission and queue_wait_ms are filled in by the Cell from the grant. */
+  readonly row: UsageRow;
+  /** Tokens to correct the scheduler's charge with: 0 refunds it in full (decisions §20.1). */
+  readonly actualTokens: number;
+  /** How its attempts at upstreams ended, to be counted with the row. */
+  readonly upstream?: UpstreamOutcomes;
+}
+
+/**
+ * The slot, or the place in the queue, as a capability: whoever holds the stub holds it, and disposing the stub gives it
+ * back. Over RPC every method returns a promise.
+ */
+export interface PermitHandle extends Disposable {
+  /** Resolves when the request is granted, refused, or to be judged again (at once when `admit` said so already). */
+  decision(): Promise<Decision | Stale>;
+  /**
+   * Tells the Cell that the upstream has been called: from now on a lost permit is billed at the estimate. A grant that came
+   * with the answer to the ask is taken to be in use without it.
+   */
+  inUse(): Promise<void>;
+  /** Never resolves; rejects when the Cell is reset, so that the holder can adopt its slot anew. */
+  lost(): Promise<never>;
+  /** Ends the permit. Resolves when the row is durable in the Ledger. Only the first call counts. */
+  settle(settlement: Settlement): Promise<void>;
+}
+
+/**
+ * The Cell's answer to an ask; it comes at once, also when the request has to wait for a slot or for its tokens. The
+ * permit of a refused request holds nothing but its place in the books: it is settled like any other.
+ */
+export type Admitted<Permit> =
+  | (Decision & { readonly permit: Permit })
+  | { readonly verdict: "waiting"; readonly permit: Permit }
+  | Stale;
+
+/** An answer that needs no slot (a hit in the response cache), as it is shown to the Cell before it is given. */
+export interface CacheHit {
+  /** Revisions of every record that it rests on, as those of an ask. */
+  readonly revs: readonly RevItem[];
+  /** Whose bucket's level the answer states; null: none has a cap. */
+  readonly limits: BudgetLimits | null;
+  /** The complete usage row. */
+  readonly row: UsageRow;
+}
+
+/** Says when a row is durable. Disposing it changes nothing: the Cell has the row. */
+export interface ReceiptHandle extends Disposable {
+  /** Resolves when the row is on the disk of its Ledger. Rejects when the Cell could not take it. */
+  durable(): Promise<void>;
+}
+
+/** The Cell's answer to a hit. */
+export type CacheHitAnswer<Receipt> =
+  | { readonly verdict: "current"; readonly level: BucketLevel | null; readonly receipt: Receipt }
+  /** Some record is older than the Cell knows, and the row has not been taken. */
+  | { readonly verdict: "stale"; readonly items: readonly RevItem[] };
+
+/** A batch of rows on its way from a Cell to a Ledger; applied once per (cell, epoch, sequence). */
+export interface LedgerBatch {
+  readonly cell: string;
+  readonly epoch: string;
+  readonly sequence: number;
+  /** These rows may have arrived before by another way: each is checked by its request id. */
+  readonly orphan: boolean;
+  readonly rows: readonly UsageRow[];
+}
+
+/** RPC surface of the Cell object. */
+export interface CellApi {
+  admit(ask: AdmissionRequest): Promise<Admitted<PermitHandle>>;
+  /** The permit of a request that was asked for in an exchange; null: it has no place (any more). */
+  hold(requestId: string): Promise<{ readonly permit: PermitHandle } | null>;
+  /** Counts a slot that is already in use, even above the cap; its earlier permit, or its session's hold, means nothing. */
+  adopt(ask: AdmissionRequest): Promise<{ readonly permit: PermitHandle }>;
+  /** A row that never held a permit (refusal, cache hit). Resolves when it is durable, or dropped by the bound on refusals. */
+  record(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
+  /**
+   * Compares and records in one call: the row is taken unless a record is outdated. Answers at once, before the row is
+   * durable. `again`: an earlier call for it may have arrived.
+   */
+  hit(hit: CacheHit, again?: boolean): Promise<CacheHitAnswer<ReceiptHandle>>;
+  /** For a request whose permit is beyond reach: same effect as record, deduplicated by request id. */
+  settleOrphan(row: UsageRow, upstream?: UpstreamOutcomes): Promise<void>;
+  /** The items that the Cell knows to be newer than given (routes that need no admission). */
+  staleAmong(items: readonly RevItem[]): Promise<readonly RevItem[]>;
+  /** The bucket's level for a response that reserved nothing; null without a cap, or when it cannot be read. */
+  level(limits: BudgetLimits): Promise<BucketLevel | null>;
+  /** Notes the revisions and applies the values of those that are not older than known. */
+  invalidate(changes: readonly Change[]): Promise<void>;
+  /** Null returns to the configured cap (decisions §7.4). */
+  setCapacity(maxInFlight: number | null): Promise<CellStats>;
+  fairshareLive(): Promise<SchedulerSnapshot>;
+  /** Samples of the last hour from `sinceMs` on, ascending (decisions §7.3). */
+  fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]>;
+  /** Adds to the counters of what leaves no usage row. */
+  tally(counted: readonly CountedEvent[]): Promise<void>;
+  stats(): Promise<CellStats>;
+  metrics(): Promise<CellMetrics>;
+}
+
+/** RPC surface of the Ledger object. */
+export interface LedgerStatus {
+  readonly segments: number;
+  readonly bytes: number;
+  readonly dropped: number;
+  readonly aside: number;
+}
+
+export interface LedgerApi {
+  /**
+   * Resolves when the batch is durable, with the requests of its rows that the log held before; a batch seen before changes
+   * nothing, and of its rows nothing is said.
+   */
+  append(batch: LedgerBatch): Promise<readonly string[]>;
+  /** A Worker's own fallback when its Cell is gone; deduplicated by request id against log and store. */
+  appendOrphan(row: UsageRow): Promise<void>;
+  /** Keeps the spans of a traced request until the analytics store has them. */
+  spans(requestId: string, spans: readonly SpanRecord[]): Promise<void>;
+  /** Waiting segments and bytes, rows dropped for want of room since ever, rows set aside because the store refuses them. */
+  status(): Promise<LedgerStatus>;
+  /** Keeps alerts for the control service, each id once. Resolves when they are durable. */
+  alert(events: readonly AlertEvent[]): Promise<void>;
+  /** Lets go of what the control service has, and answers the next. */
+  alerts(ack: AlertAck | null): Promise<AlertBatch>;
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { limitsWith } from "../budget/testing/simulation.ts";
+import type { ExchangeAnswer } from "./exchange-messages.ts";
+import type { AdmissionRequest, Decision, Settlement } from "./rpc.ts";
+import { SessionQueue } from "./session-queue.ts";
+
+const GRANTED: Decision = { verdict: "granted", grant: { admission: "fast", queueWaitMs: 0, level: null } };
+const SILENCE: ExchangeAnswer = { decided: [], hits: [], stored: [], refused: [] };
+
+const askOf = (requestId: string): AdmissionRequest => ({
+  requestId,
+  tenant: { id: "t", name: "Acme", weight: 100, maxInFlight: null },
+  group: { name: "default", weight: 100 },
+  model: { name: "m", admissionWeight: 100, maxInFlight: null },
+  costTokens: 10,
+  revs: [],
+  openUntilMs: null,
+  waitedMs: null,
+  row: zeroUsageRow(requestId, 0),
+  limits: limitsWith({}),
+  need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
+  estimate: { inputTokens: 4, outputTokens: 6, costUsd: 0 },
+});
+const endOf = (requestId: string): Settlement => ({ row: zeroUsageRow(requestId, 0), actualTokens: 1 });
+const idsOf = (rows: readonly { readonly row: { readonly request_id: string } }[]) =>
+  rows.map(({ row }) => row.request_id);
+
+/** A queue with a request that was granted. */
+function withGranted(...ids: readonly string[]): SessionQueue {
+  const queue = new SessionQueue();
+  for (const id of ids) queue.request(askOf(id));
+  queue.take();
+  queue.applyAnswer({ ...SILENCE, decided: ids.map((id) => [id, GRANTED] as const) });
+  return queue;
+}
+
+describe("what a session has to say", () => {
+  it("keeps the order of asks, says each once, and is urgent while somebody waits", async () => {
+    const queue = new SessionQueue();
+    const answers = ["one", "two"].map(async (id) => await queue.request(askOf(id)).answer);
+    expect(queue.isUrgent).toBe(true);
+    const message = queue.take();
+    expect(message?.asks.map(({ requestId }) => requestId)).toEqual(["one", "two"]);
+    expect([queue.take(), queue.isUrgent]).toEqual([null, false]);
+    queue.applyAnswer({ ...SILENCE, decided: [["one", GRANTED]] }, message?.asks);
+    expect(await Promise.all(answers)).toEqual([GRANTED, null]);
+  });
+
+  it("keeps a row until it is stored, or has gone another way", () => {
+    const queue = withGranted("one", "two");
+    expect([queue.end(endOf("one")), queue.end(endOf("two")), queue.end(endOf("two"))]).toEqual([true, true, false]);
+    queue.take();
+    expect(queue.isEmpty).toBe(false);
+    expect(idsOf(queue.applyAnswer({ ...SILENCE, stored: ["one"], refused: ["two"] }))).toEqual(["two"]);
+    expect(queue.isEmpty).toBe(false);
+    queue.rowSaved("two");
+    expect(queue.isEmpty).toBe(true);
+  });
+
+  it("says nothing more of a request that has a permit of its own", () => {
+    const queue = withGranted("one");
+    queue.leave("one");
+    queue.depart("one");
+    expect([queue.end(endOf("one")), queue.take(), queue.isEmpty]).toEqual([false, null, true]);
+  });
+
+  it("does not ask for a request any more that has gone another way", () => {
+    const queue = new SessionQueue();
+    queue.request(askOf("one"));
+    queue.leave("one");
+    expect(queue.take()).toBeNull();
+  });
+
+  it("keeps a request open that waits until it has its permit, so that the session goes on", () => {
+    const queue = new SessionQueue();
+    queue.request(askOf("one"));
+    queue.take();
+    queue.applyAnswer({ ...SILENCE, decided: [["one", { verdict: "waiting" }]] });
+    expect(queue.isEmpty).toBe(false);
+    queue.leave("one");
+    expect(queue.isEmpty).toBe(true);
+  });
+
+  it("hears the decision of a request that waits, also when it overtakes the word that it waits", async () => {
+    const queue = new SessionQueue();
+    const [first, second] = [queue.request(askOf("first")), queue.request(askOf("second"))];
+    const asks = queue.take()?.asks;
+    queue.applyAnswer({ ...SILENCE, decided: [["second", GRANTED]] });
+    const waits = ["first", "second"].map((id) => [id, { verdict: "waiting" }] as const);
+    queue.applyAnswer({ ...SILENCE, decided: waits }, asks);
+    queue.applyAnswer({ ...SILENCE, decided: [["first", { verdict: "stale", items: [] }]] });
+    expect([await first.answer, await second.answer]).toEqual([{ verdict: "waiting" }, GRANTED]);
+    expect(await first.decision).toEqual({ verdict: "stale", items: [] });
+    expect([queue.end(endOf("first")), queue.end(endOf("second"))]).toEqual([true, true]);
+  });
+
+  it("tells those who wait when nothing more is decided, and those who are to wait then", async () => {
+    const queue = new SessionQueue();
+    const [first, second] = [queue.request(askOf("first")), queue.request(askOf("second"))];
+    queue.applyAnswer({ ...SILENCE, decided: [["first", { verdict: "waiting" }]] });
+    queue.stopDecisions();
+    queue.applyAnswer({ ...SILENCE, decided: [["second", { verdict: "waiting" }]] });
+    expect([await first.decision, await second.answer, await second.decision]).toEqual([
+      null,
+      { verdict: "waiting" },
+      null,
+    ]);
+    queue.leave("first");
+    queue.leave("second");
+    expect(queue.isEmpty).toBe(true);
+  });
+
+  it("lets go of the row of a hit that is outdated, and keeps that of one that is sent", async () => {
+    const queue = new SessionQueue();
+    const hits = ["good", "old"].map(
+      async (id) => await queue.hit({ revs: [], limits: null, row: zeroUsageRow(id, 0) }),
+    );
+    queue.take();
+    queue.applyAnswer({
+      ...SILENCE,
+      hits: [
+        ["good", { verdict: "current", level: null }],
+        ["old", { verdict: "stale", items: [] }],
+      ],
+    });
+    expect((await Promise.all(hits)).map((verdict) => verdict?.verdict)).toEqual(["current", "stale"]);
+    expect(idsOf(queue.close())).toEqual(["good"]);
+  });
+});
+
+describe("a session that is over", () => {
+  it("tells whoever waits for a decision that it says no more", async () => {
+    const queue = new SessionQueue();
+    const { answer, decision, lost } = queue.request(askOf("one"));
+    queue.take();
+    queue.applyAnswer({ ...SILENCE, decided: [["one", { verdict: "waiting" }]] });
+    queue.close();
+    expect([await answer, await decision, await lost]).toEqual([{ verdict: "waiting" }, null, undefined]);
+  });
+
+  it("tells whoever waits, and those that run, and hands its rows back until they are safe", async () => {
+    const queue = withGranted("ended");
+    const running = queue.request(askOf("running"));
+    const asking = queue.request(askOf("asking"));
+    queue.applyAnswer({ ...SILENCE, decided: [["running", GRANTED]] });
+    const hit = queue.hit({ revs: [], limits: null, row: zeroUsageRow("hit", 0) });
+    queue.end(endOf("ended"));
+    queue.record({ row: zeroUsageRow("refused", 0) });
+    expect(idsOf(queue.close()).toSorted()).toEqual(["ended", "refused"]);
+    await running.lost;
+    expect([await running.answer, await asking.answer, await hit]).toEqual([GRANTED, null, null]);
+    expect([queue.end(endOf("running")), queue.record({ row: zeroUsageRow("late", 0) })]).toEqual([false, false]);
+    queue.rowSaved("ended");
+    expect([idsOf(queue.close()), queue.take()]).toEqual([["refused"], null]);
+  });
+});

@@ -1,0 +1,164 @@
+/**
+ * The leases that one cell has of a tenant, and what the authority is still to be told of them. A report carries the whole
+ * word on every lease of which the authority may lack the newest, so that it may be lost, repeated or overtaken. A lease is
+ * forgotten once it is over and the authority has stored that. Times here are of the Cell's MonotonicClock.
+ */
+import type { BudgetAlert } from "./alerts.ts";
+import { CellLease } from "./cell-lease.ts";
+import type { BudgetReport, LeaseRequestEnd, OpenedLease, ReportAnswer } from "./rpc.ts";
+
+/** After so long without a word the authority is asked whether it has stored what it applied. */
+const CONFIRM_MS = 10_000;
+/** A cell of which leases are out says at least this often that it lives. */
+const HEARTBEAT_MS = 60_000;
+const RETRY_MS = 1_000;
+const ALERTS_REMEMBERED = 1_000;
+
+/** Which cell it is that has leases, and what numbers them. */
+export interface LeaseHolder {
+  readonly cell: string;
+  /** Which life of it, counted on its disk; larger than any before, whatever clocks say (decisions §19.1). */
+  readonly life: number;
+  /** A number that is larger than any that it answered before in this life: of a lease, or of a change. */
+  readonly nextN: () => number;
+}
+
+export class OutgoingReports {
+  readonly #lessee: LeaseHolder;
+  readonly #leases = new Map<number, CellLease>();
+  /** Number of the newest change that the authority is to be told, and of the newest that a message has told of. */
+  changedN = 0;
+  reportedN = 0;
+  /** Of the newest change that the authority has heard of, and of the newest that it has stored. */
+  #heardN = 0;
+  #storedN = 0;
+  /** Tokens that the bucket gains (or loses, when negative) by all that was ever changed here. */
+  gainTokens = 0;
+  /** Since when the authority has not answered; null while it does. */
+  failingSinceMs: number | null = null;
+  readonly #gainAt = new WeakMap<BudgetReport, number>();
+  #dueMs: number | null = null;
+  #lastTalkMs = 0;
+  #retryMs: number | null = null;
+  /** Alerts that were heard of, and whether they are in hands that outlive this Cell. */
+  readonly #alertsSeen = new Map<string, boolean>();
+  readonly #alertsToAck = new Set<string>();
+  /** A report is under way; asks carry reports as well and do not count here. */
+  isReporting = false;
+
+  constructor(lessee: LeaseHolder) {
+    this.#lessee = lessee;
+  }
+
+  /** No lease is out, and everything was said and stored. */
+  get empty(): boolean {
+    return this.#leases.size === 0 && this.#alertsToAck.size === 0 && !this.isReporting;
+  }
+
+  /** A lease that is about to be asked for, or one that is opened without asking. */
+  begin(
+    nowMs: number,
+    pool: string | null,
+    opened: OpenedLease | null = null,
+    request: LeaseRequestEnd | null = null,
+  ): CellLease {
+    if (this.#leases.size === 0) this.#lastTalkMs = nowMs;
+    const lease = new CellLease(this.#lessee.nextN(), pool, opened, request);
+    this.#leases.set(lease.n, lease);
+    return lease;
+  }
+
+  /** The ask for it was not granted: there is nothing to tell. */
+  drop(lease: CellLease): void {
+    this.#leases.delete(lease.n);
+  }
+
+  /** How much of {@link gainTokens} a report told of that was made here. */
+  gainReportedIn(report: BudgetReport): number {
+    return this.#gainAt.get(report) ?? this.gainTokens;
+  }
+
+  /** Takes note that the lease changed, and how many tokens the bucket gains by that; the authority is told by `dueMs`. */
+  changed(lease: CellLease, dueMs: number, gainTokens = 0): void {
+    this.gainTokens += gainTokens;
+    this.changedN = this.#lessee.nextN();
+    lease.changedN = this.changedN;
+    this.#due(dueMs);
+  }
+
+  /** A message with everything that the authority may not have stored. */
+  report(nowMs: number): BudgetReport {
+    this.#lastTalkMs = nowMs;
+    this.#dueMs = null;
+    const leases = [...this.#leases.values()];
+    const { cell, life } = this.#lessee;
+    const report = {
+      cell,
+      life,
+      sequence: this.changedN,
+      leases: leases
+        .filter((lease) => lease.granted !== null && lease.changedN > this.#storedN)
+        .map(({ word }) => word),
+      open: leases.filter((lease) => lease.opened === null && !lease.void).map(({ n }) => n),
+      alertsSeen: [...this.#alertsToAck],
+    };
+    this.reportedN = this.changedN;
+    this.#gainAt.set(report, this.gainTokens);
+    return report;
+  }
+
+  /** Takes an answer to any message, null: there was none; answers the alerts that are new. Answers may come in any order. */
+  answered({ sequence, alertsSeen }: BudgetReport, answer: ReportAnswer | null, nowMs: number): readonly BudgetAlert[] {
+    if (answer === null) {
+      this.failingSinceMs ??= nowMs;
+      this.#retryMs = nowMs + RETRY_MS;
+      if (this.#leases.size > 0) this.#due(this.#retryMs);
+      return [];
+    }
+    const { stored, alerts } = answer;
+    this.#lastTalkMs = nowMs;
+    this.#retryMs = null;
+    this.failingSinceMs = null;
+    this.#heardN = Math.max(this.#heardN, sequence);
+    if (stored > this.#storedN) {
+      this.#storedN = stored;
+      for (const lease of this.#leases.values())
+        if (lease.over && lease.changedN <= stored) this.#leases.delete(lease.n);
+    }
+    for (const id of alertsSeen) this.#alertsToAck.delete(id);
+    return this.#freshAmong(alerts);
+  }
+
+  /** The alert will arrive whatever becomes of this Cell: the authority need not keep it. */
+  alertDelivered(id: string): void {
+    this.#alertsSeen.set(id, true);
+    this.#alertsToAck.add(id);
+  }
+
+  /** When a report should leave; null: nothing to say, or one is under way. */
+  nextMs(): number | null {
+    if (this.isReporting) return null;
+    const confirms = this.#alertsToAck.size > 0 || this.#heardN > this.#storedN;
+    const waits = confirms ? CONFIRM_MS : this.#leases.size > 0 ? HEARTBEAT_MS : null;
+    const times = [this.#dueMs, waits === null ? null : this.#lastTalkMs + waits].filter((at) => at !== null);
+    return times.length === 0 ? null : Math.max(Math.min(...times), this.#retryMs ?? Number.NEGATIVE_INFINITY);
+  }
+
+  #freshAmong(alerts: readonly BudgetAlert[]): readonly BudgetAlert[] {
+    const fresh = alerts.filter((alert) => !this.#alertsSeen.has(alert.id));
+    for (const { id } of alerts) {
+      const safe = this.#alertsSeen.get(id) ?? false;
+      this.#alertsSeen.set(id, safe);
+      if (safe) this.#alertsToAck.add(id);
+    }
+    for (const id of this.#alertsSeen.keys()) {
+      if (this.#alertsSeen.size <= ALERTS_REMEMBERED) break;
+      this.#alertsSeen.delete(id);
+    }
+    return fresh;
+  }
+
+  #due(atMs: number): void {
+    this.#dueMs = this.#dueMs === null ? atMs : Math.min(this.#dueMs, atMs);
+  }
+}

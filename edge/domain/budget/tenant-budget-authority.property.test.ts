@@ -1,0 +1,190 @@
+/**
+ * Several cells against one authority, with messages lost, repeated and delayed, crashes on both sides, requests that are lost
+ * sight of and come back, clocks that are set, and amounts up to the largest: what must hold at every moment, and what must have
+ * come back once all is calm.
+ */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { clamped, covers, isNothing } from "./amounts.ts";
+import { type BudgetLimits, needsLease } from "./limits.ts";
+import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
+import {
+  applyStep,
+  CLOCK_STEPS,
+  drain,
+  passedCap,
+  REQUEST_STEPS,
+  type SimulationOptions,
+} from "./testing/simulation-steps.ts";
+import { amountsOf } from "./testing/totals.ts";
+
+const TPM = 300;
+const ORDERLY: SimulationOptions = { overuse: false, scale: 1 };
+
+const caps = fc.record({
+  tokensPerMinute: fc.constantFrom(0, TPM),
+  tenantTokens: fc.constantFrom(null, 0, 400, 2_000, 20_000),
+  tenantNanoUsd: fc.constantFrom(null, 3_000),
+  keyTokens: fc.constantFrom(null, 0, 300),
+  keyNanoUsd: fc.constantFrom(null, 1_500),
+});
+const cells = fc.integer({ min: 1, max: 4 });
+const small = fc.nat({ max: 1_000 });
+
+/** Steps of these kinds, each as often as its weight says. */
+function doing<T extends string>(...kinds: readonly (readonly [weight: number, what: T])[]) {
+  return fc.oneof(
+    ...kinds.map(([weight, what]) => ({ weight, arbitrary: fc.record({ do: fc.constant(what), a: small, b: small }) })),
+  );
+}
+
+function sequenceOf<T>(step: fc.Arbitrary<T>) {
+  return fc.array(step, { maxLength: 120, size: "max" });
+}
+
+const steps = sequenceOf(doing(...REQUEST_STEPS, ...CLOCK_STEPS));
+
+function holds(world: BudgetSimulation, limits: BudgetLimits): void {
+  expect(passedCap(world, limits)).toBeNull();
+  if (!needsLease(limits)) return;
+  // Whatever a live request holds is out on lease.
+  const { reserved } = world.core.read("tenant", limits, world.coreMs);
+  const { termTokens, nanoUsd } = amountsOf(world.drawn);
+  expect(covers(reserved, { bucketTokens: 0, termTokens, nanoUsd })).toBe(true);
+}
+
+/** Every counter is what the world knows, nothing is reserved, and the cells have nothing left to say. */
+function restsIn(world: BudgetSimulation, limits: BudgetLimits): void {
+  for (const whose of ["tenant", "key"] as const) {
+    const { account, reserved } = world.core.read(whose, limits, world.coreMs);
+    expect(isNothing(reserved)).toBe(true);
+    const { tokens, nanoUsd } = world.truth.settledSum;
+    expect([account.usedTokens, account.usedNanoUsd]).toEqual([tokens, nanoUsd]);
+  }
+  world.checkpoint();
+  world.calm(15_000);
+  for (const cell of world.cells) expect(cell.budget.idle).toBe(true);
+  for (const cell of world.cells) expect(cell.budget.takeFaults()).toEqual([]);
+  expect(world.disk.load().damaged).toBe(0);
+}
+
+/** Whatever dead cells held counts no longer, and no counter has more than the ledger. */
+function restsInTheLedger(world: BudgetSimulation, limits: BudgetLimits): void {
+  drain(world);
+  for (const cell of world.cells) {
+    world.crashCell(cell, true);
+    world.reserve(cell, limits, { bucketTokens: 1, termTokens: 1, nanoUsd: 1 });
+  }
+  drain(world);
+  world.calm(31_000);
+  world.askLedger(limits);
+  for (const whose of ["tenant", "key"] as const) {
+    const { account, reserved } = world.core.read(whose, limits, world.coreMs);
+    expect(isNothing(reserved)).toBe(true);
+    expect(account.usedTokens).toBeLessThanOrEqual(world.truth.ledgerSum.tokens);
+    expect(account.usedNanoUsd).toBeLessThanOrEqual(world.truth.ledgerSum.nanoUsd);
+  }
+}
+
+describe("leases of several cells over an unreliable network", () => {
+  it("never spend more than bucket and budgets allow, and lose nothing, whatever clocks say", () => {
+    fc.assert(
+      fc.property(caps, cells, steps, fc.boolean(), (given, count, sequence, overuse) => {
+        const world = new BudgetSimulation(count);
+        const limits = limitsWith(given);
+        for (const each of sequence) {
+          applyStep(world, limits, each, { overuse, scale: 1 });
+          holds(world, limits);
+        }
+        drain(world);
+        restsIn(world, limits);
+      }),
+      { numRuns: 800 },
+    );
+  });
+
+  it("do the same with amounts of which a few, or one, are all that can be counted", () => {
+    const scale = fc.constantFrom(2 ** 44, 2 ** 47, 2 ** 50, 2 ** 52, AMOUNT_MAX);
+    fc.assert(
+      fc.property(caps, cells, steps, fc.boolean(), scale, (given, count, sequence, overuse, large) => {
+        const world = new BudgetSimulation(count);
+        const cap = (of: number | null) => (of === null ? null : clamped(of * large));
+        const limits = limitsWith({
+          ...given,
+          tenantTokens: cap(given.tenantTokens),
+          tenantNanoUsd: cap(given.tenantNanoUsd),
+          keyTokens: cap(given.keyTokens),
+          keyNanoUsd: cap(given.keyNanoUsd),
+        });
+        for (const each of sequence) {
+          applyStep(world, limits, each, { overuse, scale: large });
+          holds(world, limits);
+        }
+        drain(world);
+        restsIn(world, limits);
+      }),
+      { numRuns: 800 },
+    );
+  });
+
+  it("count in the authority's month whatever cells take for the month", () => {
+    const clocks = sequenceOf(doing(...REQUEST_STEPS, [3, "setCellClock"]));
+    fc.assert(
+      fc.property(caps, cells, clocks, (given, count, sequence) => {
+        const world = new BudgetSimulation(count);
+        world.nowMs += 15 * 86_400_000;
+        const { tenant, key } = limitsWith(given);
+        const monthly = { period: "monthly" } as const;
+        const limits = {
+          tenant: { ...tenant, term: { ...tenant.term, ...monthly } },
+          key: { ...key, term: { ...key.term, ...monthly } },
+        };
+        for (const each of sequence) applyStep(world, limits, each, ORDERLY);
+        drain(world);
+        restsIn(world, limits);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("bind by the newest limits, and lose nothing while limits change", () => {
+    const change = fc.array(fc.tuple(caps, fc.array(doing(...REQUEST_STEPS), { maxLength: 30 })), {
+      minLength: 2,
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(change, cells, (changes, count) => {
+        const world = new BudgetSimulation(count);
+        let limits = limitsWith({});
+        for (const [at, [given, sequence]] of changes.entries()) {
+          limits = limitsWith({ ...given, rev: at + 1 } satisfies Caps);
+          for (const each of sequence) applyStep(world, limits, each, ORDERLY);
+          const { capTokens, levelTokens } = world.core.bucket(limits, world.coreMs);
+          expect(capTokens).toBe(given.tokensPerMinute);
+          expect(Math.abs(levelTokens)).toBeLessThanOrEqual(capTokens);
+        }
+        drain(world);
+        restsIn(world, limits);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("count what a dead cell held as spent, until the ledger says otherwise; a request that is adopted is charged once", () => {
+    const withCrashes = sequenceOf(doing(...REQUEST_STEPS, [3, "crashCell"], [4, "loseSight"], [4, "comeBack"]));
+    fc.assert(
+      fc.property(caps, cells, withCrashes, (given, count, sequence) => {
+        const world = new BudgetSimulation(count);
+        const limits = limitsWith(given);
+        for (const each of sequence) {
+          if (each.do === "crashCell") world.crashCell(world.cell(each.a), each.b % 2 === 0);
+          else applyStep(world, limits, { ...each, do: each.do }, ORDERLY);
+          holds(world, limits);
+        }
+        restsInTheLedger(world, limits);
+      }),
+      { numRuns: 800 },
+    );
+  });
+});

@@ -1,0 +1,206 @@
+/** The authority by example: cells that fall silent or die, answers that are lost, crashes of its own. */
+import { describe, expect, it } from "vitest";
+import { NO_AMOUNTS } from "./amounts.ts";
+import { BudgetSimulation, type Caps, limitsWith } from "./testing/simulation.ts";
+import type { ReservationVerdict } from "./verdict.ts";
+
+const need = (tokens: number) => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 });
+
+/** One request in a world where every message arrives at once. */
+function ask(
+  world: BudgetSimulation,
+  caps: Caps,
+  tokens: number,
+): { id: string; verdict: ReservationVerdict | undefined } {
+  const id = world.reserve(world.cell(0), limitsWith(caps), need(tokens));
+  while (world.calls.length > 0) world.deliver(world.nextCall());
+  return { id, verdict: world.verdicts.get(id) };
+}
+
+describe("the authority, while the ledger is asked about a cell that fell silent", () => {
+  it.each([
+    ["forgets what it held when it stays silent", false, 0],
+    ["keeps what it holds when it is heard of meanwhile", true, 60],
+  ])("%s", (_name, speaks, reserved) => {
+    const world = new BudgetSimulation(1);
+    const limits = limitsWith({ tenantTokens: 100 });
+    ask(world, { tenantTokens: 100 }, 60);
+    // Its reports are under way for a long time.
+    for (let second = 0; second < 60; second += 1) world.advance(1_000);
+    expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(1);
+    if (speaks) world.deliver(world.nextCall());
+    world.core.ledgerSettled();
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(reserved);
+  });
+});
+
+describe("the authority", () => {
+  it("has nothing to store of a word that it has heard before, or that an older one overtook", () => {
+    const world = new BudgetSimulation(1);
+    const { id } = ask(world, { tenantTokens: 1_000 }, 60);
+    ask(world, { tenantTokens: 1_000 }, 60);
+    world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
+    const reports = [0, 1].map(() => {
+      world.advance(20_000);
+      const report = world.nextCall();
+      world.fail(report);
+      return report;
+    });
+    const newest = reports.at(-1);
+    if (newest === undefined) throw new Error("nothing was said");
+    world.process(newest);
+    world.checkpoint();
+    for (const report of [...reports, newest]) world.process(report);
+    expect(world.core.dirty).toBe(false);
+    expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
+  });
+
+  it("reserves what a cell tells of a lease after all that the ledger was asked about, and asks it again", () => {
+    const world = new BudgetSimulation(1);
+    const limits = limitsWith({ tenantTokens: 100 });
+    const { id } = ask(world, { tenantTokens: 100 }, 60);
+    for (let second = 0; second < 60; second += 1) world.advance(1_000);
+    expect(world.core.countersAwaitingLedger(world.coreMs)).toHaveLength(1);
+    world.core.applyLedgerSum("tenant", limits, "l:0", { tokens: 40, nanoUsd: 0 }, world.coreMs);
+    world.core.ledgerSettled();
+    world.settle(world.cell(0), id, { tokens: 40, nanoUsd: 0 });
+    world.calm(5_000);
+    const read = () => world.core.read("tenant", limits, world.coreMs);
+    expect(read()).toMatchObject({ account: { usedTokens: 40 }, reserved: { termTokens: 40 } });
+    world.calm(31_000);
+    world.askLedger(limits);
+    expect(read()).toMatchObject({ account: { usedTokens: 40 }, reserved: { termTokens: 0 } });
+  });
+
+  it("takes a lease back that its cell does not know, because no answer to its ask was heard", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { tokensPerMinute: 600, tenantTokens: 1_000 };
+    const limits = limitsWith(caps);
+    world.reserve(world.cell(0), limits, need(500));
+    const { body } = world.nextCall();
+    if (body.kind !== "lease") throw new Error("no lease was asked for");
+    const { n, report } = body.request;
+    world.core.lease(body.request, world.coreMs);
+    const later = { ...report, leases: [] };
+    world.core.report({ ...later, sequence: report.sequence + 1, open: [n] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(500);
+    world.core.report({ ...later, sequence: n, open: [] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(500);
+    world.core.report({ ...later, sequence: report.sequence + 2, open: [] }, world.coreMs);
+    expect(world.core.read("tenant", limits, world.coreMs).reserved).toEqual(NO_AMOUNTS);
+    expect(world.core.bucket(limits, world.coreMs).levelTokens).toBe(600);
+    expect(world.core.lease(body.request, world.coreMs).answer.verdict).toEqual({ kind: "stale" });
+  });
+});
+
+describe("an ask that arrives after its cell has given it up", () => {
+  it("is granted nothing, whatever else the cell still waits for", () => {
+    const { core, coreMs } = new BudgetSimulation(1);
+    const limits = limitsWith({ tenantTokens: 1_000 });
+    const report = (sequence: number, open: readonly number[]) => {
+      return { cell: "c", life: 1, sequence, leases: [], open, alertsSeen: [] };
+    };
+    core.report(report(4, [1]), coreMs);
+    const verdictOf = (n: number, pool: string | null) =>
+      core.lease({ report: report(0, [1, 3]), limits, pool, n, need: need(1), want: need(1) }, coreMs).answer.verdict;
+    expect(verdictOf(3, null)).toEqual({ kind: "stale" });
+    expect(verdictOf(1, "key-1").kind).toBe("granted");
+  });
+});
+
+describe("tens of thousands of requests whose cell is reset twice", () => {
+  it("are taken over in a number of steps that grows as they do", () => {
+    const world = new BudgetSimulation(1);
+    const cell = world.cell(0);
+    const limits = limitsWith({ tenantTokens: 1e9 });
+    const count = 30_000;
+    for (let at = 0; at < count; at += 1) ask(world, { tenantTokens: 1e9 }, 1);
+    for (let reset = 0; reset < 2; reset += 1) {
+      world.crashCell(cell, true);
+      for (let at = 0; at < count; at += 1) cell.budget.nextWakeMs();
+      world.calm(40_000);
+      // From then on the requests of this life have no leases but their own.
+      world.askLedger(limits);
+      expect(world.core.read("tenant", limits, world.coreMs).reserved.termTokens).toBe(count);
+    }
+  });
+});
+
+describe("the authority after a crash", () => {
+  it("grants a lease once that was asked for before its checkpoint, granted after it, and is over", () => {
+    const world = new BudgetSimulation(1);
+    const limits = limitsWith({ tenantTokens: 1_000 });
+    const report = { cell: "c", life: 1, sequence: 0, leases: [], open: [1], alertsSeen: [] };
+    const request = { report, limits, pool: null, n: 1, need: need(1), want: need(1) };
+    world.core.report(report, world.coreMs);
+    world.checkpoint();
+    const { answer, grants } = world.core.lease(request, world.coreMs);
+    if (answer.verdict.kind !== "granted" || grants === null) throw new Error("nothing was granted");
+    world.disk.putGrants(grants);
+    world.crashAuthority();
+    const released = answer.verdict.grant;
+    const over = { n: 1, pool: null, released, used: [], ended: true, opened: null, request: null };
+    world.core.report({ ...report, sequence: 2, leases: [over] }, world.coreMs);
+    world.checkpoint();
+    expect(world.core.lease(request, world.coreMs).answer.verdict).toEqual({ kind: "stale" });
+  });
+
+  it("grants nothing that a newer lease of the pool overtook, and still what another pool waits for", () => {
+    const world = new BudgetSimulation(1);
+    const limits = limitsWith({ tenantTokens: 1_000 });
+    const verdictOf = (n: number, pool: string | null, open: readonly number[]) => {
+      const report = { cell: "c", life: 1, sequence: 0, leases: [], open, alertsSeen: [] };
+      const request = { report, limits, pool, n, need: need(1), want: need(1) };
+      const { answer, grants } = world.core.lease(request, world.coreMs);
+      if (grants !== null) world.disk.putGrants(grants);
+      return answer.verdict.kind;
+    };
+    expect(verdictOf(3, null, [2, 3])).toBe("granted");
+    world.crashAuthority();
+    expect([verdictOf(1, null, [1]), verdictOf(2, "key-1", [2])]).toEqual(["stale", "granted"]);
+  });
+
+  it("has no token that was spent before, however often what was granted since its checkpoint had come back", () => {
+    const world = new BudgetSimulation(1);
+    const caps = { tokensPerMinute: 300 };
+    const spent = ask(world, caps, 100);
+    world.settle(world.cell(0), spent.id, { tokens: 100, nanoUsd: 0 });
+    for (let turn = 0; turn < 10; turn += 1) {
+      const { id } = ask(world, caps, 150);
+      world.settle(world.cell(0), id, { tokens: 0, nanoUsd: 0 });
+    }
+    world.crashAuthority();
+    expect(ask(world, caps, 200).verdict?.kind).toBe("ok");
+    expect(world.core.bucket(limitsWith(caps), world.coreMs).levelTokens).toBe(0);
+  });
+
+  it("counts nothing again of a life of a cell that it has forgotten", () => {
+    const world = new BudgetSimulation(1);
+    const { id } = ask(world, {}, 50);
+    world.settle(world.cell(0), id, { tokens: 7, nanoUsd: 0 });
+    world.advance(10_000);
+    const late = world.nextCall();
+    world.process(late);
+    world.crashCell(world.cell(0), false);
+    world.reserve(world.cell(0), limitsWith({ tenantTokens: 1_000, rev: 2 }), need(1));
+    world.process(world.nextCall());
+    world.checkpoint();
+    world.crashAuthority();
+    world.process(late);
+    expect(world.core.read("tenant", limitsWith({}), world.coreMs).account.usedTokens).toBe(7);
+  });
+
+  it("sleeps while it knows nobody to ask the ledger about, and asks once it hears of somebody", () => {
+    const world = new BudgetSimulation(2);
+    ask(world, { tenantTokens: 100 }, 60);
+    world.crashAuthority();
+    world.crashCell(world.cell(0), false);
+    world.advance(100_000);
+    expect([world.core.countersAwaitingLedger(world.nowMs), world.core.nextWakeMs()]).toEqual([[], null]);
+    world.reserve(world.cell(1), limitsWith({ tenantTokens: 100 }), need(60));
+    world.deliver(world.nextCall());
+    expect(world.core.nextWakeMs()).not.toBeNull();
+    world.advance(30_000);
+    expect(world.core.countersAwaitingLedger(world.nowMs)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,252 @@
+/**
+ * The authority over one tenant's per-minute bucket and term budgets, and over those of its keys (decisions §19, design
+ * §7). Decides leases and applies what Cells report of them. Deterministic: the same calls at the same times give the same
+ * answers; the shell stores what it is told to and asks the ledger. Invariants: what is granted is debited before it is
+ * answered; a denial takes nothing; a report counts once; what is out on lease never comes back by time alone. `nowMs` is what
+ * the object's clock shows: it decides period tags, and MonotonicClock makes of it the time by which everything else lasts. A
+ * number that is no amount is refused with the ask, or the word on a lease, that it is part of.
+ */
+import { saturated } from "../../../shared/amount.ts";
+import type { ActualUsage, Amounts } from "./amounts.ts";
+import { ChargedRequests } from "./charged-requests.ts";
+import { LeaseReportApplier } from "./lease-report-applier.ts";
+import { leaseHeadroom, sizeLease } from "./lease-size.ts";
+import type { BudgetLimits } from "./limits.ts";
+import { MonotonicClock } from "./monotonic-clock.ts";
+import { type CellLife, isOvertaken, newLease, noteAwaited, type PlacedLease } from "./outstanding-lease.ts";
+import { OutstandingLeases } from "./outstanding-leases.ts";
+import type { BudgetReport, LeaseAnswer, LeaseRequest, LeaseVerdict, ReportAnswer } from "./rpc.ts";
+import type { Checkpoint, StoredGrants, StoredState } from "./stored.ts";
+import { TenantBucket } from "./tenant-bucket.ts";
+import type { MonthOf, TermAccount } from "./term-budget.ts";
+import { type BudgetOwner, TermCounters } from "./term-counters.ts";
+import type { TokenBucket } from "./token-bucket.ts";
+import { UndeliveredAlerts } from "./undelivered-alerts.ts";
+import { faultInLeaseReport, faultInLeaseRequest, faultInLimits, faultInReport, faultInUsed } from "./validity.ts";
+
+/** How long after a cell's death its last rows may still be on their way to the ledger. */
+const LEDGER_DELAY_MS = 30_000;
+
+/** A lease's answer; `grants` must be stored before it leaves. */
+export interface LeaseResult {
+  readonly answer: LeaseAnswer;
+  readonly grants: StoredGrants | null;
+}
+
+export class TenantBudgetAuthority {
+  readonly #counters: TermCounters;
+  readonly #charged: ChargedRequests;
+  readonly #leases: OutstandingLeases;
+  readonly #words: LeaseReportApplier;
+  readonly #alerts: UndeliveredAlerts;
+  readonly #time = new MonotonicClock();
+  readonly #bucket: TenantBucket;
+  /** Leases granted since the last checkpoint, by pool. */
+  #granted: Map<string | null, readonly PlacedLease[]>;
+  /** The ledger is being asked about leases that were lost until then. */
+  #askedAboutMs = Number.NEGATIVE_INFINITY;
+  #checkpoint: number;
+  #dirty: boolean;
+
+  constructor(stored: StoredState, monthOf: MonthOf, nowMs: number) {
+    const { tenant, keys, grants, untracked } = stored;
+    const atMs = this.#time.at(nowMs);
+    this.#bucket = new TenantBucket(stored, atMs);
+    this.#counters = new TermCounters(monthOf, tenant, keys);
+    this.#alerts = new UndeliveredAlerts(tenant?.alerts ?? []);
+    this.#charged = new ChargedRequests(stored.charged);
+    this.#leases = new OutstandingLeases(stored, atMs);
+    this.#words = new LeaseReportApplier(this.#leases, this.#charged);
+    this.#checkpoint = tenant?.checkpoint ?? 0;
+    this.#granted = new Map(grants.map(({ pool, leases }) => [pool, leases]));
+    // A row that cannot be read is replaced.
+    this.#dirty = untracked;
+  }
+
+  /** Whether a checkpoint is due: something changed that is not stored. */
+  get dirty(): boolean {
+    return this.#dirty;
+  }
+
+  /** Applies the report that rides along, then grants between need and want of every limit at once, or nothing. */
+  lease(request: LeaseRequest, nowMs: number): LeaseResult {
+    const life = this.#hear(request.report, nowMs);
+    const verdict = this.#verdict(request, life, nowMs);
+    const { pool, report } = request;
+    const leases = verdict.kind === "granted" ? this.#granted.get(pool) : undefined;
+    const { level } = this.#bucket;
+    return {
+      answer: { report: this.#answer(report, life, nowMs), verdict, bucket: level },
+      grants: leases === undefined ? null : { pool, checkpoint: this.#checkpoint, capTokens: level.capTokens, leases },
+    };
+  }
+
+  /** Applies what the object does not have yet. */
+  report(report: BudgetReport, nowMs: number): ReportAnswer {
+    return this.#answer(report, this.#hear(report, nowMs), nowMs);
+  }
+
+  /** The bucket as of now, under the newest cap heard. */
+  bucket(limits: BudgetLimits, nowMs: number): TokenBucket {
+    if (!this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs)) this.#touch(limits, nowMs);
+    return this.#bucket.level;
+  }
+
+  /** A counter under the newest limits heard, and what is out on lease of it. */
+  read(
+    whose: BudgetOwner,
+    limits: BudgetLimits,
+    nowMs: number,
+  ): { readonly limits: BudgetLimits; readonly account: TermAccount; readonly reserved: Amounts } {
+    const faulty = this.#isRefused(faultInLimits(limits), "its read is as of before", nowMs);
+    const newest = faulty ? limits : this.#touch(limits, nowMs);
+    const reserved = this.#leases.leasedOut(whose === "tenant" ? null : limits.key.id);
+    return { limits: newest, account: this.#counters.read(whose, newest), reserved };
+  }
+
+  /** What the ledger has since the period `tag` began: it can only raise a counter. */
+  applyLedgerSum(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage, nowMs: number): void {
+    const fault = faultInUsed(sum) ?? faultInLimits(limits);
+    if (this.#isRefused(fault, "what the ledger has is not counted", nowMs)) return;
+    this.#counters.raise(whose, this.#touch(limits, nowMs), tag, sum);
+    this.#dirty = true;
+  }
+
+  /**
+   * The counters whose ledger sums are wanted, because dead cells held something of them and their last rows are in. Ask the
+   * ledger about all of them, then call {@link ledgerSettled}.
+   */
+  countersAwaitingLedger(nowMs: number): readonly { readonly whose: BudgetOwner; readonly limits: BudgetLimits }[] {
+    this.#askedAboutMs = this.#time.at(nowMs) - LEDGER_DELAY_MS;
+    const pools = this.#leases.lostPools(this.#askedAboutMs);
+    const keys = [...pools].flatMap((id) => (id === null ? [] : (this.#counters.limitsOf(id) ?? [])));
+    const any = keys[0] ?? this.#counters.limitsOf(null);
+    if (pools.size === 0 || any === undefined) return [];
+    return [{ whose: "tenant", limits: any }, ...keys.map((limits) => ({ whose: "key", limits }) as const)];
+  }
+
+  /** The ledger has said everything that {@link countersAwaitingLedger} wanted: what those dead cells held counts no longer. */
+  ledgerSettled(): void {
+    this.#leases.ledgerSettled(this.#askedAboutMs);
+    this.#dirty = true;
+  }
+
+  /** Takes silent cells for dead. */
+  tick(nowMs: number): void {
+    this.#leases.declareLost(this.#time.at(nowMs));
+  }
+
+  /** When the clock, as shown last, calls for {@link tick} or {@link countersAwaitingLedger}; null: not before the next message. */
+  nextWakeMs(): number | null {
+    // After a crash that left no limits behind there is nobody to ask about; the next message brings some.
+    const lostMs = this.#counters.limitsOf(null) === undefined ? null : this.#leases.oldestLossMs();
+    const times = [lostMs === null ? null : lostMs + LEDGER_DELAY_MS, this.#leases.nextLossMs()];
+    const all = times.filter((atMs) => atMs !== null);
+    return all.length === 0 ? null : this.#time.clockAt(Math.min(...all));
+  }
+
+  /** The changes since the last one, which are to be stored at once: from now on Cells are told that they are. */
+  checkpoint(): Checkpoint {
+    this.#dirty = false;
+    this.#checkpoint += 1;
+    this.#granted = new Map();
+    const { tenant: limits, account } = this.#counters;
+    return {
+      tenant: {
+        checkpoint: this.#checkpoint,
+        bucket: this.#bucket.level,
+        uncoveredTokens: this.#bucket.uncoveredTokens,
+        limits,
+        account,
+        alerts: this.#alerts.all,
+        lives: this.#leases.toStore(),
+      },
+      keys: this.#counters.takeDirtyKeys(),
+      charged: this.#charged.takeChanged(),
+    };
+  }
+
+  #verdict(request: LeaseRequest, life: CellLife | null, nowMs: number): LeaseVerdict {
+    const field = faultInReport(request.report) ?? faultInLeaseRequest(request);
+    if (field !== null) {
+      this.#isRefused(field, "nothing is granted", nowMs);
+      return { kind: "invalid", field };
+    }
+    const limits = this.#touch(request.limits, nowMs);
+    return life === null ? { kind: "stale" } : this.#decide(request, limits, life, this.#time.at(nowMs));
+  }
+
+  #decide(request: LeaseRequest, limits: BudgetLimits, life: CellLife, atMs: number): LeaseVerdict {
+    const { n, pool } = request;
+    const known = life.leases.get(n);
+    if (known?.answered && !known.ended && !known.settled) {
+      return { kind: "granted", grant: known.granted, ...known.answered };
+    }
+    const reason = life.awaited.get(n);
+    if (reason === undefined || isOvertaken(life, pool, n) || !this.#leases.isNewest(life)) return { kind: "stale" };
+    if (reason !== null) return { kind: "refused", reason };
+    const room = leaseHeadroom(request, limits, this.#bucket.level, this.#counters, (keyId) =>
+      this.#leases.leasedOut(keyId),
+    );
+    if (room.kind === "refused") {
+      life.awaited.set(n, room.reason);
+      return room;
+    }
+    life.awaited.delete(n);
+    const { grant, ttlMs, ample } = sizeLease(request.need, request.want, room);
+    this.#bucket.take(grant.bucketTokens);
+    const lease = { ...newLease(n, pool, grant), untilMs: atMs + ttlMs, answered: { ttlMs, ample } };
+    life.leases.set(n, lease);
+    const placed = { cell: life.cell, life: life.life, lease: { ...lease } };
+    this.#granted.set(pool, [...(this.#granted.get(pool) ?? []), placed]);
+    this.#dirty = true;
+    return { kind: "granted", grant, ttlMs, ample };
+  }
+
+  /** Null: the life of the cell is over and forgotten, or the report is none to go by. */
+  #hear(report: BudgetReport, nowMs: number): CellLife | null {
+    if (this.#isRefused(faultInReport(report), "the report is not applied", nowMs)) return null;
+    for (const id of report.alertsSeen) if (this.#alerts.acknowledge(id)) this.#dirty = true;
+    const isNew = this.#leases.find(report.cell, report.life) === undefined;
+    const atMs = this.#time.at(nowMs);
+    const life = this.#leases.heardFrom(report.cell, report.life, atMs);
+    if (life === null) return null;
+    // Stored before an older life is forgotten: else what that one told would count again after a crash.
+    if (isNew) this.#dirty = true;
+    noteAwaited(life, report);
+    if (report.sequence <= life.heardN) return life;
+    const leases = report.leases.filter(
+      (word) => !this.#isRefused(faultInLeaseReport(word), "the word on a lease is left out", nowMs),
+    );
+    const { bucketTokens, charges } = this.#words.apply(life, { ...report, leases }, atMs);
+    let gainTokens = bucketTokens;
+    for (const { limits, tags, used } of charges) {
+      const newest = this.#touch(limits, nowMs);
+      gainTokens -= used.tokens;
+      for (const alert of this.#counters.charge(newest, tags, used, nowMs)) this.#alerts.add(alert);
+    }
+    this.#bucket.settle(gainTokens);
+    this.#dirty = true;
+    return life;
+  }
+
+  #answer({ cell, sequence }: BudgetReport, life: CellLife | null, nowMs: number): ReportAnswer {
+    // What is not listened to need not be said again.
+    const stored = life === null ? saturated(sequence) : life.storedN;
+    return { stored, alerts: this.#alerts.assignTo(cell, this.#time.at(nowMs)) };
+  }
+
+  #touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
+    const newest = this.#counters.touch(limits, nowMs);
+    this.#bucket.touch(newest.tenant.tokensPerMinute, this.#time.at(nowMs));
+    return newest;
+  }
+
+  /** Raises the alert of a fault, if it is one. */
+  #isRefused(field: string | null, consequence: string, nowMs: number): boolean {
+    if (field === null) return false;
+    this.#alerts.addRefused(field, consequence, nowMs);
+    this.#dirty = true;
+    return true;
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * The term counters of one tenant and its keys under the newest limits heard of each. Every access names its limits and
+ * the time, so that no counter is read under an old cap or in an old period.
+ */
+import { type BudgetAlert, budgetAlert } from "./alerts.ts";
+import type { ActualUsage } from "./amounts.ts";
+import { type BudgetLimits, type KeyLimits, NO_KEY, type TenantLimits } from "./limits.ts";
+import {
+  emptyAccount,
+  type MonthOf,
+  type PeriodTags,
+  raiseAlerts,
+  raiseTo,
+  type TermAccount,
+  TermPeriod,
+} from "./term-budget.ts";
+
+export type BudgetOwner = "tenant" | "key";
+
+/** A key with its counter. */
+export interface KeyCounter {
+  readonly limits: KeyLimits;
+  readonly account: TermAccount;
+}
+
+export class TermCounters {
+  readonly #monthOf: MonthOf;
+  readonly #keys: Map<string, KeyCounter>;
+  readonly #dirtyKeys = new Set<string>();
+  tenant: TenantLimits | null;
+  account: TermAccount | null;
+
+  constructor(
+    monthOf: MonthOf,
+    tenant: { readonly limits: TenantLimits | null; readonly account: TermAccount | null } | null,
+    keys: readonly KeyCounter[],
+  ) {
+    this.#monthOf = monthOf;
+    this.tenant = tenant?.limits ?? null;
+    this.account = tenant?.account ?? null;
+    this.#keys = new Map(keys.map((key) => [key.limits.id, key]));
+  }
+
+  /** The limits of a key and its tenant as last heard; of any key when null. */
+  limitsOf(keyId: string | null): BudgetLimits | undefined {
+    const [first] = this.#keys.values();
+    const key = keyId === null ? first : this.#keys.get(keyId);
+    return this.tenant === null || key === undefined ? undefined : { tenant: this.tenant, key: key.limits };
+  }
+
+  /** Learns limits, unless newer ones are known, and brings both counters to the period of now; answers what holds. */
+  touch(limits: BudgetLimits, nowMs: number): BudgetLimits {
+    const known = this.#keys.get(limits.key.id);
+    const newest = { tenant: newer(this.tenant, limits.tenant), key: newer(known?.limits, limits.key) };
+    this.tenant = newest.tenant;
+    this.account = this.#periods("tenant", newest, nowMs).roll(this.account);
+    if (newest.key.id === NO_KEY.id) return newest;
+    const account = this.#periods("key", newest, nowMs).roll(known?.account);
+    if (known?.account !== account || known.limits !== newest.key)
+      this.#keys.set(newest.key.id, { limits: newest.key, account });
+    return newest;
+  }
+
+  /** The account as last touched. */
+  read(whose: BudgetOwner, limits: BudgetLimits): TermAccount {
+    const account = whose === "tenant" ? this.account : this.#keys.get(limits.key.id)?.account;
+    return account ?? emptyAccount("");
+  }
+
+  /** Charges what a request used to the periods it started in; answers the alerts that are owed now. Call touch before it. */
+  charge(limits: BudgetLimits, tags: PeriodTags, used: ActualUsage, nowMs: number): readonly BudgetAlert[] {
+    return (["tenant", "key"] as const).flatMap((whose) => {
+      const charged = this.#periods(whose, limits, nowMs).charge(this.read(whose, limits), tags[whose], used);
+      const { account, levels } = raiseAlerts(charged, limits[whose].term);
+      this.#write(whose, limits, account);
+      return levels.map((level) => budgetAlert(whose, level, limits, account));
+    });
+  }
+
+  /** The ledger's sum since the period `tag` began; ignored when that period is over. */
+  raise(whose: BudgetOwner, limits: BudgetLimits, tag: string, sum: ActualUsage): void {
+    const account = this.read(whose, limits);
+    if (account.tag === tag) this.#write(whose, limits, raiseTo(account, sum));
+  }
+
+  /** The keys that changed since the last call. */
+  takeDirtyKeys(): readonly KeyCounter[] {
+    const dirty = [...this.#dirtyKeys].flatMap((id) => this.#keys.get(id) ?? []);
+    this.#dirtyKeys.clear();
+    return dirty;
+  }
+
+  #periods(whose: BudgetOwner, limits: BudgetLimits, nowMs: number): TermPeriod {
+    return new TermPeriod(limits[whose].term, limits.tenant.timezone, nowMs, this.#monthOf);
+  }
+
+  #write(whose: BudgetOwner, limits: BudgetLimits, account: TermAccount): void {
+    if (whose === "tenant") {
+      this.account = account;
+      return;
+    }
+    this.#keys.set(limits.key.id, { limits: limits.key, account });
+    this.#dirtyKeys.add(limits.key.id);
+  }
+}
+
+function newer<T extends { readonly rev: number }>(known: T | null | undefined, heard: T): T {
+  return known && known.rev > heard.rev ? known : heard;
+}

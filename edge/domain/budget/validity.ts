@@ -1,0 +1,128 @@
+/**
+ * Whether numbers that enter the budgets are what budgets can count (decisions §43.1). Callers state amounts that are clamped
+ * already, so a fault is a defect of the gateway's own: whoever finds one refuses what it is part of, stores none of it and
+ * says which field it was. Faults are named by that field, for people.
+ */
+
+import { isAmount } from "../../../shared/amount.ts";
+import type { BudgetAlert } from "./alerts.ts";
+import { type ActualUsage, type Amounts, covers } from "./amounts.ts";
+import { arrayOf, isBoolean, isInteger, isNumber, isObject, isString, oneOf, orNull, withFields } from "./guards.ts";
+import type { BudgetLimits, TermLimits } from "./limits.ts";
+import type { BindingLimit, BudgetReport, LeaseAnswer, LeaseReport, LeaseRequest, ReportAnswer } from "./rpc.ts";
+import type { BucketLevel, TokenBucket } from "./token-bucket.ts";
+
+function faultInAmounts(name: string, amounts: Amounts): string | null {
+  if (!isAmount(amounts.bucketTokens)) return `${name}.bucketTokens`;
+  if (!isAmount(amounts.termTokens)) return `${name}.termTokens`;
+  return isAmount(amounts.nanoUsd) ? null : `${name}.nanoUsd`;
+}
+
+function faultInTerm(name: string, term: TermLimits): string | null {
+  if (term.tokens !== null && !isAmount(term.tokens)) return `${name}.tokens`;
+  if (term.nanoUsd !== null && !isAmount(term.nanoUsd)) return `${name}.nanoUsd`;
+  return term.startedAtMs === null || Number.isSafeInteger(term.startedAtMs) ? null : `${name}.startedAtMs`;
+}
+
+/** The first number of limits that is none to decide by; null: all are. */
+export function faultInLimits({ tenant, key }: BudgetLimits): string | null {
+  if (!Number.isSafeInteger(tenant.rev)) return "limits.tenant.rev";
+  if (!Number.isSafeInteger(key.rev)) return "limits.key.rev";
+  if (!isAmount(tenant.tokensPerMinute)) return "limits.tenant.tokensPerMinute";
+  return faultInTerm("limits.tenant.term", tenant.term) ?? faultInTerm("limits.key.term", key.term);
+}
+
+/** The first number that is none to decide by, in what a request needs and its limits; null: all are. */
+export function faultInNeed(limits: BudgetLimits, need: Amounts): string | null {
+  return faultInAmounts("need", need) ?? faultInLimits(limits);
+}
+
+/** The first number of what a request used that is no amount; null: both are. */
+export function faultInUsed(used: ActualUsage): string | null {
+  if (!isAmount(used.tokens)) return "used.tokens";
+  return isAmount(used.nanoUsd) ? null : "used.nanoUsd";
+}
+
+/** What a request is charged whose end names a number that is no amount: as it was reserved, where that is so. */
+export function usedOrReserved({ tokens, nanoUsd }: ActualUsage, drawn: Amounts): ActualUsage {
+  return {
+    tokens: isAmount(tokens) ? tokens : drawn.termTokens,
+    nanoUsd: isAmount(nanoUsd) ? nanoUsd : drawn.nanoUsd,
+  };
+}
+
+/** The first number of a word on a lease that cannot be counted; null: all can. */
+export function faultInLeaseReport({ released, used, opened }: LeaseReport): string | null {
+  const faults = used.map((line) => faultInUsed(line.used) ?? faultInLimits(line.limits));
+  const inOpened = opened === null ? null : faultInAmounts("opened.granted", opened.granted);
+  return faultInAmounts("released", released) ?? inOpened ?? faults.find((fault) => fault !== null) ?? null;
+}
+
+/** The first number that a report is ordered by and that orders nothing; null: all do. What else it says is not looked at. */
+export function faultInReport({ life, sequence, leases, open }: BudgetReport): string | null {
+  if (!isAmount(life)) return "report.life";
+  if (!isAmount(sequence)) return "report.sequence";
+  if (!leases.every(({ n }) => isAmount(n))) return "report.leases";
+  return open.every(isAmount) ? null : "report.open";
+}
+
+/** The first number of an ask that cannot be decided by; null: all can. The report that rides along is not looked at. */
+export function faultInLeaseRequest({ limits, n, need, want }: LeaseRequest): string | null {
+  if (!isAmount(n)) return "n";
+  return faultInNeed(limits, need) ?? faultInAmounts("want", want);
+}
+
+/** Whether a value is amounts of every dimension. */
+export const isAmounts = withFields<Amounts>({ bucketTokens: isAmount, termTokens: isAmount, nanoUsd: isAmount });
+
+/** Whether a value is what was used, in amounts. */
+export const isUsed = withFields<ActualUsage>({ tokens: isAmount, nanoUsd: isAmount });
+
+/** Whether a value is the limits of a term budget. */
+export const isTermLimits = withFields<TermLimits>({
+  tokens: orNull(isAmount),
+  nanoUsd: orNull(isAmount),
+  period: oneOf<TermLimits["period"]>("lifetime", "monthly", "term", null),
+  startedAtMs: orNull(isInteger),
+});
+
+/** Whether a value is an alert of a budget. */
+export const isAlert = withFields<BudgetAlert>({ id: isString, issueKey: isString, title: isString, detail: isString });
+
+/** Whether a value is a bucket, but for its level, which may be beyond its cap. */
+export const isBucket = withFields<TokenBucket>({ capTokens: isAmount, levelTokens: isNumber, atMs: isNumber });
+
+const isGrant = withFields({ grant: isAmounts, ttlMs: isAmount, ample: isBoolean });
+/** Whether a value is a limit that refuses. */
+export const isBindingLimit = oneOf<BindingLimit>("rate", "key", "tenant");
+
+function isVerdict(value: unknown, need: Amounts): boolean {
+  if (!isObject(value)) return false;
+  switch (value["kind"]) {
+    case "granted":
+      return isGrant(value) && covers(value.grant, need);
+    case "refused":
+      return isBindingLimit(value["reason"]);
+    case "invalid":
+      return isString(value["field"]);
+    default:
+      return value["kind"] === "stale";
+  }
+}
+
+/** Whether a value can be the answer to a report. */
+export const isReportAnswer = withFields<ReportAnswer>({ stored: isAmount, alerts: arrayOf(isAlert) });
+
+/** Whether a value can be the answer to an ask: also that a grant covers what was needed. */
+export function isLeaseAnswer(value: unknown, request: LeaseRequest): value is LeaseAnswer {
+  if (!isObject(value) || !isReportAnswer(value["report"])) return false;
+  const { bucket, verdict } = value;
+  return isBucket(bucket) && Math.abs(bucket.levelTokens) <= bucket.capTokens && isVerdict(verdict, request.need);
+}
+
+const isKnownLevel = withFields<BucketLevel>({ limitTokens: isAmount, remainingTokens: isAmount, resetMs: isNumber });
+
+/** Whether a value is a level for headers, or none. */
+export function isLevel(value: unknown): value is BucketLevel | null {
+  return value === null || (isKnownLevel(value) && value.resetMs >= 0);
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { EventCounters } from "./event-counters.ts";
+
+const call = (server: string, status: string, times = 1) => ({
+  metric: "gateway_mcp_requests_total" as const,
+  labels: [server, status],
+  times,
+});
+
+const shown = (tallies: EventCounters, metric: string) =>
+  tallies
+    .families()
+    .find(({ name }) => name === metric)
+    ?.samples.map(({ labels, value }) => [labels, value]);
+
+describe("tallies", () => {
+  it("add up by label values, and go on over a rest of the object", () => {
+    const tallies = new EventCounters();
+    expect(shown(tallies, "gateway_mcp_requests_total")).toEqual([]);
+    tallies.add([call("a", "2xx"), call("a", "2xx", 3), call('b"\\,', "5xx")]);
+    const after = new EventCounters();
+    after.restore(tallies.save());
+    after.add([call("a", "2xx")]);
+    expect(shown(after, "gateway_mcp_requests_total")).toEqual([
+      [{ server: "a", status: "2xx" }, 5],
+      [{ server: 'b"\\,', status: "5xx" }, 1],
+    ]);
+  });
+
+  it("take no more label sets than their bound, and still count those they have", () => {
+    const tallies = new EventCounters();
+    tallies.add(Array.from({ length: 10_050 }, (_, at) => call(`server-${at}`, "2xx")));
+    tallies.add([call("server-0", "2xx"), call("another", "2xx")]);
+    const samples = shown(tallies, "gateway_mcp_requests_total") ?? [];
+    expect([samples.length, samples[0]]).toEqual([10_000, [{ server: "server-0", status: "2xx" }, 2]]);
+  });
+});

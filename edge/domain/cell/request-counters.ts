@@ -1,0 +1,151 @@
+/**
+ * What a cell counts (specification "Metrics", decisions §37): requests by admission and status class,
+ * tokens, times. Every label combination of the closed set exists from the start.
+ */
+import type { MetricFamily } from "../../../shared/internal.ts";
+import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
+import { UPSTREAM_OUTCOMES, type UpstreamOutcomes } from "../upstream/attempt-outcomes.ts";
+import { Histogram, type SavedHistogram } from "./histogram.ts";
+import { RecentIds } from "./recent-ids.ts";
+
+const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
+type StatusClass = (typeof STATUS_CLASSES)[number];
+
+/** The class of a status; 499 counts as 4xx. */
+export function statusClass(status: number): StatusClass {
+  if (status >= 500) return "5xx";
+  if (status >= 400) return "4xx";
+  return status >= 300 ? "3xx" : "2xx";
+}
+
+/** Upper bounds in ms (decisions §37). */
+const TTFT_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
+const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000];
+
+/** Lookups in the response cache by their result, and the tokens of the answers that came from it. */
+export interface SavedCacheUse {
+  readonly hit: number;
+  readonly miss: number;
+  readonly tokensSaved: number;
+}
+
+/** Counters at rest. `requests`: by `admission/status class`; `upstream`: by outcome. */
+export interface SavedCounters {
+  readonly requests: readonly (readonly [string, number])[];
+  readonly input: number;
+  readonly output: number;
+  readonly upstream: readonly (readonly [string, number])[];
+  readonly cache: SavedCacheUse;
+  readonly ttft: SavedHistogram;
+  readonly total: SavedHistogram;
+}
+
+export class RequestCounters {
+  /** Completed requests, so that a row handed in twice counts once. */
+  readonly #recent = new RecentIds();
+  readonly #requests = new Map<string, number>();
+  readonly #upstream = new Map<string, number>();
+  readonly #ttft = new Histogram(TTFT_BOUNDS);
+  readonly #total = new Histogram(TOTAL_BOUNDS);
+  #inputTokens = 0;
+  #outputTokens = 0;
+  #cache: SavedCacheUse = { hit: 0, miss: 0, tokensSaved: 0 };
+
+  /** Counts one completed request and its attempts at upstreams; one that was counted lately is not counted again. */
+  count(row: UsageRow, upstream: UpstreamOutcomes = {}): void {
+    if (!this.#recent.add(row.request_id)) return;
+    const name = `${row.admission}/${statusClass(row.status_code)}`;
+    this.#requests.set(name, (this.#requests.get(name) ?? 0) + 1);
+    this.#inputTokens += row.input_tokens;
+    this.#outputTokens += row.output_tokens;
+    if (row.upstream_status >= 200 && row.upstream_status < 300) this.#ttft.observe(row.ttft_ms);
+    if (row.admission !== "rejected") this.#total.observe(row.total_ms);
+    for (const outcome of UPSTREAM_OUTCOMES)
+      this.#upstream.set(outcome, (this.#upstream.get(outcome) ?? 0) + (upstream[outcome] ?? 0));
+    this.#countCache(row);
+  }
+
+  #countCache({ cache_status, input_tokens, output_tokens }: UsageRow): void {
+    const { hit, miss, tokensSaved } = this.#cache;
+    if (cache_status === "hit")
+      this.#cache = { hit: hit + 1, miss, tokensSaved: tokensSaved + input_tokens + output_tokens };
+    else if (cache_status === "miss") this.#cache = { hit, miss: miss + 1, tokensSaved };
+  }
+
+  /** What is to be kept over a rest of the object; read back by {@link RequestCounters.restore}. */
+  save(): SavedCounters {
+    return {
+      requests: [...this.#requests],
+      input: this.#inputTokens,
+      output: this.#outputTokens,
+      upstream: [...this.#upstream],
+      cache: this.#cache,
+      ttft: this.#ttft.save(),
+      total: this.#total.save(),
+    };
+  }
+
+  /** Goes on from what was saved. */
+  restore(saved: SavedCounters): void {
+    for (const [name, value] of saved.requests) this.#requests.set(name, value);
+    for (const [outcome, value] of saved.upstream) this.#upstream.set(outcome, value);
+    this.#inputTokens = saved.input;
+    this.#outputTokens = saved.output;
+    this.#cache = saved.cache;
+    this.#ttft.restore(saved.ttft);
+    this.#total.restore(saved.total);
+  }
+
+  families(): readonly MetricFamily[] {
+    const samples = ADMISSION_CLASSES.flatMap((admission: AdmissionClass) =>
+      STATUS_CLASSES.map((status) => ({
+        suffix: "" as const,
+        labels: { admission, status },
+        value: this.#requests.get(`${admission}/${status}`) ?? 0,
+      })),
+    );
+    return [
+      { name: "gateway_requests_total", help: "Requests completed, refusals included.", type: "counter", samples },
+      singleSample("gateway_input_tokens_total", "Input tokens of completed requests.", "counter", this.#inputTokens),
+      singleSample(
+        "gateway_output_tokens_total",
+        "Output tokens of completed requests.",
+        "counter",
+        this.#outputTokens,
+      ),
+      {
+        name: "gateway_upstream_attempts_total",
+        help: "Attempts at upstreams by outcome.",
+        type: "counter",
+        samples: UPSTREAM_OUTCOMES.map((outcome) => ({
+          suffix: "",
+          labels: { outcome },
+          value: this.#upstream.get(outcome) ?? 0,
+        })),
+      },
+      {
+        name: "gateway_cache_lookups_total",
+        help: "Requests that looked for a stored answer, by what they found.",
+        type: "counter",
+        samples: (["hit", "miss"] as const).map((result) => ({
+          suffix: "",
+          labels: { result },
+          value: this.#cache[result],
+        })),
+      },
+      singleSample(
+        "gateway_cache_tokens_saved_total",
+        "Tokens of the answers that came from the response cache.",
+        "counter",
+        this.#cache.tokensSaved,
+      ),
+      this.#ttft.family("gateway_ttft_ms", "Milliseconds to the first byte of successful upstream answers."),
+      this.#total.family("gateway_total_ms", "Milliseconds from arrival to the last byte, refusals excluded."),
+    ];
+  }
+}
+
+/** A family of one sample without labels. */
+export function singleSample(name: string, help: string, type: "counter" | "gauge", value: number): MetricFamily {
+  return { name, help, type, samples: [{ suffix: "", labels: {}, value }] };
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { ActiveSet } from "./active-set.ts";
+
+interface Holder {
+  readonly order: number;
+  inFlight: number;
+}
+
+function rosterOf(weights: readonly number[]): { roster: ActiveSet<Holder>; holders: Holder[] } {
+  const roster = new ActiveSet<Holder>(() => undefined);
+  const holders = weights.map((weight, order) => {
+    const holder = { order, inFlight: 0 };
+    roster.put(holder, weight);
+    return holder;
+  });
+  return { roster, holders };
+}
+
+describe("slot caps", () => {
+  it.each([
+    [8, [500, 50], [7, 1]],
+    [4, [1000, 1], [3, 1]],
+    [3, [100, 100, 100, 100], [1, 1, 1, 1]],
+    [8, [100, 100, 100], [3, 3, 2]],
+  ])("of %i slots by %j are %j", (slots, weights, caps) => {
+    const { roster, holders } = rosterOf(weights);
+    expect(holders.map((holder) => roster.caps(slots).get(holder))).toEqual(caps);
+  });
+
+  it("that cannot be divided among equals go to whoever has one first, and on to the next", () => {
+    const { roster, holders } = rosterOf([100, 100, 100]);
+    const take = (at: number, slots: number): void => {
+      const holder = holders[at];
+      if (holder === undefined) return;
+      holder.inFlight += slots;
+      roster.put(holder, 100);
+    };
+    const open = (): boolean[] => holders.map((holder) => roster.isBelowCap(holder, 7));
+    expect(holders.map((holder) => roster.mostOf(holder, 7))).toEqual([3, 3, 3]);
+    for (const at of [0, 1, 2]) take(at, 2);
+    expect(open()).toEqual([true, true, true]);
+    take(2, 1);
+    expect(open()).toEqual([false, false, false]);
+    take(2, -1);
+    take(1, 1);
+    expect(open()).toEqual([false, false, false]);
+    take(0, -1);
+    expect(open()).toEqual([true, false, false]);
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * Weights, caps and groups as they change while requests wait: the value seen last counts, for everything that waits, from
+ * the next decision on (decisions §20.3, §20.4). Whatever the change, each competitor stands where its books say.
+ */
+import type { Policy } from "./policy.ts";
+import type { Registry } from "./registry.ts";
+import { type GroupState, hasRoom, type ModelState, type TenantState } from "./state.ts";
+import type { Arrival, SchedulerEvent } from "./types.ts";
+
+type ChangeOf<Type extends SchedulerEvent["type"]> = Omit<Extract<SchedulerEvent, { type: Type }>, "type">;
+
+/** Whom an arrival belongs to, and what it is for. */
+export interface ArrivalState {
+  readonly tenant: TenantState;
+  readonly model: ModelState;
+}
+
+export class RecordUpdates {
+  readonly #known: Registry;
+  readonly #policy: Policy;
+
+  constructor(known: Registry, policy: Policy) {
+    this.#known = known;
+    this.#policy = policy;
+  }
+
+  /** Tenant, group and model of an arrival; its values are the latest seen and count from now on. */
+  resolveArrival(arrival: Arrival, nowMs: number): ArrivalState {
+    this.model(arrival.model);
+    const met = this.resolveAdopted(arrival, nowMs);
+    this.tenant({ ...arrival.tenant, group: arrival.group });
+    return met;
+  }
+
+  /**
+   * Tenant, group and model of a request that was admitted before a reset: its values may be older than what is known, and
+   * count only where nothing is.
+   */
+  resolveAdopted(arrival: Arrival, nowMs: number): ArrivalState {
+    const model = this.#known.model(arrival.model);
+    const group = this.#known.group(arrival.group);
+    const tenant = this.#known.tenant(arrival.tenant, group, nowMs);
+    tenant.name = arrival.tenant.name;
+    tenant.lastActiveMs = nowMs;
+    group.lastActiveMs = nowMs;
+    return { tenant, model };
+  }
+
+  /** A no-op for a tenant that is not known: its next arrival brings its values. */
+  tenant(change: ChangeOf<"tenant">): void {
+    if (change.group !== undefined) this.group(change.group);
+    const tenant = this.#known.knownTenant(change.id);
+    if (tenant === undefined) return;
+    const group = change.group === undefined ? tenant.group : this.#known.group(change.group);
+    const weight = change.weight ?? tenant.weight;
+    const cap = change.maxInFlight === undefined ? tenant.maxInFlight : change.maxInFlight;
+    if (group === tenant.group && weight === tenant.weight && cap === tenant.maxInFlight) return;
+    const wasFull = !hasRoom(tenant);
+    this.#policy.unplace(tenant);
+    tenant.maxInFlight = cap;
+    if (weight !== tenant.weight) this.#policy.reweigh(tenant, weight);
+    if (group !== tenant.group) this.#move(tenant, group);
+    const next = tenant.headsByArrival.peek()?.waiters.peek();
+    if (wasFull && hasRoom(tenant) && next !== undefined)
+      this.#policy.resume(tenant, { model: next.model, tokens: next.arrival.costTokens });
+    this.#policy.place(tenant);
+  }
+
+  group(change: ChangeOf<"group">): void {
+    const group = this.#known.knownGroup(change.name);
+    if (group !== undefined && group.weight !== change.weight) this.#policy.reweighGroup(group, change.weight);
+  }
+
+  model(change: ChangeOf<"model">): void {
+    const model = this.#known.knownModel(change.name);
+    if (model === undefined) return;
+    if (change.maxInFlight !== undefined) model.maxInFlight = change.maxInFlight;
+    this.noteFull(model);
+    if (change.admissionWeight === undefined || change.admissionWeight === model.admissionWeight) return;
+    // What was granted stays charged with the weight it was granted with; who waits is charged with the new one.
+    model.admissionWeight = change.admissionWeight;
+    for (const head of model.heads) this.#policy.place(head.tenant);
+  }
+
+  /**
+   * To be called whenever a model may have become full. Moves those who wait for it into a line of their own, once until
+   * nobody waits for it any more: what that costs, as many arrivals have brought.
+   */
+  noteFull(model: ModelState): void {
+    if (hasRoom(model)) return;
+    model.fills += 1;
+    if (model.watched || model.heads.size === 0) return;
+    model.watched = true;
+    model.watches += 1;
+    for (const head of model.heads) this.#policy.place(head.tenant);
+  }
+
+  #move(tenant: TenantState, group: GroupState): void {
+    const old = tenant.group;
+    this.#policy.detach(tenant, group);
+    for (const { waiters } of tenant.heads.values())
+      for (const waiter of waiters.values()) {
+        old.waiters.remove(waiter);
+        group.waiters.put(waiter);
+      }
+    old.queued -= tenant.queued;
+    group.queued += tenant.queued;
+    tenant.group = group;
+    this.#policy.placeGroup(old);
+  }
+}

@@ -1,0 +1,151 @@
+/** Lines (decisions §20.1) for the slow reference: the same sums, written down without any order kept. */
+import { reweighed } from "./reference-arithmetic.test-helper.ts";
+import { ServedScore } from "./served-score.ts";
+
+/** A model as both levels see it. */
+export interface ReferenceModel {
+  readonly name: string;
+  admissionWeight: number;
+  cap: number | null;
+  watched: boolean;
+  watches: number;
+  fills: number;
+}
+
+/** A tenant or a group. */
+export interface ReferenceCompetitor {
+  readonly id: string;
+  served: ServedScore;
+}
+
+export interface ReferenceCharge {
+  readonly tokens: number;
+  readonly at: number;
+  readonly model: ReferenceModel | null;
+  readonly everywhere: boolean;
+}
+
+interface Behind {
+  readonly watches: number;
+  time: number;
+  shift: number;
+  fills: number;
+  readonly served: Map<ReferenceCompetitor, ServedScore>;
+}
+
+export class ReferenceScores {
+  open = 0;
+  #behind = new Map<ReferenceModel, Behind>();
+
+  reset(): void {
+    this.open = 0;
+    this.#behind = new Map();
+  }
+
+  of(model: ReferenceModel): Behind {
+    const known = this.#behind.get(model);
+    if (known !== undefined && known.watches === model.watches) return known;
+    const made = { watches: model.watches, time: this.open, shift: 0, fills: -1, served: new Map() };
+    this.#behind.set(model, made);
+    return made;
+  }
+
+  served(who: ReferenceCompetitor, model: ReferenceModel | null): ServedScore {
+    if (model === null) return who.served;
+    const served = this.of(model).served.get(who);
+    if (served === undefined) throw new Error(`${who.id} does not stand behind ${model.name}`);
+    return served;
+  }
+
+  /** Without estimates in flight, of who need not stand there. */
+  settled(who: ReferenceCompetitor, model: ReferenceModel | null): number {
+    return ((model === null ? undefined : this.of(model).served.get(who)) ?? who.served).settled;
+  }
+
+  shift(model: ReferenceModel | null): number {
+    return model === null ? 0 : this.of(model).shift;
+  }
+
+  enter(who: ReferenceCompetitor, model: ReferenceModel | null, at: number): void {
+    if (model === null) return;
+    const line = this.of(model);
+    if (!line.served.has(who)) line.served.set(who, who.served.copy(line.shift, at));
+  }
+
+  /** `full`: the model has no room; `inOpen`: something of it waits in the open line. */
+  start(who: ReferenceCompetitor, model: ReferenceModel | null, full: boolean, inOpen: boolean, at: number): void {
+    if (!full && !inOpen) who.served.start(this.open, at);
+    if (model === null) return;
+    const line = this.of(model);
+    if (full && !line.served.has(who)) line.served.set(who, ServedScore.beginning(line.time, at));
+    this.enter(who, model, at);
+    line.served.get(who)?.start(line.time, at);
+  }
+
+  /** `request`: tokens / weight. */
+  comeBack(who: ReferenceCompetitor, model: ReferenceModel | null, request: number, at: number): void {
+    const served = model === null ? who.served : this.of(model).served.get(who);
+    const floor = (model === null ? this.open : this.of(model).time) - request;
+    if (served !== undefined && served.score < floor) served.start(floor, at);
+  }
+
+  charge(who: ReferenceCompetitor, charge: ReferenceCharge, weight: number): void {
+    who.served.charge(charge.tokens / weight);
+    for (const [model, line] of this.#current())
+      if (charge.everywhere || charge.model === model) line.served.get(who)?.charge(charge.tokens / weight);
+  }
+
+  correct(who: ReferenceCompetitor, charge: ReferenceCharge, weight: number, tokens: number): void {
+    const [estimate, change] = [charge.tokens / weight, tokens / weight];
+    who.served.correct(estimate, change, charge.at);
+    for (const [model, line] of this.#current()) {
+      const own = line.served.get(who);
+      if (own === undefined) continue;
+      if (charge.everywhere || charge.model === model || own.holds(charge.at)) own.correct(estimate, change, charge.at);
+    }
+  }
+
+  /** Scores are settled ones. */
+  advance(
+    model: ReferenceModel | null,
+    score: number,
+    lowest: (model: ReferenceModel | null) => number | undefined,
+  ): void {
+    this.open = Math.max(this.open, lowest(null) ?? score + this.shift(model));
+    if (model === null) return;
+    const line = this.of(model);
+    line.time = Math.max(line.time, lowest(model) ?? score);
+  }
+
+  reweigh(who: ReferenceCompetitor, from: number, to: number, at: number): void {
+    const change = (served: ServedScore, time: number): void => {
+      if (from === to) return;
+      const score = reweighed(served.score, time, from, to);
+      served.rebase(score, score - time, at);
+    };
+    change(who.served, this.open);
+    for (const [, line] of this.#current()) {
+      const own = line.served.get(who);
+      if (own !== undefined) change(own, line.time);
+    }
+  }
+
+  receive(who: ReferenceCompetitor, from: ReferenceScores, at: number): void {
+    const change = (served: ServedScore, there: number, here: number): void => {
+      const lead = Math.max(0, served.score - there);
+      served.rebase(here + lead, lead, at);
+    };
+    change(who.served, from.open, this.open);
+    for (const [model, line] of from.#current()) {
+      const own = line.served.get(who);
+      if (own === undefined) continue;
+      change(own, line.time, this.of(model).time);
+      this.of(model).served.set(who, own);
+      line.served.delete(who);
+    }
+  }
+
+  #current(): (readonly [ReferenceModel, Behind])[] {
+    return [...this.#behind].filter(([model, { watches }]) => model.watched && model.watches === watches);
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * The tenants that compete with one another - all of them in weighted mode, those of one group in hierarchical mode. A
+ * tenant competes with its earliest admissible head; the smallest score is next, ties by arrival (decisions §20.3,
+ * §20.4). A full model costs nothing to pass over, however many wait for it: heads stand by the line of their model, and a tenant's
+ * later heads besides by one earlier model (their witness), with which they are passed over while that has room. So a decision looks at lines, not
+ * at tenants; a head that another earlier model keeps back is moved to that witness when it is met.
+ */
+
+import { ActiveSet } from "./active-set.ts";
+import { BottleneckScores, type Score } from "./bottleneck-scores.ts";
+import { HeadOrder } from "./head-order.ts";
+import type { ResumeCredit } from "./policy.ts";
+import {
+  type Bottleneck,
+  bottleneckOf,
+  bottlenecksOf,
+  effectiveWeight,
+  type Head,
+  hasRoom,
+  isActive,
+  isUnobstructed,
+  type ModelState,
+  oldestOrder,
+  type TenantState,
+  weightOf,
+} from "./state.ts";
+import type { BusyPeriod } from "./virtual-time.ts";
+
+export class TenantPool {
+  /** Tenants that wait or hold a slot. */
+  readonly active: ActiveSet<TenantState>;
+  readonly scores: BottleneckScores<TenantState>;
+  readonly #heads: HeadOrder;
+  readonly #standing = new Map<TenantState, readonly Head[]>();
+  readonly #probe: () => void;
+
+  constructor(spell: BusyPeriod, probe: () => void) {
+    this.#probe = probe;
+    this.scores = new BottleneckScores(spell);
+    this.active = new ActiveSet(probe);
+    this.#heads = new HeadOrder((a, b) => this.#order(a, b), probe);
+  }
+
+  /** Puts a tenant where it now belongs; `at`: position among all events. */
+  place(tenant: TenantState, at: number): void {
+    const before = this.#standing.get(tenant) ?? [];
+    const heads = standingHeads(tenant);
+    for (const head of before) if (!heads.includes(head)) this.#heads.remove(head);
+    for (const [place, head] of heads.entries())
+      this.#put(head, bottleneckOf(head.model), witnessOf(head, heads, place), at);
+    if (heads.length > 0) this.#standing.set(tenant, heads);
+    else if (before.length > 0) this.#standing.delete(tenant);
+  }
+
+  /** Takes a tenant out of the order. */
+  unplace(tenant: TenantState): void {
+    for (const head of this.#standing.get(tenant) ?? []) this.#heads.remove(head);
+    this.#standing.delete(tenant);
+  }
+
+  /** Keeps who is active, for the slot caps; after {@link TenantPool.place}. */
+  updateActive(tenant: TenantState): void {
+    if (isActive(tenant)) this.active.put(tenant, capWeight(tenant, this.#standing.get(tenant) ?? []));
+    else this.active.remove(tenant);
+  }
+
+  /** The lines in which somebody stands. */
+  contestedBottlenecks(): readonly Bottleneck[] {
+    return this.#heads.bottlenecks();
+  }
+
+  /** True when somebody stands in the line. */
+  isContested(line: Bottleneck): boolean {
+    return this.#heads.has(line);
+  }
+
+  /** A request for the model is about to join the queue of its tenant. */
+  start(tenant: TenantState, model: ModelState, at: number): void {
+    const waits = bottlenecksOf(tenant);
+    this.scores.start(tenant, bottleneckOf(model), (line) => waits.has(line), at);
+  }
+
+  /** The tenant held as many slots as it may, and may have one more. */
+  resume(tenant: TenantState, { model, tokens }: ResumeCredit, at: number): void {
+    for (const line of bottlenecksOf(tenant)) this.scores.resume(tenant, line, tokens / weightOf(tenant, model), at);
+  }
+
+  /** The head that is next among admissible ones whose tenant passes `fits`. */
+  next(fits: (tenant: TenantState) => boolean): Head | undefined {
+    if (!this.#heads.isDivided) {
+      const head = this.#heads.first(null);
+      if (head === undefined || fits(head.tenant)) return head;
+    }
+    const open = this.#heads.bottlenecks().filter((line) => this.#hasRoom(line));
+    const fronts = open.map((line) => ({ line, head: this.#heads.first(line) }));
+    for (;;) {
+      const front = this.#foremost(fronts);
+      if (front?.head === undefined) return undefined;
+      const earlier = this.#keptBackBy(front.head);
+      if (earlier === null) return fits(front.head.tenant) ? front.head : this.#search(open, fits);
+      this.#put(front.head, front.line, earlier, 0);
+      front.head = this.#heads.first(front.line);
+    }
+  }
+
+  /** Where a tenant stands with a request for a model. */
+  scoreOf({ tenant, model }: Pick<Head, "tenant" | "model">): Score {
+    const line = bottleneckOf(model);
+    return { settled: this.scores.settled(tenant, line), shift: this.scores.shift(line) };
+  }
+
+  /** The settled score of the first in a line, which can be granted something or not; undefined when nobody stands there. */
+  lowest(line: Bottleneck): number | undefined {
+    const top = this.#heads.lowest(line);
+    return top === undefined ? undefined : this.scores.settled(top.tenant, line);
+  }
+
+  /** A new weight of a tenant, which stands in no order. */
+  reweigh(tenant: TenantState, weight: number, at: number): void {
+    this.scores.reweigh(tenant, tenant.weight, weight, at);
+    tenant.weight = weight;
+  }
+
+  #score(head: Head): number {
+    return this.scores.score(head.tenant, head.line);
+  }
+
+  #put(head: Head, line: Bottleneck, witness: ModelState | null, at: number): void {
+    this.scores.enter(head.tenant, line, at);
+    this.#heads.put(head, line, witness);
+  }
+
+  /** Of heads in one line. */
+  #order(a: Head, b: Head): number {
+    this.#probe();
+    return this.#score(a) - this.#score(b) || orderOf(a) - orderOf(b);
+  }
+
+  /** The same, when the very first does not fit: heads are taken in order until one does. */
+  #search(open: readonly Bottleneck[], fits: (tenant: TenantState) => boolean): Head | undefined {
+    const keptBack: (readonly [Head, ModelState])[] = [];
+    const fronts = open.map((line) => {
+      const rest = this.#heads.inOrder(line);
+      return { line, rest, head: rest.next().value };
+    });
+    let found: Head | undefined;
+    while (found === undefined) {
+      const front = this.#foremost(fronts);
+      if (front?.head === undefined) break;
+      const earlier = this.#keptBackBy(front.head);
+      if (earlier !== null) keptBack.push([front.head, earlier]);
+      else if (fits(front.head.tenant)) found = front.head;
+      front.head = front.rest.next().value;
+    }
+    for (const [head, earlier] of keptBack) this.#put(head, head.line, earlier, 0);
+    return found;
+  }
+
+  /** The line whose foremost head is next of all lines. */
+  #foremost<F extends Front>(fronts: readonly F[]): F | undefined {
+    let foremost: { readonly front: F; readonly score: number; readonly order: number } | undefined;
+    for (const front of fronts) {
+      this.#probe();
+      if (front.head === undefined) continue;
+      const score = this.#score(front.head) + this.scores.shift(front.line);
+      const order = orderOf(front.head);
+      const lead = foremost === undefined ? -1 : score - foremost.score || order - foremost.order;
+      if (lead < 0) foremost = { front, score, order };
+    }
+    return foremost?.front;
+  }
+
+  #hasRoom(line: Bottleneck): boolean {
+    this.#probe();
+    if (line !== null && !hasRoom(line)) return false;
+    this.#catchUp(line);
+    return true;
+  }
+
+  #catchUp(line: Bottleneck): void {
+    if (line === null || !this.scores.lags(line)) return;
+    const head = this.#heads.lowest(line);
+    const cost = head?.waiters.peek()?.arrival.costTokens;
+    if (head === undefined || cost === undefined) return;
+    this.scores.catchUp(line, this.scores.settled(head.tenant, line), cost / weightOf(head.tenant, head.model));
+  }
+
+  /** The earlier model of the same tenant that has room: its head is the one the tenant competes with. Null: there is none. */
+  #keptBackBy(head: Head): ModelState | null {
+    if (head.witness === null) return null;
+    for (const earlier of head.tenant.headsByArrival.inOrder()) {
+      this.#probe();
+      if (earlier === head) return null;
+      if (isUnobstructed(earlier.model)) return earlier.model;
+    }
+    return null;
+  }
+}
+
+/** A line, and the head in it that has not been looked at yet; undefined: none is left. */
+interface Front {
+  readonly line: Bottleneck;
+  head: Head | undefined;
+}
+
+function orderOf(head: Head): number {
+  return oldestOrder(head.waiters);
+}
+
+/** A tenant's heads as far as the first that nothing is in the way of. None while it holds as many slots as it may. */
+function standingHeads(tenant: TenantState): readonly Head[] {
+  if (tenant.headsByArrival.size === 0 || !hasRoom(tenant) || tenant.passedOver) return [];
+  const heads: Head[] = [];
+  for (const head of tenant.headsByArrival.inOrder()) {
+    heads.push(head);
+    if (!head.model.watched) break;
+  }
+  return heads;
+}
+
+/** An earlier model of the same tenant: the one that is witness already, or else the earliest. */
+function witnessOf(head: Head, heads: readonly Head[], place: number): ModelState | null {
+  const earlier = heads.slice(0, place).map(({ model }) => model);
+  return head.witness !== null && earlier.includes(head.witness) ? head.witness : (earlier[0] ?? null);
+}
+
+/**
+ * What a tenant's slot cap is weighed with: w of what it may be granted next, the lightest where that depends on which model
+ * has room, so that no request for a heavy model raises the cap for a light one. While it may be granted nothing, w with the
+ * mean of what it runs; its own weight when it runs nothing either.
+ */
+function capWeight(tenant: TenantState, standing: readonly Head[]): number {
+  if (standing.length > 0) return Math.min(...standing.map(({ model }) => weightOf(tenant, model)));
+  return tenant.inFlight > 0 ? effectiveWeight(tenant.weight, tenant.runningWeights / tenant.inFlight) : tenant.weight;
+}

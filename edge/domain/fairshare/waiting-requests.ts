@@ -1,0 +1,90 @@
+/**
+ * Who waits, and where: a tenant's queue for each model, all of its group, and those who are deferred - whose turn came
+ * while their records were out of date, and who keep their places. Counts them; orders nothing and decides nothing.
+ */
+import { type Head, type ModelState, type TenantState, type Waiter, waiterQueue } from "./state.ts";
+
+export class WaitingRequests {
+  readonly #waiting = new Map<string, Waiter>();
+  readonly #deferred = new Map<string, Waiter>();
+
+  /** Everybody who waits, deferred or not. */
+  get size(): number {
+    return this.#waiting.size + this.#deferred.size;
+  }
+
+  /** More than one request could be granted something. */
+  get contended(): boolean {
+    return this.#waiting.size > 1;
+  }
+
+  /** One that waits and is not deferred. */
+  waiting(requestId: string): Waiter | undefined {
+    return this.#waiting.get(requestId);
+  }
+
+  deferred(requestId: string): Waiter | undefined {
+    return this.#deferred.get(requestId);
+  }
+
+  /** Adds one that does not wait yet, or that was deferred. Its tenant is to be placed again. */
+  add(waiter: Waiter): void {
+    const { tenant, model, arrival } = waiter;
+    if (this.#deferred.has(arrival.requestId)) this.remove(waiter);
+    this.#waiting.set(arrival.requestId, waiter);
+    this.#count(waiter, 1);
+    let head = tenant.heads.get(model.name);
+    if (head === undefined) {
+      head = { tenant, model, waiters: waiterQueue(), line: null, witness: null };
+      tenant.heads.set(model.name, head);
+      model.heads.add(head);
+    }
+    head.waiters.put(waiter);
+    tenant.headsByArrival.put(head);
+    tenant.group.waiters.put(waiter);
+  }
+
+  /** Defers one, whether it waits or not. Its tenant is to be placed again. */
+  defer(waiter: Waiter): void {
+    this.remove(waiter);
+    this.#deferred.set(waiter.arrival.requestId, waiter);
+    this.#count(waiter, 1);
+    waiter.tenant.deferred += 1;
+  }
+
+  /** Takes out one that waits or is deferred; a no-op for others. Its tenant is to be placed again. */
+  remove({ arrival: { requestId } }: Waiter): void {
+    const deferred = this.#deferred.get(requestId);
+    if (deferred !== undefined) {
+      this.#deferred.delete(requestId);
+      this.#count(deferred, -1);
+      deferred.tenant.deferred -= 1;
+      // Whoever was passed over for want of slots to be judged for has one to try now.
+      deferred.tenant.passedOver = false;
+    }
+    const waiter = this.#waiting.get(requestId);
+    if (waiter === undefined) return;
+    this.#waiting.delete(requestId);
+    this.#count(waiter, -1);
+    const { tenant, model } = waiter;
+    tenant.group.waiters.remove(waiter);
+    const head = tenant.heads.get(model.name);
+    if (head === undefined) return;
+    head.waiters.remove(waiter);
+    if (head.waiters.size > 0) tenant.headsByArrival.put(head);
+    else dropHead(head, tenant, model);
+  }
+
+  #count({ tenant, model }: Waiter, change: 1 | -1): void {
+    tenant.queued += change;
+    tenant.group.queued += change;
+    model.queued += change;
+  }
+}
+
+function dropHead(head: Head, tenant: TenantState, model: ModelState): void {
+  tenant.headsByArrival.remove(head);
+  tenant.heads.delete(model.name);
+  model.heads.delete(head);
+  if (model.heads.size === 0) model.watched = false;
+}

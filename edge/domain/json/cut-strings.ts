@@ -1,0 +1,198 @@
+/**
+ * A JSON document without the tails of its long strings (base64 images), which are judged and counted where they are: a
+ * document of strings beside its bytes would fill an isolate (design §3 law 7). What is long is read once, by what the engine
+ * does natively. Offsets are byte offsets; `end` is exclusive.
+ */
+import { BACKSLASH, QUOTE } from "../bytes/ascii.ts";
+import { BytePieces } from "../bytes/byte-pieces.ts";
+import { countCodePoints } from "../text/code-points.ts";
+import { backslashesBefore, joined, stringEnd, type TopLevel } from "./top-level.ts";
+
+/** A string of more bytes is cut to these. */
+const KEPT_STRING_BYTES = 64 * 1024;
+const LETTER_D = 0x64;
+const LETTER_U = 0x75;
+const CODE_ESCAPE_BYTES = 6;
+const UTF8_MAX_BYTES = 4;
+
+const encoder = new TextEncoder();
+/** Refuses what is not UTF-8, and takes a byte order mark for the character that it is within a text. */
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** What JSON allows in no string. Of a range from 0 the engine looks at many characters at once. */
+const CONTROL = new RegExp(`[${String.fromCharCode(0)}-${String.fromCharCode(0x1f)}]`);
+
+/** A string that was cut. */
+interface Cut {
+  /** In code points, whole. */
+  readonly length: number;
+  /** Of its closing quote: in the document that was cut, and in the client's. */
+  readonly cutEnd: number;
+  readonly end: number;
+}
+
+/** A document that may be cut. */
+export interface CutJson<B extends ArrayBufferLike = ArrayBufferLike> {
+  /** Of the document, each string that was cut with a mark and its number in front. */
+  readonly bytes: Uint8Array<B | ArrayBuffer>;
+  /** Code points of a string that was cut, by its number. */
+  readonly lengths: readonly number[];
+  /** Where in the client's document stands what stands at `at` of `bytes`, outside of strings. */
+  readonly placeOf: (at: number) => number;
+}
+
+/** Where what was found in a cut document stands in the client's. */
+export function sentPlaces({ placeOf }: CutJson, { members, closeAt }: TopLevel): TopLevel {
+  return {
+    members: members.map(({ name, value }) => ({
+      name,
+      value: { start: placeOf(value.start), end: placeOf(value.end) },
+    })),
+    closeAt: placeOf(closeAt),
+  };
+}
+
+/** A document that is not cut. */
+export function uncut<B extends ArrayBufferLike>(bytes: Uint8Array<B>): CutJson<B> {
+  return { bytes, lengths: [], placeOf: (at) => at };
+}
+
+/**
+ * The document in these pieces, cut; null when a string of more than `keptBytes`, 16 at least, is none that JSON allows, or
+ * is followed by what is not UTF-8. Nothing else is judged. `mark` is text that the client cannot know.
+ */
+export function cutLongStrings<B extends ArrayBufferLike>(
+  pieces: readonly Uint8Array<B>[],
+  mark: string,
+  keptBytes = KEPT_STRING_BYTES,
+): CutJson<B> | null {
+  const document = new BytePieces(pieces);
+  const parts: Uint8Array<B | ArrayBuffer>[] = [];
+  const cuts: Cut[] = [];
+  let copied = 0;
+  let removed = 0;
+  for (let at = nextLong(document, 0, keptBytes); at !== null; at = nextLong(document, copied + 1, keptBytes)) {
+    const long = readLong(document, at + 1, keptBytes);
+    if (long === null) return null;
+    const front = Uint8Array.from(encoder.encode(`${mark}${cuts.length};`));
+    parts.push(...document.parts(copied, at + 1), front, ...document.parts(at + 1, long.keptEnd));
+    copied = long.end;
+    removed += long.end - long.keptEnd - front.byteLength;
+    cuts.push({ length: long.length, cutEnd: long.end - removed, end: long.end });
+  }
+  parts.push(...document.parts(copied, document.byteLength));
+  return {
+    bytes: joined(parts),
+    lengths: cuts.map(({ length }) => length),
+    placeOf: (at) => {
+      const cut = cuts.findLast(({ cutEnd }) => cutEnd <= at);
+      return cut === undefined ? at : at - cut.cutEnd + cut.end;
+    },
+  };
+}
+
+/**
+ * Where the next string opens that is long, or that never closes; null when there is none. `from` is the end of a string, or
+ * outside of all.
+ */
+function nextLong(document: BytePieces, from: number, keptBytes: number): number | null {
+  const windowBytes = keptBytes + 2;
+  for (let at = from; at < document.byteLength; ) {
+    const window = document.slice(at, at + windowBytes);
+    let next = 0;
+    let open = window.indexOf(QUOTE);
+    while (open !== -1) {
+      const end = stringEnd(window, open);
+      if (end === null) break;
+      next = end;
+      open = window.indexOf(QUOTE, next);
+    }
+    if (open === 0) return at;
+    at += open === -1 ? window.byteLength : open;
+  }
+  return null;
+}
+
+/** Reads a string from behind its opening quote; `end` is where the closing one stands. Null when JSON allows none such. */
+function readLong(document: BytePieces, from: number, keptBytes: number): LongString | null {
+  let at = from;
+  let length = 0;
+  let keptEnd = -1;
+  while (at < document.byteLength) {
+    // one more than is read, by which a character that goes on is known
+    const window = document.slice(at, at + keptBytes + 1);
+    const piece = readPiece(window.subarray(0, wholeUntil(window, keptBytes)));
+    if (piece === null) return null;
+    at += piece.end;
+    length += piece.length;
+    if (keptEnd === -1) keptEnd = at;
+    if (piece.closed) return { keptEnd, end: at, length };
+  }
+  return null;
+}
+
+interface LongString {
+  readonly keptEnd: number;
+  readonly end: number;
+  /** In code points. */
+  readonly length: number;
+}
+
+interface Piece {
+  /** Of what belongs to the string. */
+  readonly end: number;
+  /** A quote that closes the string stands there. */
+  readonly closed: boolean;
+  /** In code points. */
+  readonly length: number;
+}
+
+/** A piece of a string from one whole character to another; null when JSON allows none such. */
+function readPiece(bytes: Uint8Array): Piece | null {
+  try {
+    const text = strict.decode(bytes);
+    const quote = text.indexOf('"');
+    const backslash = text.indexOf("\\");
+    if (backslash !== -1 && (quote === -1 || backslash < quote)) return readEscapedPiece(bytes);
+    const plain = quote === -1 ? text : text.slice(0, quote);
+    if (CONTROL.test(plain)) return null;
+    // as many units as bytes: all of it is ASCII
+    if (text.length === bytes.byteLength) return { end: plain.length, closed: quote !== -1, length: plain.length };
+    const end = quote === -1 ? bytes.byteLength : bytes.indexOf(QUOTE);
+    return { end, closed: quote !== -1, length: countCodePoints(plain) };
+  } catch {
+    return null;
+  }
+}
+
+/** The same of one with escapes. Throws when JSON allows none such. */
+function readEscapedPiece(bytes: Uint8Array): Piece {
+  const past = stringEnd(bytes, -1);
+  const end = past === null ? bytes.byteLength : past - 1;
+  const text: unknown = JSON.parse(`"${strict.decode(bytes.subarray(0, end))}"`);
+  return { end, closed: past !== null, length: countCodePoints(String(text)) };
+}
+
+/**
+ * The last place up to `to` before which, in what stands in a string, no character is cut in two: neither its bytes, nor an
+ * escape, nor two escapes that are halves of one.
+ */
+function wholeUntil(bytes: Uint8Array, to: number): number {
+  if (to >= bytes.byteLength) return bytes.byteLength;
+  let cut = to;
+  while (cut > to - UTF8_MAX_BYTES && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut -= 1;
+  for (let at = to - 1; at > to - CODE_ESCAPE_BYTES; at -= 1) {
+    if (isEscape(bytes, at) && at + (bytes[at + 1] === LETTER_U ? CODE_ESCAPE_BYTES : 2) > to) cut = at;
+  }
+  const half = cut - CODE_ESCAPE_BYTES;
+  return isEscape(bytes, half) && isHighHalf(bytes, half) ? half : cut;
+}
+
+function isEscape(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === BACKSLASH && backslashesBefore(bytes, at, 0) % 2 === 0;
+}
+
+/** The escape at `at` is the code of a first half of a pair. */
+function isHighHalf(bytes: Uint8Array, at: number): boolean {
+  const isSurrogate = bytes[at + 1] === LETTER_U && ((bytes[at + 2] ?? 0) | 0x20) === LETTER_D;
+  return isSurrogate && /[89ab]/i.test(String.fromCharCode(bytes[at + 3] ?? 0));
+}

@@ -1,0 +1,77 @@
+/**
+ * Reads a client's JSON body once. A large one is read without the tails of its long strings (base64 images), which are
+ * checked in place and counted, because a document of strings beside its bytes would fill an isolate (design §3 law 7).
+ * Whoever reads a text of a document asks {@link JsonDocument} for it: a cut string carries a mark.
+ */
+import { countCodePoints } from "../text/code-points.ts";
+import { type CutJson, cutLongStrings, uncut } from "./cut-strings.ts";
+import { joined } from "./top-level.ts";
+
+export { countCodePoints };
+
+/** A document up to this is parsed as it is. */
+export const PARSE_WHOLE_MAX_BYTES = 256 * 1024;
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface JsonDocument {
+  readonly root: JsonObject;
+  /** Code points of a string of this document as the client sent it. */
+  codePoints(text: string): number;
+  /** A string of this document as the client sent it, or its first 64 KiB. */
+  text(value: string): string;
+}
+
+/**
+ * The document, or null when the bytes are not a JSON object. `secret` marks the strings that are cut: text that the client
+ * cannot know, or its own strings could pass for cut ones of another length.
+ */
+export function readJson(
+  bytes: Uint8Array,
+  secret: string,
+  parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES,
+): JsonDocument | null {
+  const cut = cutJson([bytes], secret, parseWholeMaxBytes);
+  return cut === null ? null : readCut(cut, secret);
+}
+
+/** The document of a body in pieces, as {@link readCut} takes it; null when it is none that JSON allows, as far as is seen. */
+export function cutJson<B extends ArrayBufferLike>(
+  pieces: readonly Uint8Array<B>[],
+  secret: string,
+  parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES,
+): CutJson<B | ArrayBuffer> | null {
+  const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return bytes > parseWholeMaxBytes ? cutLongStrings(pieces, `${secret}:`) : uncut(joined(pieces));
+}
+
+/** As {@link readJson}, of a document that has been cut with the same secret. */
+export function readCut({ bytes, lengths }: CutJson, secret: string): JsonDocument | null {
+  const root = parseObject(bytes);
+  if (root === null || lengths.length === 0) return root === null ? null : wholeDocument(root);
+  const mark = `${secret}:`;
+  const lengthOf = (text: string): number | undefined =>
+    text.startsWith(mark) ? lengths[Number(text.slice(mark.length, text.indexOf(";")))] : undefined;
+  return {
+    root,
+    codePoints: (text) => lengthOf(text) ?? countCodePoints(text),
+    text: (value) => (lengthOf(value) === undefined ? value : value.slice(value.indexOf(";") + 1)),
+  };
+}
+
+/** A document that holds every string whole. */
+export function wholeDocument(root: JsonObject): JsonDocument {
+  return { root, codePoints: countCodePoints, text: (value) => value };
+}
+
+/** Refuses what is not UTF-8, and a byte order mark with it. */
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function parseObject(bytes: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(strict.decode(bytes));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * JSON as bytes: where the top-level members stand. It never decides validity on its own: what is read is parsed by
+ * JSON.parse as well. Offsets are byte offsets; `end` is exclusive.
+ */
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  CR,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+  TAB,
+} from "../bytes/ascii.ts";
+
+const decoder = new TextDecoder();
+/** A longer string is not read letter by letter. */
+const PLAIN_MAX = 64;
+/** So much of a string is passed over byte by byte: a search costs more to begin. */
+const NEAR_BYTES = 128;
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Member {
+  readonly name: string;
+  readonly value: Span;
+}
+
+/** The top-level object of a document: its members in order, and the place of its closing brace. */
+export interface TopLevel {
+  readonly members: readonly Member[];
+  readonly closeAt: number;
+}
+
+/** More members of names that are asked for are in no document of good faith. */
+const MEMBERS_MAX = 10_000;
+
+/**
+ * Members of the top-level object whose names are `wanted`, or null when the bytes are not one object, or one of more than
+ * 10,000 such members. Duplicate names are all listed. A name is what JSON makes of it: escapes are undone.
+ */
+export function scanTopLevel(bytes: Uint8Array, wanted: (name: string) => boolean = () => true): TopLevel | null {
+  const members: Member[] = [];
+  let at = skipSpace(bytes, 0);
+  if (bytes[at] !== OPEN_BRACE) return null;
+  at = skipSpace(bytes, at + 1);
+  if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
+  for (;;) {
+    if (bytes[at] !== QUOTE) return null;
+    const nameEnd = stringEnd(bytes, at);
+    const name = nameEnd === null ? null : decodeString(bytes, { start: at, end: nameEnd });
+    if (nameEnd === null || name === null) return null;
+    at = skipSpace(bytes, nameEnd);
+    if (bytes[at] !== COLON) return null;
+    const start = skipSpace(bytes, at + 1);
+    const end = valueEnd(bytes, start);
+    if (end === null || end === start) return null;
+    if (wanted(name)) members.push({ name, value: { start, end } });
+    if (members.length > MEMBERS_MAX) return null;
+    at = skipSpace(bytes, end);
+    if (bytes[at] === CLOSE_BRACE) return endsAt(bytes, at) ? { members, closeAt: at } : null;
+    if (bytes[at] !== COMMA) return null;
+    at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** The pieces in one new buffer. */
+export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    out.set(piece, at);
+    at += piece.byteLength;
+  }
+  return out;
+}
+
+/** The pieces in one buffer; a single one is that already. */
+export function joined<B extends ArrayBufferLike>(pieces: readonly Uint8Array<B>[]): Uint8Array<B | ArrayBuffer> {
+  const [first] = pieces;
+  return first !== undefined && pieces.length === 1 ? first : concat(pieces);
+}
+
+/** One past the closing quote of the string that opens at `start`, or null when it never closes. */
+export function stringEnd(bytes: Uint8Array, start: number): number | null {
+  for (let at = start + 1; at < bytes.byteLength; ) {
+    const far = Math.min(at + NEAR_BYTES, bytes.byteLength);
+    while (at < far) {
+      const byte = bytes[at];
+      if (byte === QUOTE) return at + 1;
+      at += byte === BACKSLASH ? 2 : 1;
+    }
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) return null;
+    if (backslashesBefore(bytes, quote, at) % 2 === 0) return quote + 1;
+    at = quote + 1;
+  }
+  return null;
+}
+
+/** How many backslashes stand right before `at`, none of them before `from`. */
+export function backslashesBefore(bytes: Uint8Array, at: number, from: number): number {
+  let count = 0;
+  while (at - 1 - count >= from && bytes[at - 1 - count] === BACKSLASH) count += 1;
+  return count;
+}
+
+/** Bytes of numbers in a list, with what is between them. */
+const OF_NUMBERS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[-+.,\d\seE]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+
+/** Where something else than numbers, blanks and commas comes, or `to`: a list of numbers may be most of a document. */
+export function numbersEnd(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to && OF_NUMBERS[bytes[at] ?? 0] === 1) at += 1;
+  return at;
+}
+
+function decodeString(bytes: Uint8Array, span: Span): string | null {
+  // Names are short and plain: what a decoder and a parser would cost for each is more than all of the scan.
+  let plain = "";
+  for (let at = span.start + 1; at < span.end - 1; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte < 0x20 || byte > 0x7e || byte === BACKSLASH || plain.length === PLAIN_MAX)
+      return parsedString(bytes, span);
+    plain += String.fromCharCode(byte);
+  }
+  return plain;
+}
+
+function parsedString(bytes: Uint8Array, span: Span): string | null {
+  try {
+    const value: unknown = JSON.parse(decoder.decode(bytes.subarray(span.start, span.end)));
+    return typeof value === "string" ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function valueEnd(bytes: Uint8Array, start: number): number | null {
+  const first = bytes[start];
+  if (first === QUOTE) return stringEnd(bytes, start);
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(bytes, start);
+  let depth = 0;
+  for (let at = start; at < bytes.byteLength; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      const end = stringEnd(bytes, at);
+      if (end === null) return null;
+      at = end - 1;
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return null;
+}
+
+function scalarEnd(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (at < bytes.byteLength && bytes[at] !== COMMA && bytes[at] !== CLOSE_BRACE && !isSpace(bytes[at])) at += 1;
+  return at;
+}
+
+function skipSpace(bytes: Uint8Array, start: number): number {
+  let at = start;
+  while (at < bytes.byteLength && isSpace(bytes[at])) at += 1;
+  return at;
+}
+
+function endsAt(bytes: Uint8Array, closeAt: number): boolean {
+  return skipSpace(bytes, closeAt + 1) === bytes.byteLength;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === SPACE || byte === LF || byte === CR || byte === TAB;
+}

@@ -1,0 +1,89 @@
+/**
+ * Which alerts leave an isolate or object, and for how many times each of them stands. The first of an issue leaves at once;
+ * what repeats within the quiet time is counted and leaves as one when it is over. No time is counted twice or forgotten
+ * (decisions §43.4). The state of this machine is its own; time is an argument.
+ */
+import type { Issue } from "../../../shared/alerts.ts";
+
+/** How long repeats of an issue are gathered, in milliseconds: a store that fails a thousand times a second is one alert. */
+export const QUIET_MS = 10_000;
+/** Issues that are remembered; the one that left longest ago is forgotten first. */
+export const ISSUES_MAX = 1000;
+
+/** An issue with how many times it was raised. */
+export interface CountedIssue {
+  readonly issue: Issue;
+  readonly count: number;
+}
+
+interface Known {
+  /** When it left last, epoch ms. */
+  readonly leftMs: number;
+  /** Raised since then: the last of them, and how many. */
+  waiting: CountedIssue | null;
+}
+
+export class AlertThrottle {
+  /** By issue key; who left longest ago comes first. */
+  readonly #known = new Map<string, Known>();
+  /** Keys of issues that wait for their quiet time to end. */
+  readonly #waiting = new Set<string>();
+
+  /** Counts one time at `nowMs`; answers what leaves now. */
+  raise(issue: Issue, nowMs: number): readonly CountedIssue[] {
+    const known = this.#known.get(issue.issueKey);
+    const raised = { issue, count: (known?.waiting?.count ?? 0) + 1 };
+    if (known !== undefined && !isOver(known.leftMs, nowMs)) {
+      known.waiting = raised;
+      this.#waiting.add(issue.issueKey);
+      return [];
+    }
+    this.#left(issue.issueKey, nowMs);
+    return [raised, ...this.#forgetOldest()];
+  }
+
+  /** What has waited for the whole of its quiet time and leaves at `nowMs`. */
+  due(nowMs: number): readonly CountedIssue[] {
+    const leaving: CountedIssue[] = [];
+    for (const key of this.#waiting) {
+      const known = this.#known.get(key);
+      if (known === undefined || known.waiting === null || !isOver(known.leftMs, nowMs)) continue;
+      leaving.push(known.waiting);
+      this.#left(key, nowMs);
+    }
+    return leaving;
+  }
+
+  /** Milliseconds from `nowMs` until something is due, at most the quiet time; null when nothing waits. */
+  dueInMs(nowMs: number): number | null {
+    let first: number | null = null;
+    for (const key of this.#waiting) {
+      const leftMs = this.#known.get(key)?.leftMs ?? nowMs;
+      const inMs = isOver(leftMs, nowMs) ? 0 : leftMs + QUIET_MS - nowMs;
+      first = Math.min(first ?? QUIET_MS, inMs);
+    }
+    return first;
+  }
+
+  #left(key: string, nowMs: number): void {
+    this.#waiting.delete(key);
+    this.#known.delete(key);
+    this.#known.set(key, { leftMs: nowMs, waiting: null });
+  }
+
+  /** Makes room; an issue that is forgotten takes with it what was counted of it. */
+  #forgetOldest(): readonly CountedIssue[] {
+    if (this.#known.size <= ISSUES_MAX) return [];
+    const [oldest] = this.#known;
+    if (oldest === undefined) return [];
+    const [key, { waiting }] = oldest;
+    this.#known.delete(key);
+    this.#waiting.delete(key);
+    return waiting === null ? [] : [waiting];
+  }
+}
+
+/** A clock that was set back ends the quiet time: it would last for as long as the clock was set back. */
+function isOver(leftMs: number, nowMs: number): boolean {
+  return nowMs < leftMs || nowMs - leftMs >= QUIET_MS;
+}

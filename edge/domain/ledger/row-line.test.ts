@@ -1,0 +1,30 @@
+/** The line of a row: the analytics store reads it, whatever texts and numbers the row holds. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import { storedRowLine, usageRowLine } from "./row-line.ts";
+
+it("is one line of text that UTF-8 can carry, with every number a number", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom("a", "\n", '"', "\\", "\u0000", "\ud800", "\udfff", "🙂") }),
+      fc.double(),
+      (text, number) => {
+        const row = { ...zeroUsageRow("00000000-0000-0000-0000-000000000001", 0), model: text, cost_usd: number };
+        const { json, bytes } = usageRowLine(row, String);
+        const read = JSON.parse(json) as { readonly model: string; readonly cost_usd: unknown };
+        expect([json.includes("\n"), bytes]).toEqual([false, new TextEncoder().encode(json).byteLength]);
+        expect([read.model, typeof read.cost_usd]).toEqual([text.toWellFormed(), "number"]);
+      },
+    ),
+  );
+});
+
+it("tells a refusal, when it is made and when it is found again, whatever its texts say", () => {
+  const text = '"admission":"rejected"';
+  for (const admission of ["fast", "queued", "rejected", "boon"] as const) {
+    const line = usageRowLine({ ...zeroUsageRow("", 0), admission, model: text, session_id: `\\${text}` }, String);
+    expect(line.refusal).toBe(admission === "rejected");
+    expect(storedRowLine(line.json, line.bytes)).toEqual(line);
+  }
+});

@@ -1,0 +1,65 @@
+/**
+ * A usage row as the analytics store takes it: one line of JSON in the column order of decisions §34.1, with `ts` as text
+ * in place of `ts_ms`. The line is what the Ledger keeps on disk, so that shipping never rebuilds a row. Invariant: the store
+ * can read every line.
+ */
+import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage-row.ts";
+import type { SpanRecord } from "../trace/trace.ts";
+import type { LogLine } from "./ledger-log.ts";
+
+/** `formatTs` renders epoch ms as `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
+export function usageRowLine(row: UsageRow, formatTs: (epochMs: number) => string): LogLine {
+  const columns: Record<string, string | number> = {};
+  for (const field of USAGE_ROW_FIELDS) {
+    if (field === "ts_ms") columns["ts"] = formatTs(row.ts_ms);
+    else columns[field] = readable(row[field]);
+  }
+  const json = JSON.stringify(columns);
+  return { json, bytes: utf8Length(json), refusal: row.admission === "rejected" };
+}
+
+/** A line of {@link usageRowLine} as it was made. */
+export function storedRowLine(json: string, bytes: number): LogLine {
+  // quotes within texts have a backslash before them
+  return { json, bytes, refusal: json.includes('"admission":"rejected"') };
+}
+
+/** A span as the analytics store takes it: one line of JSON (decisions §34.3). */
+export function spanLine(requestId: string, span: SpanRecord, formatTs: (epochMs: number) => string): string {
+  const { start_ms, attributes, ...columns } = span;
+  const texts = { start: formatTs(start_ms), attributes: JSON.stringify(attributes) };
+  return JSON.stringify({ request_id: requestId, ...columns, ...texts });
+}
+
+/** The request of a row's line; empty for a line that has none. */
+export function requestIdOf(line: string): string {
+  return /"request_id":"([0-9a-f-]{36})"/.exec(line)?.[1] ?? "";
+}
+
+/** Which ledger shard a request's row goes to; the same for every retry of it. */
+export function shardOf(requestId: string, shards: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < requestId.length; at += 1) {
+    hash = Math.imul(hash ^ requestId.charCodeAt(at), 0x01000193);
+  }
+  return (hash >>> 0) % shards;
+}
+
+/** Half a character is no text to the store, and what is no number is none to JSON. */
+function readable(value: string | number): string | number {
+  if (typeof value === "string") return value.toWellFormed();
+  return Number.isFinite(value) ? value : 0;
+}
+
+/** Nearly every line is plain ASCII, and known to be so at a look. */
+const NOT_ASCII = /\P{ASCII}/u;
+
+function utf8Length(text: string): number {
+  if (!NOT_ASCII.test(text)) return text.length;
+  let bytes = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}

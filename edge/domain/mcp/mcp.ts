@@ -1,0 +1,72 @@
+/**
+ * What of a call to an MCP server travels, and where to (specification "Data plane routes" 11, decisions §29). Bodies are
+ * never looked at as JSON-RPC.
+ */
+import { CR, LF } from "../bytes/ascii.ts";
+import { upstreamHeaders } from "../upstream/headers.ts";
+
+/** A call's server by name, and what its path says beyond it: empty, or from a slash on. */
+export interface McpTarget {
+  readonly server: string;
+  readonly rest: string;
+}
+
+/** The target of a path `/mcp/{server}[/*]`; null for any other path. */
+export function mcpTarget(path: string): McpTarget | null {
+  const match = /^\/mcp\/([^/]+)(\/.*)?$/.exec(path);
+  return match?.[1] === undefined ? null : { server: match[1], rest: match[2] ?? "" };
+}
+
+/** The server's URL with the rest of the path and the query appended; a query of the server's own stays before it. */
+export function mcpUrl(upstreamUrl: string, rest: string, search: string): string {
+  const url = new URL(upstreamUrl);
+  url.hash = "";
+  if (rest !== "") url.pathname = url.pathname.replace(/\/+$/, "") + rest;
+  const query = search.replace(/^\?/, "");
+  if (query !== "") url.search = url.search === "" ? query : `${url.search}&${query}`;
+  return url.href;
+}
+
+/** The client's headers as they go to the server, whose stored Authorization value takes the place of the client's. */
+export function mcpRequestHeaders(client: Headers, authorization: string | null): Record<string, string> {
+  const headers = upstreamHeaders(client, null);
+  if (authorization !== null) headers["authorization"] = authorization;
+  return headers;
+}
+
+const ANSWERED = ["content-type", "mcp-session-id", "mcp-protocol-version"];
+
+/** What of the server's headers the client gets. */
+export function mcpResponseHeaders(server: Headers): Record<string, string> {
+  return Object.fromEntries(
+    ANSWERED.flatMap((name) => {
+      const value = server.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+}
+
+const ID_FIELD = new TextEncoder().encode("id:");
+
+/**
+ * Looks for the first event id of a stream: with one its server can be asked to go on from it (`Last-Event-ID`). Bytes may
+ * be split anywhere.
+ */
+export class EventIdScan {
+  /** Bytes of the field name that the current line has matched; -1 once it cannot match any more. */
+  #matched = 0;
+  #found = false;
+
+  get found(): boolean {
+    return this.#found;
+  }
+
+  push(chunk: Uint8Array): void {
+    for (const byte of chunk) {
+      if (this.#found) return;
+      if (byte === LF || byte === CR) this.#matched = 0;
+      else if (this.#matched >= 0) this.#matched = byte === ID_FIELD[this.#matched] ? this.#matched + 1 : -1;
+      this.#found = this.#matched === ID_FIELD.byteLength;
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BodyMemoryShares, type HeldBody, OTHERS_MAX_MS, PACE_MS } from "./body-memory-shares.ts";
+
+const KIB = 1024;
+const PIECE = 64 * KIB;
+const BOUNDS = { totalBytes: 20 * PIECE, tenantBytes: 10 * PIECE };
+const LARGEST = 8 * PIECE;
+
+/** Takes pieces until the body waits; answers how many. */
+function fill(shares: BodyMemoryShares, body: HeldBody, pieces: number, nowMs = 0): number {
+  for (let taken = 0; taken < pieces; taken += 1) if (!shares.take(body, PIECE, nowMs)) return taken;
+  return pieces;
+}
+
+describe("room for bodies", () => {
+  it("is what has been received, whatever is declared, and goes back", () => {
+    const shares = new BodyMemoryShares(BOUNDS);
+    const bodies = Array.from({ length: 5 }, () => shares.open("a", BOUNDS.totalBytes, 0));
+    for (const body of bodies) expect(shares.take(body, 200, 10 * PACE_MS)).toBe(true);
+    expect(shares.usedBytes).toBe(1000);
+    for (const body of [...bodies, ...bodies]) shares.close(body);
+    expect(shares.usedBytes).toBe(0);
+  });
+
+  it("of one tenant ends with its share: another finds its own", () => {
+    const shares = new BodyMemoryShares(BOUNDS);
+    const first = shares.open("a", 10 * PIECE, 0);
+    expect(fill(shares, first, 10)).toBe(10);
+    shares.complete(first);
+    expect(fill(shares, shares.open("a", LARGEST, 0), 1)).toBe(0);
+    expect(fill(shares, shares.open("b", LARGEST, 0), 8)).toBe(8);
+  });
+
+  it("is left for the rest of an older body while that comes at a pace, and only then", () => {
+    const shares = new BodyMemoryShares(BOUNDS);
+    const [older, younger] = [shares.open("a", LARGEST, 0), shares.open("a", LARGEST, 0)];
+    fill(shares, older, 2);
+    expect(fill(shares, younger, 8)).toBe(2);
+    expect(shares.next(PACE_MS - 1)).toBeNull();
+    expect(shares.next(PACE_MS)).toBe(younger);
+    expect(fill(shares, younger, 5, PACE_MS)).toBe(5);
+    // the older one comes again: what it needs has been taken meanwhile, and it waits for it
+    const nowMs = 3 * PACE_MS;
+    expect(fill(shares, older, 6, nowMs)).toBe(0);
+    shares.complete(younger);
+    expect(shares.next(nowMs)).toBeNull();
+    shares.close(younger);
+    expect(shares.next(nowMs)).toBe(older);
+  });
+
+  it("goes beyond a share for the oldest when all of its tenant's bodies wait, and for nobody else", () => {
+    const shares = new BodyMemoryShares(BOUNDS);
+    // none of them is coming when the next one takes its part
+    const bodies = [0, 1, 2].map((at) => {
+      const nowMs = at * 2 * PACE_MS;
+      const body = shares.open("a", LARGEST, nowMs);
+      fill(shares, body, 3, nowMs);
+      return body;
+    });
+    const nowMs = 10 * PACE_MS;
+    const [oldest, middle, youngest] = bodies as [HeldBody, HeldBody, HeldBody];
+    expect(shares.take(youngest, 2 * PIECE, nowMs)).toBe(false);
+    expect(shares.take(middle, 2 * PIECE, nowMs)).toBe(false);
+    expect(shares.take(oldest, 5 * PIECE, nowMs)).toBe(true);
+    expect(shares.next(nowMs)).toBeNull();
+    shares.complete(oldest);
+    expect(shares.next(nowMs + OTHERS_MAX_MS / 2)).toBeNull();
+    shares.close(oldest);
+    expect([shares.next(nowMs), shares.next(nowMs)]).toEqual([middle, null]);
+    shares.close(middle);
+    expect(shares.next(nowMs)).toBe(youngest);
+  });
+
+  it("is not waited for without end when other tenants have all of it", () => {
+    const shares = new BodyMemoryShares(BOUNDS);
+    for (const tenant of ["a", "b"]) {
+      const body = shares.open(tenant, 10 * PIECE, 0);
+      fill(shares, body, 10);
+      shares.complete(body);
+    }
+    const late = shares.open("c", LARGEST, 0);
+    expect(fill(shares, late, 1)).toBe(0);
+    expect(shares.next(OTHERS_MAX_MS - 1)).toBeNull();
+    expect(shares.next(OTHERS_MAX_MS)).toBe(late);
+    // all the rest of it
+    expect(fill(shares, late, 7, OTHERS_MAX_MS)).toBe(7);
+  });
+
+  it("is there for a body larger than all of it, when nobody else has any", () => {
+    const shares = new BodyMemoryShares(BOUNDS);
+    const body = shares.open("a", 30 * PIECE, 0);
+    expect(fill(shares, body, 30)).toBe(30);
+    expect(fill(shares, shares.open("b", PIECE, 0), 1)).toBe(0);
+  });
+});
+
+interface Sender {
+  readonly tenant: string;
+  readonly bytes: number;
+  readonly declares: boolean;
+  /** Piece by piece, how long it pauses before, ms. */
+  readonly pauses: readonly number[];
+  /** How long it is held once it is whole, ms. */
+  readonly heldMs: number;
+}
+
+/** Who is silent for so long is cut off. */
+const GIVEN_UP_MS = 30_000;
+
+const sender: fc.Arbitrary<Sender> = fc.record({
+  tenant: fc.constantFrom("a", "b", "c"),
+  bytes: fc.integer({ min: 1, max: LARGEST }),
+  declares: fc.boolean(),
+  // many at a pace, some that stop and go, and some that fall silent until they are given up
+  pauses: fc.array(fc.oneof({ weight: 6, arbitrary: fc.nat(20) }, fc.nat(5000), fc.constant(GIVEN_UP_MS)), {
+    minLength: 8,
+    maxLength: 8,
+  }),
+  heldMs: fc.nat(3000),
+});
+
+const STEP_MS = 50;
+const END_MS = 1_000_000;
+
+/** Plays senders against the room, in steps of time; `onStep` sees each. Answers in which order bodies were let on. */
+function play(
+  senders: readonly Sender[],
+  onStep: (shares: BodyMemoryShares, bodies: readonly HeldBody[]) => void,
+): void {
+  const shares = new BodyMemoryShares(BOUNDS);
+  const bodies = senders.map(({ tenant, bytes, declares }) => shares.open(tenant, declares ? bytes : null, 0));
+  const plays = senders.map((one) => ({ ...one, sent: 0, piece: 0, dueMs: one.pauses[0] ?? 0, closeMs: Number.NaN }));
+  for (let nowMs = 0; plays.some(({ closeMs }) => closeMs !== -1); nowMs += STEP_MS) {
+    if (nowMs > END_MS) throw new Error("somebody waits for ever");
+    for (let body = shares.next(nowMs); body !== null; body = shares.next(nowMs));
+    for (const [at, one] of plays.entries()) {
+      const body = bodies[at] as HeldBody;
+      if (one.closeMs === -1 || body.waits !== null) continue;
+      if (nowMs >= one.closeMs || (one.pauses[one.piece] === GIVEN_UP_MS && nowMs >= one.dueMs)) {
+        shares.close(body);
+        one.closeMs = -1;
+      } else if (one.sent === one.bytes && Number.isNaN(one.closeMs)) {
+        shares.complete(body);
+        one.closeMs = nowMs + one.heldMs;
+      } else if (nowMs >= one.dueMs && one.sent < one.bytes) {
+        const bytes = Math.min(PIECE, one.bytes - one.sent);
+        one.sent += bytes;
+        one.piece += 1;
+        one.dueMs = nowMs + (one.pauses[one.piece] ?? 0);
+        shares.take(body, bytes, nowMs);
+      }
+    }
+    onStep(shares, bodies);
+  }
+  expect(shares.usedBytes).toBe(0);
+}
+
+describe("whoever sends, at whatever pace", () => {
+  it("everybody comes to an end, and no tenant has more than its share and one body", () => {
+    fc.assert(
+      fc.property(fc.array(sender, { minLength: 1, maxLength: 12 }), (senders) => {
+        play(senders, (shares, bodies) => {
+          for (const tenant of ["a", "b", "c"]) {
+            const held = bodies.filter((body) => body.tenant === tenant && shares.holds(body));
+            const bytes = held.reduce((sum, body) => sum + body.receivedBytes, 0);
+            expect(bytes).toBeLessThanOrEqual(BOUNDS.tenantBytes + LARGEST);
+          }
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("a tenant whose bodies all fit its share never waits while there is room for all", () => {
+    fc.assert(
+      fc.property(fc.array(sender, { minLength: 1, maxLength: 10 }), (senders) => {
+        const others = senders.map((one) => ({ ...one, tenant: "a" }));
+        const own: Sender = { tenant: "b", bytes: LARGEST, declares: true, pauses: [], heldMs: 100 };
+        play([...others, own], (shares, bodies) => {
+          if (shares.usedBytes + PIECE <= BOUNDS.totalBytes) expect(bodies.at(-1)?.waits).toBeNull();
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

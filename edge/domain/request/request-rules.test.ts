@@ -1,0 +1,248 @@
+import { describe, expect, it } from "vitest";
+import { isKeySecret } from "../../../shared/api-key.ts";
+import { isSafePath, upstreamUrl } from "../../../shared/upstream-url.ts";
+import { readCredential } from "../auth/credential.ts";
+import { BytePieces } from "../bytes/byte-pieces.ts";
+import { fnv1a64 } from "../bytes/fnv1a.ts";
+import { wholeDocument } from "../json/document.ts";
+import { concat, scanTopLevel, type TopLevel } from "../json/top-level.ts";
+import type { EstimateRule } from "../routing/route-class.ts";
+import { asForm, asJson, clientHeaders, upstreamHeaders } from "../upstream/headers.ts";
+import { isRewrittenName, rewriteBody } from "../upstream/request-body.ts";
+import { sessionIdOf } from "./session-id.ts";
+
+const secret = `sk_${"a".repeat(48)}`;
+
+describe("a credential", () => {
+  it.each([
+    [{}, { kind: "none" }],
+    [{ authorization: `Bearer ${secret}` }, { kind: "secret", secret }],
+    [{ authorization: `bearer ${secret}` }, { kind: "secret", secret }],
+    [{ "x-api-key": secret }, { kind: "secret", secret }],
+    [{ authorization: "Bearer wrong", "x-api-key": secret }, { kind: "malformed" }],
+    [{ authorization: secret }, { kind: "malformed" }],
+    [{ authorization: "" }, { kind: "malformed" }],
+    [{ authorization: `Bearer ${secret} extra` }, { kind: "malformed" }],
+    [{ authorization: "Bearer eyJ.x.y" }, { kind: "token", token: "eyJ.x.y" }],
+    [{ "x-api-key": " eyJ.x.y " }, { kind: "token", token: "eyJ.x.y" }],
+  ])("of %j is %j", (headers, expected) => {
+    const isToken = (text: string): boolean => text.startsWith("eyJ");
+    expect(readCredential(new Headers(headers as Record<string, string>), isKeySecret, isToken)).toEqual(expected);
+  });
+});
+
+describe("headers", () => {
+  it("travel upstream without credentials, hop-by-hop headers and what the platform added", () => {
+    const dropped = [
+      "host",
+      "content-length",
+      "authorization",
+      "x-api-key",
+      "accept-encoding",
+      "connection",
+      "x-gateway-boons",
+      "keep-alive",
+      "te",
+      "trailer",
+      "transfer-encoding",
+      "upgrade",
+      "proxy-authorization",
+      "cf-ray",
+      "x-forwarded-for",
+      "x-real-ip",
+      "cookie",
+      "forwarded",
+      "x-forwarded",
+      "true-client-ip",
+      "x-original-url",
+      "x-rewrite-url",
+      "x-http-method-override",
+      "x-http-method",
+      "x-method-override",
+      "openai-organization",
+      "openai-project",
+      "x-gateway-session-id",
+      "x-gateway-anything",
+    ];
+    const headers = new Headers([
+      ...dropped.map((name): [string, string] => [name, "v"]),
+      ["content-type", "application/json"],
+      ["openai-beta", "b"],
+    ]);
+    expect(upstreamHeaders(headers, null)).toEqual({ "content-type": "application/json", "openai-beta": "b" });
+    expect(upstreamHeaders(headers, "k")["authorization"]).toBe("Bearer k");
+  });
+
+  it("that the client's connection names end at the gateway", () => {
+    const headers = new Headers({
+      connection: "close, X-Hop,, not a name , content-length",
+      "x-hop": "1",
+      "x-end": "2",
+    });
+    expect(upstreamHeaders(headers, null)).toEqual({ "x-end": "2" });
+  });
+
+  it("of a body that was read as JSON say so, whatever the client called it", () => {
+    for (const kept of [
+      "application/json",
+      "application/json; charset=utf-8",
+      "Application/vnd.api+JSON ; charset=UTF-8",
+    ])
+      expect(asJson({ "content-type": kept })).toEqual({ "content-type": kept });
+    for (const other of [
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=b",
+      "text/plain;charset=UTF-8",
+      "application/json; charset=utf-7",
+      "application/json, multipart/form-data; boundary=b",
+    ])
+      expect(asJson({ "content-type": other })).toEqual({ "content-type": "application/json" });
+    expect(asJson({ "content-encoding": "deflate" })).toEqual({ "content-type": "application/json" });
+  });
+
+  it("tell an upstream that a form is what was read as one", () => {
+    const form = { "content-type": "multipart/form-data; boundary=b" };
+    expect(asForm({ ...form, "content-encoding": "deflate" })).toEqual(form);
+  });
+
+  it("may have any name, also one that every object has, and come together when they come twice", () => {
+    const headers = new Headers([
+      ["constructor", "1"],
+      ["__proto__", "2"],
+      ["x-a", "3"],
+      ["x-a", "4"],
+    ]);
+    expect(Object.entries(upstreamHeaders(headers, null))).toEqual(
+      expect.arrayContaining([
+        ["constructor", "1"],
+        ["__proto__", "2"],
+        ["x-a", "3, 4"],
+      ]),
+    );
+  });
+
+  it("come back as content-type, and retry-after on 429", () => {
+    const headers = new Headers({
+      "content-type": "text/event-stream",
+      "retry-after": "3",
+      "set-cookie": "a=b",
+      server: "x",
+    });
+    expect(clientHeaders(headers, 200, "text/event-stream")).toEqual({ "content-type": "text/event-stream" });
+    expect(clientHeaders(headers, 429, null)).toEqual({ "retry-after": "3" });
+  });
+});
+
+describe("where a request goes", () => {
+  it.each([
+    ["http://h/v1", "/v1/chat/completions", "?a=1", "http://h/v1/chat/completions?a=1"],
+    ["http://h/v1/", "/v1/chat/completions", "", "http://h/v1/chat/completions"],
+    ["http://h", "/v1/models", "", "http://h/v1/models"],
+    ["http://h/v1", "/other", "", "http://h/v1/other"],
+    ["http://h/v1/chat/completions", "/v1/chat/completions", "", "http://h/v1/chat/completions/v1/chat/completions"],
+  ])("%s + %s%s is %s", (base, path, search, expected) => {
+    expect(upstreamUrl(base, path, search)).toBe(expected);
+  });
+
+  it.each([
+    ["/v1/a", true],
+    ["/v1/..a", true],
+    ["/v1/../a", false],
+    ["/v1/a\\b", true],
+    ["/v1\\..\\a", false],
+    ["/..", false],
+    ["/%2E%2e/a", false],
+    ["/a%2Fb", false],
+    ["/a%5cb", false],
+    ["/v1/..;/admin", false],
+    ["/v1/..;a=b", false],
+    ["/v1/..%3b/admin", false],
+    ["/v1/..%253Ba=b", false],
+    ["/v1/..a;/b", true],
+    ["/v1/%252e%252E/a", false],
+    ["/a%25252Fb", false],
+    ["/a%2525b", true],
+  ])("%s is safe: %s", (path, safe) => {
+    expect(isSafePath(path)).toBe(safe);
+  });
+});
+
+describe("the body that goes upstream", () => {
+  const rewrite = (text: string, addUsage: boolean): string =>
+    new TextDecoder().decode(concat(rewriteBody(...scanned(text), 'up"stream', addUsage)));
+  const scanned = (text: string): [BytePieces, TopLevel] => {
+    const bytes = new TextEncoder().encode(text);
+    const top = scanTopLevel(bytes, isRewrittenName);
+    if (top === null) throw new Error("the test's body is an object");
+    return [new BytePieces([bytes]), top];
+  };
+
+  it("differs in the model, and in the usage option when it is added", () => {
+    expect(rewrite('{"model" : "a", "x":1.0}', false)).toBe('{"model" : "up\\"stream", "x":1.0}');
+    expect(rewrite('{"model":"a"}', true)).toBe('{"model":"up\\"stream","stream_options":{"include_usage":true}}');
+    expect(rewrite('{"stream_options":{"a":1,"include_usage":false},"model":"a"}', true)).toBe(
+      '{"stream_options":{"a":1,"include_usage":true},"model":"up\\"stream"}',
+    );
+    expect(rewrite('{"model":"a","stream_options":null}', true)).toBe(
+      '{"model":"up\\"stream","stream_options":{"include_usage":true}}',
+    );
+  });
+});
+
+describe("a session id", () => {
+  const sourceOf = (
+    root: object,
+    rule: EstimateRule = "messages",
+    tenantId = "00000000-0000-4000-8000-00000000000a",
+    headers: Record<string, string> = {},
+  ) => ({ headers: new Headers(headers), document: wholeDocument({ ...root }), rule, tenantId });
+
+  it.each([
+    [{ "x-gateway-session-id": " a ", "x-session-id": "b" }, { session_id: "c" }, "a"],
+    [{ "x-session-id": "b" }, { session_id: "c" }, "b"],
+    [{ "x-session-id": " " }, { session_id: "c", metadata: { session_id: "d" } }, "c"],
+    [{}, { session_id: 5, metadata: { session_id: "d" }, user: "e" }, "d"],
+    [{}, { metadata: "odd", user: "e" }, "e"],
+    [{ "x-session-id": "x".repeat(300) }, {}, "x".repeat(200)],
+    [{}, { user: `${"x".repeat(199)}🙂` }, "x".repeat(199)],
+    [{}, { session_id: "\ud800", metadata: { session_id: "a\udc00b" }, user: "e" }, "e"],
+    [{}, { metadata: [{ session_id: "d" }], user: "e" }, "e"],
+  ])("is what the client states first: %j, %j", (headers, root, id) => {
+    expect(sessionIdOf(sourceOf(root, "any", undefined, headers as Record<string, string>), true)).toEqual({
+      id,
+      source: "client",
+    });
+  });
+
+  it("is derived from every conversation, and from nothing else", () => {
+    const idOf = (root: object, rule: EstimateRule) => sessionIdOf(sourceOf(root, rule), true);
+    const user = { role: "user", content: "u" };
+    const chat = idOf({ messages: [{ role: "system", content: "s" }, user] }, "messages");
+    expect(chat.source).toBe("derived");
+    expect(idOf({ system: "s", messages: [user] }, "any")).toEqual(chat);
+    expect(idOf({ system: [{ type: "text", text: "s" }], messages: [user] }, "any")).toEqual(chat);
+    expect(idOf({ instructions: "s", input: "u" }, "responses")).toEqual(chat);
+    expect(idOf({ instructions: "s", input: [user, { role: "assistant", content: "a" }] }, "responses")).toEqual(chat);
+    for (const rule of ["input", "prompt", "speech", "nothing", "any"] as const)
+      expect(idOf({ input: "u", prompt: "u" }, rule)).toEqual({ id: "", source: "none" });
+  });
+
+  it("is FNV-1a 64 over the tenant's bytes and the seed", () => {
+    expect(fnv1a64([])).toBe("cbf29ce484222325");
+    expect(fnv1a64([new TextEncoder().encode("a")])).toBe("af63dc4c8601ec8c");
+    expect(fnv1a64([new TextEncoder().encode("foo"), new TextEncoder().encode("bar")])).toBe("85944171f73967e8");
+  });
+
+  it("is derived from leading system texts and the first user text only", () => {
+    const tenant = "00000000-0000-4000-8000-00000000000a";
+    const idOf = (messages: unknown, other = tenant) => sessionIdOf(sourceOf({ messages }, "messages", other), true);
+    const start = [
+      { role: "system", content: "s" },
+      { role: "user", content: [{ type: "text", text: "u" }] },
+    ];
+    expect(idOf(start)).toEqual(idOf([...start, { role: "assistant", content: "a" }, { role: "user", content: "v" }]));
+    expect(idOf(start)).not.toEqual(idOf(start, tenant.replace("a", "b")));
+    expect(idOf([])).toEqual({ id: "", source: "none" });
+    expect(sessionIdOf(sourceOf({ messages: start }), false)).toEqual({ id: "", source: "none" });
+  });
+});

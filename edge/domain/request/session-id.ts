@@ -1,0 +1,102 @@
+/**
+ * The session of a request (specification "Data plane routes" 7, decisions §24): what the client states, else a stable id
+ * derived from tenant, leading system text and first user message, so that a conversation keeps its id from turn to turn.
+ */
+import type { SessionIdSource } from "../../../shared/usage-row.ts";
+import { fnv1a64 } from "../bytes/fnv1a.ts";
+import type { JsonDocument, JsonObject } from "../json/document.ts";
+import type { EstimateRule } from "../routing/route-class.ts";
+import { cutText } from "../text/printable.ts";
+
+const MAX_LENGTH = 200;
+const SEED_MAX_BYTES = 8192;
+const encoder = new TextEncoder();
+/** Filled anew for each id. A character that begins within the seed has room to end. */
+const seedBytes = new Uint8Array(SEED_MAX_BYTES + 3);
+const tenantBytes = new Uint8Array(16);
+
+export interface SessionId {
+  readonly id: string;
+  readonly source: SessionIdSource;
+}
+
+const NONE: SessionId = { id: "", source: "none" };
+
+/** What of a request tells its session. */
+export interface SessionSource {
+  readonly headers: Headers;
+  readonly document: JsonDocument;
+  readonly rule: EstimateRule;
+  readonly tenantId: string;
+}
+
+/** The session id of a request; `derive` false records only what clients state. */
+export function sessionIdOf({ headers, document, rule, tenantId }: SessionSource, derive: boolean): SessionId {
+  const body = document.root;
+  const { metadata } = body;
+  const stated = [
+    headers.get("x-gateway-session-id"),
+    headers.get("x-session-id"),
+    body["session_id"],
+    isObject(metadata) ? metadata["session_id"] : undefined,
+    body["user"],
+  ];
+  for (const value of stated) {
+    const id = typeof value === "string" ? cutText(document.text(value).trim(), MAX_LENGTH) : "";
+    // Half a character is no text: stored it would be a replacement character, the same for every such id.
+    if (id !== "" && id.isWellFormed()) return { id, source: "client" };
+  }
+  return derive ? derived(document, rule, tenantId) : NONE;
+}
+
+function derived(document: JsonDocument, rule: EstimateRule, tenantId: string): SessionId {
+  const { messages, system } = conversationOf(document.root, rule);
+  if (messages.length === 0) return NONE;
+  const seed: string[] = [];
+  let leading = true;
+  if (system !== undefined) seed.push(textOf(document, { content: system }));
+  for (const message of messages) {
+    const role = isObject(message) ? message["role"] : undefined;
+    const instructs = role === "system" || role === "developer";
+    if (instructs && leading) seed.push(textOf(document, message));
+    if (!instructs) leading = false;
+    if (role === "user") {
+      seed.push(textOf(document, message));
+      break;
+    }
+  }
+  if (seed.length === 0) return NONE;
+  const { written } = encoder.encodeInto(seed.join("\u001f"), seedBytes);
+  const text = seedBytes.subarray(0, Math.min(written, SEED_MAX_BYTES));
+  return { id: fnv1a64([uuidBytes(tenantId), text]), source: "derived" };
+}
+
+/** The 16 bytes that a UUID writes. */
+function uuidBytes(uuid: string): Uint8Array {
+  const digits = uuid.replaceAll("-", "");
+  for (let at = 0; at < 16; at += 1) tenantBytes[at] = Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16);
+  return tenantBytes;
+}
+
+/** Messages, and the system text that some routes keep beside them. Other bodies hold no conversation. */
+function conversationOf(body: JsonObject, rule: EstimateRule): { messages: readonly unknown[]; system?: unknown } {
+  if (rule === "responses") {
+    const input = typeof body["input"] === "string" ? [{ role: "user", content: body["input"] }] : body["input"];
+    return { messages: Array.isArray(input) ? input : [], system: body["instructions"] };
+  }
+  const messages = rule === "messages" || rule === "any" ? body["messages"] : [];
+  return { messages: Array.isArray(messages) ? messages : [], system: rule === "any" ? body["system"] : undefined };
+}
+
+function textOf(document: JsonDocument, message: unknown): string {
+  const content = isObject(message) ? message["content"] : undefined;
+  if (typeof content === "string") return document.text(content);
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((part) => (isObject(part) && typeof part["text"] === "string" ? document.text(part["text"]) : ""))
+    .join("");
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { readJson } from "../json/document.ts";
+import type { BilledBy, EstimateRule } from "../routing/route-class.ts";
+import { estimateTokens, measureOf, textTokens } from "./token-estimate.ts";
+
+function documentOf(body: object) {
+  const document = readJson(new TextEncoder().encode(JSON.stringify(body)), "secret");
+  if (document === null) throw new Error("the test's body is an object");
+  return document;
+}
+
+const estimate = (body: object, rule: EstimateRule = "messages") => estimateTokens(rule, documentOf(body));
+
+const user = (content: unknown) => ({ role: "user", content });
+
+describe("the estimate of a chat request (decisions §18)", () => {
+  it.each([
+    [0, 0],
+    [1, 1],
+    [7, 1],
+    [8, 2],
+  ])("%i code points are %i tokens", (points, tokens) => {
+    expect(textTokens(points)).toBe(tokens);
+  });
+
+  it("counts text and four per message, output between 512 and 8192", () => {
+    expect(estimate({ messages: [user("a".repeat(40)), user("😀".repeat(8))] })).toEqual({
+      inputTokens: 20,
+      outputTokens: 512,
+      totalTokens: 532,
+      statedOutputTokens: null,
+    });
+    expect(estimate({ messages: [user("a".repeat(8000))] }).outputTokens).toBe(2004);
+    expect(estimate({ messages: [user("a".repeat(80_000))] }).outputTokens).toBe(8192);
+  });
+
+  it("counts each text part, and no other part", () => {
+    const content = [
+      { type: "text", text: "12345678" },
+      { type: "image_url", image_url: { url: "x".repeat(1000) } },
+      { type: "text", text: "1" },
+      "odd",
+    ];
+    expect(estimate({ messages: [user(content), { role: "assistant", content: null }, "odd"] }).inputTokens).toBe(
+      2 + 1 + 4 + 4 + 4,
+    );
+  });
+
+  it("takes the largest stated maximum, cut to 8192 but remembered as given", () => {
+    expect(estimate({ messages: [], max_tokens: 10, max_completion_tokens: 99, max_output_tokens: 5 })).toMatchObject({
+      outputTokens: 99,
+      statedOutputTokens: 99,
+    });
+    expect(estimate({ messages: [], max_completion_tokens: 100_000 })).toMatchObject({
+      outputTokens: 8192,
+      statedOutputTokens: 100_000,
+    });
+    expect(estimate({ messages: [], max_tokens: 0 })).toMatchObject({ outputTokens: 0, totalTokens: 1 });
+    expect(estimate({ messages: [], max_tokens: -5 })).toMatchObject({ outputTokens: 512 });
+  });
+});
+
+describe("the estimate of the other routes (decisions §18)", () => {
+  const text = "x".repeat(40);
+
+  it.each<[EstimateRule, object, number, number]>([
+    ["prompt", { prompt: text }, 10, 512],
+    ["prompt", { prompt: [text, "ab"] }, 11, 512],
+    ["prompt", { prompt: [1, 2, 3] }, 3, 512],
+    ["prompt", { prompt: [[1, 2], [3]], max_tokens: 5 }, 3, 5],
+    ["prompt", {}, 0, 512],
+    ["input", { input: [text, text], max_tokens: 5 }, 20, 0],
+    ["input", { input: [1, 2, 3] }, 3, 0],
+    ["input", { input: { text } }, 0, 0],
+    ["speech", { input: text }, 10, 0],
+    ["speech", { input: [text] }, 0, 0],
+    ["nothing", { prompt: text, messages: [user(text)] }, 0, 0],
+    ["responses", { input: text, max_output_tokens: 7 }, 10, 7],
+    ["responses", { instructions: text, input: [{ role: "user", content: text }] }, 24, 512],
+    [
+      "responses",
+      {
+        input: [
+          { type: "message", role: "user", content: [{ type: "input_text", text }, { type: "input_image" }] },
+          { type: "function_call_output", output: text },
+          "odd",
+        ],
+      },
+      14,
+      512,
+    ],
+    ["any", { messages: [user(text)], prompt: text }, 14, 512],
+    ["any", { prompt: text }, 10, 512],
+    ["any", { query: text, documents: [text] }, 0, 512],
+  ])("%s of %j is %i in, %i out", (rule, body, inputTokens, outputTokens) => {
+    expect(estimate(body, rule)).toMatchObject({
+      inputTokens,
+      outputTokens,
+      totalTokens: Math.max(inputTokens + outputTokens, 1),
+    });
+  });
+});
+
+describe("what a route is billed by (decisions §23.3)", () => {
+  it.each<[BilledBy, object, object]>([
+    ["tokens", {}, { kind: "tokens" }],
+    ["input-tokens", {}, { kind: "input-tokens" }],
+    ["images", {}, { kind: "images", count: 1 }],
+    ["images", { n: 3 }, { kind: "images", count: 3 }],
+    ["images", { n: "4" }, { kind: "images", count: 4 }],
+    ["images", { n: 0 }, { kind: "images", count: 1 }],
+    ["images", { n: -2 }, { kind: "images", count: 1 }],
+    ["images", { n: "many" }, { kind: "images", count: 1 }],
+    ["images", { n: null }, { kind: "images", count: 1 }],
+    ["images", { n: 1e300 }, { kind: "images", count: 2 ** 53 - 1 }],
+    ["images", { n: [7] }, { kind: "images", count: 1 }],
+    ["characters", { input: "a😀b" }, { kind: "characters", count: 3 }],
+    ["characters", { input: 5 }, { kind: "characters", count: 0 }],
+    ["nothing", {}, { kind: "free" }],
+  ])("%s of %j is %j", (billedBy, body, measure) => {
+    expect(measureOf(billedBy, documentOf(body))).toEqual(measure);
+  });
+});

@@ -1,0 +1,28 @@
+/** The place of a request is what a URL makes of it, met before or not. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { requestTargetOf } from "./request-target.ts";
+
+describe("the place of a request", () => {
+  it("is that of its URL, at every look, however many others there are", () => {
+    const text = fc.oneof(
+      fc.webUrl({ withQueryParameters: true }),
+      fc.webPath().map((path) => `http://h${path}`),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(text, (url) => {
+        const parsed = URL.parse(url);
+        const place = parsed === null ? null : { path: parsed.pathname, search: parsed.search };
+        expect(requestTargetOf(url)).toEqual(place);
+        expect(requestTargetOf(url)).toEqual(place);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is parsed once, unless it has a query", () => {
+    expect(requestTargetOf("http://h/v1/embeddings")).toBe(requestTargetOf("http://h/v1/embeddings"));
+    expect(requestTargetOf("http://h/v1/embeddings?key=1")).not.toBe(requestTargetOf("http://h/v1/embeddings?key=1"));
+  });
+});

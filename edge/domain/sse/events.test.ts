@@ -1,0 +1,19 @@
+import { describe, expect, it } from "vitest";
+import { isUsageEvent } from "./events.ts";
+
+const encoder = new TextEncoder();
+const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1}}';
+
+describe("the usage event", () => {
+  it.each([
+    [usage, true],
+    ['data:{"choices":[],"usage":{}}', true],
+    ['data: {"choices":[{"delta":{}}],"usage":{"prompt_tokens":1}}', false],
+    ['data: {"choices":[],"usage":null}', false],
+    ['data: {"usage":{"prompt_tokens":1}}', false],
+    ["data: [DONE]", false],
+    ['data: "usage"', false],
+  ])("%s: %s", (text, expected) => {
+    expect(isUsageEvent(encoder.encode(`${text}\n\n`))).toBe(expected);
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * Which upstreams a request may be sent to, and in which order (decisions §22.3). It never says how often; that is the
+ * retry plan's. Invariant: every endpoint stands in the answer at most once, and an order without chance or sessions is
+ * the same for every request.
+ */
+import type { ModelRecord, ResolvedEndpoint } from "../../../shared/records.ts";
+import { fnv1a64 } from "../bytes/fnv1a.ts";
+
+/** One upstream of a model. */
+export interface Target {
+  /** Names it in this isolate's memory of failures; another address is another name. */
+  readonly key: string;
+  /** The endpoint's name; "" for an upstream that is no endpoint. */
+  readonly name: string;
+  /** The operator's own default upstream, not an address that an admin registered. */
+  readonly isDefault: boolean;
+  readonly apiBase: string;
+  /** As stored; null: the request carries no credential. */
+  readonly credential: string | null;
+}
+
+/** What besides the model decides the order. */
+export interface OrderOptions {
+  /** "" when the request has none. */
+  readonly sessionId: string;
+  /** Uniform in [0, 1). */
+  readonly fraction: () => number;
+  /** The endpoint failed so often lately that every other one is tried before it. */
+  readonly isTriedLast: (key: string) => boolean;
+  /** Where requests go for which nothing is registered. */
+  readonly defaultBase: string;
+}
+
+type OrderedModel = Pick<ModelRecord, "api_base" | "api_key" | "endpoints" | "endpoint_selection_mode">;
+
+/** The upstreams of a model, first to be tried first; at least one. */
+export function orderTargets(model: OrderedModel, options: OrderOptions): readonly Target[] {
+  const enabled = model.endpoints.filter((endpoint) => endpoint.enabled);
+  const healthy = enabled.filter((endpoint) => endpoint.health_status !== "unhealthy");
+  if (healthy.length > 0) return targetsOf(model, healthy, options);
+  if (model.api_base !== "") return [ownTarget(model.api_base, false, model.api_key)];
+  if (enabled.length > 0) return targetsOf(model, enabled, options);
+  return [ownTarget(options.defaultBase, true, model.api_key)];
+}
+
+function targetsOf(
+  model: OrderedModel,
+  endpoints: readonly ResolvedEndpoint[],
+  options: OrderOptions,
+): readonly Target[] {
+  const targets = inMode(model, endpoints, options).map((endpoint) => ({
+    key: `${endpoint.id} ${endpoint.api_base}`,
+    name: endpoint.name,
+    isDefault: false,
+    apiBase: endpoint.api_base,
+    credential: present(endpoint.api_key) ?? present(model.api_key),
+  }));
+  const last = targets.filter((target) => options.isTriedLast(target.key));
+  return last.length === 0 ? targets : [...targets.filter((target) => !last.includes(target)), ...last];
+}
+
+function inMode(
+  model: OrderedModel,
+  endpoints: readonly ResolvedEndpoint[],
+  options: OrderOptions,
+): readonly ResolvedEndpoint[] {
+  switch (model.endpoint_selection_mode) {
+    case "failover":
+      return endpoints.toSorted((a, b) => a.priority - b.priority || compareText(a.name, b.name));
+    case "load_balance":
+      return byChance(endpoints, options.fraction);
+    case "session_hash":
+      return options.sessionId === "" ? byChance(endpoints, options.fraction) : bySession(endpoints, options.sessionId);
+    default:
+      return model.endpoint_selection_mode satisfies never;
+  }
+}
+
+/** Weighted random order: descending u^(1/weight), compared as ln(u)/weight, which large weights do not round together. */
+function byChance(endpoints: readonly ResolvedEndpoint[], fraction: () => number): readonly ResolvedEndpoint[] {
+  return endpoints
+    .map((endpoint) => ({ endpoint, key: Math.log(fraction()) / endpoint.weight }))
+    .toSorted((a, b) => (a.key === b.key ? 0 : b.key - a.key))
+    .map((entry) => entry.endpoint);
+}
+
+/** Rendezvous: each session ranks the endpoints by a hash of its own, so that one that leaves moves its own sessions only. */
+function bySession(endpoints: readonly ResolvedEndpoint[], sessionId: string): readonly ResolvedEndpoint[] {
+  const encoder = new TextEncoder();
+  const session = encoder.encode(`${sessionId}\u0000`);
+  return endpoints
+    .map((endpoint) => ({ endpoint, rank: fnv1a64([session, encoder.encode(endpoint.id)]) }))
+    .toSorted((a, b) => compareText(b.rank, a.rank))
+    .map((entry) => entry.endpoint);
+}
+
+function ownTarget(apiBase: string, isDefault: boolean, modelKey: string | null): Target {
+  return { key: apiBase, name: "", isDefault, apiBase, credential: present(modelKey) };
+}
+
+function present(secret: string | null): string | null {
+  return secret === "" ? null : secret;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,290 @@
+/**
+ * Reads what an answer owes from its JSON while it passes: how much content it carries and what usage it reports. One pass
+ * over the bytes, nothing parsed and nothing kept, so that documents may be cut anywhere and strings may have any length.
+ *
+ * Content are texts below `choices` (chat, completions), `delta` (responses, messages), `output` and `content` (whole answers):
+ * text, reasoning, refusals and arguments of tool calls, of every choice. Usage is what stands where upstreams report it
+ * (answer-names.ts); the last count wins. What is malformed counts nothing; no bytes make it throw.
+ */
+
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from "../bytes/ascii.ts";
+import { JsonStringReader, StringUse } from "../json/string-reader.ts";
+import { numbersEnd } from "../json/top-level.ts";
+import { isContentRoot, isFinish, isReport, NAMES, Name } from "./answer-names.ts";
+import { tokenCount } from "./token-count.ts";
+
+/** What is known of an answer so far. Characters are code points. */
+export interface AnswerProgress {
+  /** Documents (events, for a stream) that carried content. */
+  readonly events: number;
+  readonly characters: number;
+  /** The last counts reported; null: none was. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  /** The output was reported, and not only as it was before the answer began. */
+  readonly told: boolean;
+  /** It was told, and no content has come since. */
+  readonly upToDate: boolean;
+  /** The answer has told that it is over, and no content has come since. */
+  readonly ended: boolean;
+}
+
+/** The tally of an answer that has not begun. */
+export const NOTHING_SEEN: AnswerProgress = {
+  events: 0,
+  characters: 0,
+  inputTokens: null,
+  outputTokens: null,
+  told: false,
+  upToDate: false,
+  ended: false,
+};
+
+/** What the string under way is. */
+const Part = { Nothing: 0, Name: 1, Type: 2, Finish: 3, Content: 4, Reasoning: 5, ReasoningContent: 6 } as const;
+const PARTS: ReadonlyMap<number, number> = new Map([
+  [Name.Content, Part.Content],
+  [Name.Text, Part.Content],
+  [Name.Reasoning, Part.Reasoning],
+  [Name.ReasoningContent, Part.ReasoningContent],
+]);
+
+/** A count that is written longer than this is none. */
+const NUMBER_MAX = 400;
+
+export class AnswerScan {
+  /** Of the documents that are over. */
+  #past = NOTHING_SEEN;
+  // of the document under way
+  #depth = 0;
+  /** The member of the outermost object that is under way. */
+  #root = 0;
+  /** The value of that member is a list. */
+  #list = false;
+  /** The member whose value comes next; 0 within a list, and before a name. */
+  #member = 0;
+  /** Depth from which on all is an echo; 0: nothing is. */
+  #echoFrom = 0;
+  /** Depth of the report under way, 0: none is; and of the one around it. */
+  #reportFrom = 0;
+  #outerReport = 0;
+  /** Characters; some servers send reasoning twice, under its old name and its new one. */
+  #content = 0;
+  #reasoning = 0;
+  #reasoningContent = 0;
+  /** What its type says. */
+  #type = 0;
+  #documentInput: number | null = null;
+  #documentOutput: number | null = null;
+  /** The member of the outermost object in which that output stands. */
+  #outputRoot = 0;
+  /** A choice is there; the list of them has ended without one. */
+  #choice = false;
+  #noChoice = false;
+  /** It says why the answer is over. */
+  #finish = false;
+  /** A count under way, as it is written. */
+  #number = "";
+  readonly #text = new JsonStringReader(NAMES);
+  #part: number = Part.Nothing;
+  /** The string that has just ended, were it a name; 0: the last thing was no string. */
+  #named = 0;
+
+  /** What is known, with what the document under way has shown so far. */
+  progress(): AnswerProgress {
+    if (this.#text.open && this.#part >= Part.Content) this.#takeCharacters();
+    // Sound is not counted by its letters.
+    const sound = this.#type === Name.Sound;
+    const characters = sound ? 0 : this.#content + Math.max(this.#reasoning, this.#reasoningContent);
+    const some = characters > 0 || sound;
+    const [input, output] = [this.#documentInput, this.#documentOutput];
+    const past = this.#past;
+    const told = output !== null && !this.#isEarly();
+    const lasting = past.ended && !some;
+    return {
+      events: past.events + (some ? 1 : 0),
+      characters: past.characters + characters,
+      inputTokens: input ?? past.inputTokens,
+      outputTokens: output ?? past.outputTokens,
+      told: told || past.told,
+      upToDate: told || (past.upToDate && !some && output === null),
+      // a report whose document is open may go on: it is not the last one yet
+      ended: this.open ? lasting && input === null && output === null : lasting || this.#isLast(told),
+    };
+  }
+
+  /** Within a document: its outermost object or list is not closed. */
+  get open(): boolean {
+    return this.#depth > 0 || this.#text.open;
+  }
+
+  /** What the document reports was known before there was content: an answer in the messages or responses format begins. */
+  #isEarly(): boolean {
+    const root = this.#outputRoot;
+    return root === Name.Message || (root === Name.Response && this.#type === Name.Begun);
+  }
+
+  /** The answer ends with this document: by its type, by a reason, or as the report without choices that chat ends with. */
+  #isLast(told: boolean): boolean {
+    return this.#type === Name.Last || this.#finish || (told && this.#noChoice);
+  }
+
+  /** The document is over; what comes next is another one. */
+  end(): void {
+    this.#past = this.progress();
+    this.#depth = 0;
+    this.#root = 0;
+    this.#list = false;
+    this.#member = 0;
+    this.#echoFrom = 0;
+    this.#reportFrom = 0;
+    this.#outerReport = 0;
+    this.#content = 0;
+    this.#reasoning = 0;
+    this.#reasoningContent = 0;
+    this.#type = 0;
+    this.#documentInput = null;
+    this.#documentOutput = null;
+    this.#outputRoot = 0;
+    this.#choice = false;
+    this.#noChoice = false;
+    this.#finish = false;
+    this.#number = "";
+    this.#text.reset();
+    this.#named = 0;
+  }
+
+  /**
+   * Goes on with these bytes of the document. Answers where it stopped: at `to`, or behind the brace or bracket that closes
+   * the outermost one.
+   */
+  push(bytes: Uint8Array, from: number, to: number): number {
+    let at = this.#text.open ? this.#string(bytes, from, to) : from;
+    while (at < to) {
+      const byte = bytes[at] ?? 0;
+      at += 1;
+      switch (byte) {
+        case QUOTE:
+          this.#openString();
+          at = this.#string(bytes, at, to);
+          break;
+        case COLON:
+          this.#endName();
+          break;
+        case COMMA:
+          this.#endValue();
+          break;
+        case OPEN_BRACE:
+        case OPEN_BRACKET:
+          this.#open(byte);
+          break;
+        case CLOSE_BRACE:
+        case CLOSE_BRACKET:
+          if (this.#close()) return at;
+          break;
+        default:
+          if (this.#member === 0 && this.#named === 0) at = numbersEnd(bytes, at, to);
+          else if (byte > SPACE && (this.#member === Name.InputCount || this.#member === Name.OutputCount))
+            this.#digit(byte);
+      }
+    }
+    return at;
+  }
+
+  /** What has just ended is the name of a member. */
+  #endName(): void {
+    if (this.#named === 0) return;
+    this.#member = this.#named;
+    this.#named = 0;
+    if (this.#depth === 1) this.#root = this.#member;
+  }
+
+  #open(byte: number): void {
+    const member = this.#member;
+    if (byte === OPEN_BRACE && isReport(member, this.#depth, this.#root, this.#list)) {
+      this.#outerReport = this.#reportFrom;
+      this.#reportFrom = this.#depth + 1;
+    }
+    if (member === Name.Echo && this.#echoFrom === 0) this.#echoFrom = this.#depth + 1;
+    if (this.#depth === 1) this.#list = byte === OPEN_BRACKET;
+    else if (this.#depth === 2 && this.#root === Name.Choices) this.#choice = true;
+    this.#depth += 1;
+    this.#member = 0;
+    this.#named = 0;
+  }
+
+  #close(): boolean {
+    this.#endValue();
+    if (this.#depth === 0) return false;
+    if (this.#depth === this.#echoFrom) this.#echoFrom = 0;
+    if (this.#depth === this.#reportFrom) {
+      this.#reportFrom = this.#outerReport;
+      this.#outerReport = 0;
+    }
+    if (this.#depth === 2 && this.#root === Name.Choices) this.#noChoice = this.#list && !this.#choice;
+    this.#depth -= 1;
+    return this.#depth === 0;
+  }
+
+  /** A value, or the place of one, is over. */
+  #endValue(): void {
+    if (this.#number !== "") this.#endNumber();
+    this.#member = 0;
+    this.#named = 0;
+  }
+
+  /** A byte of a count: read where counts are told. */
+  #digit(byte: number): void {
+    const told = this.#reportFrom === 0 ? this.#depth === 1 : this.#depth === this.#reportFrom;
+    if (told && this.#number.length <= NUMBER_MAX) this.#number += String.fromCharCode(byte);
+  }
+
+  #endNumber(): void {
+    const count = this.#number.length > NUMBER_MAX ? null : tokenCount(this.#number);
+    this.#number = "";
+    if (count === null) return;
+    if (this.#member === Name.InputCount) this.#documentInput = count;
+    else [this.#documentOutput, this.#outputRoot] = [count, this.#root];
+  }
+
+  #openString(): void {
+    const member = this.#member;
+    const part = member === 0 ? Part.Name : this.#partOf(member);
+    this.#part = part;
+    this.#named = 0;
+    this.#member = 0;
+    if (part === Part.Nothing) this.#text.begin(StringUse.Nothing);
+    else this.#text.begin(part >= Part.Finish ? StringUse.Characters : StringUse.Name);
+  }
+
+  /** What the value of a member is, here. */
+  #partOf(member: number): number {
+    if (this.#depth === 1) {
+      if (member === Name.Type) return Part.Type;
+      return member === Name.Delta || member === Name.Content ? Part.Content : Part.Nothing;
+    }
+    if (isFinish(member, this.#depth, this.#root, this.#list)) return Part.Finish;
+    if (this.#echoFrom !== 0 || !isContentRoot(this.#root)) return Part.Nothing;
+    return PARTS.get(member) ?? Part.Nothing;
+  }
+
+  /** Reads on in a string. Answers where it stopped: at `to`, or behind the quote that closes it. */
+  #string(bytes: Uint8Array, from: number, to: number): number {
+    const at = this.#text.push(bytes, from, to);
+    if (this.#text.open) return at;
+    if (this.#part === Part.Name) this.#named = this.#text.found || Name.Other;
+    else if (this.#part >= Part.Content) this.#takeCharacters();
+    else if (this.#part === Part.Type) this.#type = this.#text.found;
+    // some upstreams write an empty one until there is one
+    else if (this.#part === Part.Finish && this.#text.takeCharacters() > 0) this.#finish = true;
+    return at;
+  }
+
+  /** Counts what has come of a text. */
+  #takeCharacters(): void {
+    const characters = this.#text.takeCharacters();
+    if (this.#part === Part.Content) this.#content += characters;
+    else if (this.#part === Part.Reasoning) this.#reasoning += characters;
+    else this.#reasoningContent += characters;
+  }
+}

@@ -1,0 +1,131 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isAmount } from "../../../shared/amount.ts";
+import { MAX_COST_USD } from "../../../shared/cost.ts";
+import { nanoUsdOf } from "../budget/amounts.ts";
+import { type BilledAnswer, bill, clientStatus, totalTokens } from "./billing.ts";
+import { type SeenUsage, UsageScan } from "./usage-scan.ts";
+
+describe("what is billed", () => {
+  const model = { prices: { input: 0.5, output: 2, image: 0, character: 0, audio_second: 0 } };
+  const tokens = { kind: "tokens" } as const;
+  const estimate = { inputTokens: 10, outputTokens: 20, totalTokens: 30, statedOutputTokens: null };
+  const answered = (changes: Partial<SeenUsage>, complete: boolean): BilledAnswer => ({
+    usage: { reported: null, told: false, upToDate: false, final: false, seenTokens: 0, empty: false, ...changes },
+    complete,
+  });
+  const reported = { inputTokens: 4, outputTokens: 5 };
+  const soFar = { told: true, upToDate: true };
+  const last = { ...soFar, final: true };
+  const inputAlone = { inputTokens: 4, outputTokens: null };
+
+  it.each<[string, BilledAnswer | null, number, number]>([
+    ["the estimate, when nothing answered", null, 10, 20],
+    ["what was reported", answered({ reported, told: true, upToDate: true, seenTokens: 9 }, true), 4, 5],
+    ["what was reported at the end of an answer that was left then", answered({ reported, ...last }, false), 4, 5],
+    ["the estimate of one that reports as it goes, when it was left", answered({ reported, ...soFar }, false), 10, 20],
+    ["no output, where none is counted", answered({ reported: inputAlone }, true), 4, 0],
+    ["the estimate of an output that was left before it was told", answered({ reported: inputAlone }, false), 10, 20],
+    ["the estimate, when nothing was reported", answered({ seenTokens: 3 }, true), 10, 20],
+    ["the estimate, when what is reported is how it began", answered({ reported }, true), 4, 20],
+    ["what was reported before the last content", answered({ reported, told: true, seenTokens: 3 }, true), 4, 5],
+    ["what was seen since then, when it is more", answered({ reported, told: true, seenTokens: 6 }, true), 4, 6],
+    ["what was seen, when that is more", answered({ seenTokens: 900 }, false), 10, 900],
+    ["what was seen after the report, when that is more", answered({ reported, seenTokens: 900 }, false), 10, 900],
+    ["what was seen beside a report on the way", answered({ reported, ...soFar, seenTokens: 900 }, false), 10, 900],
+    [
+      "what was reported before the end, when that is more",
+      answered({ reported: { inputTokens: 40, outputTokens: 30 }, ...soFar }, false),
+      40,
+      30,
+    ],
+    ["the input of an answer without a byte", answered({ empty: true }, true), 10, 0],
+    ["the estimate of one that was left before its first byte", answered({ empty: true }, false), 10, 20],
+  ])("is %s", (_, answer, inputTokens, outputTokens) => {
+    const costUsd = inputTokens * 0.5 + outputTokens * 2;
+    expect(bill(model, estimate, tokens, answer)).toEqual({ inputTokens, outputTokens, costUsd });
+  });
+
+  it("is the last report of a complete stream, also when content came after it", () => {
+    const content = 'data: {"choices":[{"delta":{"content":"one "}}]}\n\n';
+    const usage = 'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":6}}\n\n';
+    const scan = new UsageScan({ content: true });
+    scan.push(new TextEncoder().encode(`${content.repeat(5)}${usage}${content}data: [DONE]\n\n`));
+    const owed = (complete: boolean): object => bill(model, estimate, tokens, { usage: scan.usage(), complete });
+    expect(owed(true)).toMatchObject({ inputTokens: 7, outputTokens: 6 });
+    expect(owed(false)).toMatchObject({ inputTokens: 10, outputTokens: 20 });
+  });
+
+  it("is nothing for images of an answer without a byte, and for images their number however they answer", () => {
+    const images = { kind: "images", count: 3 } as const;
+    const priced = { prices: { ...model.prices, image: 2 } };
+    expect(bill(priced, estimate, images, answered({ empty: true }, true)).costUsd).toBe(0);
+    expect(bill(priced, estimate, images, answered({}, true)).costUsd).toBe(6);
+  });
+
+  it("is a safe integer with a finite cost, whatever is reported and seen", () => {
+    const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+    fc.assert(
+      fc.property(
+        fc.record({ inputTokens: fc.option(count), outputTokens: fc.option(count) }),
+        fc.record({ told: fc.boolean(), upToDate: fc.boolean(), final: fc.boolean(), seenTokens: count }),
+        fc.boolean(),
+        fc.double({ min: 0, max: 1e6, noNaN: true }),
+        (all, usage, complete, price) => {
+          const prices = { ...model.prices, input: price, output: price };
+          const owed = bill({ prices }, estimate, tokens, answered({ ...usage, reported: all }, complete));
+          expect(Number.isSafeInteger(owed.inputTokens + owed.outputTokens)).toBe(true);
+          expect(Number.isFinite(owed.costUsd)).toBe(true);
+          const seen = Math.min(usage.seenTokens, Number.MAX_SAFE_INTEGER - owed.inputTokens);
+          if (!usage.upToDate || !(complete || usage.final)) expect(owed.outputTokens).toBeGreaterThanOrEqual(seen);
+        },
+      ),
+    );
+  });
+
+  it.each([
+    [200, 200],
+    [204, 204],
+    [302, 502],
+    [400, 400],
+    [429, 429],
+    [500, 502],
+    [503, 502],
+  ])("an upstream's %i reaches the client as %i", (upstream, client) => {
+    expect(clientStatus(upstream)).toBe(client);
+  });
+});
+
+it("what is billed is amounts that budgets count, whatever an upstream reports and models cost", () => {
+  const price = fc.oneof(
+    fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(0, 5e-324, 1e308),
+  );
+  const reported = fc.option(fc.maxSafeNat());
+  const stated = fc.oneof(fc.maxSafeNat(), fc.constant(1e308));
+  fc.assert(
+    fc.property(price, price, reported, reported, stated, (input, output, inputTokens, outputTokens, statedTokens) => {
+      const model = { prices: { input, output, image: 0, character: 0, audio_second: 0 } };
+      const estimate = {
+        inputTokens: 7,
+        outputTokens: statedTokens,
+        totalTokens: 15,
+        statedOutputTokens: statedTokens,
+      };
+      const usage = {
+        reported: { inputTokens, outputTokens },
+        told: false,
+        upToDate: false,
+        final: false,
+        seenTokens: statedTokens,
+        empty: false,
+      };
+      for (const answer of [null, { usage, complete: false }]) {
+        const billed = bill(model, estimate, { kind: "tokens" }, answer);
+        expect(isAmount(totalTokens(billed))).toBe(true);
+        expect(isAmount(nanoUsdOf(billed.costUsd))).toBe(true);
+        expect(billed.costUsd).toBeLessThanOrEqual(MAX_COST_USD);
+      }
+    }),
+  );
+});

@@ -1,0 +1,81 @@
+/**
+ * What a finished request is billed: tokens and cost of its row, and what the scheduler is corrected to (decisions §23.1,
+ * §23.3, §23.4, §43.2). Only a 2xx of the upstream, or a client that left while one was under way, costs anything. Tokens are
+ * safe integers, and so is their sum, whatever an upstream reports.
+ */
+import { AMOUNT_MAX, saturated } from "../../../shared/amount.ts";
+import { costUsd, type Measure } from "../../../shared/cost.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
+import type { TokenEstimate } from "../request/token-estimate.ts";
+import type { SeenUsage } from "./usage-scan.ts";
+
+export interface Billed {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+}
+
+export const NOTHING_BILLED: Billed = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+
+/** What came of an answer. */
+export interface BilledAnswer {
+  readonly usage: SeenUsage;
+  /** It ended as its upstream ended it. */
+  readonly complete: boolean;
+}
+
+/**
+ * Tokens and cost at the model's prices of now; `answered` is null when the upstream never answered. The tokens reported when
+ * the answer ended complete, or had shown its end with its report before the connection broke; never less than what was seen
+ * since the report. Else the estimate's, and never less than what was reported or seen so far, input and output alike: what
+ * an upstream reports underway is not yet what the answer comes to. A complete answer without a byte owes its input alone.
+ */
+export function bill(
+  model: Pick<ModelRecord, "prices">,
+  estimate: TokenEstimate,
+  measure: Measure,
+  answered: BilledAnswer | null,
+): Billed {
+  const inputTokens = inputOf(estimate, answered);
+  const outputTokens = Math.min(outputOf(estimate, answered), AMOUNT_MAX - inputTokens);
+  const made: Measure = isEmpty(answered) && measure.kind === "images" ? { kind: "free" } : measure;
+  return { inputTokens, outputTokens, costUsd: costUsd(model.prices, made, { inputTokens, outputTokens }) };
+}
+
+function inputOf(estimate: TokenEstimate, answered: BilledAnswer | null): number {
+  const reported = answered?.usage.reported?.inputTokens ?? null;
+  if (reported === null) return estimate.inputTokens;
+  return isOver(answered) ? reported : Math.max(estimate.inputTokens, reported);
+}
+
+function outputOf(estimate: TokenEstimate, answered: BilledAnswer | null): number {
+  if (answered === null) return estimate.outputTokens;
+  if (isEmpty(answered)) return 0;
+  const { complete, usage } = answered;
+  const { reported, told, upToDate, seenTokens } = usage;
+  const reportedTokens = reported?.outputTokens ?? 0;
+  if (isOver(answered) && told) return upToDate ? reportedTokens : Math.max(reportedTokens, seenTokens);
+  // An upstream that reports its input alone, to the end, has made nothing that is counted in tokens.
+  if (complete && reported !== null && reported.outputTokens === null) return seenTokens;
+  return Math.max(estimate.outputTokens, reportedTokens, seenTokens);
+}
+
+/** Nothing more was to come. */
+function isOver(answered: BilledAnswer | null): boolean {
+  return answered !== null && (answered.complete || answered.usage.final);
+}
+
+function isEmpty(answered: BilledAnswer | null): boolean {
+  return answered?.complete === true && answered.usage.empty;
+}
+
+/** The tokens of both parts, at most the largest amount (decisions §43.1): an upstream may report any number. */
+export function totalTokens({ inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">): number {
+  return saturated(inputTokens + outputTokens);
+}
+
+/** What the client gets for an upstream status: 2xx and 4xx as they are, the rest 502 (decisions §22.6). */
+export function clientStatus(upstreamStatus: number): number {
+  if (upstreamStatus >= 200 && upstreamStatus < 300) return upstreamStatus;
+  return upstreamStatus >= 400 && upstreamStatus < 500 ? upstreamStatus : 502;
+}

@@ -1,0 +1,76 @@
+/**
+ * Reads an event stream for an {@link AnswerScan}: the data of each event is a document (WHATWG HTML, "Server-sent events").
+ * Lines may end with LF, CR or both, data may have several lines, comments and other fields are passed over; bytes may be cut
+ * anywhere and lines may have any length.
+ */
+
+import { CR, LF } from "../bytes/ascii.ts";
+import { type AnswerProgress, AnswerScan } from "./answer-scan.ts";
+
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
+/** `data:` */
+const FIELD = [0x64, 0x61, 0x74, 0x61, 0x3a] as const;
+
+export class StreamScan {
+  readonly #answer = new AnswerScan();
+  /** Bytes of the line that match {@link FIELD} so far; all of it: the rest of the line is data. */
+  #matched = 0;
+  /** The line has begun, and differs from {@link FIELD}. */
+  #other = false;
+  /** Bytes of a byte order mark before the first line that have come; null: there is none any more. */
+  #marked: number | null = 0;
+  /** The last byte was a CR: an LF that follows belongs to it. */
+  #afterCr = false;
+
+  push(chunk: Uint8Array): void {
+    const { length } = chunk;
+    // Few streams have any CR: it is looked for once, and again behind each that was found.
+    let cr = endOf(chunk, CR, 0);
+    for (let at = 0; at < length; ) {
+      if (this.#matched === FIELD.length || this.#other) {
+        if (cr < at) cr = endOf(chunk, CR, at);
+        at = this.#rest(chunk, at, Math.min(cr, endOf(chunk, LF, at)));
+      } else {
+        this.#begin(chunk[at] ?? 0);
+        at += 1;
+      }
+    }
+  }
+
+  /** What is known, with what an event that has not ended has shown. */
+  progress(): AnswerProgress {
+    return this.#answer.progress();
+  }
+
+  /** A byte of a line of which nothing else is known yet. */
+  #begin(byte: number): void {
+    if (this.#marked !== null) {
+      this.#marked = byte === BYTE_ORDER_MARK[this.#marked] ? this.#marked + 1 : null;
+      if (this.#marked !== null) return;
+    }
+    const completes = byte === LF && this.#afterCr;
+    this.#afterCr = byte === CR;
+    if (completes) return;
+    if (byte === LF || byte === CR) {
+      if (this.#matched === 0) this.#answer.end();
+      this.#matched = 0;
+    } else if (byte === FIELD[this.#matched]) this.#matched += 1;
+    else this.#other = true;
+  }
+
+  /** Goes on to the end of a line at `end`. Answers where it stopped: behind that, or at the end of the bytes. */
+  #rest(chunk: Uint8Array, from: number, end: number): number {
+    if (!this.#other) for (let at = from; at < end; ) at = this.#answer.push(chunk, at, end);
+    if (end === chunk.length) return end;
+    this.#matched = 0;
+    this.#other = false;
+    this.#afterCr = chunk[end] === CR;
+    return end + 1;
+  }
+}
+
+/** Where the byte comes next, or the end of the bytes. */
+function endOf(chunk: Uint8Array, byte: number, from: number): number {
+  const found = chunk.indexOf(byte, from);
+  return found === -1 ? chunk.length : found;
+}

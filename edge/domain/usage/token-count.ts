@@ -1,0 +1,17 @@
+/**
+ * Counts of tokens as an upstream writes them. An upstream may write anything; what gets through is a safe integer of at
+ * least 0, so that no sum or product of counts goes astray (decisions §43.1, §43.2).
+ */
+
+import { AMOUNT_MAX } from "../../../shared/amount.ts";
+
+/** A JSON number as it is written. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** The count that a text of JSON stands for, at most {@link AMOUNT_MAX}; null when it is not an integer of at least 0. */
+export function tokenCount(text: string): number | null {
+  if (!NUMBER.test(text)) return null;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) return null;
+  return value === 0 ? 0 : Math.min(value, AMOUNT_MAX);
+}

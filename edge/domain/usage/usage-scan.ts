@@ -1,0 +1,97 @@
+/**
+ * What an answer owes, by what passed of it (decisions §23.1, §43.2): the tokens that it reports, and the content that was
+ * seen for when it ends without a report. Event streams are read event by event, everything else as documents, from the
+ * first byte on: what a report is depends on where it stands, and the end of a body does not tell.
+ */
+
+import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../bytes/ascii.ts";
+import { type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts";
+import { StreamScan } from "./stream-scan.ts";
+
+/** Counts that an upstream reports: safe integers of at least 0; null: not reported. */
+export interface ReportedUsage {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+}
+
+/** Of an answer, complete or not. */
+export interface SeenUsage {
+  /** Null: nothing was reported. */
+  readonly reported: ReportedUsage | null;
+  /** The reported output is not only what was known before the answer began. */
+  readonly told: boolean;
+  /** It was told, and is that of all the content seen. */
+  readonly upToDate: boolean;
+  /** It is up to date, and the answer itself has shown its end: nothing more was to come, whether or not the connection ended so. */
+  readonly final: boolean;
+  /** What the content seen comes to in tokens at least: its events, or a quarter of its characters if that is more. */
+  readonly seenTokens: number;
+  /** Not a byte has come. */
+  readonly empty: boolean;
+}
+
+const BYTE_ORDER_MARK: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf]);
+
+export class UsageScan {
+  readonly #content: boolean;
+  #bytes = 0;
+  #document: AnswerScan | null = null;
+  #stream: StreamScan | null = null;
+
+  /** `content`: the route is billed by the tokens of the answer's content. */
+  constructor({ content }: { readonly content: boolean }) {
+    this.#content = content;
+  }
+
+  /** A body that begins with a brace or a bracket is a document; lines of an event stream begin with neither. */
+  push(chunk: Uint8Array): void {
+    this.#bytes += chunk.byteLength;
+    if (this.#stream === null && this.#document === null) this.#begin(chunk);
+    this.#stream?.push(chunk);
+    if (this.#document !== null) scan(this.#document, chunk);
+  }
+
+  /** Bytes seen in all. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What was reported and seen up to now. */
+  usage(): SeenUsage {
+    const tally = this.#stream?.progress() ?? this.#document?.progress() ?? NOTHING_SEEN;
+    const { told, upToDate } = tally;
+    const whole = this.#document !== null && !this.#document.open;
+    return {
+      reported: reportOf(tally),
+      told,
+      upToDate,
+      final: upToDate && (tally.ended || whole),
+      seenTokens: this.#content ? seenTokens(tally) : 0,
+      empty: this.#bytes === 0,
+    };
+  }
+
+  /** Blanks before a document keep a connection alive, and tell nothing. */
+  #begin(chunk: Uint8Array): void {
+    const first = chunk.find((byte) => byte > SPACE && !BYTE_ORDER_MARK.has(byte));
+    if (first === undefined) return;
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) this.#document = new AnswerScan();
+    else this.#stream = new StreamScan();
+  }
+}
+
+/** A body may be several documents, one after another. */
+function scan(document: AnswerScan, chunk: Uint8Array): void {
+  for (let at = 0; at < chunk.byteLength; ) {
+    at = document.push(chunk, at, chunk.byteLength);
+    if (!document.open) document.end();
+  }
+}
+
+function reportOf({ inputTokens, outputTokens }: AnswerProgress): ReportedUsage | null {
+  return inputTokens === null && outputTokens === null ? null : { inputTokens, outputTokens };
+}
+
+function seenTokens({ events, characters }: AnswerProgress): number {
+  return Math.max(events, Math.floor(characters / 4));
+}

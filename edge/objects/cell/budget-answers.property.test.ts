@@ -1,0 +1,150 @@
+/**
+ * A Cell's budgets against a budget object that answers anything (decisions §43.1): it is never asked without end, and what it
+ * says gets into nothing unless it is an answer.
+ */
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { AMOUNT_MAX } from "../../../shared/amount.ts";
+import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
+import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
+import { limitsWith } from "../../domain/budget/testing/simulation.ts";
+import { budgetGatewayOf, budgetRequestOf, hasAmounts, hasNumbers, needOf } from "./testing/budget-gateway.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** More calls are a loop: the object falls silent, so that it ends and is seen. */
+const LIMIT = 10_000;
+
+describe("a budget object that answers anything", () => {
+  const amounts = fc.record({ bucketTokens: mostlyAmounts, termTokens: mostlyAmounts, nanoUsd: mostlyAmounts });
+  const report = fc.record({ stored: mostlyAmounts, alerts: fc.constant([]) });
+  const verdict = fc.oneof(
+    fc.record({ kind: fc.constant("granted"), grant: amounts, ttlMs: mostlyAmounts, ample: fc.boolean() }),
+    fc.record({ kind: fc.constant("refused"), reason: fc.constantFrom("rate", "key", "tenant", "other") }),
+    fc.record({ kind: fc.constantFrom("stale", "invalid", "other"), field: fc.constant("need") }),
+  );
+  const level = fc.oneof(mostlyAmounts, anyNumber);
+  const bucket = fc.record({ capTokens: level, levelTokens: level, atMs: anyNumber });
+  /** Of the form of an answer, or anything that a message can hold; or one that tells what is so. */
+  const answer = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ report, verdict, bucket }) },
+    { weight: 6, arbitrary: fc.record({ report: fc.constant("heard"), verdict, bucket }) },
+    { weight: 2, arbitrary: fc.constantFrom("granted for 0 ms", "granted for 251 ms") },
+    { weight: 2, arbitrary: fc.constant("stale") },
+    { weight: 2, arbitrary: fc.constant("never stored") },
+    { weight: 1, arbitrary: fc.jsonValue() },
+    { weight: 1, arbitrary: fc.constant("failure") },
+  );
+
+  /** What the object says to a message: the same form every time, or the next of a list. */
+  function says(given: unknown, message: LeaseRequest | BudgetReport): unknown {
+    const asked = "report" in message ? message : null;
+    const { sequence } = asked?.report ?? (message as BudgetReport);
+    const heard = { stored: given === "never stored" ? 0 : sequence, alerts: [] };
+    const full = { capTokens: 100, levelTokens: 100, atMs: 0 };
+    if (given === "failure") throw new Error("beyond reach");
+    if (asked === null && (typeof given !== "object" || given === null || !("report" in given))) return heard;
+    if (asked === null) return (given as { report: unknown }).report;
+    if (given === "never stored" || given === "stale")
+      return { report: heard, verdict: { kind: "stale" }, bucket: full };
+    const [, ttlMs] = /^granted for (\d+) ms$/.exec(String(given)) ?? [];
+    if (ttlMs !== undefined)
+      return {
+        report: heard,
+        verdict: { kind: "granted", grant: asked.need, ttlMs: Number(ttlMs), ample: true },
+        bucket: full,
+      };
+    return typeof given === "object" && given !== null && "report" in given && given.report === "heard"
+      ? { ...given, report: heard }
+      : given;
+  }
+
+  const arrivals = fc.array(
+    fc.record({ tokens: fc.nat(200), expected: fc.boolean(), waitMs: fc.constantFrom(0, 0, 1, 100, 900) }),
+    { minLength: 1, maxLength: 12 },
+  );
+
+  it("is asked no oftener than requests come, and a few times a second", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(answer, { minLength: 1, maxLength: 6 }), arrivals, async (answers, requests) => {
+        let calls = 0;
+        const said: (LeaseRequest | BudgetReport)[] = [];
+        const reply = async (message: LeaseRequest | BudgetReport): Promise<never> => {
+          calls += 1;
+          said.push(message);
+          if (calls > LIMIT) return await new Promise<never>(() => undefined);
+          return says(answers[calls % answers.length], message) as never;
+        };
+        const { desk, verdicts } = budgetGatewayOf({
+          budgetOf: () => ({ lease: reply, report: reply, level: async () => null }),
+        });
+        const limits = limitsWith({ tokensPerMinute: 1_000, tenantTokens: AMOUNT_MAX });
+        for (const [at, { tokens, expected, waitMs }] of requests.entries()) {
+          const ask = budgetRequestOf(`r${at}`, limits, needOf(tokens));
+          if (expected) desk.expect(ask);
+          else desk.reserve(ask);
+          await vi.advanceTimersByTimeAsync(waitMs);
+        }
+        const seconds = requests.reduce((sum, { waitMs }) => sum + waitMs, 0) / 1_000;
+        // A failed message is sent twice.
+        expect(calls).toBeLessThanOrEqual(2 * (4 * requests.length + 12 * seconds + 12));
+        for (let second = 0; second < 5; second += 1) {
+          const before = calls;
+          await vi.advanceTimersByTimeAsync(1_000);
+          expect(calls - before).toBeLessThanOrEqual(2 * 12);
+        }
+        expect(said.every(hasAmounts)).toBe(true);
+        expect([...verdicts.values()].every(hasNumbers)).toBe(true);
+        // Whoever has its slot has been told something.
+        const slots = [...requests.entries()].filter(([, { expected }]) => !expected);
+        for (const [at] of slots) expect(verdicts.has(`r${at}`)).toBe(true);
+        vi.clearAllTimers();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is not asked again at once after a lease that does not cover its need, nor after none", async () => {
+    for (const given of ["half", "failure"]) {
+      const askedMs: number[] = [];
+      let calls = 0;
+      const lease = async (message: LeaseRequest): Promise<never> => {
+        if (askedMs.at(-1) !== Date.now()) askedMs.push(Date.now());
+        calls += 1;
+        if (calls > LIMIT) return await new Promise<never>(() => undefined);
+        const half = { bucketTokens: 5, termTokens: 5, nanoUsd: 5 };
+        const granted = { kind: "granted", grant: half, ttlMs: 2_000, ample: false };
+        const heard = { stored: 0, alerts: [] };
+        const answered = { report: heard, verdict: granted, bucket: { capTokens: 100, levelTokens: 100, atMs: 0 } };
+        return says(given === "half" ? answered : given, message) as never;
+      };
+      const report = async (message: BudgetReport): Promise<never> => says("heard", message) as never;
+      const { desk, verdicts, alerts } = budgetGatewayOf({
+        budgetOf: () => ({ lease, report, level: async () => null }),
+      });
+      for (let at = 0; at < 100; at += 1) {
+        desk.reserve(budgetRequestOf(`r${at}`, limitsWith({ tokensPerMinute: 100 }), needOf(10)));
+        await vi.advanceTimersByTimeAsync(10);
+      }
+      expect(verdicts.size).toBe(100);
+      const between = askedMs.slice(1).map((atMs, at) => atMs - (askedMs[at] ?? 0));
+      expect(between.filter((ms) => ms < 250)).toEqual([]);
+      expect(askedMs).toHaveLength(4);
+      const refused = alerts.some(({ issueKey }) => issueKey === "budget_amount_refused");
+      expect(refused).toBe(given === "half");
+      vi.clearAllTimers();
+    }
+  });
+
+  it("that never has a level says none", async () => {
+    const told: unknown[] = [Number.NaN, { limitTokens: 1, remainingTokens: -1, resetMs: 0 }, "level", undefined];
+    for (const level of told) {
+      const none = async () => await Promise.reject(new Error("beyond reach"));
+      const { desk } = budgetGatewayOf({
+        budgetOf: () => ({ lease: none, report: none, level: async () => level as null }),
+      });
+      expect(await desk.level(limitsWith({ tokensPerMinute: 10 }))).toBeNull();
+    }
+  });
+});

@@ -1,0 +1,103 @@
+/**
+ * A Cell's budgets while clocks are set (decisions §19.1): a Cell that starts while its clock is behind is heard, and no timer
+ * runs wild or late.
+ */
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { lifeAfter } from "../../domain/budget/cell-life.ts";
+import { limitsWith } from "../../domain/budget/testing/simulation.ts";
+import { budgetGatewayOf, budgetRequestOf, needOf } from "./testing/budget-gateway.ts";
+import { TestBudgets } from "./testing/test-budgets.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+describe("a life of a Cell whose clock is behind that of the one before", () => {
+  it("is heard: its requests are checked, and what they use is charged", async () => {
+    const budgets = new TestBudgets(Date.now);
+    let stored: string | null = null;
+    const nextLife = () => {
+      stored = String(lifeAfter(stored));
+      return Number(stored);
+    };
+    const limits = limitsWith({ tenantTokens: 1_000 });
+    const hourMs = 3_600_000;
+    for (const [life, behindMs] of [0, hourMs, 400 * 24 * hourMs].entries()) {
+      const { desk, verdicts, alerts } = budgetGatewayOf({
+        budgetOf: (tenantId) => budgets.budgetOf(tenantId),
+        now: () => Date.now() - behindMs,
+        nextLife,
+      });
+      const ask = budgetRequestOf(`r${life}`, limits, needOf(50));
+      desk.reserve(ask);
+      await vi.advanceTimersByTimeAsync(0);
+      expect([verdicts.get(ask.requestId), alerts]).toEqual([{ kind: "ok", level: null }, []]);
+      desk.settle(ask, { tokens: 7, nanoUsd: 0 });
+      await vi.advanceTimersByTimeAsync(11_000);
+      const { account } = budgets.core("tenant-1").read("tenant", limits, Date.now());
+      expect(account.usedTokens).toBe(7 * (life + 1));
+    }
+  });
+
+  it("or is set back while a tenant rests, is heard as well", async () => {
+    const budgets = new TestBudgets(Date.now);
+    let behindMs = 0;
+    const { desk, verdicts } = budgetGatewayOf({
+      budgetOf: (tenantId) => budgets.budgetOf(tenantId),
+      now: () => Date.now() - behindMs,
+    });
+    const limits = limitsWith({ tenantTokens: 1_000 });
+    const other = { ...limits, tenant: { ...limits.tenant, id: "tenant-2" } };
+    for (const [id, given] of [
+      ["r1", limits],
+      ["r2", other],
+      ["r3", limits],
+    ] as const) {
+      const ask = budgetRequestOf(id, given, needOf(50));
+      desk.reserve(ask);
+      await vi.advanceTimersByTimeAsync(0);
+      expect(verdicts.get(id)?.kind).toBe("ok");
+      desk.settle(ask, { tokens: 7, nanoUsd: 0 });
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(vi.getTimerCount()).toBe(0);
+      if (id === "r2") behindMs = 3_600_000;
+    }
+    expect(budgets.core("tenant-1").read("tenant", limits, Date.now()).account.usedTokens).toBe(14);
+  });
+});
+
+describe("a Cell's timers", () => {
+  it("are few, and everything comes back in time, while its clock is set", async () => {
+    const jumps = fc.array(fc.constantFrom(-31_536_000_000, -5_000, -1, 1, 5_000, 31_536_000_000), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(jumps, fc.nat(2_000), async (list, waitMs) => {
+        vi.clearAllTimers();
+        const budgets = new TestBudgets(Date.now);
+        let skewMs = 0;
+        let readings = 0;
+        const { desk } = budgetGatewayOf({
+          budgetOf: (tenantId) => budgets.budgetOf(tenantId),
+          now: () => {
+            readings += 1;
+            return Date.now() + skewMs;
+          },
+        });
+        const limits = limitsWith({ tokensPerMinute: 100_000 });
+        for (const [at, jump] of list.entries()) {
+          const ask = budgetRequestOf(`r${at}`, limits, needOf(10));
+          desk.reserve(ask);
+          await vi.advanceTimersByTimeAsync(waitMs);
+          skewMs += jump;
+          desk.settle(ask, { tokens: 10, nanoUsd: 0 });
+        }
+        await vi.advanceTimersByTimeAsync(45_000);
+        expect(budgets.core("tenant-1").read("tenant", limits, Date.now())).toMatchObject({
+          account: { usedTokens: 10 * list.length },
+          reserved: { bucketTokens: 0, termTokens: 0 },
+        });
+        expect(vi.getTimerCount()).toBe(0);
+        expect(readings).toBeLessThanOrEqual(200 + 60 * list.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,229 @@
+/** A Cell's budgets with the real authority behind calls that fail, stay silent, or answer late. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { zeroUsageRow } from "../../../shared/usage-row.ts";
+import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
+import { FIRST_LIFE } from "../../domain/budget/cell-life.ts";
+import { type Caps, limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simulation.ts";
+import type { BudgetVerdict } from "./admission-entry.ts";
+import { BudgetGateway } from "./budget-gateway.ts";
+import { TestBudgets } from "./testing/test-budgets.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+function askOf(requestId: string, caps: Caps, tokens = 10): AdmissionRequest {
+  return {
+    requestId,
+    tenant: { id: "tenant-1", name: "Acme", weight: 100, maxInFlight: null },
+    group: { name: "g", weight: 1 },
+    model: { name: "m", admissionWeight: 100, maxInFlight: null },
+    costTokens: tokens,
+    revs: [],
+    openUntilMs: null,
+    waitedMs: null,
+    row: zeroUsageRow(requestId, 0),
+    limits: limitsWith(caps),
+    need: { bucketTokens: tokens, termTokens: tokens, nanoUsd: 0 },
+    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 0 },
+  };
+}
+
+function world(failOpen: boolean, deliversAlerts = true) {
+  const budgets = new TestBudgets(Date.now);
+  const verdicts = new Map<string, BudgetVerdict>();
+  const alerts: string[] = [];
+  const told = Promise.withResolvers<undefined>();
+  if (deliversAlerts) told.resolve(undefined);
+  const desk = new BudgetGateway({
+    cell: "c",
+    failOpen,
+    now: Date.now,
+    nextLife: () => FIRST_LIFE,
+    monthOf: thirtyDayMonthOf,
+    budgetOf: (tenantId) => budgets.budgetOf(tenantId),
+    judged: (requestId, verdict) => verdicts.set(requestId, verdict),
+    deliverAlert: async (alert) => {
+      alerts.push(alert.issueKey);
+      await told.promise;
+    },
+    raise: (issue) => alerts.push(issue.issueKey),
+  });
+  return { budgets, verdicts, alerts, desk };
+}
+
+const CAPS = { tokensPerMinute: 100 };
+const ALL_WAYS = [
+  [{ tokensPerMinute: 100 }, "budget_check_failed", "redis_budget_reserve_failed"],
+  [{ tenantTokens: 100 }, "budget_check_failed", "redis_budget_reserve_failed"],
+  [{ keyTokens: 100 }, "key_budget_check_failed", "redis_key_budget_reserve_failed"],
+] as const;
+
+describe("a Cell's budgets", () => {
+  it("judge a request without caps in the same turn, and report what it used within 10 s", async () => {
+    const { budgets, verdicts, desk } = world(true);
+    const ask = askOf("r1", {});
+    desk.reserve(ask);
+    expect(verdicts.get("r1")).toEqual({ kind: "ok", level: null });
+    expect(budgets.calls).toBe(0);
+    desk.settle(ask, { tokens: 7, nanoUsd: 3 });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(budgets.core("tenant-1").read("tenant", ask.limits, Date.now()).account).toMatchObject({
+      usedTokens: 7,
+      usedNanoUsd: 3,
+    });
+  });
+
+  it("fetch tokens while a request still waits for its slot", async () => {
+    const { budgets, verdicts, desk } = world(true);
+    const ask = askOf("r1", CAPS, 60);
+    desk.expect(ask);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(budgets.calls).toBe(1);
+    desk.reserve(ask);
+    expect(verdicts.get("r1")).toEqual({
+      kind: "ok",
+      level: { limitTokens: 100, remainingTokens: 40, resetMs: 36_000 },
+    });
+  });
+
+  it("give back everything when nothing is used, and forget a tenant at rest", async () => {
+    const { budgets, desk } = world(true);
+    const asks = [askOf("r1", CAPS), askOf("r2", CAPS), askOf("r3", CAPS)];
+    for (const ask of asks) desk.reserve(ask);
+    await vi.advanceTimersByTimeAsync(0);
+    desk.withdraw(askOf("r1", CAPS));
+    for (const ask of asks.slice(1)) desk.settle(ask, { tokens: 0, nanoUsd: 0 });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(budgets.core("tenant-1").bucket(limitsWith(CAPS), Date.now()).levelTokens).toBe(100);
+    expect(budgets.core("tenant-1").read("tenant", limitsWith(CAPS), Date.now()).reserved).toEqual({
+      bucketTokens: 0,
+      termTokens: 0,
+      nanoUsd: 0,
+    });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("ask once more when the first call fails", async () => {
+    const { budgets, verdicts, alerts, desk } = world(false);
+    budgets.failNext = 1;
+    desk.reserve(askOf("r1", CAPS));
+    await vi.advanceTimersByTimeAsync(0);
+    expect([verdicts.get("r1")?.kind, budgets.calls, alerts]).toEqual(["ok", 2, []]);
+  });
+
+  it.each(ALL_WAYS)("refuse with fail-closed when the object fails twice: %o", async (caps, code, key) => {
+    const { budgets, verdicts, alerts, desk } = world(false);
+    budgets.reach = "down";
+    desk.reserve(askOf("r1", caps));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(verdicts.get("r1")).toEqual({ kind: "refused", refusal: { code, retryAfterMs: null, level: null } });
+    expect([alerts, desk.unchecked]).toEqual([[`${key}_closed`], 0]);
+  });
+
+  it.each(ALL_WAYS)("let through with fail-open when the object is silent for 1 s: %o", async (caps, _code, key) => {
+    const { budgets, verdicts, alerts, desk } = world(true);
+    budgets.reach = "silent";
+    desk.reserve(askOf("r1", caps));
+    await vi.advanceTimersByTimeAsync(999);
+    expect(verdicts.size).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(verdicts.get("r1")).toEqual({ kind: "ok", level: null });
+    expect([alerts, desk.unchecked]).toEqual([[`${key}_open`], 1]);
+  });
+
+  it.each([true, false])(
+    "refuse what the object refused though its first answer was lost (fail open: %s)",
+    async (open) => {
+      const { budgets, verdicts, alerts, desk } = world(open);
+      budgets.loseNext = 1;
+      for (const id of ["r1", "r2"]) desk.reserve(askOf(id, { tenantTokens: 0 }));
+      await vi.advanceTimersByTimeAsync(0);
+      const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null };
+      for (const id of ["r1", "r2"]) expect(verdicts.get(id)).toEqual({ kind: "refused", refusal });
+      expect([alerts, desk.unchecked]).toEqual([[], 0]);
+    },
+  );
+
+  it("judge by the ask of a key's own budget that the tenant's overtakes", async () => {
+    const { budgets, verdicts, alerts, desk } = world(false);
+    const keyed = askOf("keyed", { tokensPerMinute: 1_000, keyTokens: 1_000 });
+    const plain = askOf("plain", { tokensPerMinute: 1_000 });
+    const ledger = Promise.withResolvers<undefined>();
+    budgets.ledger = ledger.promise;
+    desk.reserve(keyed);
+    await vi.advanceTimersByTimeAsync(0);
+    budgets.ledger = null;
+    desk.reserve({ ...plain, limits: { ...plain.limits, key: { ...plain.limits.key, id: "key-2" } } });
+    await vi.advanceTimersByTimeAsync(0);
+    expect([...verdicts.keys()]).toEqual(["plain"]);
+    ledger.resolve(undefined);
+    await vi.advanceTimersByTimeAsync(0);
+    expect([verdicts.get("plain")?.kind, verdicts.get("keyed")?.kind, alerts]).toEqual(["ok", "ok", []]);
+  });
+
+  it("charge what was let through unchecked once the object is back", async () => {
+    const { budgets, desk } = world(true);
+    budgets.reach = "down";
+    const ask = askOf("r1", { tenantTokens: 100 });
+    desk.reserve(ask);
+    await vi.advanceTimersByTimeAsync(0);
+    desk.settle(ask, { tokens: 30, nanoUsd: 0 });
+    await vi.advanceTimersByTimeAsync(5_000);
+    budgets.reach = "up";
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(budgets.core("tenant-1").read("tenant", ask.limits, Date.now()).account.usedTokens).toBe(30);
+  });
+
+  it("tell of settlements that cannot be delivered for 30 s, once per outage", async () => {
+    const { budgets, alerts, desk } = world(true);
+    const ask = askOf("r1", { tokensPerMinute: 100, tenantTokens: 100, keyTokens: 50 });
+    desk.reserve(ask);
+    await vi.advanceTimersByTimeAsync(0);
+    budgets.reach = "down";
+    desk.settle(ask, { tokens: 5, nanoUsd: 0 });
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(alerts).toEqual([]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(alerts).toEqual(["redis_budget_reconcile_failed", "redis_key_term_usage_failed", "redis_term_usage_failed"]);
+  });
+
+  it("hand over the alerts of a budget once per period and level", async () => {
+    const { alerts, desk } = world(true);
+    for (const [id, used] of [
+      ["r1", 85],
+      ["r2", 20],
+      ["r3", 0],
+    ] as const) {
+      const ask = askOf(id, { tenantTokens: 100 });
+      desk.reserve(ask);
+      await vi.advanceTimersByTimeAsync(0);
+      desk.settle(ask, { tokens: used, nanoUsd: 0 });
+      await vi.advanceTimersByTimeAsync(20_000);
+    }
+    expect(alerts).toEqual(["term_budget_warn:tenant-1", "term_budget_exhausted:tenant-1"]);
+  });
+
+  it.each([
+    ["leave the object when they are safe", true, 0],
+    ["stay with the object while they are not", false, 1],
+  ])("have alerts that %s, for the Cell may end before", async (_, delivers, kept) => {
+    const { budgets, alerts, desk } = world(true, delivers);
+    const ask = askOf("r1", { tenantTokens: 100 });
+    desk.reserve(ask);
+    await vi.advanceTimersByTimeAsync(0);
+    desk.settle(ask, { tokens: 85, nanoUsd: 0 });
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(alerts).toEqual(["term_budget_warn:tenant-1"]);
+    const other = { cell: "other", life: 1, sequence: 1, leases: [], open: [], alertsSeen: [] };
+    expect(budgets.core(ask.limits.tenant.id).report(other, Date.now() + 60_000).alerts).toHaveLength(kept);
+  });
+
+  it("read the level from the object while nothing is known here, and say nothing when it is silent", async () => {
+    const { budgets, desk } = world(true);
+    expect(await desk.level(limitsWith(CAPS))).toEqual({ limitTokens: 100, remainingTokens: 100, resetMs: 0 });
+    budgets.reach = "silent";
+    const level = desk.level(limitsWith(CAPS));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await level).toBeNull();
+  });
+});

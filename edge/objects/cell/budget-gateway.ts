@@ -1,0 +1,256 @@
+/**
+ * The Cell's budgets: one CellBudget per tenant that is or was just active, and the calls that these ask for
+ * (design §7). What may be spent is decided by them and by the TenantBudget object; this file carries messages, keeps
+ * their deadlines and timers, and says what happens when the object is beyond reach (decisions §19.5).
+ * Invariant: after every call into one its effects are run, its faults told and its timer set anew.
+ */
+import { type Issue, issues } from "../../../shared/alerts.ts";
+import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
+import type { BudgetAlert } from "../../domain/budget/alerts.ts";
+import type { ActualUsage } from "../../domain/budget/amounts.ts";
+import { CellBudget } from "../../domain/budget/cell-budget.ts";
+import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
+import type { LeaseHolder } from "../../domain/budget/outgoing-reports.ts";
+import type { BudgetReport, LeaseRequest, TenantBudgetApi } from "../../domain/budget/rpc.ts";
+import type { MonthOf } from "../../domain/budget/term-budget.ts";
+import type { BucketLevel } from "../../domain/budget/token-bucket.ts";
+import { isLevel } from "../../domain/budget/validity.ts";
+import type { BudgetEffect, ReservationVerdict } from "../../domain/budget/verdict.ts";
+import type { BudgetPort, BudgetVerdict } from "./admission-entry.ts";
+import { callWithRetry } from "./call-with-retry.ts";
+
+/** A call to the budget object, its retry included, is given up after this long (decisions §19.5). */
+const DEADLINE_MS = 1_000;
+/** Settlements that cannot be delivered for this long are worth an alert (decisions §19.5). */
+const UNDELIVERED_MS = 30_000;
+
+const SILENT = "the budget object does not answer";
+
+/** What a Cell asks of a tenant's budget object. */
+export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level">;
+
+export interface BudgetGatewayOptions {
+  readonly cell: string;
+  /** GATEWAY_FAIL_OPEN. */
+  readonly failOpen: boolean;
+  readonly now: () => number;
+  /** The number of this life of the Cell, larger than any that it answered before, and on the disk before a message leaves. */
+  readonly nextLife: () => number;
+  readonly monthOf: MonthOf;
+  /** A fresh stub of a tenant's budget object. */
+  readonly budgetOf: (tenantId: string) => BudgetObjectApi;
+  readonly judged: (requestId: string, verdict: BudgetVerdict) => void;
+  /** Takes an alert that has to arrive once; resolves when it is in hands that outlive this Cell. */
+  readonly deliverAlert: (alert: BudgetAlert) => Promise<void>;
+  /** Takes a failure, however often it repeats. */
+  readonly raise: (issue: Issue) => void;
+}
+
+interface Account {
+  readonly tenantId: string;
+  readonly budget: CellBudget;
+  /** As the newest request stated them. */
+  limits: BudgetLimits;
+  timer: ReturnType<typeof setTimeout> | null;
+  timerAtMs: number;
+  /** The outage of settlements that has been told. */
+  toldOutage: number | null;
+}
+
+export class BudgetGateway implements BudgetPort {
+  readonly #options: BudgetGatewayOptions;
+  readonly #accounts = new Map<string, Account>();
+  /** Requests without a verdict. */
+  readonly #reserving = new Map<string, AdmissionRequest>();
+  #lessee: LeaseHolder | null = null;
+  #unchecked = 0;
+
+  constructor(options: BudgetGatewayOptions) {
+    this.#options = options;
+  }
+
+  /** Requests that were let through without a check, in this life. */
+  get unchecked(): number {
+    return this.#unchecked;
+  }
+
+  expect(ask: AdmissionRequest): void {
+    const account = this.#account(ask.limits);
+    this.#run(account, account.budget.expect(ask.requestId, ask.limits, ask.need, this.#options.now()));
+  }
+
+  reserve(ask: AdmissionRequest): void {
+    const account = this.#account(ask.limits);
+    this.#reserving.set(ask.requestId, ask);
+    this.#run(account, account.budget.reserve(ask.requestId, ask.limits, ask.need, this.#options.now()));
+  }
+
+  withdraw(ask: AdmissionRequest): void {
+    this.#reserving.delete(ask.requestId);
+    const account = this.#accounts.get(ask.limits.tenant.id);
+    if (account !== undefined) this.#run(account, account.budget.withdraw(ask.requestId, this.#options.now()));
+  }
+
+  settle(ask: AdmissionRequest, used: ActualUsage, goesOn = false): void {
+    const account = this.#account(ask.limits);
+    account.budget.settle(ask.requestId, used, this.#options.now(), goesOn);
+    this.#run(account, []);
+  }
+
+  adopt(ask: AdmissionRequest): void {
+    const account = this.#account(ask.limits);
+    account.budget.adopt(ask.requestId, ask.limits, ask.need, this.#options.now());
+    this.#run(account, []);
+  }
+
+  readmit(ask: AdmissionRequest): void {
+    const account = this.#account(ask.limits);
+    account.budget.readmit(ask.requestId, ask.limits, this.#options.now());
+    this.#run(account, []);
+  }
+
+  /** The level as this cell knows it, else as the object does; null without a cap, or when neither answers. */
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    const known = this.#accounts.get(limits.tenant.id)?.budget.level(limits, this.#options.now());
+    if (known !== undefined) return known;
+    const told = await this.#call(limits.tenant.id, async (object) => await object.level(limits));
+    return isLevel(told) ? told : null;
+  }
+
+  #account(limits: BudgetLimits): Account {
+    const tenantId = limits.tenant.id;
+    const known = this.#accounts.get(tenantId);
+    if (known !== undefined) {
+      known.limits = limits;
+      return known;
+    }
+    this.#lessee ??= this.#newLessee();
+    const budget = new CellBudget(this.#lessee, this.#options.monthOf);
+    const account: Account = { tenantId, budget, limits, timer: null, timerAtMs: 0, toldOutage: null };
+    this.#accounts.set(tenantId, account);
+    return account;
+  }
+
+  /** This life of the Cell, counted when its first budget is wanted. */
+  #newLessee(): LeaseHolder {
+    const { cell, nextLife } = this.#options;
+    let n = 0;
+    const nextN = () => {
+      n += 1;
+      return n;
+    };
+    return { cell, life: nextLife(), nextN };
+  }
+
+  #run(account: Account, effects: readonly BudgetEffect[]): void {
+    for (const effect of effects) {
+      switch (effect.type) {
+        case "decided":
+          this.#decided(account, effect.requestId, effect.verdict);
+          break;
+        case "ask":
+          void this.#ask(account, effect.request);
+          break;
+        case "report":
+          void this.#report(account, effect.report);
+          break;
+        case "alert":
+          void this.#tell(account, effect.alert);
+          break;
+        default:
+          effect satisfies never;
+      }
+    }
+    this.#tellFaults(account);
+    this.#arm(account);
+  }
+
+  #tellFaults({ budget }: Account): void {
+    for (const { field, consequence } of budget.takeFaults()) {
+      this.#options.raise(issues.budgetAmountRefused(`cell ${this.#options.cell}`, field, consequence));
+    }
+  }
+
+  /** The budget object keeps an alert until it is durable elsewhere. */
+  async #tell(account: Account, alert: BudgetAlert): Promise<void> {
+    await this.#options.deliverAlert(alert);
+    account.budget.alertDelivered(alert.id);
+    this.#arm(account);
+  }
+
+  #decided(account: Account, requestId: string, verdict: ReservationVerdict): void {
+    const ask = this.#reserving.get(requestId);
+    this.#reserving.delete(requestId);
+    const { judged, failOpen, raise, now } = this.#options;
+    if (verdict.kind === "ok") {
+      judged(requestId, verdict);
+      return;
+    }
+    // "invalid" is a defect of ours and no outage: nobody is let through by it.
+    if (verdict.kind === "unavailable") {
+      if (ask === undefined) return;
+      const owner = verdict.code === "key_budget_check_failed" ? "key" : "tenant";
+      raise(issues.budgetCheckFailed(owner, failOpen, SILENT));
+      if (failOpen) {
+        this.#unchecked += 1;
+        account.budget.admitUnchecked(requestId, ask.limits, now());
+        judged(requestId, { kind: "ok", level: null });
+        return;
+      }
+    }
+    const { code } = verdict;
+    const { retryAfterMs, level } = verdict.kind === "refused" ? verdict : { retryAfterMs: null, level: null };
+    judged(requestId, { kind: "refused", refusal: { code, retryAfterMs, level } });
+  }
+
+  async #ask(account: Account, request: LeaseRequest): Promise<void> {
+    const answer = await this.#call(account.tenantId, async (object) => await object.lease(request));
+    this.#run(account, account.budget.answered(request, answer, this.#options.now()));
+    this.#tellOutage(account);
+  }
+
+  async #report(account: Account, report: BudgetReport): Promise<void> {
+    const answer = await this.#call(account.tenantId, async (object) => await object.report(report));
+    this.#run(account, account.budget.reported(report, answer, this.#options.now()));
+    this.#tellOutage(account);
+  }
+
+  async #call<T>(tenantId: string, message: (object: BudgetObjectApi) => Promise<T>): Promise<T | null> {
+    return await callWithRetry(async () => await message(this.#options.budgetOf(tenantId)), DEADLINE_MS);
+  }
+
+  /** One alert per outage, for each kind of limit that is settled blindly. */
+  #tellOutage(account: Account): void {
+    const undelivered = account.budget.undelivered(this.#options.now());
+    if (undelivered === null || undelivered.forMs < UNDELIVERED_MS) return;
+    if (undelivered.outage === account.toldOutage) return;
+    account.toldOutage = undelivered.outage;
+    const { tenant, key } = account.limits;
+    const rate = tenant.tokensPerMinute > 0;
+    const { raise } = this.#options;
+    if (rate) raise(issues.budgetSettlementFailed("bucket", SILENT));
+    if (isCapped(key.term)) raise(issues.budgetSettlementFailed("key", SILENT));
+    if (isCapped(tenant.term) || !(rate || isCapped(key.term))) raise(issues.budgetSettlementFailed("tenant", SILENT));
+  }
+
+  /** One timer per tenant, set to its next business; a budget without any is forgotten. */
+  #arm(account: Account): void {
+    if (this.#accounts.get(account.tenantId) !== account) return;
+    const wakeMs = account.budget.nextWakeMs();
+    if (account.timer !== null) {
+      // An early timer just looks again; setting one anew for each request would cost more.
+      if (wakeMs !== null && account.timerAtMs <= wakeMs) return;
+      clearTimeout(account.timer);
+    }
+    account.timer = null;
+    if (wakeMs !== null) {
+      account.timerAtMs = wakeMs;
+      account.timer = setTimeout(() => this.#tick(account), Math.max(0, wakeMs - this.#options.now()));
+    } else if (account.budget.idle) this.#accounts.delete(account.tenantId);
+  }
+
+  #tick(account: Account): void {
+    account.timer = null;
+    this.#run(account, account.budget.tick(this.#options.now()));
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * A Cell's budgets against numbers of every kind (decisions §43.1): what is no amount is refused where it enters and told as
+ * `budget_amount_refused`, and no other number is ever said, stored or told.
+ */
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { isAmount } from "../../../shared/amount.ts";
+import { anyNumber, mostlyAmounts } from "../../../test/harness/any-number.ts";
+import type { Amounts } from "../../domain/budget/amounts.ts";
+import type { BudgetReport, LeaseRequest } from "../../domain/budget/rpc.ts";
+import { type Caps, limitsWith } from "../../domain/budget/testing/simulation.ts";
+import { bucketLevel } from "../../domain/budget/token-bucket.ts";
+import {
+  allFinite,
+  budgetGatewayOf,
+  budgetRequestOf,
+  hasAmounts,
+  hasNumbers,
+  needOf,
+} from "./testing/budget-gateway.ts";
+import { TestBudgets } from "./testing/test-budgets.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const REJECTED = { code: "budget_check_failed", retryAfterMs: null, level: null };
+
+describe("a request whose numbers are no amounts", () => {
+  const fields = ["bucketTokens", "termTokens", "nanoUsd"] as const;
+
+  it("is refused with 503, also where the budget check fails open; nothing of it is asked for, and it is told", () => {
+    const notOne = anyNumber.filter((number) => !isAmount(number));
+    fc.assert(
+      fc.property(fc.constantFrom(...fields), notOne, fc.boolean(), (field, number, capped) => {
+        const { desk, verdicts, alerts } = budgetGatewayOf({
+          budgetOf: () => {
+            throw new Error("nobody is to be asked");
+          },
+        });
+        const ask = budgetRequestOf("r", limitsWith(capped ? { tenantTokens: 100 } : {}), {
+          ...needOf(1),
+          [field]: number,
+        });
+        desk.expect(ask);
+        desk.reserve(ask);
+        expect(verdicts.get("r")).toEqual({ kind: "refused", refusal: REJECTED });
+        expect(alerts).toEqual([
+          {
+            issueKey: "budget_amount_refused",
+            title: "Budget amount refused",
+            detail: `cell c: need.${field} is out of range (whole numbers from 0 to 9007199254740991); the request is rejected`,
+          },
+        ]);
+        expect(vi.getTimerCount()).toBe(0);
+      }),
+    );
+  });
+
+  it("is refused under limits that are none as well", () => {
+    const notOne = anyNumber.filter((number) => !isAmount(number));
+    const capOf = fc.constantFrom<readonly (keyof Caps)[]>(
+      ["tokensPerMinute"],
+      ["tenantTokens"],
+      ["tenantNanoUsd"],
+      ["keyTokens"],
+      ["keyNanoUsd"],
+    );
+    fc.assert(
+      fc.property(capOf, notOne, ([cap], number) => {
+        const { desk, verdicts, alerts } = budgetGatewayOf({ budgetOf: () => new TestBudgets(Date.now).budgetOf("t") });
+        desk.reserve(budgetRequestOf("r", limitsWith({ [cap as string]: number }), needOf(1)));
+        expect(verdicts.get("r")).toEqual({ kind: "refused", refusal: REJECTED });
+        expect(alerts.map(({ issueKey }) => issueKey)).toEqual(["budget_amount_refused"]);
+      }),
+    );
+  });
+});
+
+describe("whatever numbers enter a Cell's budgets", () => {
+  interface Step {
+    readonly do: "expect" | "reserve" | "withdraw" | "settle" | "lost" | "adopt" | "readmit";
+    readonly id: number;
+    readonly need: Amounts;
+    readonly caps: Caps;
+    readonly used: { readonly tokens: number; readonly nanoUsd: number };
+    readonly waitMs: number;
+  }
+  const cap = fc.oneof(fc.constant(null), mostlyAmounts);
+  const steps = fc.array(
+    fc.record<Step>({
+      do: fc.constantFrom("expect", "reserve", "reserve", "withdraw", "settle", "settle", "lost", "adopt", "readmit"),
+      id: fc.nat(5),
+      need: fc.record({ bucketTokens: mostlyAmounts, termTokens: mostlyAmounts, nanoUsd: mostlyAmounts }),
+      caps: fc.record({
+        tokensPerMinute: fc.oneof(fc.constant(0), mostlyAmounts),
+        tenantTokens: cap,
+        tenantNanoUsd: cap,
+        keyTokens: cap,
+        keyNanoUsd: cap,
+        rev: fc.nat(5),
+      }),
+      used: fc.record({ tokens: mostlyAmounts, nanoUsd: mostlyAmounts }),
+      waitMs: fc.constantFrom(0, 0, 10, 600, 3_000),
+    }),
+    { maxLength: 30 },
+  );
+
+  function play({ desk }: ReturnType<typeof budgetGatewayOf>, step: Step): void {
+    const ask = budgetRequestOf(`r${step.id}`, limitsWith(step.caps), step.need);
+    if (step.do === "settle") desk.settle(ask, step.used);
+    else if (step.do === "lost") desk.settle(ask, step.used, true);
+    else desk[step.do](ask);
+  }
+
+  it("only amounts are said, stored, kept and told, and headers are numbers", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (sequence) => {
+        const budgets = new TestBudgets(Date.now);
+        const said: (LeaseRequest | BudgetReport)[] = [];
+        const desk = budgetGatewayOf({
+          budgetOf: (tenantId) => {
+            const real = budgets.budgetOf(tenantId);
+            return {
+              ...real,
+              lease: async (request) => {
+                said.push(request);
+                return await real.lease(request);
+              },
+              report: async (report) => {
+                said.push(report);
+                return await real.report(report);
+              },
+            };
+          },
+        });
+        for (const step of sequence) {
+          play(desk, step);
+          await vi.advanceTimersByTimeAsync(step.waitMs);
+        }
+        await vi.advanceTimersByTimeAsync(30_000);
+        expect(said.every(hasAmounts)).toBe(true);
+        const core = budgets.core("tenant-1");
+        expect(allFinite(JSON.parse(JSON.stringify(core.checkpoint())))).toBe(true);
+        expect([...desk.verdicts.values()].every(hasNumbers)).toBe(true);
+        const limits = limitsWith({ tokensPerMinute: 10, rev: 9 });
+        const { account, reserved } = core.read("tenant", limits, Date.now());
+        const kept = [account.usedTokens, account.usedNanoUsd, ...Object.values(reserved)];
+        expect(kept.every(isAmount)).toBe(true);
+        expect(bucketLevel(core.bucket(limits, Date.now()))?.limitTokens).toBe(10);
+        vi.clearAllTimers();
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

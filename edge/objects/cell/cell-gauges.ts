@@ -1,0 +1,58 @@
+/**
+ * What a Cell shows of itself in metrics beside its counters: the state of this moment, and what its ledgers say.
+ */
+import type { LedgerApi, LedgerStatus } from "../../domain/admission/rpc.ts";
+import { singleSample } from "../../domain/cell/request-counters.ts";
+
+/** The state of a Cell; `ledgers`: those of its shards that answered. */
+export interface CellState {
+  readonly inFlight: number;
+  readonly queued: number;
+  /** Requests let through without a budget check. */
+  readonly unchecked: number;
+  readonly ledgers: readonly LedgerStatus[];
+}
+
+/** The families of one Cell's gauges, in the order of the specification's table. */
+export function cellGauges({
+  inFlight,
+  queued,
+  unchecked,
+  ledgers,
+}: CellState): readonly ReturnType<typeof singleSample>[] {
+  const total = (pick: (status: LedgerStatus) => number) => ledgers.reduce((sum, entry) => sum + pick(entry), 0);
+  return [
+    singleSample("gateway_in_flight", "Requests that hold a slot.", "gauge", inFlight),
+    singleSample(
+      "gateway_budget_unchecked_total",
+      "Requests let through without a budget check, since the cell started.",
+      "counter",
+      unchecked,
+    ),
+    singleSample("gateway_queue_depth", "Requests that wait for a slot.", "gauge", queued),
+    singleSample(
+      "gateway_telemetry_dropped",
+      "Usage rows lost for want of room.",
+      "gauge",
+      total((entry) => entry.dropped),
+    ),
+    singleSample(
+      "gateway_telemetry_aside",
+      "Usage rows kept aside because the analytics store refuses them.",
+      "gauge",
+      total((entry) => entry.aside),
+    ),
+    singleSample(
+      "gateway_spill_bytes",
+      "Bytes of usage rows that wait for the analytics store.",
+      "gauge",
+      total((entry) => entry.bytes),
+    ),
+  ];
+}
+
+/** What those of a cell's ledgers say that answer: one that does not must not hide the others, nor the cell itself. */
+export async function ledgerStatuses(ledgers: readonly LedgerApi[]): Promise<readonly LedgerStatus[]> {
+  const answers = await Promise.allSettled(ledgers.map(async (ledger) => await ledger.status()));
+  return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+}

@@ -1,0 +1,205 @@
+/**
+ * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy, the number of its life, what
+ * it has counted and its last hour. Written when configuration changes, load begins and ends, the Cell starts, and as time
+ * passes under load; never per request (design §4).
+ */
+import * as z from "zod";
+import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
+import { lifeAfter } from "../../domain/budget/cell-life.ts";
+import type { SavedEventCounts } from "../../domain/cell/event-counters.ts";
+import type { HistoryDisk, HistoryMinute } from "../../domain/cell/history.ts";
+import type { SavedCounters } from "../../domain/cell/request-counters.ts";
+
+const histogramSchema = z.object({ hits: z.array(z.number()), sum: z.number() });
+const countersSchema = z.object({
+  requests: z.array(z.tuple([z.string(), z.number()])),
+  input: z.number(),
+  output: z.number(),
+  upstream: z.array(z.tuple([z.string(), z.number()])).default([]),
+  cache: z
+    .object({ hit: z.number(), miss: z.number(), tokensSaved: z.number() })
+    .default({ hit: 0, miss: 0, tokensSaved: 0 }),
+  ttft: histogramSchema,
+  total: histogramSchema,
+});
+
+const talliesSchema = z.array(z.tuple([z.string(), z.number()]));
+
+const loadSchema = { in_flight: z.number(), queued: z.number() };
+const samplesSchema = z.array(
+  z.object({
+    ts_ms: z.number(),
+    max_in_flight: z.number(),
+    global_in_flight: z.number(),
+    global_queued: z.number(),
+    groups: z.array(z.object({ name: z.string(), ...loadSchema })),
+    tenants: z.array(z.object({ tenant_id: z.string(), name: z.string(), ...loadSchema })),
+  }),
+);
+const lastSeenSchema = { name: z.string(), weight: z.number(), lastActiveMs: z.number() };
+const minuteSchema = z.object({
+  minute: z.number(),
+  samples: samplesSchema,
+  recent: z.object({
+    tenants: z.array(
+      z.object({
+        ...lastSeenSchema,
+        tenantId: z.string(),
+        fairshareGroup: z.string(),
+        maxInFlight: z.number().nullable(),
+      }),
+    ),
+    groups: z.array(z.object({ ...lastSeenSchema, slotCap: z.number() })),
+  }),
+});
+
+/** Minutes that have a row: an hour, and the one under way. Each takes the row of the one before it there: nothing is deleted. */
+const MINUTES_KEPT = 61;
+/** The platform takes 2 MB in a row. */
+const MINUTE_MAX_BYTES = 1_900_000;
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS revisions (kind TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, seen_at INTEGER NOT NULL, PRIMARY KEY (kind, id));
+  CREATE TABLE IF NOT EXISTS history (slot INTEGER PRIMARY KEY, minute INTEGER NOT NULL, told TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+`;
+
+export interface StoredRevision {
+  readonly item: RevItem;
+  readonly seenMs: number;
+}
+
+export class CellStore implements HistoryDisk {
+  readonly #storage: DurableObjectStorage;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    storage.sql.exec(SCHEMA);
+  }
+
+  loadRevisions(): readonly StoredRevision[] {
+    return this.#storage.sql
+      .exec<{ kind: string; id: string; rev: number; seen_at: number }>("SELECT kind, id, rev, seen_at FROM revisions")
+      .toArray()
+      .flatMap((entry) => {
+        const kind = INVALIDATION_KINDS.find((name) => name === entry.kind);
+        return kind === undefined ? [] : [{ item: { kind, id: entry.id, rev: entry.rev }, seenMs: entry.seen_at }];
+      });
+  }
+
+  saveRevisions(items: readonly RevItem[], nowMs: number): void {
+    this.#storage.transactionSync(() => {
+      for (const item of items) {
+        this.#storage.sql.exec(
+          "INSERT INTO revisions (kind, id, rev, seen_at) VALUES (?, ?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET rev = excluded.rev, seen_at = excluded.seen_at",
+          item.kind,
+          item.kind === "all" ? "*" : item.id,
+          item.rev,
+          nowMs,
+        );
+      }
+    });
+  }
+
+  pruneRevisions(beforeMs: number): void {
+    this.#storage.sql.exec("DELETE FROM revisions WHERE seen_at < ?", beforeMs);
+  }
+
+  /** The capacity set by an admin, null when the configured one applies. */
+  get capacity(): number | null {
+    const value = this.#read("capacity");
+    return value === null ? null : Number(value);
+  }
+
+  set capacity(value: number | null) {
+    this.#write("capacity", value === null ? null : String(value));
+  }
+
+  /** Counts a life of this Cell: larger than every one before, whatever clocks say (decisions §19.1). One row, written once. */
+  nextLife(): number {
+    const life = lifeAfter(this.#read("life"));
+    this.#write("life", String(life));
+    return life;
+  }
+
+  /** Set while requests hold slots: a Cell that starts with it was reset under load. */
+  get busy(): boolean {
+    return this.#read("busy") !== null;
+  }
+
+  set busy(value: boolean) {
+    this.#write("busy", value ? "1" : null);
+  }
+
+  /** What the cell has counted, as it was when it was saved last; null when never, or in another form. */
+  get counters(): SavedCounters | null {
+    const text = this.#read("counters");
+    const saved = text === null ? null : countersSchema.safeParse(JSON.parse(text));
+    return saved?.success ? saved.data : null;
+  }
+
+  set counters(value: SavedCounters) {
+    this.#write("counters", JSON.stringify(value));
+  }
+
+  get eventCounts(): SavedEventCounts {
+    const text = this.#read("tallies");
+    const saved = text === null ? null : talliesSchema.safeParse(JSON.parse(text));
+    return saved?.success ? saved.data : [];
+  }
+
+  set eventCounts(value: SavedEventCounts) {
+    this.#write("tallies", JSON.stringify(value));
+  }
+
+  minutes(): readonly HistoryMinute[] {
+    return this.#minutes("SELECT told FROM history ORDER BY minute");
+  }
+
+  lastMinute(): HistoryMinute | null {
+    return this.#minutes("SELECT told FROM history ORDER BY minute DESC LIMIT 1")[0] ?? null;
+  }
+
+  /** A minute that would not fit into a row keeps every other of its samples, and so on. */
+  write(minute: HistoryMinute): void {
+    const told = JSON.stringify(minute);
+    if (minute.samples.length > 1 && new TextEncoder().encode(told).length > MINUTE_MAX_BYTES) {
+      this.write({ ...minute, samples: minute.samples.filter((_, at) => at % 2 === 0) });
+      return;
+    }
+    const slot = minute.minute % MINUTES_KEPT;
+    this.#storage.sql.exec(
+      "INSERT OR REPLACE INTO history (slot, minute, told) VALUES (?, ?, ?)",
+      slot,
+      minute.minute,
+      told,
+    );
+  }
+
+  #minutes(query: string): readonly HistoryMinute[] {
+    return this.#storage.sql
+      .exec<{ told: string }>(query)
+      .toArray()
+      .flatMap(({ told }) => {
+        const minute = minuteSchema.safeParse(JSON.parse(told));
+        return minute.success ? [minute.data] : [];
+      });
+  }
+
+  #read(name: string): string | null {
+    return (
+      this.#storage.sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0]?.value ??
+      null
+    );
+  }
+
+  #write(name: string, value: string | null): void {
+    if (value === null) this.#storage.sql.exec("DELETE FROM meta WHERE name = ?", name);
+    else
+      this.#storage.sql.exec(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        name,
+        value,
+      );
+  }
+}

@@ -1,0 +1,164 @@
+/** What is open in a session of exchanges when it ends: what becomes of it, and of whom it held up. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { admissionRequestOf } from "./testing/admission-requests.ts";
+import { EMPTY_MESSAGE, ExchangeControllerHarness, endOf, verdicts } from "./testing/exchange-controller-harness.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe("a session that ends", () => {
+  it("settles what was granted in it at the estimate, once, and hears nothing any more", () => {
+    const stage = new ExchangeControllerHarness(2);
+    const [one, two] = [admissionRequestOf("one", "t"), admissionRequestOf("two", "t")];
+    const { session } = stage.open(one, two);
+    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(two)] });
+    stage.exchanges.end(session);
+    stage.exchanges.end(session);
+    expect([stage.load, stage.rows.filter(([, status]) => status === 499)]).toEqual([[0, 0, 0], [["one", 499, 10]]]);
+    expect(() => stage.exchanges.exchange(session, EMPTY_MESSAGE)).toThrow("the session is over");
+  });
+
+  it("takes nothing from a request that has a permit of its own by then", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const [one, two] = [admissionRequestOf("one", "t"), admissionRequestOf("two", "t")];
+    const { session } = stage.open(one, two);
+    stage.world.desk.adopt(one);
+    stage.world.desk.hold("two");
+    stage.exchanges.end(session);
+    await stage.pass(1_000);
+    expect([stage.load, stage.rows]).toEqual([[1, 1, 2], []]);
+  });
+
+  it("leaves whoever waits its place for some seconds, and writes of one that has not come back that it left", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const { session } = stage.open(
+      admissionRequestOf("holder", "t"),
+      admissionRequestOf("waits", "t"),
+      admissionRequestOf("takes", "t"),
+    );
+    stage.exchanges.end(session);
+    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], [["holder", 499, 10]]]);
+    await stage.pass(5_999);
+    const taken = stage.world.desk.hold("takes");
+    expect([taken?.decision?.verdict, stage.load]).toEqual(["granted", [1, 0, 1]]);
+    await stage.pass(1);
+    expect(stage.rows.slice(1)).toEqual([["waits", 499, 0]]);
+    if (taken !== null) await stage.world.desk.settle(taken, { row: taken.ask.row, actualTokens: 0 });
+    expect(stage.rows.slice(2)).toEqual([["takes", 0, 0]]);
+    expect([stage.load, stage.world.desk.hold("waits")]).toEqual([[0, 0, 0], null]);
+  });
+
+  it("has its place judged anew by who comes back to it", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    stage.world.desk.arrive(admissionRequestOf("holder", "t"));
+    const ask = { ...admissionRequestOf("waits", "t"), revs: [{ kind: "key", id: "k1", rev: 5 }] as const };
+    const { session } = stage.open(ask);
+    stage.exchanges.end(session);
+    stage.world.revisions.note([{ kind: "key", id: "k1", rev: 6 }], 0);
+    const back = stage.world.desk.hold("waits");
+    if (back === null) throw new Error("its place is lost");
+    expect([back.decision, stage.load]).toMatchObject([{ verdict: "stale", items: [{ rev: 6 }] }, [1, 0, 2]]);
+    await stage.world.desk.settle(back, { row: back.ask.row, actualTokens: 0 });
+    expect([stage.load, stage.rows]).toEqual([[1, 0, 1], [["waits", 0, 0]]]);
+  });
+
+  it("leaves one true row of a request that comes back, and charges what it used", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const holder = stage.world.desk.arrive(admissionRequestOf("holder", "h"));
+    const ask = admissionRequestOf("waits", "t");
+    const { session } = stage.open(ask);
+    stage.exchanges.end(session);
+    await stage.pass(4_000);
+    const own = stage.world.desk.hold("waits");
+    await stage.world.desk.settle(holder, endOf(holder.ask));
+    if (own === null) throw new Error("its place is lost");
+    await stage.world.desk.settle(own, { row: { ...ask.row, status_code: 200, total_tokens: 7 }, actualTokens: 7 });
+    await stage.pass(10_000);
+    expect(stage.rows.slice(1)).toEqual([["waits", 200, 7]]);
+  });
+
+  it.each(["t", "o"])("grants at once to others what comes back, of the same tenant or not: %s", async (tenantId) => {
+    const stage = new ExchangeControllerHarness(2);
+    const { session } = stage.open(...["r1", "r2", "w1", "w2"].map((id) => admissionRequestOf(id, "t")));
+    const other = stage.world.desk.arrive(admissionRequestOf("other", tenantId));
+    const granted = vi.spyOn(stage.world.scheduler, "apply");
+    stage.exchanges.end(session);
+    expect(granted.mock.results.flatMap(({ value }) => value).map(({ requestId }) => requestId)).toEqual(["other"]);
+    expect(await stage.world.desk.decision(other)).toMatchObject({ verdict: "granted" });
+  });
+
+  it("grants nothing to those that go with it of what its others held who waited for tokens", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    stage.world.budgets.reach = "silent";
+    const first = admissionRequestOf("first", "slow", {}, { tenantTokens: 1_000 });
+    const { session } = stage.open(first, admissionRequestOf("second", "fast"));
+    const granted = vi.spyOn(stage.world.scheduler, "apply");
+    stage.exchanges.end(session);
+    expect(granted.mock.results.flatMap(({ value }) => value)).toEqual([]);
+    expect([stage.load, stage.rows]).toEqual([[0, 0, 0], []]);
+  });
+
+  it("charges a request once that was charged for its lost grant, and loses its next place as well", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const ask = admissionRequestOf("one", "t");
+    stage.exchanges.end(stage.open(ask).session); // at the estimate, 10
+    stage.world.desk.arrive(admissionRequestOf("holder", "h"));
+    const waits = stage.world.desk.arrive({ ...ask, waitedMs: 0 });
+    stage.world.desk.abandon(waits);
+    const back = stage.world.desk.hold("one");
+    expect(back?.charged).toMatchObject({ tokens: 10 });
+  });
+
+  it("does not swallow the end of a request whose adoption was heard and not answered", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const ask = admissionRequestOf("one", "a");
+    const { session } = stage.open(ask);
+    const lost = stage.world.desk.adopt(ask);
+    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(ask)] });
+    stage.world.desk.abandon(lost);
+    await stage.pass(0);
+    expect([stage.recorded.map((row) => row.request_id), stage.load]).toEqual([["one"], [0, 0, 0]]);
+  });
+
+  it("bills nobody who leaves as it takes a permit of its own, its grant being on its way in the session", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const [first, second] = [admissionRequestOf("first", "a"), admissionRequestOf("second", "b")];
+    const { session } = stage.open(first, second);
+    stage.exchanges.exchange(session, { ...EMPTY_MESSAGE, ends: [endOf(first)] });
+    await stage.pass(0);
+    const own = stage.world.desk.hold(second.requestId);
+    if (own === null) throw new Error("its place is lost");
+    stage.world.desk.abandon(own);
+    expect(stage.rows.at(-1)).toEqual(["second", 499, 0]);
+  });
+
+  it("gives no seat to an ask that comes when its request has left by another way", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const ask = admissionRequestOf("one", "t");
+    const holder = stage.world.desk.arrive(admissionRequestOf("holder", "h"));
+    stage.world.desk.abandon(stage.world.desk.arrive({ ...ask, waitedMs: 0 }));
+    await stage.world.desk.settle(holder, endOf(holder.ask));
+    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+    await stage.pass(6_000);
+    expect([verdicts(stage.open(ask).answer), stage.load]).toEqual([[], [0, 0, 0]]);
+  });
+
+  it("has what a request used counted once for its turn among others, though it went on under another permit", async () => {
+    const stage = new ExchangeControllerHarness(3);
+    stage.world.desk.arrive(admissionRequestOf("keeps the cell busy", "busy"));
+    const ask = admissionRequestOf("one", "t");
+    const { session } = stage.open(ask);
+    stage.exchanges.end(session);
+    await stage.world.desk.settle(stage.world.desk.adopt(ask), { row: ask.row, actualTokens: 10 });
+    const { tenants } = stage.world.scheduler.snapshot(stage.world.nowMs);
+    expect(tenants.find(({ tenantId }) => tenantId === "t")?.servedTokens).toBe(10);
+  });
+
+  it("answers whoever waits for news of it", async () => {
+    const stage = new ExchangeControllerHarness(1);
+    const { session } = stage.open();
+    const news = stage.exchanges.news(session);
+    stage.exchanges.end(session);
+    expect(await news).toMatchObject({ decided: [], stored: [] });
+  });
+});

@@ -1,0 +1,61 @@
+/**
+ * The pulse of an active Cell: a sample every two seconds, and with every fifth of them what it has counted goes to its
+ * disk and its report to the key-value store (decisions §7.3, §32.1). It ends only when nobody is seated and everything
+ * counted is saved, because an object at rest loses its memory; a disk that fails is tried again with the next report.
+ */
+import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
+
+/** While active, the Cell's state is written to the key-value store with every fifth sample: each 10 s (decisions §32.1). */
+const SAMPLES_PER_REPORT = 5;
+
+/** What the pulse drives. `save` and `rest` may throw, `report` may reject: none of them stops it. */
+export interface HeartbeatParts {
+  readonly later: (delayMs: number, run: () => void) => void;
+  readonly sample: () => void;
+  readonly report: () => Promise<void>;
+  readonly save: () => void;
+  readonly seated: () => number;
+  /** The end of activity, on disk; throws when it could not be written. */
+  readonly rest: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Beats from the first `wake` until a report finds nobody seated and nothing unsaved. */
+export class Heartbeat {
+  readonly #parts: HeartbeatParts;
+  #beating = false;
+
+  constructor(parts: HeartbeatParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins to beat with a sample at once; does nothing while it beats. */
+  wake(): void {
+    if (this.#beating) return;
+    this.#beating = true;
+    this.#parts.sample();
+    this.#next(1);
+  }
+
+  #next(count: number): void {
+    this.#parts.later(SAMPLE_EVERY_MS, () => void this.#beat(count));
+  }
+
+  async #beat(count: number): Promise<void> {
+    this.#parts.sample();
+    if (count % SAMPLES_PER_REPORT !== 0) return this.#next(count + 1);
+    try {
+      this.#parts.save();
+      await this.#parts.report();
+      if (this.#parts.seated() === 0) {
+        this.#parts.save();
+        this.#parts.rest();
+        this.#beating = false;
+        return;
+      }
+    } catch (error) {
+      this.#parts.failed(error);
+    }
+    this.#next(count + 1);
+  }
+}

@@ -1,0 +1,72 @@
+/** A queue holds so many and no more, and whoever is in it stays (decisions §43.2). */
+import { describe, expect, it } from "vitest";
+import { MAX_QUEUED } from "./queue-limit.ts";
+import { admissionHarnessOf } from "./testing/admission-harness.ts";
+import { admissionRequestOf } from "./testing/admission-requests.ts";
+
+const FULL = { verdict: "refused", refusal: { code: "queue_full", retryAfterMs: 1000, level: null } };
+
+describe("a tenant's queue", () => {
+  it("takes as many as it may hold, refuses one more, which holds nothing, and nobody of another tenant", async () => {
+    const { desk, scheduler, rows } = admissionHarnessOf("weighted", 1, 3);
+    desk.arrive(admissionRequestOf("holder", "a"));
+    const queued = ["1", "2", "3"].map((id) => desk.arrive(admissionRequestOf(id, "a")));
+    const beyond = desk.arrive(admissionRequestOf("4", "a"));
+    expect([beyond.decision, queued.map((seat) => seat.decision), scheduler.queued]).toEqual([
+      FULL,
+      [null, null, null],
+      3,
+    ]);
+    expect(desk.arrive(admissionRequestOf("other", "b")).decision).toBeNull();
+    const row = { ...beyond.ask.row, status_code: 429, admission: "rejected" as const };
+    await desk.settle(beyond, { row, actualTokens: 0 });
+    expect(rows).toMatchObject([{ request_id: "4", status_code: 429, admission: "rejected", queue_wait_ms: 0 }]);
+    for (const seat of queued.slice(0, 1)) desk.abandon(seat);
+    expect([
+      desk.arrive(admissionRequestOf("5", "a")).decision,
+      desk.arrive(admissionRequestOf("6", "a")).decision,
+    ]).toEqual([null, FULL]);
+  });
+
+  it("that is full keeps nobody from a model that has room", () => {
+    const { desk } = admissionHarnessOf("weighted", 8, 1);
+    const full = { model: { name: "full", admissionWeight: 100, maxInFlight: 1 } };
+    expect(["1", "2", "3"].map((id) => desk.arrive(admissionRequestOf(id, "a", full)).decision?.verdict)).toEqual([
+      "granted",
+      undefined,
+      "refused",
+    ]);
+    expect(desk.arrive(admissionRequestOf("4", "a")).decision?.verdict).toBe("granted");
+  });
+
+  it("has no bound of its own when it is told 0", () => {
+    const { desk, scheduler } = admissionHarnessOf("weighted", 1, 0);
+    for (let at = 0; at < 200; at += 1) desk.arrive(admissionRequestOf(`r${at}`, "a"));
+    expect(scheduler.queued).toBe(199);
+  });
+
+  it("drops nobody who waits: not one that is judged again, not one that lost its place to a reset", async () => {
+    const { desk, scheduler, revisions } = admissionHarnessOf("weighted", 1, 2);
+    const holder = desk.arrive(admissionRequestOf("holder", "a"));
+    desk.arrive(admissionRequestOf("1", "a"));
+    desk.arrive(admissionRequestOf("2", "a"));
+    revisions.note([{ kind: "tenant", id: "a", rev: 2 }], 0);
+    desk.arrive(admissionRequestOf("b", "b"));
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    const revs = [{ kind: "tenant" as const, id: "a", rev: 2 }];
+    expect(desk.arrive(admissionRequestOf("1", "a", { revs, waitedMs: 5 })).decision).toBeNull();
+    expect(desk.arrive(admissionRequestOf("lost its place", "a", { revs, waitedMs: 50 })).decision).toBeNull();
+    expect(scheduler.queued).toBe(3);
+    expect(desk.arrive(admissionRequestOf("new", "a", { revs })).decision).toEqual(FULL);
+  });
+});
+
+describe("a cell's queue", () => {
+  it("is bounded over all tenants", () => {
+    const { desk, scheduler } = admissionHarnessOf("weighted", 1, 0);
+    for (let at = 0; at <= MAX_QUEUED; at += 1) desk.arrive(admissionRequestOf(`r${at}`, `t${at % 500}`));
+    expect(scheduler.queued).toBe(MAX_QUEUED);
+    expect(desk.arrive(admissionRequestOf("one more", "t1")).decision).toEqual(FULL);
+    expect(desk.arrive(admissionRequestOf("who waited", "t1", { waitedMs: 1 })).decision).toBeNull();
+  });
+});

@@ -1,0 +1,231 @@
+/** Whoever waited is judged again at its turn (decisions §20.4): by newer records, by the clock, and after its tokens came. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
+import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";
+import { type AdmissionHarness, admissionHarnessOf } from "./testing/admission-harness.ts";
+import { admissionRequestOf as plainAsk } from "./testing/admission-requests.ts";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** `tokensPerMinute`: so that its tokens have to be fetched; else nothing binds it. */
+function askOf(requestId: string, tenant: string, rev = 1, tokensPerMinute = 0): AdmissionRequest {
+  const revs = [
+    { kind: "tenant", id: tenant, rev },
+    { kind: "model", id: "m", rev: 1 },
+  ] as const;
+  return plainAsk(requestId, tenant, { revs }, { tokensPerMinute, rev });
+}
+
+function change(world: AdmissionHarness, tenant: string, rev: number): void {
+  world.revisions.note([{ kind: "tenant", id: tenant, rev }], world.nowMs);
+}
+
+function reservedOf(world: AdmissionHarness, ask: AdmissionRequest): number {
+  return world.budgets.core(ask.tenant.id).read("tenant", ask.limits, world.nowMs).reserved.bucketTokens;
+}
+
+const row = (ask: AdmissionRequest, status: number) => ({
+  ...ask.row,
+  status_code: status,
+  admission: "rejected" as const,
+});
+
+describe("a waiting request whose tenant changed", () => {
+  it("is told so at its turn, holds nothing, and the slot goes to the next", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk, scheduler, rows } = world;
+    const holder = desk.arrive(askOf("holder", "h"));
+    const [stale, next] = [desk.arrive(askOf("stale", "a")), desk.arrive(askOf("next", "b"))];
+    change(world, "a", 2);
+    expect(stale.decision).toBeNull();
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    expect(await desk.decision(stale)).toEqual({ verdict: "stale", items: [{ kind: "tenant", id: "a", rev: 2 }] });
+    expect([stale.slot, next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual([null, "granted", 1, 1]);
+    expect(scheduler.snapshot(0).tenants.find(({ tenantId }) => tenantId === "a")?.servedTokens).toBe(0);
+    expect(rows.map(({ request_id }) => request_id)).toEqual(["holder"]);
+  });
+
+  it("is told so however long it has waited, whatever else was forgotten meanwhile", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk, revisions } = world;
+    const holder = desk.arrive(askOf("holder", "h"));
+    const parked = desk.arrive(askOf("parked", "a"));
+    change(world, "a", 2);
+    world.nowMs += REVISION_KEEP_MS + 1;
+    revisions.prune(desk.oldestArrivalMs(world.nowMs));
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    expect(parked.decision?.verdict).toBe("stale");
+    desk.abandon(parked);
+    revisions.prune(desk.oldestArrivalMs(world.nowMs));
+    expect(revisions.size).toBe(0);
+  });
+
+  it("takes its place again with newer records, before all who came after it, its wait counted from the first", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk } = world;
+    const holder = desk.arrive(askOf("holder", "h"));
+    const first = desk.arrive(askOf("1", "a"));
+    desk.arrive(askOf("2", "a"));
+    change(world, "a", 2);
+    world.nowMs = 30;
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    world.nowMs = 40;
+    const back = desk.arrive(askOf("1", "a", 2));
+    expect(back.decision).toMatchObject({ verdict: "granted", grant: { admission: "queued", queueWaitMs: 40 } });
+    // the permit that was replaced dies later and means nothing
+    desk.abandon(first);
+    await desk.settle(back, { row: back.ask.row, actualTokens: 3 });
+    expect(world.rows.map((one) => [one.request_id, one.queue_wait_ms])).toEqual([
+      ["holder", 0],
+      ["1", 40],
+    ]);
+  });
+
+  it("may find its records changed once more, and again, and is served in the end", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk } = world;
+    let holder = desk.arrive(askOf("holder", "h"));
+    let seat = desk.arrive(askOf("1", "a"));
+    for (let rev = 2; rev < 5; rev += 1) {
+      change(world, "a", rev);
+      await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+      expect((await desk.decision(seat)).verdict).toBe("stale");
+      // somebody else has the slot while it reads
+      holder = desk.arrive(askOf(`other${rev}`, "b"));
+      seat = desk.arrive(askOf("1", "a", rev));
+      expect([holder.decision?.verdict, seat.decision]).toEqual(["granted", null]);
+    }
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    expect(seat.decision?.verdict).toBe("granted");
+  });
+
+  it("leaves the row of its refusal, and of its client's departure, and its place to the next", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk, scheduler, rows } = world;
+    const holder = desk.arrive(askOf("holder", "h"));
+    const [refused, gone] = [desk.arrive(askOf("refused", "a")), desk.arrive(askOf("gone", "a"))];
+    change(world, "a", 2);
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    world.nowMs = 7;
+    await desk.settle(refused, { row: row(refused.ask, 403), actualTokens: 0 });
+    expect((await desk.decision(gone)).verdict).toBe("stale");
+    await desk.settle(gone, { row: { ...gone.ask.row, status_code: 499, admission: "queued" }, actualTokens: 0 });
+    expect([scheduler.inFlight, scheduler.queued, desk.seated]).toEqual([0, 0, 0]);
+    expect(rows.slice(1).map((one) => [one.request_id, one.status_code, one.admission, one.queue_wait_ms])).toEqual([
+      ["refused", 403, "rejected", 7],
+      ["gone", 499, "queued", 7],
+    ]);
+    expect(rows.map((one) => one.total_tokens)).toEqual([0, 0, 0]);
+  });
+
+  it("gives back the tokens that were fetched for it", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk } = world;
+    const holder = desk.arrive(askOf("holder", "h"));
+    const stale = desk.arrive(askOf("stale", "a", 1, 100));
+    await vi.advanceTimersByTimeAsync(0);
+    change(world, "a", 2);
+    await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+    expect((await desk.decision(stale)).verdict).toBe("stale");
+    await desk.settle(stale, { row: row(stale.ask, 401), actualTokens: 0 });
+    for (let second = 0; second < 30; second += 1) {
+      world.nowMs += 1_000;
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(reservedOf(world, stale.ask)).toBe(0);
+    expect(world.budgets.core("a").bucket(stale.ask.limits, world.nowMs).levelTokens).toBe(100);
+  });
+});
+
+describe("a request whose tenant changed while its tokens were on their way", () => {
+  it.each([
+    ["came", 100],
+    ["were refused", 5],
+  ])("is judged again though they %s, keeps its place, and the slot goes to the next", async (_, tokensPerMinute) => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk, scheduler } = world;
+    const first = desk.arrive(askOf("first", "a", 1, tokensPerMinute));
+    const next = desk.arrive(askOf("next", "b"));
+    expect([first.decision, scheduler.inFlight]).toEqual([null, 1]);
+    change(world, "a", 2);
+    expect(await desk.decision(first)).toMatchObject({ verdict: "stale" });
+    expect([next.decision?.verdict, scheduler.inFlight, scheduler.queued]).toEqual(["granted", 1, 1]);
+    const back = desk.arrive(askOf("first", "a", 2));
+    await desk.settle(next, { row: next.ask.row, actualTokens: 10 });
+    expect(await desk.decision(back)).toMatchObject({ verdict: "granted", grant: { admission: "queued" } });
+    await desk.settle(back, { row: back.ask.row, actualTokens: 10 });
+    for (let second = 0; second < 30; second += 1) {
+      world.nowMs += 1_000;
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(reservedOf(world, back.ask)).toBe(0);
+  });
+});
+
+describe("a waiting request whose access window ends", () => {
+  it("is to be judged again from that instant on, not before, and not in the turn of its arrival", async () => {
+    const world = admissionHarnessOf("weighted", 2);
+    const { desk } = world;
+    const until = { openUntilMs: 100 };
+    const holders = ["h1", "h2"].map((id) => desk.arrive(askOf(id, "h")));
+    const waiting = ["in time", "late"].map((id) => desk.arrive({ ...askOf(id, "a"), ...until }));
+    const [one, two] = holders;
+    if (one === undefined || two === undefined) throw new Error("two hold slots");
+    world.nowMs = 99;
+    await desk.settle(one, { row: one.ask.row, actualTokens: 10 });
+    world.nowMs = 100;
+    await desk.settle(two, { row: two.ask.row, actualTokens: 10 });
+    expect(waiting.map((seat) => seat.decision)).toMatchObject([
+      { verdict: "granted" },
+      { verdict: "stale", items: [] },
+    ]);
+    expect(desk.arrive({ ...askOf("late", "a"), openUntilMs: 90 }).decision?.verdict).toBe("granted");
+  });
+});
+
+describe("judging again", () => {
+  it("compares nothing while no record has changed, and each waiter once after a change that was not its own", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk, revisions } = world;
+    const compared = vi.spyOn(revisions, "staleAmong");
+    let holder = desk.arrive(askOf("0", "a"));
+    const seats = Array.from({ length: 20 }, (_, at) => desk.arrive(askOf(`${at + 1}`, "a")));
+    const next = async (): Promise<void> => {
+      await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+      holder = seats.shift() ?? holder;
+    };
+    for (let at = 0; at < 10; at += 1) await next();
+    expect(compared).not.toHaveBeenCalled();
+    change(world, "b", 2);
+    for (let at = 0; at < 5; at += 1) await next();
+    expect(compared).toHaveBeenCalledTimes(5);
+  });
+
+  it("costs nothing when a thousand keys change under ten thousand waiters, and one look a turn afterwards", async () => {
+    const world = admissionHarnessOf("weighted", 1);
+    const { desk, revisions } = world;
+    const compared = vi.spyOn(revisions, "staleAmong");
+    const ofKey = (id: string, key: number, rev: number): AdmissionRequest => ({
+      ...askOf(id, "a"),
+      revs: [{ kind: "key", id: `k${key}`, rev }],
+    });
+    let holder = desk.arrive(ofKey("holder", 0, 2));
+    const waiting = Array.from({ length: 10_000 }, (_, at) => desk.arrive(ofKey(`r${at}`, at % 1000, 1)));
+    const trips = world.budgets.calls;
+    const changes = Array.from({ length: 1000 }, (_, key) => ({ kind: "key" as const, id: `k${key}`, rev: 2 }));
+    revisions.note(changes, 1);
+    for (const { id } of changes) desk.apply({ type: "tenant", id });
+    expect([compared.mock.calls.length, world.budgets.calls]).toEqual([0, trips]);
+    for (let turn = 0; turn < 50; turn += 1) {
+      const before = compared.mock.calls.length;
+      await desk.settle(holder, { row: holder.ask.row, actualTokens: 10 });
+      const told = waiting.filter((seat) => seat.decision?.verdict === "stale");
+      expect(told).toHaveLength(turn + 1);
+      // the one that is sent back, its items, and the one behind it
+      expect(compared.mock.calls.length - before).toBeLessThanOrEqual(3);
+      holder = desk.arrive(ofKey(`r${turn}`, turn % 1000, 2));
+      expect(holder.decision?.verdict).toBe("granted");
+    }
+  });
+});

@@ -1,0 +1,66 @@
+/** The admission controller for tests, with the real scheduler and the real budgets behind calls that a test delays or fails. */
+import type { UsageRow } from "../../../../shared/usage-row.ts";
+import { FIRST_LIFE } from "../../../domain/budget/cell-life.ts";
+import { thirtyDayMonthOf } from "../../../domain/budget/testing/simulation.ts";
+import { Revisions } from "../../../domain/cell/revisions.ts";
+import { createScheduler } from "../../../domain/fairshare/scheduler.ts";
+import type { Scheduler } from "../../../domain/fairshare/types.ts";
+import { AdmissionController } from "../admission-controller.ts";
+import { BudgetGateway } from "../budget-gateway.ts";
+import { TestBudgets } from "./test-budgets.ts";
+
+export interface AdmissionHarness {
+  readonly desk: AdmissionController;
+  readonly scheduler: Scheduler;
+  readonly budgets: TestBudgets;
+  readonly rows: UsageRow[];
+  /** Requests whose rows were handed in as ones that may have come before. */
+  readonly orphans: string[];
+  readonly revisions: Revisions;
+  nowMs: number;
+}
+
+/** A desk at time 0; a test moves `nowMs`. */
+export function admissionHarnessOf(
+  algorithm: "weighted" | "hierarchical",
+  maxInFlight: number,
+  maxQueuedPerTenant = 10_000,
+): AdmissionHarness {
+  const rows: UsageRow[] = [];
+  const orphans: string[] = [];
+  const now = () => world.nowMs;
+  const budgets = new TestBudgets(now);
+  const revisions = new Revisions();
+  const judge = {
+    mayHave: (requestId: string) => desk.mayHave(requestId),
+    deferred: (requestId: string) => desk.deferred(requestId),
+  };
+  const scheduler = createScheduler({ algorithm, maxInFlight, judge });
+  const budget = new BudgetGateway({
+    cell: "c",
+    failOpen: false,
+    now,
+    nextLife: () => FIRST_LIFE,
+    monthOf: thirtyDayMonthOf,
+    budgetOf: (tenantId) => budgets.budgetOf(tenantId),
+    judged: (requestId, verdict) => desk.budgetDecided(requestId, verdict),
+    deliverAlert: async () => undefined,
+    raise: () => undefined,
+  });
+  const desk: AdmissionController = new AdmissionController({
+    cell: "c",
+    scheduler,
+    budget,
+    revisions,
+    maxQueuedPerTenant,
+    now,
+    later: (delayMs, run) => void setTimeout(run, delayMs),
+    complete: async (row, orphan) => {
+      rows.push(row);
+      if (orphan) orphans.push(row.request_id);
+    },
+    changed: () => undefined,
+  });
+  const world: AdmissionHarness = { desk, scheduler, budgets, rows, orphans, revisions, nowMs: 0 };
+  return world;
+}

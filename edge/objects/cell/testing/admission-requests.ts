@@ -1,0 +1,29 @@
+/** What a request asks its Cell for, in tests. */
+import { zeroUsageRow } from "../../../../shared/usage-row.ts";
+import type { AdmissionRequest } from "../../../domain/admission/rpc.ts";
+import { type Caps, limitsWith } from "../../../domain/budget/testing/simulation.ts";
+
+/** A request for 10 tokens of model `m`, by a tenant under these caps: nothing binds it unless they do. */
+export function admissionRequestOf(
+  requestId: string,
+  tenant: string,
+  over: Partial<AdmissionRequest> = {},
+  caps: Caps = {},
+): AdmissionRequest {
+  const limits = limitsWith(caps);
+  return {
+    requestId,
+    tenant: { id: tenant, name: tenant, weight: 100, maxInFlight: null },
+    group: { name: "g", weight: 1 },
+    model: { name: "m", admissionWeight: 100, maxInFlight: null },
+    costTokens: 10,
+    revs: [{ kind: "tenant", id: tenant, rev: 1 }],
+    openUntilMs: null,
+    waitedMs: null,
+    row: zeroUsageRow(requestId, 0),
+    limits: { ...limits, tenant: { ...limits.tenant, id: tenant } },
+    need: { bucketTokens: 10, termTokens: 10, nanoUsd: 0 },
+    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 1 },
+    ...over,
+  };
+}

@@ -1,0 +1,84 @@
+/** A Cell's budgets for tests that give them numbers, answers and clocks of every kind. */
+import type { Issue } from "../../../../shared/alerts.ts";
+import { isAmount } from "../../../../shared/amount.ts";
+import { zeroUsageRow } from "../../../../shared/usage-row.ts";
+import type { AdmissionRequest } from "../../../domain/admission/rpc.ts";
+import type { Amounts } from "../../../domain/budget/amounts.ts";
+import { lifeAfter } from "../../../domain/budget/cell-life.ts";
+import type { BudgetLimits } from "../../../domain/budget/limits.ts";
+import type { BudgetReport, LeaseRequest } from "../../../domain/budget/rpc.ts";
+import { thirtyDayMonthOf } from "../../../domain/budget/testing/simulation.ts";
+import { isLevel } from "../../../domain/budget/validity.ts";
+import type { BudgetVerdict } from "../admission-entry.ts";
+import { BudgetGateway, type BudgetObjectApi } from "../budget-gateway.ts";
+
+export function budgetRequestOf(requestId: string, limits: BudgetLimits, need: Amounts): AdmissionRequest {
+  return {
+    requestId,
+    tenant: { id: "tenant-1", name: "Acme", weight: 100, maxInFlight: null },
+    group: { name: "g", weight: 1 },
+    model: { name: "m", admissionWeight: 100, maxInFlight: null },
+    costTokens: 1,
+    revs: [],
+    openUntilMs: null,
+    waitedMs: null,
+    row: zeroUsageRow(requestId, 0),
+    limits,
+    need,
+    estimate: { inputTokens: 4, outputTokens: 6, costUsd: 0 },
+  };
+}
+
+export const needOf = (tokens: number): Amounts => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens });
+
+export interface BudgetGatewaySetup {
+  readonly budgetOf: (tenantId: string) => BudgetObjectApi;
+  readonly now?: () => number;
+  readonly nextLife?: () => number;
+}
+
+export function budgetGatewayOf({
+  budgetOf,
+  now = Date.now,
+  nextLife = () => Number(lifeAfter(null)),
+}: BudgetGatewaySetup) {
+  const verdicts = new Map<string, BudgetVerdict>();
+  const alerts: Issue[] = [];
+  const desk = new BudgetGateway({
+    cell: "c",
+    failOpen: true,
+    now,
+    nextLife,
+    monthOf: thirtyDayMonthOf,
+    budgetOf,
+    judged: (requestId, verdict) => verdicts.set(requestId, verdict),
+    deliverAlert: async (alert) => void alerts.push(alert),
+    raise: (issue) => alerts.push(issue),
+  });
+  return { desk, verdicts, alerts };
+}
+
+/** Every number in a message or an answer is one that arithmetic can go on with. */
+export function allFinite(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  return typeof value !== "object" || value === null || Object.values(value).every(allFinite);
+}
+
+/** Whether every amount in a message is one. */
+export function hasAmounts(message: LeaseRequest | BudgetReport): boolean {
+  const asked = "report" in message ? [...Object.values(message.need), ...Object.values(message.want)] : [];
+  const { leases } = "report" in message ? message.report : message;
+  const told = leases.flatMap(({ released, opened, used }) => [
+    ...Object.values(released),
+    ...Object.values(opened?.granted ?? {}),
+    ...used.flatMap((line) => [line.used.tokens, line.used.nanoUsd]),
+  ]);
+  return allFinite(message) && [...asked, ...told].every(isAmount);
+}
+
+/** Whether what a verdict tells the client are numbers to make headers of (decisions §17.5). */
+export function hasNumbers(verdict: BudgetVerdict): boolean {
+  if (verdict.kind === "ok") return isLevel(verdict.level);
+  const { level, retryAfterMs } = verdict.refusal;
+  return isLevel(level) && (retryAfterMs === null || (isAmount(retryAfterMs) && retryAfterMs > 0));
+}

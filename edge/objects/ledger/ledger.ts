@@ -1,0 +1,295 @@
+/**
+ * The Ledger object: the durable owner of usage rows between a Cell and the analytics store (design §6). A row is
+ * acknowledged when it is on this object's disk, and deleted only after the store has acknowledged it. The alarm ships,
+ * catches everything and arms itself again; it is set only when none is pending.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { type AlertEvent, issues } from "../../../shared/alerts.ts";
+import type { AlertAck, AlertBatch } from "../../../shared/internal.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import { consoleLog } from "../../adapters/console-log.ts";
+import { alertLedgerOf, LedgerAlerts } from "../../adapters/objects/ledger-alerts.ts";
+import { ObjectStubs } from "../../adapters/objects/object-stubs.ts";
+import { timerSleep } from "../../adapters/timer-sleep.ts";
+import type { LedgerApi, LedgerBatch, LedgerStatus } from "../../domain/admission/rpc.ts";
+import {
+  type AlertIndex,
+  type AlertStep,
+  acknowledgeAlerts,
+  appendAlerts,
+  offerAlerts,
+} from "../../domain/ledger/alert-log.ts";
+import {
+  appendBatch,
+  appendLines,
+  countDropped,
+  type LogIndex,
+  type LogLimits,
+  type LogStep,
+  limitsPerShard,
+  markShipped,
+  SHIPPED_KEEP_MS,
+  sealForSending,
+  shippingBackoffMs,
+  wasApplied,
+} from "../../domain/ledger/ledger-log.ts";
+import { requestIdOf, spanLine, storedRowLine, usageRowLine } from "../../domain/ledger/row-line.ts";
+import { DEAD_LETTER_RETRY_MS } from "../../domain/ledger/send-plan.ts";
+import type { SpanRecord } from "../../domain/trace/trace.ts";
+import { type Bindings, type Env, parseEnv } from "../../env.ts";
+import { AlertStore } from "./alert-store.ts";
+import { DeadLetterStore } from "./dead-letter-store.ts";
+import { LedgerShipping, type RefusedRows } from "./ledger-shipping.ts";
+import { LedgerStore } from "./ledger-store.ts";
+import { SpanStore } from "./span-store.ts";
+
+/** Rows wait at most this long for company before they are sent. */
+const LINGER_MS = 250;
+/** Inserts of one alarm at most: should each take until its deadline, the alarm still ends before the platform ends it. */
+const INSERTS_PER_RUN = 12;
+const SPAN_PARTS_PER_RUN = 4;
+
+export class Ledger extends DurableObject<Bindings> {
+  readonly #config: Env;
+  readonly #store: LedgerStore;
+  readonly #limits: LogLimits;
+  readonly #alertStore: AlertStore;
+  readonly #spans: SpanStore;
+  readonly #aside: DeadLetterStore;
+  readonly #shipper: LedgerShipping;
+  /** Alerts of this object's own. */
+  readonly #own: LedgerAlerts;
+  #alerts: AlertIndex;
+  #index: LogIndex;
+  /** Requests of the orphan rows in the log. */
+  #orphans: Set<string>;
+  #failures = 0;
+  #spanFailures = 0;
+  #spansRestUntilMs = 0;
+  #shipping = false;
+
+  /** `limits`: what it may keep; its share of the cell's unless told otherwise. */
+  constructor(state: DurableObjectState, bindings: Bindings, limits?: LogLimits) {
+    super(state, bindings);
+    this.#config = parseEnv(bindings);
+    this.#limits = limits ?? limitsPerShard(this.#config.ledgerShards);
+    this.#store = new LedgerStore(state.storage);
+    this.#alertStore = new AlertStore(state.storage);
+    this.#alerts = this.#alertStore.load();
+    this.#spans = new SpanStore(state.storage);
+    this.#aside = new DeadLetterStore(state.storage);
+    this.#shipper = new LedgerShipping({
+      store: this.#store,
+      aside: this.#aside,
+      spans: this.#spans,
+      clickhouse: this.#config.clickhouse,
+      ledger: state.id.name ?? state.id.toString(),
+      log: consoleLog,
+    });
+    this.#own = new LedgerAlerts({
+      ledger: () => this.#alertLedger(),
+      clock: Date.now,
+      sleep: timerSleep,
+      uuid: () => crypto.randomUUID(),
+      keepAlive: (work) => state.waitUntil(work),
+      log: consoleLog,
+    });
+    this.#index = this.#store.loadIndex();
+    this.#orphans = this.#orphanIds();
+    // Whatever ended the last life of this object, rows that wait have an alarm.
+    if (this.#index.pending.length > 0 || this.#spans.waiting)
+      void state.blockConcurrencyWhile(async () => await this.#arm(LINGER_MS));
+  }
+
+  /** Resolves when the batch is durable, with the requests whose rows had come before; a batch seen before changes nothing. */
+  async append(batch: LedgerBatch): Promise<readonly string[]> {
+    const source = `${batch.cell}/${batch.epoch}`;
+    if (wasApplied(this.#index, source, batch.sequence)) return [];
+    const rows = this.#unseen(batch.rows, batch.orphan);
+    const lines = rows.map((row) => usageRowLine(row, formatTs));
+    this.#take(
+      appendBatch(this.#index, { source, sequence: batch.sequence, lines, orphan: batch.orphan }, this.#limits),
+    );
+    if (batch.orphan) for (const row of rows) this.#orphans.add(row.request_id);
+    await this.#arm(LINGER_MS);
+    if (rows.length === batch.rows.length) return [];
+    const fresh = new Set(rows.map((row) => row.request_id));
+    return batch.rows.map((row) => row.request_id).filter((requestId) => !fresh.has(requestId));
+  }
+
+  /** A Worker's own fallback when its Cell is beyond reach; checked against the log here and the store before shipping. */
+  async appendOrphan(row: UsageRow): Promise<void> {
+    const lines = this.#unseen([row], true).map((fresh) => usageRowLine(fresh, formatTs));
+    this.#take(appendLines(this.#index, lines, true, this.#limits));
+    this.#orphans.add(row.request_id);
+    await this.#arm(LINGER_MS);
+  }
+
+  /** What waits, what was lost for want of room since ever, and what is aside because the store refuses it. */
+  async status(): Promise<LedgerStatus> {
+    const bytes = this.#index.pending.reduce((sum, entry) => sum + entry.bytes, 0);
+    const { pending, dropped } = this.#index;
+    return { segments: pending.length, bytes, dropped, aside: this.#aside.sizes.length };
+  }
+
+  async spans(requestId: string, spans: readonly SpanRecord[]): Promise<void> {
+    this.#spans.add(spans.map((span) => spanLine(requestId, span, formatTs)));
+    await this.#arm(LINGER_MS);
+  }
+
+  /** Keeps alerts until the control service has them; an id that is known changes nothing. */
+  async alert(events: readonly AlertEvent[]): Promise<void> {
+    this.#takeAlerts(appendAlerts(this.#alerts, events));
+  }
+
+  /** Lets go of what the control service has, and answers the next. An ack of another storage's numbers means nothing. */
+  async alerts(ack: AlertAck | null): Promise<AlertBatch> {
+    const ledger = this.#store.instance;
+    if (ack?.ledger === ledger) this.#takeAlerts(acknowledgeAlerts(this.#alerts, ack.through));
+    const { index, through, alerts } = offerAlerts(this.#alerts);
+    this.#alerts = index;
+    return { ledger, through, alerts: [...alerts], dropped: index.dropped };
+  }
+
+  override async alarm(): Promise<void> {
+    this.#shipping = true;
+    try {
+      await this.#ship();
+      this.#failures = 0;
+      await this.#shipSpans();
+    } catch (error) {
+      this.#failures += 1;
+      this.#tellFailure("rows", error, this.#failures);
+    } finally {
+      this.#shipping = false;
+    }
+    await this.#rearm();
+  }
+
+  /**
+   * The rows that the log does not hold. Orphans are looked up in all of it; other rows, which are many, only among the
+   * orphans: nothing else can have come before them.
+   */
+  #unseen(rows: readonly UsageRow[], orphan: boolean): readonly UsageRow[] {
+    const fresh = new Map(rows.map((row) => [row.request_id, row]));
+    for (const id of fresh.keys()) {
+      if (this.#orphans.has(id) || (orphan && this.#store.holds(id))) fresh.delete(id);
+    }
+    return [...fresh.values()];
+  }
+
+  async #ship(): Promise<void> {
+    if (this.#store.prune(Date.now() - SHIPPED_KEEP_MS)) this.#orphans = this.#orphanIds();
+    const turn = { inserts: INSERTS_PER_RUN };
+    while (turn.inserts > 0) {
+      this.#take(sealForSending(this.#index));
+      const segment = this.#index.pending[0]?.segment;
+      if (segment === undefined) {
+        if (!this.#takeBack()) return;
+        continue;
+      }
+      const refused = await this.#shipper.segment(segment, turn);
+      if (refused !== null) this.#shipped(segment, refused);
+    }
+  }
+
+  /** Lets go of a segment: its rows are in the store, or set aside in the same transaction. */
+  #shipped(segment: number, refused: RefusedRows): void {
+    const nowMs = Date.now();
+    this.ctx.storage.transactionSync(() => {
+      if (refused.rows.length > 0) this.#aside.keep(refused.rows, refused.displaced, nowMs);
+      this.#aside.plan = null;
+      this.#store.markShipped(segment, nowMs);
+    });
+    this.#index = markShipped(this.#index, segment);
+    this.#take(countDropped(this.#index, refused.displaced));
+    if (refused.rows.length > 0) this.#own.raise(issues.usageRowsRefused(this.#aside.sizes.length));
+  }
+
+  /** Puts what was set aside a while ago into the log once more, to be looked up and sent; false when there is none. */
+  #takeBack(): boolean {
+    return this.ctx.storage.transactionSync(() => {
+      const rows = this.#aside.release(Date.now() - DEAD_LETTER_RETRY_MS);
+      if (rows.length === 0) return false;
+      const lines = rows.map(({ line, bytes }) => storedRowLine(line, bytes));
+      this.#take(appendLines(this.#index, lines, true, this.#limits));
+      for (const { requestId } of rows) this.#orphans.add(requestId);
+      return true;
+    });
+  }
+
+  /** Spans that cannot be sent wait for themselves: rows do not wait for them. */
+  async #shipSpans(): Promise<void> {
+    if (this.#index.pending.length > 0 || Date.now() < this.#spansRestUntilMs) return;
+    try {
+      await this.#shipper.spans(SPAN_PARTS_PER_RUN);
+      this.#spanFailures = 0;
+    } catch (error) {
+      this.#spanFailures += 1;
+      this.#spansRestUntilMs = Date.now() + shippingBackoffMs(this.#spanFailures);
+      this.#tellFailure("spans", error, this.#spanFailures);
+    }
+  }
+
+  #tellFailure(what: "rows" | "spans", error: unknown, failures: number): void {
+    const reason = error instanceof Error && error.name === "StoreFailure" ? error.message : "internal failure";
+    consoleLog.event("ledger_shipping_failed", {
+      ledger: this.ctx.id.name ?? null,
+      what,
+      reason,
+      failures,
+      waiting_segments: this.#index.pending.length,
+    });
+  }
+
+  #take(step: LogStep): void {
+    if (step.effects.length > 0) this.#store.apply(step.effects, Date.now());
+    this.#index = step.index;
+    const dropped = step.effects.findLast((effect) => effect.type === "dropped");
+    if (dropped !== undefined) this.#own.raise(issues.usageSpillRefused(dropped.total));
+  }
+
+  #takeAlerts(step: AlertStep): void {
+    this.#alertStore.apply(step.effects);
+    this.#alerts = step.index;
+  }
+
+  /** The first shard keeps the alerts of all. */
+  #alertLedger(): Pick<LedgerApi, "alert"> {
+    const own = this.ctx.id.name ?? "";
+    const first = alertLedgerOf(own.slice(0, own.lastIndexOf(":")));
+    return own === first ? this : new ObjectStubs(this.env, this.#config.cells).ledger(first);
+  }
+
+  #orphanIds(): Set<string> {
+    return new Set(this.#store.orphanLines().map(requestIdOf));
+  }
+
+  /** While rows fail everything else waits for them; else for whatever is due first. */
+  async #rearm(): Promise<void> {
+    if (this.#failures > 0) return await this.#arm(shippingBackoffMs(this.#failures));
+    if (this.#index.pending.length > 0) return await this.#arm(LINGER_MS);
+    const nowMs = Date.now();
+    const { oldestAtMs } = this.#aside;
+    const waits = [
+      ...(this.#spans.waiting ? [this.#spansRestUntilMs - nowMs] : []),
+      ...(oldestAtMs === null ? [] : [oldestAtMs + DEAD_LETTER_RETRY_MS - nowMs]),
+      ...(this.#store.hasShipped() ? [SHIPPED_KEEP_MS] : []),
+    ];
+    if (waits.length > 0) await this.#arm(Math.max(LINGER_MS, Math.min(...waits)));
+  }
+
+  /** An earlier alarm stays; one that only tidies up gives way to one that ships. While shipping, its end arms. */
+  async #arm(inMs: number): Promise<void> {
+    if (this.#shipping) return;
+    const at = Date.now() + inMs;
+    const pending = await this.ctx.storage.getAlarm();
+    if (pending !== null && (pending <= at || this.#failures > 0)) return;
+    await this.ctx.storage.setAlarm(at);
+  }
+}
+
+/** `YYYY-MM-DD HH:MM:SS.mmm` in UTC. */
+function formatTs(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 23).replace("T", " ");
+}

@@ -1,0 +1,92 @@
+/** The check of a cold budget object against a ledger that takes its time. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { NOTHING_STORED } from "../../domain/budget/stored.ts";
+import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
+import { limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simulation.ts";
+import { LedgerReconciler } from "./ledger-reconciler.ts";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+it("is waited for by everyone who decides before its answer, not only by the first", async () => {
+  const asked = Promise.withResolvers<Response>();
+  vi.stubGlobal("fetch", () => asked.promise);
+  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+  const check = new LedgerReconciler(
+    core,
+    { url: "http://ledger.test", db: "gateway", user: "u", password: "p" },
+    Date.now,
+  );
+  const caps = limitsWith({ tenantTokens: 100 });
+  const limits = { ...caps, tenant: { ...caps.tenant, id: crypto.randomUUID() } };
+  const first = check.beforeDeciding(limits);
+  expect(check.isFresh(limits, Date.now())).toBe(false);
+  const second = check.beforeDeciding(limits);
+  asked.resolve(new Response("70\t0\n"));
+  await Promise.all([first, second]);
+  expect(check.isFresh(limits, Date.now())).toBe(true);
+  expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
+});
+
+it("tells who reads a counter without a cap what the ledger has", async () => {
+  vi.stubGlobal("fetch", async () => new Response("70\t0\n"));
+  const core = new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now());
+  const check = new LedgerReconciler(
+    core,
+    { url: "http://ledger.test", db: "gateway", user: "u", password: "p" },
+    Date.now,
+  );
+  const limits = { ...limitsWith({}), tenant: { ...limitsWith({}).tenant, id: crypto.randomUUID() } };
+  await check.beforeDeciding(limits);
+  expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(0);
+  await check.beforeReading("tenant", limits);
+  expect(core.read("tenant", limits, Date.now()).account.usedTokens).toBe(70);
+});
+
+describe("while the clock of its object is set", () => {
+  const store = { url: "http://ledger.test", db: "gateway", user: "u", password: "p" };
+  const caps = limitsWith({ tenantTokens: 100 });
+  const limits = { ...caps, tenant: { ...caps.tenant, id: "0f9f2c8e-6a1d-4b53-9f0c-0d2a5e6b7c81" } };
+  const YEAR_MS = 31_536_000_000;
+
+  it.each([3_600_000, -3_600_000])("waits for a silent ledger no longer than ever: %d ms", async (jumpMs) => {
+    vi.useFakeTimers();
+    vi.stubGlobal("fetch", () => new Promise(() => undefined));
+    const check = new LedgerReconciler(
+      new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()),
+      store,
+      Date.now,
+    );
+    let decided = 0;
+    const decide = () => void check.beforeDeciding(limits).then(() => (decided += 1));
+    decide();
+    await vi.advanceTimersByTimeAsync(100);
+    vi.setSystemTime(Date.now() + jumpMs);
+    decide();
+    await vi.advanceTimersByTimeAsync(400);
+    expect(decided).toBe(2);
+  });
+
+  it("asks again soon after a failure", async () => {
+    vi.useFakeTimers();
+    let asked = 0;
+    vi.stubGlobal("fetch", async () => {
+      asked += 1;
+      throw new TypeError("away");
+    });
+    const check = new LedgerReconciler(
+      new TenantBudgetAuthority(NOTHING_STORED, thirtyDayMonthOf, Date.now()),
+      store,
+      Date.now,
+    );
+    await check.beforeDeciding(limits);
+    vi.setSystemTime(Date.now() - YEAR_MS);
+    await check.beforeDeciding(limits);
+    expect(asked).toBe(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await check.beforeDeciding(limits);
+    expect(asked).toBe(2);
+  });
+});

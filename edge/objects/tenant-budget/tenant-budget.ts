@@ -1,0 +1,136 @@
+/**
+ * The TenantBudget object, one per tenant and named by its id: the shell around TenantBudgetAuthority (design §7). It gives
+ * the core its clock, its disk and the ledger's word. A lease is on disk before its answer leaves; the rest follows with
+ * the alarm, and Cells repeat what they told until then.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { consoleLog } from "../../adapters/console-log.ts";
+import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
+import type { BudgetLimits } from "../../domain/budget/limits.ts";
+import type {
+  BudgetReport,
+  LeaseAnswer,
+  LeaseRequest,
+  ReportAnswer,
+  TenantBudgetApi,
+} from "../../domain/budget/rpc.ts";
+import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
+import { type BucketLevel, bucketLevel } from "../../domain/budget/token-bucket.ts";
+import { type BudgetUsage, budgetUsageOf, periodStartMs } from "../../domain/budget/usage-view.ts";
+import { faultInLeaseRequest } from "../../domain/budget/validity.ts";
+import { type Bindings, parseEnv } from "../../env.ts";
+import { BudgetStore } from "./budget-store.ts";
+import { LedgerReconciler } from "./ledger-reconciler.ts";
+
+/** Changes other than leases are on disk this long after they happened. */
+const CHECKPOINT_MS = 5_000;
+/** When the ledger did not answer for a dead cell. */
+const ASK_AGAIN_MS = 10_000;
+
+export class TenantBudget extends DurableObject<Bindings> implements TenantBudgetApi {
+  readonly #store: BudgetStore;
+  readonly #core: TenantBudgetAuthority;
+  readonly #check: LedgerReconciler;
+  #alarmAtMs: number | null = null;
+
+  constructor(state: DurableObjectState, bindings: Bindings) {
+    super(state, bindings);
+    this.#store = new BudgetStore(state.storage);
+    const { state: stored, damaged } = this.#store.load();
+    if (damaged > 0) consoleLog.event("budget_rows_damaged", { tenant_id: state.id.name ?? null, rows: damaged });
+    this.#core = new TenantBudgetAuthority(stored, monthOf, Date.now());
+    this.#check = new LedgerReconciler(this.#core, parseEnv(bindings).clickhouse, Date.now);
+  }
+
+  async lease(request: LeaseRequest): Promise<LeaseAnswer> {
+    if (faultInLeaseRequest(request) === null && !this.#check.isFresh(request.limits, Date.now())) {
+      // What the cell tells counts first: the ledger has it too, and would have it counted twice.
+      this.#core.report(request.report, Date.now());
+      await this.#check.beforeDeciding(request.limits);
+    }
+    const { answer, grants } = this.#core.lease(request, Date.now());
+    if (grants !== null) this.#store.putGrants(grants);
+    await this.#arm();
+    return answer;
+  }
+
+  async report(report: BudgetReport): Promise<ReportAnswer> {
+    const answer = this.#core.report(report, Date.now());
+    await this.#arm();
+    return answer;
+  }
+
+  async level(limits: BudgetLimits): Promise<BucketLevel | null> {
+    return bucketLevel(this.#core.bucket(limits, Date.now()));
+  }
+
+  async usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage> {
+    await this.#check.beforeReading(whose, limits);
+    const nowMs = Date.now();
+    const { limits: newest, account, reserved } = this.#core.read(whose, limits, nowMs);
+    const { term } = newest[whose];
+    const zone = newest.tenant.timezone;
+    const startMs = periodStartMs(term, zone, nowMs, monthBounds);
+    const monthEndMs = term.period === "monthly" ? monthBounds(nowMs, zone).endMs : null;
+    return budgetUsageOf(term, account, reserved, {
+      startMs,
+      endMs: term.period === "term" ? activeUntilMs : monthEndMs,
+    });
+  }
+
+  async rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean> {
+    const answered = await this.#check.recheck(whose, limits);
+    await this.#arm();
+    return answered;
+  }
+
+  override async alarm(): Promise<void> {
+    this.#alarmAtMs = null;
+    try {
+      await this.#settleDeadCells();
+      this.#checkpoint();
+    } catch (error) {
+      const reason = error instanceof Error ? error.name : "unknown";
+      consoleLog.event("budget_alarm_failed", { tenant_id: this.ctx.id.name ?? null, reason });
+    }
+    await this.#arm();
+  }
+
+  #checkpoint(): void {
+    if (!this.#core.dirty) return;
+    try {
+      this.#store.putCheckpoint(this.#core.checkpoint());
+    } catch (error) {
+      // Memory is ahead of the disk and no longer knows by what: start again from the disk, Cells repeat the rest.
+      this.ctx.abort("checkpoint failed");
+      throw error;
+    }
+  }
+
+  /** What dead cells held counts as spent until the ledger has been asked about every counter concerned. */
+  async #settleDeadCells(): Promise<void> {
+    this.#core.tick(Date.now());
+    const waiting = this.#core.countersAwaitingLedger(Date.now());
+    if (waiting.length === 0) return;
+    const answers = await Promise.all(waiting.map(({ whose, limits }) => this.#check.recheck(whose, limits, true)));
+    if (answers.every(Boolean)) this.#core.ledgerSettled();
+  }
+
+  /** One alarm: the checkpoint, or the next time that a silent cell is looked at. An earlier one stays. */
+  async #arm(): Promise<void> {
+    const nowMs = Date.now();
+    const wakeMs = this.#core.nextWakeMs();
+    const wake = wakeMs === null ? null : Math.max(wakeMs, nowMs + (wakeMs <= nowMs ? ASK_AGAIN_MS : 0));
+    const save = this.#core.dirty ? nowMs + CHECKPOINT_MS : null;
+    const atMs = Math.min(wake ?? Infinity, save ?? Infinity);
+    if (atMs === Infinity || (this.#alarmAtMs !== null && this.#alarmAtMs <= atMs)) return;
+    this.#alarmAtMs = atMs;
+    try {
+      await this.ctx.storage.setAlarm(atMs);
+    } catch (error) {
+      // Noted but not set, it would keep every later one from being set.
+      if (this.#alarmAtMs === atMs) this.#alarmAtMs = null;
+      throw error;
+    }
+  }
+}

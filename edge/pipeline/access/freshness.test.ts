@@ -1,0 +1,59 @@
+/** Whether what was read is as new as the Cell knows (decisions §32.4, §43.3). */
+import { describe, expect, it } from "vitest";
+import type { RevItem } from "../../../shared/internal.ts";
+import { TestPipeline } from "../testing/world.ts";
+import { readUntilCurrent } from "./freshness.ts";
+
+const model = (id: string, rev: number): RevItem => ({ kind: "model", id, rev });
+
+/** What comes of these reads, one after another, when the Cell knows `known` of them at each question. */
+async function outcome(reads: readonly RevItem[][], known: readonly RevItem[][]) {
+  const world = new TestPipeline();
+  const asked: string[][] = [];
+  world.stale = (items) => {
+    const news = known[asked.length] ?? [];
+    asked.push(items.map(({ id, rev }) => `${id} ${rev}`));
+    return news.filter((item) => items.some(({ id, rev }) => id === item.id && rev < item.rev));
+  };
+  const left = [...reads];
+  const read = (): RevItem[] => left.shift() ?? [];
+  const got = readUntilCurrent(
+    world.call(),
+    read(),
+    (items) => items,
+    async () => read(),
+  );
+  const found = await got.then(
+    (items) => items.map(({ id, rev }) => `${id} ${rev}`),
+    (error: { code?: string }) => error.code,
+  );
+  return { found, asked };
+}
+
+describe("what was read", () => {
+  it("is read anew once the Cell knows better, and taken when it is as new as the Cell said", async () => {
+    const reads = [
+      [model("a", 1), model("b", 1)],
+      [model("a", 2), model("b", 1)],
+    ];
+    expect(await outcome(reads, [[model("a", 2)]])).toEqual({ found: ["a 2", "b 1"], asked: [["a 1", "b 1"]] });
+  });
+
+  it("is not outdated by what changes while it is read anew", async () => {
+    const reads = [
+      [model("a", 1), model("b", 1)],
+      [model("a", 2), model("b", 1)],
+    ];
+    expect((await outcome(reads, [[model("a", 2)], [model("b", 2)]])).found).toEqual(["a 2", "b 1"]);
+  });
+
+  it("is refused when it stays older than the Cell said", async () => {
+    expect((await outcome([[model("a", 1)], [model("a", 1)]], [[model("a", 2)]])).found).toBe("key_store_unavailable");
+  });
+
+  it("is asked about once more when it comes with others", async () => {
+    const reads = [[model("a", 1)], [model("b", 1)], [model("b", 2)]];
+    const known = [[model("a", 2)], [model("b", 2)]];
+    expect(await outcome(reads, known)).toEqual({ found: ["b 2"], asked: [["a 1"], ["b 1"]] });
+  });
+});

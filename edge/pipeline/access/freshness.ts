@@ -1,0 +1,87 @@
+/**
+ * Whether what a request rests on is current: its records are copies, and the Cell knows of every change that was confirmed
+ * (design §5). A copy that the Cell knows a newer one of is read anew once; nobody is served, or refused, by one that is
+ * still older then (decisions §32.4, §43.3).
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import type { RevItem } from "../../../shared/internal.ts";
+import type { ModelRecord, ResolvedKey } from "../../../shared/records.ts";
+import type { Call, Principal } from "../call/context.ts";
+
+/** What a request for a model is admitted with. */
+export interface AdmissionSubject {
+  readonly principal: Principal;
+  readonly model: ModelRecord;
+}
+
+/** Revisions of what a caller is refused by. */
+export function keyRevs(call: Call, { key_hash, rev, tenant }: ResolvedKey): readonly RevItem[] {
+  const ofTenant: RevItem[] = tenant === null ? [] : [{ kind: "tenant", id: tenant.id, rev: tenant.rev }];
+  return [{ kind: "key", id: key_hash, rev }, ...ofTenant, epochRev(call)];
+}
+
+/** Revisions of what a caller is served by. */
+export function principalRevs(call: Call, { key, tenant }: Principal): readonly RevItem[] {
+  return [...keyRevs(call, key), { kind: "group", id: tenant.fairshare_group, rev: tenant.group_rev }];
+}
+
+/** Revision of a model's copy. */
+export function modelRev({ model_name, rev }: ModelRecord): RevItem {
+  return { kind: "model", id: model_name, rev };
+}
+
+/** Revisions of everything that a request for a model rests on: of an admission, and of an answer from the response cache. */
+export function subjectRevs(call: Call, { principal, model }: AdmissionSubject): readonly RevItem[] {
+  const { energy } = call.facts;
+  return [
+    ...principalRevs(call, principal),
+    modelRev(model),
+    ...(energy === null ? [] : [{ kind: "settings" as const, id: "energy", rev: energy.rev }]),
+  ];
+}
+
+/** The newest revision of kind `all` that the isolate has heeded: whatever was read before a newer one is outdated. */
+export function epochRev(call: Call): RevItem {
+  return { kind: "all", id: "*", rev: call.ports.directory.epoch() };
+}
+
+/** Times that records are looked at; a third look is for what the second brought along. */
+const LOOKS_MAX = 3;
+
+/**
+ * `found`, or what `again` reads when the Cell knows newer records than those. What is read anew is as new as the Cell said;
+ * only records that it was not asked about yet are shown to it again, so that a long list of records is not outdated
+ * by whatever changes while it is looked at. Throws 503 `key_store_unavailable` when a record is still older than the Cell
+ * said, 503 `scheduler_unavailable` when the Cell cannot be asked, and whatever `again` throws.
+ */
+export async function readUntilCurrent<T>(
+  call: Call,
+  found: T,
+  revsOf: (read: T) => readonly RevItem[],
+  again: () => Promise<T>,
+): Promise<T> {
+  const { admission, directory } = call.ports;
+  const known = new Map<string, number>();
+  let read = found;
+  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    const items = revsOf(read);
+    if (items.some((item) => item.rev < (known.get(nameOf(item)) ?? 0))) break;
+    const unasked = items.filter((item) => !known.has(nameOf(item)));
+    const stale = unasked.length === 0 ? [] : await admission.staleAmong(unasked);
+    if (stale.length === 0) return read;
+    for (const item of [...unasked, ...stale]) known.set(nameOf(item), item.rev);
+    directory.forget(stale);
+    if (look < LOOKS_MAX) read = await again();
+  }
+  throw new GatewayError("key_store_unavailable");
+}
+
+const nameOf = ({ kind, id }: RevItem): string => `${kind} ${id}`;
+
+/** Returns when the Cell knows nothing newer, or cannot be asked. Throws 503 `key_store_unavailable`. */
+export async function mustBeCurrent(call: Call, items: readonly RevItem[]): Promise<void> {
+  const stale = await call.ports.admission.staleAmong(items).catch(() => []);
+  if (stale.length === 0) return;
+  call.ports.directory.forget(stale);
+  throw new GatewayError("key_store_unavailable");
+}

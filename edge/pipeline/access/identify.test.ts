@@ -1,0 +1,82 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Identity } from "../../domain/auth/identity.ts";
+import type { Call } from "../call/context.ts";
+import { usageRowOf } from "../report/usage-row.ts";
+import { keyOf } from "../testing/records.ts";
+import { TestPipeline } from "../testing/world.ts";
+import { authenticate } from "./authenticate.ts";
+
+const identity: Identity = {
+  issuer: "https://id.example",
+  subject: "ada",
+  name: "Ada",
+  tenant: "people",
+  jitProvision: true,
+  deviceId: "laptop-1",
+};
+const token = { headers: { authorization: "Bearer eyJ.x.y" } };
+let world: TestPipeline;
+
+beforeEach(() => {
+  world = new TestPipeline();
+  world.tokensEnabled = true;
+  world.verdict = { kind: "identity", identity };
+});
+
+async function refusal(call: Call): Promise<unknown> {
+  return await authenticate(call).then(
+    () => null,
+    (error: { code?: string }) => error.code,
+  );
+}
+
+describe("an identity", () => {
+  it("that has its key is served by it, and its device is in the row", async () => {
+    const call = world.call(token);
+    expect((await authenticate(call)).key).toBe(world.key);
+    expect(usageRowOf(call, { statusCode: 200, admission: "fast" }).device_id).toBe("laptop-1");
+    expect(world.provisioned).toEqual([]);
+  });
+
+  it("that has none gets one, and is refused when that cannot be", async () => {
+    world.key = null;
+    world.provision = async () => {
+      world.key = keyOf({ key_name: "Ada" });
+      return true;
+    };
+    expect((await authenticate(world.call(token))).key.key_name).toBe("Ada");
+    expect(world.provisioned).toEqual([identity]);
+    world.key = null;
+    world.provision = async () => false;
+    expect(await refusal(world.call(token))).toBe("identity_unavailable");
+    // It was made, but the store does not have it yet.
+    world.provision = async () => true;
+    expect(await refusal(world.call(token))).toBe("identity_unavailable");
+  });
+
+  it("that may not be made is an invalid token", async () => {
+    world.key = null;
+    world.verdict = { kind: "identity", identity: { ...identity, jitProvision: false } };
+    expect(await refusal(world.call(token))).toBe("invalid_token");
+    expect(world.provisioned).toEqual([]);
+  });
+
+  it("is not established by a token that is refused, or cannot be verified", async () => {
+    world.verdict = { kind: "refused" };
+    expect(await refusal(world.call(token))).toBe("invalid_token");
+    world.verdict = { kind: "unavailable" };
+    expect(await refusal(world.call(token))).toBe("identity_unavailable");
+    world.tokensEnabled = false;
+    expect(await refusal(world.call(token))).toBe("invalid_api_key");
+  });
+
+  it("whose key was deleted since it was read gets a new one", async () => {
+    world.keyInMemory = keyOf({ disabled: true });
+    world.key = null;
+    world.provision = async () => {
+      world.key = keyOf({ key_name: "new" });
+      return true;
+    };
+    expect((await authenticate(world.call(token))).key.key_name).toBe("new");
+  });
+});

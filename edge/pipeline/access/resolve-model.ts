@@ -1,0 +1,48 @@
+/**
+ * Step 3, second half: the model that is asked for, its hot copy and its gates (decisions §17.2, §17.3). A refusal that rests on a copy in memory reads it anew first.
+ */
+import { isModelPermitted } from "../../../shared/access-window.ts";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { ModelRecord } from "../../../shared/records.ts";
+import { isSafePath } from "../../../shared/upstream-url.ts";
+import { isServedPath } from "../../domain/routing/path-rules.ts";
+import { cutText } from "../../domain/text/printable.ts";
+import { type Call, MODEL_TEXT_MAX } from "../call/context.ts";
+import { authenticateNow } from "./authenticate-now.ts";
+import { epochRev, modelRev, mustBeCurrent } from "./freshness.ts";
+
+/** The path as the client wrote it is safe to forward, and one that is served. Throws 400 `invalid_path`, 404 `unknown_endpoint`. */
+export function checkPath(call: Call): void {
+  const raw = /^https?:\/\/[^/?#]+([^?#]*)/.exec(call.request.url)?.[1] ?? "/";
+  if (!isSafePath(raw)) throw new GatewayError("invalid_path");
+  if (!isServedPath(call.path)) throw new GatewayError("unknown_endpoint");
+}
+
+/**
+ * The enabled record of a model name, which the principal of the call may use. Throws 403, 404, or 503
+ * `key_store_unavailable`, and whatever a principal that is read anew is refused with.
+ */
+export async function resolveModel(call: Call, modelName: string): Promise<ModelRecord> {
+  call.facts.model = null;
+  // A name that nobody can register is not asked for: the store would be given another text for half a character.
+  const registrable = modelName.length <= MODEL_TEXT_MAX && modelName.isWellFormed();
+  const found = registrable ? await call.ports.directory.model(modelName) : null;
+  const absent = (): GatewayError => new GatewayError("model_not_found", { value: cutText(modelName, MODEL_TEXT_MAX) });
+  if (found === null) throw absent();
+  let model = found.record;
+  if (!model.enabled && found.source === "memory") {
+    const fresh = await call.ports.directory.model(modelName, { fresh: true });
+    if (fresh === null) throw absent();
+    model = fresh.record;
+    if (fresh.source === "memory" && !model.enabled) await mustBeCurrent(call, [modelRev(model), epochRev(call)]);
+  }
+  call.facts.model = model;
+  if (!model.enabled) throw new GatewayError("model_disabled");
+  const { principal } = call.facts;
+  if (principal !== null && !isModelPermitted(principal.tenant, model.model_name)) {
+    const { tenant } = await authenticateNow(call);
+    if (!isModelPermitted(tenant, model.model_name)) throw new GatewayError("model_not_permitted");
+  }
+  call.facts.energy = model.energy_slots_per_node === 0 ? null : await call.ports.energy.terms();
+  return model;
+}

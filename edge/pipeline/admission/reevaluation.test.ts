@@ -1,0 +1,207 @@
+/** A request whose turn comes after its records changed (decisions §20.4): read anew, refused or asked again from its place. */
+import { describe, expect, it } from "vitest";
+import { GatewayError } from "../../../shared/errors.ts";
+import type { RevItem } from "../../../shared/internal.ts";
+import { waitFor } from "../../../test/harness/wait-for.ts";
+import type { Admitted, PermitHandle } from "../../domain/admission/rpc.ts";
+import { run } from "../run.ts";
+import { keyOf, modelOf, tenantOf } from "../testing/records.ts";
+import { TestPermit, TestPipeline } from "../testing/world.ts";
+
+const CHANGED: readonly RevItem[] = [{ kind: "tenant", id: tenantOf().id, rev: 2 }];
+
+/** A request that waits, and is to be judged again when a test says so. */
+class Waiting {
+  readonly world = new TestPipeline();
+  readonly place = new TestPermit();
+  readonly client = new AbortController();
+  readonly answered: Promise<{ status: number; code: string | undefined; headers: Headers }>;
+
+  constructor(arrange: (world: TestPipeline) => void = () => undefined) {
+    arrange(this.world);
+    this.world.answers = [{ verdict: "waiting", permit: this.place }];
+    this.world.upstream = async () => new Response(null, { status: 404 });
+    this.answered = this.#run();
+  }
+
+  async #run() {
+    const response = await run(this.world.received({ signal: this.client.signal }));
+    const body = (await response.json().catch(() => null)) as { error?: { code: string } } | null;
+    await this.world.settled();
+    return { status: response.status, code: body?.error?.code, headers: response.headers };
+  }
+
+  /** Its turn comes after 40 ms. `answers`: the Cell's to what it asks then; granted when there are none left. */
+  turn(items: readonly RevItem[], ...answers: Admitted<PermitHandle>[]): void {
+    this.world.nowMs += 40;
+    this.world.answers.push(...answers);
+    this.place.decided.resolve({ verdict: "stale", items });
+  }
+}
+
+/** The waiting request has been asked for. */
+async function asked({ world }: Waiting): Promise<void> {
+  await waitFor(
+    () => world.asks,
+    (asks) => asks.length > 0,
+  );
+}
+
+describe("a request that is judged again at its turn", () => {
+  it("asks again with what it read anew and how long it has waited, and lets go of its place only then", async () => {
+    const waiting = new Waiting();
+    await asked(waiting);
+    waiting.world.key = keyOf({ tenant: tenantOf({ name: "renamed", weight: 7, rev: 2 }) });
+    waiting.turn(CHANGED);
+    expect((await waiting.answered).status).toBe(404);
+    const [first, again] = waiting.world.asks;
+    expect([first?.waitedMs, again?.waitedMs, again?.requestId]).toEqual([null, 40, first?.requestId]);
+    expect(again).toMatchObject({ tenant: { name: "renamed", weight: 7 }, revs: expect.arrayContaining([...CHANGED]) });
+    expect(waiting.world.forgotten).toEqual([`tenant ${tenantOf().id}`]);
+    expect([waiting.place.disposed, waiting.place.settlement]).toEqual([true, null]);
+    expect(waiting.world.permit.settlement?.row).toMatchObject({ status_code: 404 });
+  });
+
+  it.each<readonly [string, (world: TestPipeline) => void, number, string]>([
+    [
+      "its key was disabled",
+      (world) => Object.assign(world, { key: keyOf({ disabled: true }) }),
+      403,
+      "api_key_disabled",
+    ],
+    ["its key was deleted", (world) => Object.assign(world, { key: null }), 401, "invalid_api_key"],
+    ["its tenant is gone", (world) => Object.assign(world, { key: keyOf({ tenant: null }) }), 403, "tenant_not_found"],
+    [
+      "its tenant was suspended",
+      (world) => Object.assign(world, { key: keyOf({ tenant: tenantOf({ status: "suspended" }) }) }),
+      403,
+      "tenant_not_active",
+    ],
+    [
+      "its model is off the list",
+      (world) => Object.assign(world, { key: keyOf({ tenant: tenantOf({ allowed_models: ["other"] }) }) }),
+      403,
+      "model_not_permitted",
+    ],
+    [
+      "its model was disabled",
+      (world) => Object.assign(world, { model: modelOf({ enabled: false }) }),
+      403,
+      "model_disabled",
+    ],
+    ["its model was deleted", (world) => Object.assign(world, { model: null }), 404, "model_not_found"],
+  ])(
+    "is refused when %s: its upstream is not called, and its row goes by its place",
+    async (_, change, status, code) => {
+      const waiting = new Waiting();
+      await asked(waiting);
+      change(waiting.world);
+      waiting.turn(CHANGED);
+      expect(await waiting.answered).toMatchObject({ status, code });
+      expect([waiting.world.asks.length, waiting.world.upstreamCalls, waiting.place.disposed]).toEqual([1, [], true]);
+      expect([waiting.world.recorded, waiting.world.orphans]).toEqual([[], []]);
+      expect(waiting.place.settlement).toMatchObject({
+        actualTokens: 0,
+        row: {
+          status_code: status,
+          admission: "rejected",
+          tenant_id: tenantOf().id,
+          key_id: keyOf().key_id,
+          queue_wait_ms: 40,
+          total_tokens: 0,
+        },
+      });
+    },
+  );
+
+  it("is refused by the clock when its tenant's term has ended meanwhile", async () => {
+    const waiting = new Waiting((world) => {
+      world.key = keyOf({ tenant: tenantOf({ active_until_ms: world.nowMs + 30 }) });
+    });
+    await asked(waiting);
+    expect(waiting.world.asks[0]?.openUntilMs).toBe(waiting.world.nowMs + 30);
+    waiting.turn([]);
+    expect(await waiting.answered).toMatchObject({ status: 403, code: "tenant_expired" });
+    expect(waiting.place.settlement?.row.status_code).toBe(403);
+  });
+
+  it("is refused with 503 when the store does not answer, or still has what is old", async () => {
+    const waiting = new Waiting();
+    await asked(waiting);
+    waiting.turn(CHANGED, { verdict: "stale", items: CHANGED }, { verdict: "stale", items: CHANGED });
+    expect(await waiting.answered).toMatchObject({ status: 503, code: "key_store_unavailable" });
+    expect([waiting.world.asks.length, waiting.place.settlement?.row.status_code]).toEqual([3, 503]);
+    expect([waiting.world.upstreamCalls, waiting.world.recorded, waiting.world.orphans]).toEqual([[], [], []]);
+  });
+
+  it("is judged as often as it has to be", async () => {
+    const waiting = new Waiting();
+    await asked(waiting);
+    const next = new TestPermit();
+    next.decided.resolve({ verdict: "stale", items: CHANGED });
+    waiting.turn(CHANGED, { verdict: "waiting", permit: next });
+    expect((await waiting.answered).status).toBe(404);
+    expect([waiting.place.disposed, next.disposed, waiting.world.asks.length]).toEqual([true, true, 3]);
+  });
+
+  it("leaves one row when the Cell cannot be asked any more", async () => {
+    const waiting = new Waiting();
+    await asked(waiting);
+    const { world } = waiting;
+    Object.assign(world, {
+      answers: {
+        push: () => 0,
+        shift: () => {
+          throw new GatewayError("scheduler_unavailable");
+        },
+      },
+    });
+    waiting.turn(CHANGED);
+    expect(await waiting.answered).toMatchObject({ status: 503, code: "scheduler_unavailable" });
+    expect([world.orphans.length, world.recorded, waiting.place.settlement]).toEqual([1, [], null]);
+  });
+
+  it("leaves its row to the Cell when its client has gone while it read", async () => {
+    const waiting = new Waiting();
+    await asked(waiting);
+    const next = new TestPermit();
+    const read = (): ReturnType<typeof keyOf> => {
+      waiting.client.abort();
+      return keyOf();
+    };
+    Object.defineProperty(waiting.world, "key", { get: read });
+    waiting.turn(CHANGED, { verdict: "waiting", permit: next });
+    await waiting.answered;
+    const { world } = waiting;
+    expect([world.upstreamCalls, world.recorded, world.orphans]).toEqual([[], [], []]);
+    expect([waiting.place.disposed, next.disposed]).toEqual([true, true]);
+  });
+
+  it("waits on after a reset of its Cell, and says so", async () => {
+    const waiting = new Waiting();
+    await asked(waiting);
+    waiting.world.nowMs += 25;
+    waiting.place.decided.reject(new Error("reset"));
+    expect((await waiting.answered).status).toBe(404);
+    expect(waiting.world.asks[1]?.waitedMs).toBe(25);
+  });
+});
+
+describe("a queue that is full", () => {
+  it("is told as such, when to come again, and leaves a row by its permit", async () => {
+    const world = new TestPipeline();
+    world.key = keyOf({ tenant: tenantOf({ tokens_per_minute: 1 }) });
+    const refusal = { code: "queue_full", retryAfterMs: 1000, level: null } as const;
+    world.answers = [{ verdict: "refused", refusal, permit: world.permit }];
+    const response = await run(world.received());
+    await world.settled();
+    expect([response.status, await response.json()]).toEqual([
+      429,
+      { error: { message: "queue is full", type: "rate_limit_error", code: "queue_full", param: null } },
+    ]);
+    const headers = ["retry-after", "retry-after-ms", "x-should-retry"].map((name) => response.headers.get(name));
+    expect(headers).toEqual(["1", "1000", null]);
+    expect(world.permit.settlement?.row).toMatchObject({ status_code: 429, admission: "rejected" });
+    expect([world.recorded, world.upstreamCalls]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * A request body as it arrives, within the cap (decisions §17.2) and its time (decisions §43.2): a declared length above the
+ * cap is refused unread, an undeclared one as soon as it passes. Back-pressured: nothing is read ahead of its asker.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { ClientGone } from "../call/context.ts";
+import type { BodyDeadline } from "./body-deadline.ts";
+
+const CHUNK_BYTES = 64 * 1024;
+
+export class BodySource {
+  /** The content-length, null when the client declares none. */
+  readonly declaredBytes: number | null;
+  readonly #reader: ReadableStreamBYOBReader | null;
+  readonly #maxBytes: number;
+  readonly #deadline: BodyDeadline;
+  /** For the next chunk, when the last one was small. */
+  #spare: ArrayBuffer | null = null;
+  #readBytes = 0;
+  #ended = false;
+
+  /** Throws 413 `request_too_large`. */
+  constructor(request: Request, maxBytes: number, deadline: BodyDeadline) {
+    const length = Number(request.headers.get("content-length") ?? Number.NaN);
+    this.declaredBytes = Number.isSafeInteger(length) ? length : null;
+    if (this.declaredBytes !== null && this.declaredBytes > maxBytes) throw new GatewayError("request_too_large");
+    this.#maxBytes = maxBytes;
+    this.#deadline = deadline;
+    this.#reader = request.body?.getReader({ mode: "byob" }) ?? null;
+    this.#ended = this.#reader === null || this.declaredBytes === 0;
+  }
+
+  /** Nothing more is to be had: everything has been read, or the client has gone or was too slow. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Bytes read so far. */
+  get readBytes(): number {
+    return this.#readBytes;
+  }
+
+  /**
+   * The next bytes, null at the end. Throws 408 `request_timeout`, 413 `request_too_large`, or ClientGone when the client
+   * stops sending.
+   */
+  async next(): Promise<Uint8Array<ArrayBuffer> | null> {
+    const spare = this.#spare ?? new ArrayBuffer(CHUNK_BYTES);
+    this.#spare = null;
+    const value = await this.#read(new Uint8Array(spare));
+    if (value === null || value.byteLength >= CHUNK_BYTES / 2) return value;
+    // what keeps a small chunk would keep its whole buffer
+    const chunk = value.slice();
+    if (!this.#ended) this.#spare = value.buffer;
+    return chunk;
+  }
+
+  /**
+   * Reads on into a buffer, from `at` of it on, of a body that has not ended; answers the buffer, which takes the place of the
+   * one given. Throws as {@link next}; to end before its declared length is to break off.
+   */
+  async fill(buffer: ArrayBuffer, at: number): Promise<ArrayBuffer> {
+    const value = await this.#read(new Uint8Array(buffer, at));
+    if (value === null) throw new ClientGone("the request body broke off");
+    return value.buffer;
+  }
+
+  /**
+   * Reads the rest and throws it away: a client that is still writing would see its connection reset before it could read its
+   * refusal. Never rejects.
+   */
+  async discard(): Promise<void> {
+    if (this.#reader === null) return;
+    try {
+      while (!this.#ended) {
+        const { done } = await this.#reader.read(new Uint8Array(CHUNK_BYTES));
+        if (done) this.#end();
+      }
+    } catch {
+      // The client has gone; nobody is left to be refused.
+      this.#end();
+    }
+  }
+
+  async #read(into: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer> | null> {
+    const reader = this.#reader;
+    if (reader === null || this.#ended) return null;
+    try {
+      const { done, value } = await this.#deadline.within(async () => await reader.read(into));
+      this.#readBytes += value?.byteLength ?? 0;
+      // what was declared is all there is; the connection knows that as well
+      if (done || this.#readBytes === this.declaredBytes) this.#end();
+      if (this.#readBytes > this.#maxBytes) throw new GatewayError("request_too_large");
+      return done ? null : value;
+    } catch (error) {
+      if (error instanceof GatewayError && error.code === "request_too_large") throw error;
+      this.#end();
+      throw error instanceof GatewayError ? error : new ClientGone("the request body broke off", { cause: error });
+    }
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#spare = null;
+    this.#deadline.end();
+  }
+}

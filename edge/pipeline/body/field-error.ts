@@ -1,0 +1,10 @@
+/**
+ * What a client is told of a field that is wrong (decisions §43.1): 400 `validation_failed`, naming the field and the fix.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import type { FieldFault } from "../../domain/request/client-fields.ts";
+
+/** The error of a fault. */
+export function fieldError({ param, message }: FieldFault): GatewayError {
+  return new GatewayError("validation_failed", { param, complaint: message });
+}

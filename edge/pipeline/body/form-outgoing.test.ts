@@ -1,0 +1,152 @@
+/** A form on its way: sent anew while it can be, let go of when it cannot, and never taken for whole when it is not. */
+import { describe, expect, it } from "vitest";
+import { FormScan } from "../../domain/form/form-scan.ts";
+import { ClientGone } from "../call/context.ts";
+import { sourceOf } from "../testing/forms.ts";
+import { FormOutgoing } from "./form-outgoing.ts";
+import { FormReader } from "./form-reader.ts";
+
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Chunks as a client sends them; an Error among them is its end. */
+function requestOf(chunks: readonly (string | Error)[], length?: number): Request {
+  const left = [...chunks];
+  const body = new ReadableStream({
+    type: "bytes",
+    pull: (controller) => {
+      const chunk = left.shift();
+      if (chunk === undefined) {
+        controller.close();
+        controller.byobRequest?.respond(0);
+      } else if (typeof chunk === "string") controller.enqueue(new TextEncoder().encode(chunk));
+      else controller.error(chunk);
+    },
+  });
+  const headers: Record<string, string> = length === undefined ? {} : { "content-length": String(length) };
+  return new Request("http://x", { method: "POST", body, headers, duplex: "half" } as RequestInit);
+}
+
+const part = (name: string, value: string): string =>
+  `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const file = (size: number): string =>
+  `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${"x".repeat(size)}\r\n`;
+const END = "--b--\r\n";
+
+/** A form that has been read until its model was known. */
+async function outgoingOf(chunks: readonly (string | Error)[], onSent = (): void => undefined) {
+  const intake = new FormReader(sourceOf(requestOf(chunks), MAX_BYTES), new FormScan("b"), ["model", "n"]);
+  while (intake.modelBytes === null && (await intake.more()));
+  return { intake, outgoing: new FormOutgoing(intake, onSent) };
+}
+
+const never = (): void => {
+  throw new Error("there is no fault");
+};
+
+async function textOf(body: unknown): Promise<string> {
+  return await new Response(body as ReadableStream<Uint8Array>).text();
+}
+
+describe("a form", () => {
+  it("is the client's but for its model, again and again while it is small", async () => {
+    const { outgoing, intake } = await outgoingOf([part("model", "tiny"), part("n", "2"), file(100), END]);
+    for (const model of ["a", "a longer name"]) {
+      expect(await textOf(outgoing.open(model, false, never))).toBe(
+        part("model", model) + part("n", "2") + file(100) + END,
+      );
+      expect(outgoing.resendable).toBe(true);
+    }
+    expect(intake.fields).toEqual({ model: "tiny", n: "2" });
+  });
+
+  it("can be sent anew after an attempt that took little of it, with every byte", async () => {
+    const { outgoing } = await outgoingOf([part("model", "tiny"), file(100_000), file(100), END]);
+    const first = outgoing.open("a", false, never) as ReadableStream<Uint8Array>;
+    const reader = first.getReader();
+    await reader.read();
+    await reader.read();
+    await reader.cancel();
+    expect(outgoing.resendable).toBe(true);
+    expect(await textOf(outgoing.open("b", false, never))).toBe(part("model", "b") + file(100_000) + file(100) + END);
+  });
+
+  it.each([
+    ["last", false],
+    ["first", true],
+  ])("in chunks of a byte, its model %s, is kept in few pieces and sent whole", async (_, first) => {
+    const text = file(20_000);
+    const [before, after] = first ? [part("model", "tiny"), text] : [text, part("model", "tiny")];
+    const { outgoing, intake } = await outgoingOf(Array.from(before + after + END));
+    while (intake.source.readBytes < 19_000) await intake.more();
+    expect(intake.segments.length).toBeLessThan(8);
+    for (const model of ["a", "b"]) {
+      const sent = first ? part("model", model) + text : text + part("model", model);
+      expect((await textOf(outgoing.open(model, false, never))) === sent + END).toBe(true);
+    }
+    expect(intake.segments.length).toBeLessThan(8);
+  });
+
+  it("that is sent while it comes in small chunks is sent anew from its start, and forgotten once it is too large", async () => {
+    const chunks = [part("model", "tiny"), ...Array.from({ length: 400 }, () => "y".repeat(1000))];
+    chunks[1] = file(0).slice(0, -2) + chunks[1];
+    const { outgoing, intake } = await outgoingOf([...chunks, `\r\n${END}`]);
+    const first = (outgoing.open("a", false, never) as ReadableStream<Uint8Array>).getReader();
+    for (let reads = 0; reads < 50; reads += 1) await first.read();
+    await first.cancel();
+    expect(outgoing.resendable).toBe(true);
+    const whole = `${part("model", "b") + chunks.slice(1).join("")}\r\n${END}`;
+    const second = (outgoing.open("b", false, never) as ReadableStream<Uint8Array>).getReader();
+    let got = "";
+    for (let next = await second.read(); !next.done; next = await second.read()) {
+      got += new TextDecoder().decode(next.value);
+      if (!outgoing.resendable) expect(intake.segments.length).toBeLessThan(3);
+    }
+    expect([got.length, got === whole, outgoing.resendable]).toEqual([whole.length, true, false]);
+  });
+
+  it("is let go of as it leaves when it is large, and tells when it has left", async () => {
+    let sent = 0;
+    const chunks = [file(1_000_000), part("model", "tiny"), END];
+    const { outgoing, intake } = await outgoingOf(chunks, () => {
+      sent += 1;
+    });
+    expect(await textOf(outgoing.open("a", false, never))).toBe(file(1_000_000) + part("model", "a") + END);
+    expect([outgoing.resendable, intake.segments.length, sent]).toEqual([false, 0, 1]);
+    expect(() => outgoing.open("a", false, never)).toThrow("has been sent");
+  });
+
+  it.each([
+    ["a second model", [file(10), part("model", "other"), END], "invalid_multipart"],
+    ["no end", [file(10)], "invalid_multipart"],
+    ["a broken part", [file(10), "--b\r\nodd\r\n\r\n"], "invalid_multipart"],
+    ["more than the cap", [file(5_000_000), END], "request_too_large"],
+  ])("with %s ends the call that took it", async (_, rest, code) => {
+    const { outgoing } = await outgoingOf([part("model", "tiny"), ...rest]);
+    let faults = 0;
+    const body = outgoing.open("a", false, () => {
+      faults += 1;
+    });
+    await expect(textOf(body)).rejects.toThrow();
+    expect([outgoing.fault, faults]).toMatchObject([{ code }, 1]);
+  });
+
+  it("of a client that leaves is no form that is broken", async () => {
+    const { outgoing } = await outgoingOf([part("model", "tiny"), file(10), new Error("reset")]);
+    await expect(textOf(outgoing.open("a", false, () => undefined))).rejects.toThrow();
+    expect(outgoing.fault).toBeInstanceOf(ClientGone);
+  });
+
+  it("that nobody takes is read away", async () => {
+    const { outgoing, intake } = await outgoingOf([part("model", "tiny"), file(1000), END]);
+    outgoing.release();
+    await outgoing.discard();
+    expect(intake.source.ended).toBe(true);
+  });
+});
+
+describe("a body", () => {
+  it("above the cap is refused unread when its length is declared", () => {
+    expect(() => sourceOf(requestOf([], 11), 10)).toThrow("request body too large");
+    expect(sourceOf(requestOf([], 10), 10).declaredBytes).toBe(10);
+  });
+});

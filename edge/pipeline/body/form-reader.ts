@@ -1,0 +1,134 @@
+/**
+ * A form as it comes in: its pieces wait to be sent on, its fields are noted, and the value of `model` leaves a gap that
+ * the upstream's name fills. Exactly one part names the model: with two, admission and upstream could read different ones.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import { GrowingBytes } from "../../domain/bytes/growing-bytes.ts";
+import type { FormPart } from "../../domain/form/form-head.ts";
+import type { FormPiece, FormScan } from "../../domain/form/form-scan.ts";
+import { numberTextFault, spellingFault, TOKEN_LIMITS } from "../../domain/request/client-fields.ts";
+import type { BodySource } from "./body-source.ts";
+import { fieldError } from "./field-error.ts";
+
+/** Stands where the value of `model` stood. */
+export const MODEL_PLACEHOLDER = Symbol("model");
+
+export type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
+
+/** What comes in smaller pieces is put together to segments up to this. */
+const SEGMENT_MAX_BYTES = 64 * 1024;
+
+/** Of a longer field only the start is noted; all of it is forwarded. */
+const FIELD_MAX_BYTES = 64 * 1024;
+/** What somebody reads of a form. */
+const NOTED = new Set<string>(["model", "n", ...TOKEN_LIMITS, "stream", "session_id", "user"]);
+
+export class FormReader {
+  /** The fields that are read, so far; of a name that comes twice the last. One that is not UTF-8 is left out. */
+  readonly fields: Record<string, unknown> = {};
+  /** What was read and not yet sent, in order; the last one may grow. */
+  readonly segments: FormSegment[] = [];
+  readonly source: BodySource;
+  readonly #scan: FormScan;
+  readonly #deciding: readonly string[];
+  /** Of the parts so far, those that decide. */
+  readonly #names: string[] = [];
+  #part: FormPart | null = null;
+  #value: GrowingBytes | null = null;
+  #valueBytes = 0;
+  #modelBytes: number | null = null;
+
+  /** `deciding`: the fields of the form that admission and billing rest on (client-fields.ts). */
+  constructor(source: BodySource, scan: FormScan, deciding: readonly string[]) {
+    this.source = source;
+    this.#scan = scan;
+    this.#deciding = deciding;
+  }
+
+  /** Length of the value of `model` as the client wrote it, null before it has come. */
+  get modelBytes(): number | null {
+    return this.#modelBytes;
+  }
+
+  /**
+   * Reads on. False when the form is whole and nothing is left. Throws 400 `invalid_multipart` or `validation_failed`, 413
+   * `request_too_large`, or ClientGone.
+   */
+  async more(): Promise<boolean> {
+    const chunk = await this.source.next();
+    if (chunk === null) {
+      if (!this.#scan.complete) throw new GatewayError("invalid_multipart");
+      return false;
+    }
+    const pieces = this.#scan.push(chunk);
+    if (pieces === null) throw new GatewayError("invalid_multipart");
+    for (const piece of pieces) this.#note(piece);
+    return true;
+  }
+
+  #note(piece: FormPiece): void {
+    if (piece.kind === "frame") {
+      this.#append(piece.bytes);
+      return;
+    }
+    if (piece.part !== this.#part) this.#begin(piece.part);
+    const { name } = piece.part;
+    const isModel = name === "model";
+    if (isModel && (this.#modelBytes !== null || this.#valueBytes > FIELD_MAX_BYTES))
+      throw new GatewayError("invalid_multipart");
+    if (piece.kind === "data") {
+      if (!isModel) this.#append(piece.bytes);
+      if (isNoted(piece.part) && this.#valueBytes <= FIELD_MAX_BYTES) this.#noteValue(piece.bytes);
+      this.#valueBytes += piece.bytes.byteLength;
+      return;
+    }
+    if (isNoted(piece.part))
+      this.#end(name, textOf(this.#value?.bytes() ?? new Uint8Array(0), this.#valueBytes > FIELD_MAX_BYTES));
+    if (isModel) {
+      this.segments.push(MODEL_PLACEHOLDER);
+      this.#modelBytes = this.#valueBytes;
+    }
+    this.#value = null;
+    this.#valueBytes = 0;
+  }
+
+  #append(bytes: Uint8Array): void {
+    const last = this.segments.at(-1);
+    const grows = last instanceof GrowingBytes && last.byteLength + bytes.byteLength <= SEGMENT_MAX_BYTES;
+    if (grows) last.append(bytes);
+    else this.segments.push(new GrowingBytes(bytes));
+  }
+
+  #noteValue(bytes: Uint8Array): void {
+    if (this.#value === null) this.#value = new GrowingBytes(bytes);
+    else this.#value.append(bytes);
+  }
+
+  #begin(part: FormPart): void {
+    this.#part = part;
+    const fault = spellingFault([...this.#names, part.name], this.#deciding);
+    if (fault !== null) throw fieldError(fault);
+    if (this.#deciding.includes(part.name)) this.#names.push(part.name);
+  }
+
+  /** The value of a field is complete; null: it is no text. */
+  #end(name: string, text: string | null): void {
+    const fault = numberTextFault(name, text ?? "");
+    if (fault !== null) throw fieldError(fault);
+    if (text !== null) this.fields[name] = text;
+    else if (name === "model") throw new GatewayError("invalid_multipart");
+  }
+}
+
+function isNoted({ name, file }: FormPart): boolean {
+  return !file && NOTED.has(name);
+}
+
+/** The text of a field; null when it is not UTF-8. Of a `cut` one a character may be incomplete. */
+function textOf(bytes: Uint8Array, cut: boolean): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: cut });
+  } catch {
+    return null;
+  }
+}

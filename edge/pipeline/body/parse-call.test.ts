@@ -1,0 +1,101 @@
+/** What becomes of large JSON bodies: they are read without their long strings, and forwarded as the client sent them. */
+import { describe, expect, it, vi } from "vitest";
+import type { ParsedCall } from "../call/context.ts";
+import { SECRET, TestPipeline } from "../testing/world.ts";
+import { parseCall } from "./parse-call.ts";
+
+const KIB = 1024;
+
+async function parsed(body: string): Promise<ParsedCall> {
+  const world = new TestPipeline();
+  world.maxBodyBytes = 4096 * KIB;
+  const headers = { authorization: `Bearer ${SECRET}`, "content-type": "application/json" };
+  return await parseCall(world.call({ method: "POST", body, headers }));
+}
+
+const large = `"messages":[{"role":"user","content":"${"x".repeat(300 * KIB)}"}]`;
+
+describe("the name of a field in a large body", () => {
+  it.each(["max_tokens", "n", "Model"])("is %s also when it goes on behind a NUL, however long", async (field) => {
+    for (const length of [1, 65_500, 65_600, 200_000]) {
+      const body = `{"model":"tiny",${large},"${field}\\u0000${"z".repeat(length)}":1}`;
+      const fault: unknown = await parsed(body).then(
+        () => "none",
+        (error) => error.code,
+      );
+      expect([length, fault]).toEqual([length, "validation_failed"]);
+    }
+  });
+
+  it("is free when it is another one, however long", async () => {
+    expect((await parsed(`{"model":"tiny",${large},"models${"z".repeat(70_000)}":1}`)).modelName).toBe("tiny");
+  });
+});
+
+/** Of the runtime that runs these tests. */
+interface Runtime {
+  readonly process: {
+    getBuiltinModule(name: "node:v8"): { setFlagsFromString(flags: string): void };
+    getBuiltinModule(name: "node:vm"): { runInNewContext(code: string): () => void };
+  };
+}
+
+function collectGarbage(): void {
+  const { process } = globalThis as unknown as Runtime;
+  process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
+  process.getBuiltinModule("node:vm").runInNewContext("gc")();
+}
+
+/** Whether what goes upstream is this, told by its length and where it first differs. */
+async function differs({ outgoing }: ParsedCall, addUsage: boolean, expected: string): Promise<unknown> {
+  const body = outgoing.open("up", addUsage, () => undefined);
+  const sent = await new Response(body as ReadableStream<Uint8Array>).text();
+  if (sent === expected) return null;
+  return [sent.length, expected.length, Array.from(sent).findIndex((letter, at) => letter !== expected[at])];
+}
+
+describe("a large body on its way", () => {
+  const many = Array.from({ length: 40 }, () => `"${"y".repeat(10 * KIB)}"`).join(",");
+
+  it.each([
+    ["of one long text", (model: string) => `{"a":1,${large},"model":${model},"z":2}`],
+    ["of many short ones", (model: string) => `{"model":${model},"input":[${many}] }`],
+    [
+      "with models all over",
+      (model: string) => `{"model" : ${model},"a":[${many}],${large},"model":${model},${large}}`,
+    ],
+  ])("%s is the client's but for its model", async (_, body) => {
+    const call = await parsed(body('"tiny"'));
+    for (let attempt = 0; attempt < 2; attempt += 1) expect(await differs(call, false, body('"up"'))).toBeNull();
+    const usage = ',"stream_options":{"include_usage":true}}';
+    expect(await differs(call, true, body('"up"').replace(/\}$/, usage))).toBeNull();
+  });
+
+  it("keeps what long texts its stream options hold when they are told to give the usage", async () => {
+    const body = (options: string): string => `{${large},"stream_options":${options},"model":"up"}`;
+    const long = "o".repeat(70_000);
+    const call = await parsed(body(`{"x":"${long}","include_usage":false}`));
+    expect(await differs(call, true, body(`{"x":"${long}","include_usage":true}`))).toBeNull();
+  });
+
+  it.each([
+    ["of one long text", `{"model":"tiny",${large}}`],
+    ["of many short ones", `{"model":"tiny","input":[${many}]}`],
+    ["of both", `{"model":"tiny","input":[${many}],${large}}`],
+  ])("%s is in memory once", async (_, body) => {
+    const read: WeakRef<ArrayBufferLike>[] = [];
+    const decode = vi.spyOn(TextDecoder.prototype, "decode").mockImplementation((bytes) => {
+      if (ArrayBuffer.isView(bytes)) read.push(new WeakRef(bytes.buffer));
+      return Buffer.from(bytes as Uint8Array).toString();
+    });
+    const { outgoing } = await parsed(body);
+    decode.mockRestore();
+    // what a weak reference names stays until the task that made it is over
+    await new Promise((resolve) => void setImmediate(resolve));
+    collectGarbage();
+    const kept = new Set(outgoing.clientBytes?.map(({ buffer }) => buffer));
+    const others = read.map((one) => one.deref()).filter((one) => one !== undefined && !kept.has(one));
+    expect([read.length > 0, others.filter((one) => (one?.byteLength ?? 0) > 100 * KIB)]).toEqual([true, []]);
+    expect([...kept].reduce((sum, one) => sum + one.byteLength, 0)).toBe(body.length);
+  });
+});

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { TestPipeline } from "../testing/world.ts";
+import { relayMcp } from "./mcp-relay.ts";
+
+// The runtime's own; Node's differs in nothing that matters here.
+vi.stubGlobal("IdentityTransformStream", TransformStream);
+
+const EVENTS = { "content-type": "text/event-stream" };
+let world: TestPipeline;
+
+beforeEach(() => {
+  world = new TestPipeline();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** An answer that the test writes, on its way to a client that may leave. */
+function relayed(method: string, headers: Readonly<Record<string, string>>) {
+  const client = new AbortController();
+  const stop = new AbortController();
+  const source = new TransformStream<Uint8Array, Uint8Array>();
+  const server = source.writable.getWriter();
+  server.closed.catch(() => undefined);
+  stop.signal.addEventListener("abort", () => void server.abort(stop.signal.reason).catch(() => undefined));
+  const call = world.call({ method, body: null, signal: client.signal }, "/mcp/tools");
+  const response = relayMcp(call, { response: new Response(source.readable, { headers }), stop });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const say = async (text: string): Promise<void> => await server.write(new TextEncoder().encode(text));
+  const hear = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
+  return { client, stop, server, reader, say, hear };
+}
+
+/** Lets everything happen that needs no time. */
+const settle = async (): Promise<void> => void (await vi.advanceTimersByTimeAsync(0));
+
+describe("an answer whose client has left", () => {
+  it.each([
+    ["POST", EVENTS, "data: 1\n\n"],
+    ["POST", { "content-type": "application/json" }, '{"id":1'],
+    ["DELETE", EVENTS, ": ping\n\n"],
+  ])("is read on for 30 seconds: %s %j after %j", async (method, headers, first) => {
+    const { client, stop, say, hear } = relayed(method, headers);
+    const said = say(first);
+    expect(await hear()).toBe(first);
+    await said;
+    client.abort();
+    for (let secs = 0; secs < 29; secs += 1) {
+      await vi.advanceTimersByTimeAsync(1000);
+      await say("more");
+    }
+    expect(stop.signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(stop.signal.aborted).toBe(true);
+    await world.settled();
+  });
+
+  it.each([
+    ["GET", EVENTS, "data: 1\n\n"],
+    ["POST", EVENTS, "event: message\nid: 7\ndata: 1\n\n"],
+  ])("is let go of at once when it can come back: %s %j after %j", async (method, headers, first) => {
+    const { client, stop, say, hear } = relayed(method, headers);
+    const said = say(first);
+    expect(await hear()).toBe(first);
+    await said;
+    client.abort();
+    await settle();
+    expect(stop.signal.aborted).toBe(true);
+    await world.settled();
+  });
+
+  it("without a word, while it does not read, is noticed, too", async () => {
+    const { reader, stop, server, say } = relayed("POST", EVENTS);
+    await reader.cancel();
+    // Writes fail now; the answer is taken to its end all the same.
+    for (let at = 0; at < 5; at += 1) await say(`data: ${at}\n\n`);
+    await server.close();
+    await world.settled();
+    expect(stop.signal.aborted).toBe(false);
+  });
+});
+
+describe("an answer", () => {
+  it("is not read faster than its client takes it, and has no time limit", async () => {
+    const { stop, say, hear, server, reader } = relayed("POST", EVENTS);
+    let written = 0;
+    const saying = (async () => {
+      for (let at = 0; at < 50; at += 1) {
+        await say(`data: ${at}\n\n`);
+        written += 1;
+      }
+    })();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(written).toBeLessThan(10);
+    for (let at = 0; at < 50; at += 1) expect(await hear()).toBe(`data: ${at}\n\n`);
+    await saying;
+    await server.close();
+    expect((await reader.read()).done).toBe(true);
+    await world.settled();
+    expect(stop.signal.aborted).toBe(false);
+  });
+
+  it("that breaks off breaks off for its client", async () => {
+    const { say, hear, server, reader } = relayed("POST", EVENTS);
+    const said = say("data: 1\n\n");
+    expect(await hear()).toBe("data: 1\n\n");
+    await said;
+    const next = reader.read();
+    await server.abort(new Error("cut"));
+    await expect(next).rejects.toThrow();
+    await world.settled();
+  });
+});

@@ -1,0 +1,97 @@
+/**
+ * The answer of an MCP server on its way to the client, as it comes. A client that leaves does not end it: it is read on,
+ * for a server may take a lost connection for a cancel (design §3 law 6). Two kinds of answers are let go of at once,
+ * because their client means to come back and finds its stream in use otherwise: what was only listened to (GET), and
+ * event streams with ids, which their server can go on with (`Last-Event-ID`).
+ */
+import { EventIdScan, mcpResponseHeaders } from "../../domain/mcp/mcp.ts";
+import type { Call } from "../call/context.ts";
+import { gatewayHeaders } from "../reply/response-headers.ts";
+import { isListening, type McpAnswer } from "./mcp-call.ts";
+
+/** How long an answer is read on for nobody: about what the platform allows. */
+const READ_ON_MS = 30_000;
+
+/** The response; its body ends with the server's. */
+export function relayMcp(call: Call, answer: McpAnswer): Response {
+  const { response } = answer;
+  const events = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+  const headers = {
+    ...mcpResponseHeaders(response.headers),
+    ...gatewayHeaders(call),
+    ...(events ? { "x-accel-buffering": "no", "cache-control": "no-cache" } : {}),
+  };
+  const { status } = response;
+  if (response.body === null) return new Response(null, { status, headers });
+  const { readable, writable } = new IdentityTransformStream();
+  const ids = events ? new EventIdScan() : null;
+  const letGo = (): boolean => isListening(call) || ids?.found === true;
+  call.waitUntil(pump(response.body, writable, answer.stop, new Leaving(call.request.signal, answer.stop, letGo), ids));
+  return new Response(readable, { status, headers });
+}
+
+/** A client that may leave, and what then becomes of the answer. */
+class Leaving {
+  readonly #client: AbortSignal;
+  readonly #stop: AbortController;
+  readonly #letGo: () => boolean;
+  readonly #left = Promise.withResolvers<void>();
+  readonly #onAbort = (): void => this.leave();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(client: AbortSignal, stop: AbortController, letGo: () => boolean) {
+    this.#client = client;
+    this.#stop = stop;
+    this.#letGo = letGo;
+    if (client.aborted) this.leave();
+    else client.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  get left(): boolean {
+    return this.#timer !== null;
+  }
+
+  /** Nobody reads any more, as the platform or a failed write has told. */
+  leave(): void {
+    if (this.left) return;
+    this.#timer = setTimeout(() => this.#stop.abort(), this.#letGo() ? 0 : READ_ON_MS);
+    this.#left.resolve();
+  }
+
+  /** Waits for a write, or for the client to leave. */
+  async write(work: Promise<void>): Promise<void> {
+    await Promise.race([work.catch(() => this.leave()), this.#left.promise]);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#client.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** Moves bytes until the server's end; never rejects. Nothing is read before the client has taken what came before. */
+async function pump(
+  body: ReadableStream<Uint8Array>,
+  writable: WritableStream<Uint8Array>,
+  stop: AbortController,
+  client: Leaving,
+  ids: EventIdScan | null,
+): Promise<void> {
+  const reader = body.getReader();
+  const writer = writable.getWriter();
+  writer.closed.catch(() => undefined);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      ids?.push(value);
+      if (!client.left) await client.write(writer.write(value));
+    }
+    await client.write(writer.close());
+  } catch (error) {
+    stop.abort();
+    await writer.abort(error).catch(() => undefined);
+  } finally {
+    client.end();
+  }
+}

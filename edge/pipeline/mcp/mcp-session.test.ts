@@ -1,0 +1,74 @@
+/** Sessions of MCP servers are their tenants' (decisions §43.5). */
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { runMcp } from "../run-mcp.ts";
+import { keyOf, mcpServerOf, tenantOf } from "../testing/records.ts";
+import { SECRET, TestPipeline } from "../testing/world.ts";
+
+// The runtime's own; Node's differs in nothing that matters here.
+vi.stubGlobal("IdentityTransformStream", TransformStream);
+
+const OWN = tenantOf().id;
+const OTHER = "00000000-0000-4000-8000-00000000000b";
+
+let world: TestPipeline;
+beforeEach(() => {
+  world = new TestPipeline();
+  world.mcpServer = mcpServerOf();
+});
+
+/** The status of a call with these headers, which its server answers like this. */
+async function call(method: string, sessionId: string | null, answer: ResponseInit = {}): Promise<number> {
+  world.upstream = async () => new Response("{}", answer);
+  const headers = { authorization: `Bearer ${SECRET}`, ...(sessionId === null ? {} : { "mcp-session-id": sessionId }) };
+  const init = { method, headers, body: method === "POST" ? "{}" : null };
+  const response = await runMcp(world.received(init, "/mcp/tools"));
+  await response.text();
+  await world.settled();
+  return response.status;
+}
+
+const giving = (id: string): ResponseInit => ({ headers: { "mcp-session-id": id } });
+
+describe("a session", () => {
+  it("is the tenant's to whom its server gave it", async () => {
+    expect(await call("POST", null, giving("s"))).toBe(200);
+    expect([...world.mcpSessions.known]).toEqual([["s", OWN]]);
+    expect([await call("POST", "s"), world.mcpSessions.renewed]).toEqual([200, ["s"]]);
+  });
+
+  it.each(["GET", "POST", "DELETE", "PATCH"])("of another tenant is not known to a %s", async (method) => {
+    world.mcpSessions.known.set("s", OTHER);
+    expect([await call(method, "s"), await call(method, "own, s"), world.upstreamCalls]).toEqual([404, 404, []]);
+    expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[["s", OTHER]], []]);
+  });
+
+  it("that nobody is known for passes, and is nobody's for that", async () => {
+    expect([await call("POST", "s"), world.upstreamCalls.length]).toEqual([200, 1]);
+    expect([[...world.mcpSessions.known], world.mcpSessions.renewed]).toEqual([[], []]);
+  });
+
+  it("that its server gives anew is the newer tenant's", async () => {
+    world.mcpSessions.known.set("s", OTHER);
+    await call("POST", null, giving("s"));
+    world.key = keyOf({ tenant: tenantOf({ id: OTHER }) });
+    expect(await call("POST", "s")).toBe(404);
+  });
+
+  it.each([
+    [204, []],
+    [404, [["s", OWN]]],
+    [405, [["s", OWN]]],
+    [500, [["s", OWN]]],
+  ])("that a DELETE is answered %i for is known as %j afterwards", async (status, known) => {
+    world.mcpSessions.known.set("s", OWN);
+    world.upstream = async () => new Response(null, { status });
+    const headers = { authorization: `Bearer ${SECRET}`, "mcp-session-id": "s" };
+    await runMcp(world.received({ method: "DELETE", headers, body: null }, "/mcp/tools"));
+    expect([...world.mcpSessions.known]).toEqual(known);
+  });
+
+  it("is not begun by an answer that is no success", async () => {
+    expect(await call("POST", null, { status: 400, ...giving("s") })).toBe(400);
+    expect([...world.mcpSessions.known]).toEqual([]);
+  });
+});

@@ -1,0 +1,158 @@
+/**
+ * Where a relay that works in JavaScript takes its bytes from. Every time it is entered costs more than the bytes do, so
+ * that what came meanwhile is taken at once; nothing that has come is held back for longer than GATHER_MS, and only for a
+ * client or an isolate that is behind anyway up to GATHER_BEHIND_MAX_MS. Nothing is read far ahead of the client.
+ */
+import { ReadAhead } from "./read-ahead.ts";
+
+/** A stream is fast while its pieces come at shorter intervals. */
+const FAST_MS = 4;
+/** So many fast pieces in a row are gathered. */
+const FAST_PIECES = 3;
+/** How long is gathered. */
+const GATHER_MS = 8;
+/** Pieces differ in size: a gathering that gave so many times the bytes of one gave more than one. */
+const MORE_THAN_ONE = 1.5;
+/** A client, or an isolate, that takes longer for a piece is behind; twice in a row, and it gets fewer and larger ones. */
+const BEHIND_MS = 8;
+const BEHIND_PIECES = 2;
+const GATHER_BEHIND_MAX_MS = 100;
+/** After so many pieces in a row that were neither, gathering is not worth its store. */
+const CALM_PIECES = 16;
+/** A stream that turns fast as often as this is gathered to its end: each time puts a copy upon a copy. */
+const GATHERINGS_MAX = 8;
+const READ_MIN_BYTES = 4 * 1024;
+const READ_GATHERED_BYTES = 16 * 1024;
+const READ_MAX_BYTES = 64 * 1024;
+
+/** The body of an answer, read piece by piece. */
+export interface BodyReader {
+  /** Nothing more will come: known before it has been read only of some bodies. */
+  readonly ended: boolean;
+  /** What is there, or comes next; null at the end. Good until the next call. Rejects when the body breaks off. */
+  next(): Promise<Uint8Array<ArrayBuffer> | null>;
+  /** Reads no more: the upstream is told. Never rejects. */
+  cancel(): Promise<void>;
+}
+
+/** Takes what each read gives. */
+export class PlainBodyReader implements BodyReader {
+  readonly ended = false;
+  readonly #reader: ReadableStreamBYOBReader;
+  readonly #leastSize: number;
+  #size: number;
+  /** Of the last read, and of the next one where it is large enough. */
+  #buffer = new ArrayBuffer(0);
+
+  /** `size` is that of the first read, `leastSize` that of every later one at least, in bytes. */
+  constructor(body: ReadableStream<Uint8Array>, size = READ_MIN_BYTES, leastSize = READ_MIN_BYTES) {
+    this.#size = size;
+    this.#leastSize = leastSize;
+    this.#reader = body.getReader({ mode: "byob" });
+  }
+
+  async next(): Promise<Uint8Array<ArrayBuffer> | null> {
+    if (this.#buffer.byteLength < this.#size) this.#buffer = new ArrayBuffer(this.#size);
+    const { done, value } = await this.#reader.read(new Uint8Array(this.#buffer, 0, this.#size));
+    if (done) return null;
+    this.#buffer = value.buffer;
+    if (value.byteLength === this.#size) this.#size = Math.min(this.#size * 2, READ_MAX_BYTES);
+    else if (value.byteLength < this.#size / 4) this.#size = Math.max(this.#size / 2, this.#leastSize);
+    return value;
+  }
+
+  async cancel(): Promise<void> {
+    await this.#reader.cancel().catch(() => undefined);
+  }
+
+  /** Leaves the rest of the body to another reader. */
+  release(): void {
+    this.#reader.releaseLock();
+  }
+}
+
+/**
+ * Gathers the pieces of a stream that comes fast, or whose client takes it slowly: one read of a body gives no more than one
+ * piece of it, however many have come. A copy of the body is pumped natively into a {@link ReadAhead}, and a read of the other
+ * copy then gives all that is there. The store's bound is how far the upstream is ahead of the client.
+ */
+export class BatchingBodyReader implements BodyReader {
+  /** What is still to be read. */
+  #body: ReadableStream<Uint8Array>;
+  readonly #clock: () => number;
+  #plain: PlainBodyReader;
+  #store: ReadAhead | null = null;
+  #reads = 0;
+  /** Of the last piece that came alone. */
+  #pieceBytes = 0;
+  /** Read since the store is there. */
+  #storedBytes = 0;
+  #cameMs = 0;
+  /** Reads in a row that were fast, and that were taken slowly. */
+  #fast = 0;
+  #behind = 0;
+  /** Reads in a row that were neither. */
+  #calm = 0;
+  #gatherings = 0;
+
+  constructor(body: ReadableStream<Uint8Array>, clock: () => number) {
+    this.#body = body;
+    this.#clock = clock;
+    this.#plain = new PlainBodyReader(body);
+  }
+
+  get ended(): boolean {
+    return this.#store !== null && this.#store.total === this.#storedBytes;
+  }
+
+  async next(): Promise<Uint8Array<ArrayBuffer> | null> {
+    const takenMs = this.#reads === 0 ? 0 : this.#clock() - this.#cameMs;
+    this.#behind = takenMs < BEHIND_MS ? 0 : this.#behind + 1;
+    const behind = this.#behind >= BEHIND_PIECES;
+    // A stream whose second piece follows the first that soon will most likely go on like that.
+    if (behind || this.#fast >= FAST_PIECES || (this.#reads === 2 && this.#fast > 0)) this.#gather();
+    else if (this.#calm >= CALM_PIECES && this.#gatherings < GATHERINGS_MAX) this.#stopGathering();
+    const waits = behind || this.#fast > 0;
+    if (waits) await this.#store?.filled(behind ? Math.min(2 * takenMs, GATHER_BEHIND_MAX_MS) : GATHER_MS);
+    if (this.ended) return null;
+    this.#store?.fill();
+    const askedMs = this.#clock();
+    const bytes = await this.#plain.next();
+    this.#cameMs = this.#clock();
+    this.#note(bytes?.byteLength ?? 0, this.#cameMs - askedMs, waits && this.#store !== null);
+    this.#calm = behind || this.#fast > 0 ? 0 : this.#calm + 1;
+    return bytes;
+  }
+
+  async cancel(): Promise<void> {
+    await Promise.all([this.#plain.cancel(), this.#store?.cancel()]);
+  }
+
+  /** What a read tells of the stream's pace: one that was waited for is fast when it gave more than one piece. */
+  #note(bytes: number, ms: number, gathered: boolean): void {
+    this.#reads += 1;
+    if (this.#store === null) this.#pieceBytes = bytes;
+    else this.#storedBytes += bytes;
+    const fast = gathered
+      ? ms < GATHER_MS && bytes > this.#pieceBytes * MORE_THAN_ONE
+      : ms < (this.#reads === 2 ? GATHER_MS : FAST_MS);
+    this.#fast = fast ? this.#fast + 1 : 0;
+  }
+
+  #gather(): void {
+    if (this.#store !== null) return;
+    this.#gatherings += 1;
+    this.#storedBytes = 0;
+    this.#plain.release();
+    const [toRead, toStore] = this.#body.tee();
+    this.#body = toRead;
+    this.#plain = new PlainBodyReader(toRead, READ_GATHERED_BYTES, READ_GATHERED_BYTES);
+    this.#store = new ReadAhead(toStore);
+    this.#store.fill();
+  }
+
+  #stopGathering(): void {
+    void this.#store?.cancel();
+    this.#store = null;
+  }
+}

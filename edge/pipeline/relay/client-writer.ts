@@ -1,0 +1,97 @@
+/**
+ * The client's end of a relay: what is written, how it is closed, and how a break is told in-band (decisions §22.6). A write
+ * never outlives its client, nor a client that takes nothing (decisions §43.2).
+ */
+import { errorBody } from "../../../shared/errors.ts";
+import { errorEvent } from "../../domain/sse/events.ts";
+import { ClientGone } from "../call/context.ts";
+import { StallWatch } from "../timers/stall-watch.ts";
+import type { RelayJob } from "./relay-job.ts";
+
+/** How long a client may take to be told that its stream broke, however long it may take for the stream itself. */
+const TELL_WITHIN_MS = 60_000;
+
+/** Ends a broken event stream with its in-band error, after `before`. False when the client cannot be told. */
+export async function writeStreamError(job: RelayJob, outlet: ClientWriter, before = ""): Promise<boolean> {
+  if (!job.events) return false;
+  outlet.limitWriteTime(TELL_WITHIN_MS);
+  try {
+    await outlet.write(errorEvent(errorBody("upstream_stream_error"), before));
+    await outlet.close();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    job.stop.abort();
+  }
+}
+
+/** The way to the client. A write that fails, or a client that leaves or is cut off while it is pending, is a client gone. */
+export class ClientWriter {
+  readonly #job: RelayJob;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #watch: StallWatch;
+  #giveUp: ((reason: ClientGone) => void) | null = null;
+  readonly #onGone = (): void => {
+    this.#giveUp?.(new ClientGone());
+  };
+
+  constructor(job: RelayJob, writer: WritableStreamDefaultWriter<Uint8Array>) {
+    this.#job = job;
+    this.#writer = writer;
+    this.#watch = new StallWatch(job.timer, job.clock, job.stalledReaderMs, () => {
+      job.stop.cutOffReader();
+      this.#onGone();
+    });
+    writer.closed.catch(() => undefined);
+    job.stop.signal.addEventListener("abort", this.#onGone, { once: true });
+  }
+
+  /** From now on the client may take no longer than this for anything, ms; the attempt may have been ended before. */
+  limitWriteTime(withinMs: number): void {
+    this.#watch.tighten(withinMs);
+    this.#job.stop.client.addEventListener("abort", this.#onGone, { once: true });
+  }
+
+  /** Resolves once the client's connection has taken the bytes. Throws ClientGone. */
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#settledOrGone(this.#writer.write(bytes));
+  }
+
+  /** Writes bytes that only {@link close} follows: it tells when they have failed. */
+  writeLast(bytes: Uint8Array): void {
+    this.#writer.write(bytes).catch(() => undefined);
+  }
+
+  /** Throws ClientGone. */
+  async close(): Promise<void> {
+    await this.#settledOrGone(this.#writer.close());
+  }
+
+  /** Breaks the client's body off. Never rejects. */
+  async abort(): Promise<void> {
+    await this.#writer.abort(new Error("relay ended")).catch(() => undefined);
+  }
+
+  /** Nothing more is written. */
+  release(): void {
+    this.#watch.end();
+    this.#job.stop.signal.removeEventListener("abort", this.#onGone);
+    this.#job.stop.client.removeEventListener("abort", this.#onGone);
+  }
+
+  async #settledOrGone(work: Promise<void>): Promise<void> {
+    const { stop } = this.#job;
+    this.#watch.begin();
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#giveUp = reject;
+        work.then(resolve, () => reject(new ClientGone()));
+        if (stop.clientGone) reject(new ClientGone());
+      });
+    } finally {
+      this.#watch.done();
+      this.#giveUp = null;
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * What the gateway sees of a body that is piped natively: copies that are looked at now and then. They also tell whether the
+ * client takes anything, which the pipe does not.
+ *
+ * A copy holds what the pipe has taken and nobody has read; a read of an empty one takes from the upstream itself. So that no
+ * look does, a single byte is read of one copy first: then the other holds that byte, and whatever the pipe has taken since
+ * the last look. A byte alone is the look's own: the pipe has taken nothing. Invariant: both copies are read equally far.
+ */
+
+/** Most bytes of a look. */
+const LOOK_MAX_BYTES = 1024 * 1024;
+const LOOK_MIN_BYTES = 4 * 1024;
+const PASS_BYTES = 64 * 1024;
+const REST_BYTES = 32 * 1024;
+
+/** What one look found. */
+export interface Observation {
+  readonly bytes: Uint8Array;
+  /** The pipe has taken something since the last look. */
+  readonly taken: boolean;
+  /** There may be more where this came from. */
+  readonly full: boolean;
+}
+
+export class ObservedBody {
+  /** What goes to the client. */
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #unread: ReadableStream<Uint8Array>;
+  #copy: ReadableStreamBYOBReader | null = null;
+  /** Many streams end before their first look: it is made for that. */
+  #probe: ReadableStreamBYOBReader | null = null;
+  #size = LOOK_MIN_BYTES;
+
+  constructor(body: ReadableStream<Uint8Array>) {
+    [this.body, this.#unread] = body.tee();
+  }
+
+  /** Waits until the upstream has sent something more. Null at the end; rejects when the body breaks off. */
+  async observe(): Promise<Observation | null> {
+    const { probe, copy } = this.#readers();
+    const { done } = await probe.read(new Uint8Array(1));
+    if (done) return null;
+    const { value } = await copy.read(new Uint8Array(this.#size));
+    if (value === undefined) return null;
+    await passOver(probe, value.byteLength - 1);
+    const full = value.byteLength === this.#size;
+    if (full) this.#size = Math.min(this.#size * 2, LOOK_MAX_BYTES);
+    return { bytes: value, taken: value.byteLength > 1, full };
+  }
+
+  /**
+   * What no look has found, up to `maxBytes`, of a body that has ended or whose upstream call has been; each piece is good
+   * until `onBytes` returns. False when there was more, or it broke off. Never rejects.
+   */
+  async rest(onBytes: (bytes: Uint8Array) => void, maxBytes = Number.POSITIVE_INFINITY): Promise<boolean> {
+    const copy = this.#reader();
+    try {
+      let buffer = new ArrayBuffer(REST_BYTES);
+      for (let found = 0; found < maxBytes; ) {
+        const { done, value } = await copy.read(new Uint8Array(buffer));
+        if (done) return true;
+        onBytes(value);
+        found += value.byteLength;
+        const full = value.byteLength === value.buffer.byteLength;
+        buffer = full ? new ArrayBuffer(Math.min(2 * value.byteLength, LOOK_MAX_BYTES)) : value.buffer;
+      }
+      return false;
+    } catch {
+      return false;
+    } finally {
+      await this.#cancel();
+    }
+  }
+
+  /** Ends a look that waits. Never rejects. */
+  async cancelObservation(): Promise<void> {
+    await this.#probe?.cancel().catch(() => undefined);
+  }
+
+  async #cancel(): Promise<void> {
+    await this.cancelObservation();
+    await this.#copy?.cancel().catch(() => undefined);
+    await this.body.cancel().catch(() => undefined);
+  }
+
+  #reader(): ReadableStreamBYOBReader {
+    this.#copy ??= this.#unread.getReader({ mode: "byob" });
+    return this.#copy;
+  }
+
+  /** The probe and the copy, of which neither has been read yet when they are made. */
+  #readers(): { readonly probe: ReadableStreamBYOBReader; readonly copy: ReadableStreamBYOBReader } {
+    if (this.#probe === null) {
+      const [probe, copy] = this.#unread.tee();
+      this.#probe = probe.getReader({ mode: "byob" });
+      this.#copy = copy.getReader({ mode: "byob" });
+    }
+    return { probe: this.#probe, copy: this.#reader() };
+  }
+}
+
+/** Reads the probe as far as the copy: what it passes over is there. */
+async function passOver(probe: ReadableStreamBYOBReader, bytes: number): Promise<void> {
+  for (let left = bytes; left > 0; ) {
+    const { value } = await probe.read(new Uint8Array(Math.min(left, PASS_BYTES)));
+    if (value === undefined) return;
+    left -= value.byteLength;
+  }
+}

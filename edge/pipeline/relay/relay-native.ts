@@ -1,0 +1,151 @@
+/**
+ * The relay of a stream that is the client's as it is (design §3 law 5 a). Its bytes never pass through JavaScript on their
+ * way: they are piped natively from the first one on, and a copy is looked at now and then for what they owe. The pipe's
+ * rejection tells that the client is gone, the looks that it takes nothing; then the upstream call is ended, and what had
+ * come of it is read.
+ */
+
+import type { SharedTimer } from "../timers/shared-timer.ts";
+import { ClientWriter, writeStreamError } from "./client-writer.ts";
+import { ObservedBody } from "./observed-body.ts";
+import type { BodyEnd, RelayedBody, RelayJob } from "./relay-job.ts";
+
+/** How long the copy is left alone: what it holds is memory, and to look at it costs more than to pipe many pieces. */
+const LOOK_FIRST_MS = 200;
+const LOOK_EVERY_MIN_MS = 20;
+const LOOK_EVERY_MAX_MS = 1000;
+/** What a look should find. */
+const LOOK_BYTES = 32 * 1024;
+/** A client that is to be cut off is looked at so many times before. */
+const LOOKS_BEFORE_CUT = 4;
+/** Of what is there for a client, so many bytes are read one after another sooner than this, ms; what takes longer only comes. */
+const THERE_BYTES = 8;
+const THERE_MS = 250;
+/** What came of an answer that ended early is read up to here; a client that left has taken no more meanwhile. */
+const LEFT_MAX_BYTES = 64 * 1024 * 1024;
+
+/** Starts piping. */
+export function relayNative(job: RelayJob): RelayedBody {
+  const { readable, writable } = new IdentityTransformStream();
+  return { readable, ended: pipe(job, writable) };
+}
+
+async function pipe(job: RelayJob, writable: WritableStream<Uint8Array>): Promise<BodyEnd> {
+  const copy = new ObservedBody(job.body);
+  // The writable stays open at both ends of the pipe, so that an in-band error can still be written. A pipe that waits for
+  // its client hears nothing of its upstream: the signal ends it.
+  const options = { preventAbort: true, preventClose: true, preventCancel: true, signal: job.stop.signal };
+  const piped = copy.body.pipeTo(writable, options).then(
+    () => true,
+    () => false,
+  );
+  const looking = lookNowAndThen(job, copy, piped);
+  const whole = await piped;
+  if (!whole) await copy.cancelObservation();
+  await looking;
+  const outlet = new ClientWriter(job, writable.getWriter());
+  try {
+    return await conclude(job, copy, outlet, whole);
+  } finally {
+    outlet.release();
+  }
+}
+
+/** Reads what no look has found, and ends the client's body. */
+async function conclude(job: RelayJob, copy: ObservedBody, outlet: ClientWriter, piped: boolean): Promise<BodyEnd> {
+  if (piped && (await copy.rest((bytes) => tell(job, bytes)))) {
+    // All of it has been taken: who leaves now, before the end could be told, has lost nothing.
+    await outlet.close().catch(() => undefined);
+    return job.stop.clientGone ? "gone" : "complete";
+  }
+  job.stop.abort();
+  if (!piped) await copy.rest((bytes) => tell(job, bytes), LEFT_MAX_BYTES);
+  // The client may hold half an event: blank lines end it, and are nothing to one who holds none.
+  if (!job.stop.clientGone && (await writeStreamError(job, outlet, "\n\n"))) return "broken";
+  await outlet.abort();
+  return "gone";
+}
+
+/** Looks at the copy until the pipe has ended; cuts a client off that takes nothing. Never rejects. */
+async function lookNowAndThen(job: RelayJob, copy: ObservedBody, piped: Promise<boolean>): Promise<void> {
+  const { stalledReaderMs } = job;
+  const everyMaxMs = stalledReaderMs === 0 ? LOOK_EVERY_MAX_MS : stalledReaderMs / LOOKS_BEFORE_CUT;
+  let everyMs = Math.min(LOOK_FIRST_MS, everyMaxMs);
+  /** Since when looks have found that the client leaves what is there for it, epoch ms. */
+  let stalledSinceMs: number | null = null;
+  const pausing = new Pausing(job.timer, piped);
+  try {
+    while (await pausing.pause(everyMs)) {
+      const { foundBytes, left, ended } = await lookAtAll(job, copy);
+      if (ended) {
+        // What is left is on its way to the client, and no look can tell whether that takes it.
+        if (stalledReaderMs !== 0 && (await pausing.pause(stalledReaderMs))) job.stop.cutOffReader();
+        return;
+      }
+      everyMs = Math.min(everyMsFor(foundBytes, everyMs), everyMaxMs);
+      if (!left) stalledSinceMs = null;
+      else stalledSinceMs ??= job.clock();
+      if (stalledReaderMs === 0 || stalledSinceMs === null) continue;
+      if (job.clock() - stalledSinceMs >= stalledReaderMs) return job.stop.cutOffReader();
+    }
+  } catch {
+    // It broke off; the pipe tells.
+  }
+}
+
+/** Everything that the copy holds. `left`: there is something for the client that it does not take; `ended`: no more comes. */
+async function lookAtAll(
+  job: RelayJob,
+  copy: ObservedBody,
+): Promise<{ readonly foundBytes: number; readonly left: boolean; readonly ended: boolean }> {
+  const askedMs = job.clock();
+  let foundBytes = 0;
+  for (let untaken = 0; untaken < THERE_BYTES; ) {
+    const found = await copy.observe();
+    if (found === null) return { foundBytes, left: false, ended: true };
+    tell(job, found.bytes);
+    foundBytes += found.bytes.byteLength;
+    // A piece of one byte looks like one that nobody takes. Of what is left by its client, more is there at once.
+    untaken = found.taken ? 0 : untaken + 1;
+    if (untaken === 0 && !found.full) return { foundBytes, left: false, ended: false };
+    if (untaken > 0 && job.clock() - askedMs >= THERE_MS) return { foundBytes, left: false, ended: false };
+  }
+  return { foundBytes, left: true, ended: false };
+}
+
+/** Pauses that the end of the pipe cuts short. */
+class Pausing {
+  readonly #waits: SharedTimer;
+  #over = false;
+  #wake: (() => void) | null = null;
+
+  constructor(waits: SharedTimer, piped: Promise<boolean>) {
+    this.#waits = waits;
+    void piped.then(() => {
+      this.#over = true;
+      this.#wake?.();
+    });
+  }
+
+  /** False when the pipe has ended. */
+  async pause(ms: number): Promise<boolean> {
+    if (this.#over) return false;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    const callOff = this.#waits.after(ms, resolve);
+    await promise;
+    callOff();
+    return !this.#over;
+  }
+}
+
+/** When the copy will hold what a look should find, as it has filled within the last `everyMs`. */
+function everyMsFor(bytes: number, everyMs: number): number {
+  return Math.min(Math.max((everyMs * LOOK_BYTES) / Math.max(bytes, 1), LOOK_EVERY_MIN_MS), LOOK_EVERY_MAX_MS);
+}
+
+function tell(job: RelayJob, bytes: Uint8Array): void {
+  if (bytes.byteLength === 0) return;
+  job.onUpstream(bytes);
+  job.onClient(bytes);
+}

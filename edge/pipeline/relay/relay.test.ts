@@ -1,0 +1,188 @@
+/** What an answer holds while it passes, and what it owes at its end (decisions §22.2, §43.2). */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { MemoryBudget } from "../memory/memory-budget.ts";
+import { run } from "../run.ts";
+import { IdentityTransform } from "../testing/identity-transform.ts";
+import { modelOf } from "../testing/records.ts";
+import { bodyOf } from "../testing/upstreams.ts";
+import { TestPipeline } from "../testing/world.ts";
+
+vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+
+const encoder = new TextEncoder();
+const TEXT = JSON.stringify({ choices: [{ message: { content: "x".repeat(400) } }] });
+const JSON_TYPE = { "content-type": "application/json" };
+const EVENTS = { "content-type": "text/event-stream" };
+
+/** An answer in pieces. */
+function inPieces(pieces: readonly string[], headers: Readonly<Record<string, string>>): Response {
+  const left = pieces.map((piece) => new Uint8Array(encoder.encode(piece)));
+  return new Response(
+    bodyOf(() => left.shift() ?? null),
+    { headers },
+  );
+}
+
+async function answered(world: TestPipeline, init: RequestInit = {}): Promise<string> {
+  const response = await run(world.received(init));
+  const text = await response.text();
+  await world.settled();
+  return text;
+}
+
+describe("an answer that would be stored", () => {
+  it.each([
+    ["in one piece", { ...JSON_TYPE, "content-length": String(TEXT.length) }, [TEXT]],
+    ["in several", JSON_TYPE, [TEXT.slice(0, 100), TEXT.slice(100)]],
+  ])("%s is held as long as the isolate has room, and passes without it", async (_, headers, pieces) => {
+    for (const [room, stored] of [
+      [new MemoryBudget(TEXT.length), 1],
+      [new MemoryBudget(TEXT.length - 1), 0],
+    ] as const) {
+      const world = new TestPipeline();
+      world.memory.cacheRoom = room;
+      world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
+      world.upstream = async () => inPieces(pieces, headers);
+      expect(await answered(world)).toBe(TEXT);
+      expect([world.stored.length, room.usedBytes]).toEqual([stored, 0]);
+    }
+  });
+
+  it("gives its room back when it breaks off, is left, or is no success", async () => {
+    const world = new TestPipeline();
+    world.model = modelOf({ cache_enabled: true, cache_ttl_secs: 60 });
+    const client = new AbortController();
+    const half = new Uint8Array(encoder.encode(TEXT.slice(0, 50)));
+    const breaks = (then: () => void): Response => {
+      let begun = false;
+      return new Response(
+        bodyOf(() => {
+          if (!begun) {
+            begun = true;
+            return half.slice();
+          }
+          then();
+          throw new Error("cut");
+        }),
+        { headers: JSON_TYPE },
+      );
+    };
+    const answers: readonly (readonly [Response, AbortSignal | null])[] = [
+      [breaks(() => undefined), null],
+      [breaks(() => client.abort()), client.signal],
+      [new Response("no", { status: 400 }), null],
+    ];
+    for (const [response, signal] of answers) {
+      world.upstream = async () => response;
+      await answered(world, { signal }).catch(() => undefined);
+      await world.settled();
+      expect([world.memory.answerRoom.usedBytes, world.memory.cacheRoom.usedBytes]).toEqual([0, 0]);
+    }
+    expect(world.stored).toEqual([]);
+  });
+});
+
+describe("room for answers", () => {
+  it("is shared by all, and given back once", () => {
+    const room = new MemoryBudget(10);
+    const [first, second] = [room.open(), room.open()];
+    expect([first.grow(6), second.grow(5), second.grow(4), room.usedBytes]).toEqual([true, false, true, 10]);
+    first.close();
+    first.close();
+    expect([first.grow(1), second.grow(6), room.usedBytes]).toEqual([false, true, 10]);
+    second.close();
+    expect(room.usedBytes).toBe(0);
+  });
+});
+
+describe("an answer without a report", () => {
+  const estimate = { inputTokens: 6, outputTokens: 512 };
+
+  it.each<[string, () => Response, number]>([
+    ["204", () => new Response(null, { status: 204 }), 0],
+    ["200 without a byte", () => inPieces([], JSON_TYPE), 0],
+    ["a text that is shorter than the estimate", () => inPieces([TEXT], JSON_TYPE), estimate.outputTokens],
+    ["a text that is longer", () => inPieces([TEXT.replace("xxxx", "x".repeat(8000))], JSON_TYPE), 2099],
+    ["a stream of more events than were estimated", () => inPieces(many(600), EVENTS), 600],
+  ])("owes what was seen of it: %s", async (_, response, outputTokens) => {
+    const world = new TestPipeline();
+    world.upstream = async () => response();
+    await answered(world);
+    const tokens = { input_tokens: estimate.inputTokens, output_tokens: outputTokens };
+    expect(world.permit.settlement?.row).toMatchObject({
+      ...tokens,
+      total_tokens: estimate.inputTokens + outputTokens,
+    });
+  });
+});
+
+const many = (count: number): string[] =>
+  Array.from({ length: count }, () => `data: {"choices":[{"delta":{"content":"a"}}]}\n\n`);
+
+describe("a reader that takes nothing", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** A stream that nobody reads, and what becomes of it while the world's clock runs. */
+  async function unread(world: TestPipeline, pull: (at: number) => Uint8Array<ArrayBuffer> | null) {
+    let pulls = 0;
+    let ended = false;
+    world.upstream = async ({ signal }) => {
+      signal.addEventListener("abort", () => {
+        ended = true;
+      });
+      return new Response(
+        bodyOf(() => pull(pulls++)),
+        { headers: EVENTS },
+      );
+    };
+    const response = await run(world.received({ body: '{"model":"tiny","stream":true,"messages":[]}' }));
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 250) {
+        world.nowMs += 250;
+        await vi.advanceTimersByTimeAsync(250);
+      }
+    };
+    return { response, pass, ended: () => ended };
+  }
+
+  const piece = (): Uint8Array<ArrayBuffer> => new Uint8Array(encoder.encode(many(1)[0]));
+
+  it("is cut off after a minute, and owes what was seen", async () => {
+    const world = new TestPipeline();
+    const { response, pass, ended } = await unread(world, piece);
+    await pass(59_000);
+    expect([world.permit.settlement, ended()]).toEqual([null, false]);
+    await pass(2_000);
+    expect(world.permit.settlement?.row).toMatchObject({ status_code: 499, output_tokens: 512 });
+    expect(ended()).toBe(true);
+    expect(world.logged.at(-1)).toMatchObject({ status: 499, client_gone: true, reader_stalled: true });
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  it("is never cut off when that is switched off", async () => {
+    const world = new TestPipeline();
+    world.stalledReaderMs = 0;
+    world.upstreamTimeoutMs = 10 * 60_000;
+    const { pass } = await unread(world, piece);
+    await pass(9 * 60_000);
+    expect(world.permit.settlement).toBeNull();
+  });
+
+  it("is told for a minute that its stream broke, even then", async () => {
+    const world = new TestPipeline();
+    world.stalledReaderMs = 0;
+    world.upstreamTimeoutMs = 10 * 60_000;
+    const { response, pass } = await unread(world, (at) => {
+      if (at === 0) return piece();
+      throw new Error("cut");
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    await pass(59_000);
+    expect(world.permit.settlement).toBeNull();
+    await pass(2_000);
+    // the stream broke first
+    expect(world.permit.settlement?.row).toMatchObject({ status_code: 200 });
+  });
+});

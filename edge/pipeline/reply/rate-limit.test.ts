@@ -1,0 +1,33 @@
+/** The headers of budgets, for whatever levels and waits there can be (decisions §17.5). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { adjustBucket, bucketLevel, bucketRetryAfterMs, fullBucket } from "../../domain/budget/token-bucket.ts";
+import { rateLimitHeaders, refusalHeaders } from "./rate-limit.ts";
+
+const WHOLE = /^\d+$/;
+const amount = fc.oneof(fc.nat(1_000), fc.maxSafeNat(), fc.constantFrom(0, 1, Number.MAX_SAFE_INTEGER));
+
+describe("the headers of a tenant's tokens per minute", () => {
+  it("are numbers as clients read them, up to the largest amounts", () => {
+    fc.assert(
+      fc.property(amount, fc.double({ noNaN: true }), amount, (cap, moved, need) => {
+        const bucket = adjustBucket(fullBucket(cap, 0), moved);
+        const headers = rateLimitHeaders(bucketLevel(bucket));
+        if (cap === 0) {
+          expect(headers).toEqual({});
+          return;
+        }
+        expect(headers["x-ratelimit-limit-tokens"]).toMatch(WHOLE);
+        expect(headers["x-ratelimit-remaining-tokens"]).toMatch(WHOLE);
+        expect(headers["x-ratelimit-reset-tokens"]).toMatch(/^\d{1,3}(\.\d{1,3})?s$/);
+        const waitMs = bucketRetryAfterMs(bucket, need);
+        const refusal = { code: "token_budget_exceeded", retryAfterMs: waitMs, level: null } as const;
+        const told = refusalHeaders(refusal, need, cap);
+        expect(told["retry-after-ms"]).toMatch(WHOLE);
+        expect(Number(told["retry-after-ms"])).toBeGreaterThanOrEqual(1);
+        expect(told["retry-after"]).toBe(String(Math.ceil(waitMs / 1_000)));
+        expect(told["x-should-retry"]).toBe(need > cap ? "false" : undefined);
+      }),
+    );
+  });
+});

@@ -1,0 +1,178 @@
+/** One wide line of the log for each call, whatever becomes of it. */
+import { describe, expect, it } from "vitest";
+import { NIL_UUID } from "../../../shared/usage-row.ts";
+import { originOf } from "../cache/response-cache.ts";
+import { run, runOther } from "../run.ts";
+import { listModels } from "../run-models.ts";
+import { keyOf, modelOf } from "../testing/records.ts";
+import { SECRET, TestPermit, TestPipeline } from "../testing/world.ts";
+
+/** The line of the only call of a world. */
+async function lineOf(world: TestPipeline, work: Promise<Response>): Promise<Readonly<Record<string, unknown>>> {
+  await work;
+  await world.settled();
+  const lines = world.logged.filter(({ name }) => name === "request");
+  expect(lines).toHaveLength(1);
+  expect(JSON.stringify(lines)).not.toContain(SECRET.slice(0, 24));
+  expect(JSON.stringify(lines)).not.toContain("12345678");
+  return lines[0] ?? {};
+}
+
+const world = (changes: Partial<TestPipeline> = {}): TestPipeline => Object.assign(new TestPipeline(), changes);
+
+describe("the line of a call", () => {
+  it("that was served says who, what, how long, how much", async () => {
+    const served = world({ upstream: async () => new Response(null, { status: 204 }) });
+    const line = await lineOf(served, run(served.received()));
+    const row = served.permit.settlement?.row;
+    expect(line).toMatchObject({
+      level: "info",
+      msg: "POST chat 204",
+      request_id: row?.request_id,
+      cell: "test",
+      tenant_id: row?.tenant_id,
+      key_id: row?.key_id,
+      model: "tiny",
+      status: 204,
+      upstream_status: 204,
+      error: null,
+      client_gone: false,
+      admission: "fast",
+      cache: "off",
+      attempts: 1,
+      retries: 0,
+      input_tokens: row?.input_tokens,
+      cost_usd: row?.cost_usd,
+    });
+    for (const step of ["auth", "cache", "admission", "queue_wait", "upstream", "ttft", "total"])
+      expect(line[`${step}_ms`]).toBeTypeOf("number");
+  });
+
+  it("that was tried again counts its attempts and their time", async () => {
+    const tried = world({
+      model: modelOf({ max_retries: 2 }),
+      upstream: async () => {
+        tried.nowMs += 7;
+        return await Promise.reject(new TypeError("refused"));
+      },
+    });
+    const line = await lineOf(tried, run(tried.received()));
+    const attempts = tried.upstreamCalls.length;
+    expect(line).toMatchObject({
+      level: "error",
+      status: 502,
+      error: "upstream_failed",
+      attempts,
+      upstream_ms: 7 * attempts,
+    });
+    expect(line["retries"]).toBe(attempts - 1);
+  });
+
+  it.each([
+    ["missing_api_key", world(), { headers: {} }],
+    ["invalid_api_key", world({ key: null }), {}],
+    ["model_not_found", world({ model: null }), {}],
+    ["model_required", world(), { body: "{}" }],
+  ] as const)("that was refused says why: %s", async (error, refused, init) => {
+    const line = await lineOf(refused, run(refused.received(init)));
+    expect(line).toMatchObject({ level: "info", error, admission: "rejected", attempts: 0, cost_usd: 0 });
+    expect(line["status"]).toBe(refused.recorded[0]?.status_code);
+    expect(line["tenant_id"] === NIL_UUID).toBe(error.endsWith("api_key"));
+  });
+
+  it("has the name of a model that is not registered, printable and short; its row has none", async () => {
+    const refused = world({ model: null });
+    const model = `\u001b[2J${"x".repeat(300)}`;
+    const line = await lineOf(refused, run(refused.received({ body: JSON.stringify({ model }) })));
+    expect(line["model"]).toBe(`\\u{1b}[2J${"x".repeat(196)}`);
+    expect(refused.recorded).toMatchObject([{ model: "", status_code: 404 }]);
+  });
+
+  it("that its budgets refused is one, too", async () => {
+    const refused = world();
+    const refusal = { code: "tenant_budget_exhausted", retryAfterMs: null, level: null } as const;
+    refused.answers = [{ verdict: "refused", refusal, permit: refused.permit }];
+    expect(await lineOf(refused, run(refused.received()))).toMatchObject({
+      status: 403,
+      error: "tenant_budget_exhausted",
+      admission: "rejected",
+    });
+  });
+
+  it("whose Cell is away says so, as an error", async () => {
+    const lost = () =>
+      Object.assign(new TestPermit(), { decision: async () => await Promise.reject(new Error("reset")) });
+    const away = world();
+    away.answers = Array.from({ length: 20 }, () => ({ verdict: "waiting", permit: lost() }));
+    expect(await lineOf(away, run(away.received()))).toMatchObject({
+      level: "error",
+      status: 503,
+      error: "scheduler_unavailable",
+    });
+  });
+
+  it("that failed within names what failed, and no more of it", async () => {
+    const failed = world();
+    const received = failed.received();
+    const directory = {
+      ...received.ports.directory,
+      key: async () => await Promise.reject(new RangeError("at /srv/x:1")),
+    };
+    const line = await lineOf(failed, run({ ...received, ports: { ...received.ports, directory } }));
+    expect(line).toMatchObject({ level: "error", status: 500, error: "internal_error", reason: "RangeError" });
+    expect(JSON.stringify(line)).not.toContain("/srv");
+  });
+
+  it("whose client left the queue, or the upstream, is 499", async () => {
+    const queued = world();
+    queued.answers = [{ verdict: "waiting", permit: queued.permit }];
+    const leaving = new AbortController();
+    const waiting = run(queued.received({ signal: leaving.signal }));
+    leaving.abort();
+    expect(await lineOf(queued, waiting)).toMatchObject({
+      status: 499,
+      error: "client_gone",
+      client_gone: true,
+      admission: "queued",
+      cost_usd: 0,
+    });
+
+    const called = world();
+    const client = new AbortController();
+    called.upstream = async ({ signal }) => {
+      client.abort();
+      signal.throwIfAborted();
+      return Response.json({});
+    };
+    const line = await lineOf(called, run(called.received({ signal: client.signal })));
+    expect(line).toMatchObject({ level: "info", status: 499, error: "client_gone", attempts: 1 });
+    expect(line["cost_usd"]).toBe(called.permit.settlement?.row.cost_usd);
+  });
+
+  it("that leaves no row, or was answered from the cache, is there as well", async () => {
+    const unknown = world({ model: null });
+    const nowhere = runOther(unknown.received({}, "/v1/nothing?api_key=planted"));
+    const line = await lineOf(unknown, nowhere);
+    expect(line).toMatchObject({ status: 404, error: "unknown_endpoint" });
+    expect(JSON.stringify(line)).not.toContain("planted");
+
+    const listing = world();
+    const listed = listModels(listing.received({ method: "GET", body: null }, "/v1/models"));
+    expect(await lineOf(listing, listed)).toMatchObject({ status: 200, error: null });
+    expect([listing.recorded, listing.spans]).toEqual([[], []]);
+
+    const stored = world({ model: modelOf({ cache_enabled: true }), key: keyOf() });
+    stored.entry = {
+      v: 1,
+      path: "/v1/chat/completions",
+      status: 200,
+      content_type: "application/json",
+      body: new Uint8Array(new TextEncoder().encode("{}")),
+      input_tokens: 3,
+      output_tokens: 4,
+      stored_at_ms: 0,
+      origin: originOf(modelOf()),
+    };
+    expect(await lineOf(stored, run(stored.received()))).toMatchObject({ status: 200, cache: "hit", attempts: 0 });
+  });
+});

@@ -1,0 +1,82 @@
+/**
+ * The end of a call as operators see it: one wide line of the log for each, whatever became of it, and its spans. Written
+ * once, by whoever ends the call first, from what it learned on its way (style "one wide event per request"). Never holds a
+ * prompt, an answer, a credential, a path or a query; of the client's own texts only those that its row has, and the name of
+ * a model that is not registered.
+ */
+import { GatewayError } from "../../../shared/errors.ts";
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import { printable } from "../../domain/text/printable.ts";
+import type { LogFields } from "../../ports.ts";
+import { type Call, ClientGone, MODEL_TEXT_MAX } from "../call/context.ts";
+import { isTraced, sendSpans } from "./spans.ts";
+
+/** Tells of a call that ends with this row. Every time but the first says nothing. */
+export function reportEnd(call: Call, row: UsageRow): void {
+  if (call.facts.reported) return;
+  sendSpans(call, row);
+  logEnd(call, row);
+}
+
+/** The same of a call that leaves no row and no spans (decisions §23.4). */
+export function logEnd(call: Call, row: UsageRow): void {
+  if (call.facts.reported) return;
+  call.facts.reported = true;
+  call.ports.log.event("request", fieldsOf(call, row), row.status_code >= 500 ? "error" : "info");
+}
+
+function fieldsOf(call: Call, row: UsageRow): LogFields {
+  const { facts, trace, traceContext } = call;
+  const { upstreamOutcomes: outcomes } = facts;
+  const spent = trace.durations(row.ts_ms);
+  return {
+    msg: `${call.request.method} ${row.request_type} ${row.status_code}`,
+    request_id: row.request_id,
+    cell: row.cell,
+    tenant_id: row.tenant_id,
+    key_id: row.key_id,
+    model: row.model || printable(facts.modelText, MODEL_TEXT_MAX),
+    mcp_server: facts.mcpServer ?? undefined,
+    request_type: row.request_type,
+    method: call.request.method,
+    status: row.status_code,
+    error: errorOf(facts.failure, row.status_code),
+    reason: reasonOf(facts.failure),
+    client_gone: row.status_code === 499,
+    reader_stalled: facts.readerStalled || undefined,
+    admission: row.admission,
+    cache: row.cache_status,
+    endpoint: facts.endpoint,
+    upstream_status: row.upstream_status,
+    attempts: trace.count("upstream"),
+    retries: outcomes.retry ?? 0,
+    failovers: outcomes.failover ?? 0,
+    timeouts: outcomes.timeout ?? 0,
+    input_tokens: row.input_tokens,
+    output_tokens: row.output_tokens,
+    estimated_tokens: row.estimated_tokens,
+    cost_usd: row.cost_usd,
+    auth_ms: spent.auth_resolve ?? 0,
+    cache_ms: spent.cache_lookup ?? 0,
+    admission_ms: spent.admission ?? 0,
+    queue_wait_ms: row.queue_wait_ms,
+    upstream_ms: (spent.upstream ?? 0) + (spent.mcp_request ?? 0),
+    ttft_ms: row.ttft_ms,
+    total_ms: row.total_ms,
+    traced: isTraced(call),
+    trace_id: traceContext?.traceId,
+  };
+}
+
+/** The code that the client was told, or would have been; null when nothing failed on the gateway's side of the call. */
+function errorOf(failure: unknown, status: number): string | null {
+  if (failure instanceof GatewayError) return failure.code;
+  if (failure instanceof ClientGone || status === 499) return "client_gone";
+  return failure === null ? null : "internal_error";
+}
+
+/** What an error of ours was caused by, by its name only: messages may quote what they were about. */
+function reasonOf(failure: unknown): string | undefined {
+  const cause = failure instanceof GatewayError ? failure.options.cause : failure;
+  return cause instanceof Error && !(cause instanceof ClientGone) ? cause.name : undefined;
+}

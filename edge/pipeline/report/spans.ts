@@ -1,0 +1,50 @@
+/**
+ * Spans of a call: a step within one, and all of them on their way when the call's row goes (decisions §38). Only calls of
+ * traced keys and tenants are kept; keeping them never delays or fails an answer.
+ */
+import type { UsageRow } from "../../../shared/usage-row.ts";
+import type { OpenSpan, SpanName } from "../../domain/trace/trace.ts";
+import type { Call } from "../call/context.ts";
+
+/** Runs a step within a span; what it throws marks the span as failed. */
+export async function withSpan<T>(call: Call, name: SpanName, step: (span: OpenSpan) => Promise<T>): Promise<T> {
+  const span = call.trace.begin(name, call.ports.clock());
+  try {
+    return await step(span);
+  } catch (error) {
+    span.fail();
+    throw error;
+  } finally {
+    span.end(call.ports.clock());
+  }
+}
+
+/** Sends a span that ended after its call had. */
+export function sendLateSpan(call: Call, span: OpenSpan): void {
+  if (isTraced(call)) call.ports.spans.send(call.requestId, [span.record("proxy_request", call.ports.clock())]);
+}
+
+/** Sends the spans of a call that ends with this row. */
+export function sendSpans(call: Call, row: UsageRow): void {
+  const context = call.traceContext?.sampled === true ? call.traceContext : null;
+  if (!isTraced(call) && context === null) return;
+  const attributes = {
+    path: call.path,
+    model: row.model,
+    status: row.status_code,
+    admission: row.admission,
+    cell: row.cell,
+    endpoint: call.facts.endpoint,
+    attempts: call.trace.count("upstream"),
+    session_id: row.session_id,
+  };
+  const spans = call.trace.records({ statusCode: row.status_code, attributes }, row.ts_ms);
+  if (isTraced(call)) call.ports.spans.send(call.requestId, spans);
+  if (context !== null) call.ports.traces.add({ context, method: call.request.method, row, spans });
+}
+
+/** Whether its spans are kept. */
+export function isTraced(call: Call): boolean {
+  const { principal } = call.facts;
+  return principal?.key.tracing_enabled === true || principal?.tenant.tracing_enabled === true;
+}

@@ -1,0 +1,61 @@
+/**
+ * The usage row of a call at any point of its way (decisions §23): what is known so far, and zero values for the rest.
+ */
+import type { ModelRecord } from "../../../shared/records.ts";
+import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
+import { type Billed, NOTHING_BILLED, totalTokens } from "../../domain/usage/billing.ts";
+import { energyUsed } from "../../domain/usage/energy.ts";
+import type { Call } from "../call/context.ts";
+
+/** The parts of a row that only the end of a request knows. */
+export interface UsageRowEnd {
+  readonly statusCode: number;
+  readonly admission: UsageRow["admission"];
+  readonly billed?: Billed;
+  readonly ttftMs?: number;
+}
+
+/** The row of a call that ends now. */
+export function usageRowOf(call: Call, end: UsageRowEnd): UsageRow {
+  const { principal, prepared, model } = call.facts;
+  const billed = end.billed ?? NOTHING_BILLED;
+  const nowMs = call.ports.clock();
+  return {
+    ...zeroUsageRow(call.requestId, nowMs),
+    tenant_id: principal?.tenant.id ?? NIL_UUID,
+    key_id: principal?.key.key_id ?? NIL_UUID,
+    // Only names that are registered: rows are added up by it for ever, and a client can make up any number of names.
+    model: model?.model_name ?? "",
+    request_type: principal?.tenant.synthetic === true ? "benchmark" : call.route.requestType,
+    session_id: prepared?.session.id ?? "",
+    session_id_source: prepared?.session.source ?? "none",
+    admission: end.admission,
+    cache_status: call.facts.cacheStatus,
+    cell: call.ports.admission.cell,
+    device_id: call.facts.identity?.deviceId ?? "",
+    weight: principal?.tenant.weight ?? 0,
+    status_code: end.statusCode,
+    upstream_status: call.facts.upstreamStatus,
+    input_tokens: billed.inputTokens,
+    output_tokens: billed.outputTokens,
+    total_tokens: totalTokens(billed),
+    estimated_tokens: prepared?.estimate.totalTokens ?? 0,
+    queue_wait_ms: call.facts.queueWaitMs,
+    ttft_ms: end.ttftMs ?? 0,
+    total_ms: Math.max(0, nowMs - call.arrivedMs),
+    cost_usd: billed.costUsd,
+  };
+}
+
+/**
+ * The row of a request that held a slot, with the energy of the time after its queue (decisions §30). The row is complete
+ * before the reading is asked for: what that takes counts for nothing.
+ */
+export async function withEnergy(call: Call, model: ModelRecord, row: UsageRow): Promise<UsageRow> {
+  const { energy } = call.facts;
+  const terms = energy?.terms;
+  if (terms == null || !terms.enabled) return row;
+  const reading = await call.ports.energy.reading();
+  const servedMs = row.total_ms - row.queue_wait_ms;
+  return { ...row, ...energyUsed(terms, reading, model.energy_slots_per_node, servedMs) };
+}

@@ -1,0 +1,67 @@
+/**
+ * The waits of one call on one timer. Nearly every call ends before anything that it waits for is due, and a timer costs
+ * more than most steps: they share a first look, and only a call that is still there by then has timers of their own.
+ */
+import type { Clock } from "../../ports.ts";
+
+/** Shorter waits have timers of their own from the start. */
+const SHARED_WAIT_MS = 200;
+
+interface Wait {
+  readonly ms: number;
+  readonly fromMs: number;
+  readonly run: () => void;
+  /** Of its own. */
+  timer: ReturnType<typeof setTimeout> | null;
+}
+
+export class SharedTimer {
+  readonly #clock: Clock;
+  /** Waits that have not come to an end. */
+  readonly #waits = new Set<Wait>();
+  #look: ReturnType<typeof setTimeout> | null = null;
+  #looked = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Runs `run` after `ms`. The answer calls it off. */
+  after(ms: number, run: () => void): () => void {
+    const wait: Wait = { ms, fromMs: this.#clock(), run, timer: null };
+    this.#waits.add(wait);
+    if (this.#looked || ms < SHARED_WAIT_MS) this.#arm(wait, ms);
+    else this.#look ??= setTimeout(() => this.#lookAround(), SHARED_WAIT_MS);
+    return () => this.#callOff(wait);
+  }
+
+  #lookAround(): void {
+    this.#looked = true;
+    this.#look = null;
+    const nowMs = this.#clock();
+    for (const wait of this.#waits) {
+      // No longer than this timer took, and no shorter than nothing, whatever the clock says.
+      const leftMs = wait.ms - Math.min(SHARED_WAIT_MS, Math.max(0, nowMs - wait.fromMs));
+      if (wait.timer !== null) continue;
+      if (leftMs <= 0) this.#end(wait);
+      else this.#arm(wait, leftMs);
+    }
+  }
+
+  #arm(wait: Wait, ms: number): void {
+    wait.timer = setTimeout(() => this.#end(wait), ms);
+  }
+
+  #end(wait: Wait): void {
+    this.#waits.delete(wait);
+    wait.run();
+  }
+
+  #callOff(wait: Wait): void {
+    if (!this.#waits.delete(wait)) return;
+    clearTimeout(wait.timer);
+    if (this.#waits.size > 0 || this.#look === null) return;
+    clearTimeout(this.#look);
+    this.#look = null;
+  }
+}

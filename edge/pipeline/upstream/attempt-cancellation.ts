@@ -1,0 +1,81 @@
+/**
+ * The end of one upstream attempt: its client gone, its deadline passed, or its reader cut off, as one signal (design §3 law 4).
+ * The deadline covers everything from sending to the last byte of the answer.
+ */
+import { ClientGone } from "../call/context.ts";
+import type { SharedTimer } from "../timers/shared-timer.ts";
+
+export class AttemptCancellation {
+  readonly #controller = new AbortController();
+  readonly #client: AbortSignal;
+  readonly #timeoutMs: number;
+  readonly #waits: SharedTimer;
+  readonly #onGone = (): void => this.#controller.abort(new ClientGone());
+  #callOff: (() => void) | null = null;
+  #timedOut = false;
+  #readerStalled = false;
+
+  constructor(client: AbortSignal, timeoutMs: number, waits: SharedTimer) {
+    this.#client = client;
+    this.#waits = waits;
+    this.#timeoutMs = timeoutMs;
+    this.resume();
+    if (client.aborted) this.#onGone();
+    else client.addEventListener("abort", this.#onGone, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get timedOut(): boolean {
+    return this.#timedOut;
+  }
+
+  /** The client left, as the platform has told, or was cut off. */
+  get clientGone(): boolean {
+    return this.#readerStalled || this.#client.aborted;
+  }
+
+  /** The client was cut off because it took nothing. */
+  get readerStalled(): boolean {
+    return this.#readerStalled;
+  }
+
+  /** Aborted when the client leaves. */
+  get client(): AbortSignal {
+    return this.#client;
+  }
+
+  /** The client takes nothing of what has come for it: it is treated like one that left (decisions §43.2). */
+  cutOffReader(): void {
+    this.#readerStalled = true;
+    this.abort();
+  }
+
+  /** An answer is kept aside while another attempt is made: its time stands still. */
+  suspend(): void {
+    this.#callOff?.();
+    this.#callOff = null;
+  }
+
+  /** After a suspension the full time starts anew; without one nothing changes. */
+  resume(): void {
+    this.#callOff ??= this.#waits.after(this.#timeoutMs, () => {
+      this.#timedOut = true;
+      this.#controller.abort(new DOMException("upstream deadline", "TimeoutError"));
+    });
+  }
+
+  /** Ends the upstream call. */
+  abort(): void {
+    this.#controller.abort(new ClientGone());
+    this.release();
+  }
+
+  /** The answer is complete: nothing is left to end. */
+  release(): void {
+    this.#callOff?.();
+    this.#client.removeEventListener("abort", this.#onGone);
+  }
+}

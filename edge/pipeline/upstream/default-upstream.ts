@@ -1,0 +1,43 @@
+/**
+ * The record of no model: GATEWAY_UPSTREAM_BASE_URL without credential, asked once. Detail probes of names that nobody
+ * registered go there (decisions §17.4).
+ */
+import type { ModelRecord } from "../../../shared/records.ts";
+
+export const DEFAULT_UPSTREAM: ModelRecord = {
+  v: 1,
+  id: "",
+  model_name: "",
+  model_type: "chat",
+  enabled: true,
+  upstream_model: "",
+  api_base: "",
+  api_key: null,
+  prices: { input: 0, output: 0, image: 0, character: 0, audio_second: 0 },
+  context_window: 0,
+  admission_weight: 1,
+  max_in_flight: null,
+  supports: {
+    function_calling: false,
+    system_messages: false,
+    response_schema: false,
+    tool_choice: false,
+    vision: false,
+  },
+  tags: [],
+  boons: [],
+  tool_servers: [],
+  energy_slots_per_node: 0,
+  cache_enabled: false,
+  cache_ttl_secs: 0,
+  request_timeout_secs: null,
+  max_retries: 0,
+  retry_backoff_ms: 0,
+  endpoint_selection_mode: "failover",
+  debug_diagnostics: false,
+  health_status: "",
+  maintenance_until_ms: null,
+  created_at_ms: 0,
+  endpoints: [],
+  rev: 0,
+};

@@ -1,0 +1,35 @@
+/**
+ * A look at the address of an upstream that failed, for models with "Debug upstream failures" (decisions §22.6). It begins
+ * when the answer is decided and never delays it.
+ */
+import type { ModelRecord } from "../../../shared/records.ts";
+import { OpenSpan } from "../../domain/trace/trace.ts";
+import { clientStatus } from "../../domain/usage/billing.ts";
+import type { Call } from "../call/context.ts";
+import { sendLateSpan } from "../report/spans.ts";
+
+/** Looks when the client gets a 502 or 504; `upstreamStatus` null: nothing answered. */
+export function diagnoseUpstream(call: Call, model: ModelRecord, apiBase: string, upstreamStatus: number | null): void {
+  if (!model.debug_diagnostics) return;
+  if (upstreamStatus !== null && clientStatus(upstreamStatus) !== 502) return;
+  call.waitUntil(look(call, model, apiBase));
+}
+
+async function look(call: Call, model: ModelRecord, apiBase: string): Promise<void> {
+  const span = new OpenSpan("upstream_diagnostics", call.ports.clock());
+  const { dnsOk, addresses, portOpen, elapsedMs, error } = await call.ports.diagnostics.check(apiBase);
+  call.ports.log.event("upstream_diagnostics", {
+    request_id: call.requestId,
+    model: model.model_name,
+    host: new URL(apiBase).host,
+    dns_ok: dnsOk,
+    addresses: addresses.join(" "),
+    port_open: portOpen,
+    elapsed_ms: elapsedMs,
+    error,
+  });
+  span.set({ dns_ok: dnsOk, addresses, port_open: portOpen, elapsed_ms: elapsedMs, error });
+  if (!dnsOk || !portOpen) span.fail();
+  span.end(call.ports.clock());
+  sendLateSpan(call, span);
+}

@@ -1,0 +1,95 @@
+/**
+ * Whatever upstreams do and whenever the client leaves: one settlement, one answer, and of every body that was opened each is
+ * handed to the client or let go of (design §3 laws 1, 2, 4).
+ */
+import fc from "fast-check";
+import { expect, it, vi } from "vitest";
+import { run } from "../run.ts";
+import { IdentityTransform } from "../testing/identity-transform.ts";
+import { type Answer, bodyOf, hosts, refuses, worldOf } from "../testing/upstreams.ts";
+
+// The runtime's own class; without arguments the standard one passes everything through as well.
+vi.stubGlobal("IdentityTransformStream", IdentityTransform);
+
+const STATUSES = [200, 302, 400, 404, 408, 429, 500, 501, 503] as const;
+const anyEnd = fc.oneof(fc.constantFrom(...STATUSES), fc.constant("refuses" as const));
+type End = (typeof STATUSES)[number] | "refuses";
+
+/** What the client gets for the last answer, null for none. */
+function expected(last: number | null): number {
+  if (last === null) return 502;
+  return last >= 400 && last < 500 ? last : last === 200 ? 200 : 502;
+}
+
+it("holds for any upstreams, retries and moment of leaving", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(anyEnd, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 0, max: 3 }),
+      fc.option(fc.integer({ min: 1, max: 8 })),
+      async (plans, maxRetries, leavesAtCall) => {
+        const client = new AbortController();
+        const letGo = new Set<number>();
+        const ends: End[] = [];
+        const answerOf =
+          (end: End): Answer =>
+          async (call) => {
+            const nth = ends.push(end) - 1;
+            if (ends.length === leavesAtCall) client.abort();
+            call.signal.throwIfAborted();
+            if (end === "refuses") return await refuses();
+            const chunk = Uint8Array.from(Buffer.from(`answer ${nth}`));
+            let sent = false;
+            const body = bodyOf(
+              () => {
+                if (sent) return null;
+                sent = true;
+                return chunk;
+              },
+              () => void letGo.add(nth),
+            );
+            return new Response(body, { status: end });
+          };
+        const script = Object.fromEntries(plans.map((plan, at) => [`e${at}`, plan.map(answerOf)]));
+        const world = worldOf(script, { max_retries: maxRetries, retry_backoff_ms: 1 });
+        const response = await run(world.received({ signal: client.signal }));
+        const text = await response.text();
+        await world.settled();
+
+        const { settlement } = world.permit;
+        expect([settlement === null, world.permit.disposed, world.orphans, world.recorded]).toEqual([
+          false,
+          true,
+          [],
+          [],
+        ]);
+        const calls = hosts(world);
+        for (const host of Object.keys(script))
+          expect(calls.filter((name) => name === host).length).toBeLessThanOrEqual(maxRetries + 2);
+        const answers = ends.flatMap((end, nth) => (end === "refuses" ? [] : [{ end, nth }]));
+        const left = leavesAtCall !== null && ends.length >= leavesAtCall;
+        if (left) {
+          expect([response.status, settlement?.row.status_code]).toEqual([499, 499]);
+          // the call during which the client left opened no body
+          const opened = answers.filter(({ nth }) => nth < ends.length - 1).map(({ nth }) => nth);
+          expect(letGo).toEqual(new Set(opened));
+          return;
+        }
+        const last = answers.at(-1) ?? null;
+        expect([response.status, settlement?.row.status_code]).toEqual([
+          expected(last?.end ?? null),
+          expected(last?.end ?? null),
+        ]);
+        if (last !== null) expect(text).toBe(`answer ${last.nth}`);
+        expect(letGo).toEqual(new Set(answers.slice(0, -1).map(({ nth }) => nth)));
+        const { success = 0, exhausted = 0, retry = 0, failover = 0 } = settlement?.upstream ?? {};
+        expect([success, exhausted]).toEqual([
+          last?.end === 200 ? 1 : 0,
+          last === null || [408, 429, 500, 503].includes(last.end) ? 1 : 0,
+        ]);
+        expect(1 + retry + failover).toBe(calls.length);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

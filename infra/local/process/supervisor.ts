@@ -1,0 +1,135 @@
+/**
+ * Keeps one part running: a part that dies, or is alive and no longer answers, is started again, with growing pauses, until
+ * that happens too often; then the whole stack learns why. A part that cannot be started the first time is an error of the
+ * start, never retried.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { askHealth } from "./ask-health.ts";
+import type { Child } from "./child.ts";
+import { type HealthAnswer, type LivenessPolicy, waitUntilUnresponsive } from "./liveness.ts";
+
+/** What others may know of a part. Parts that live in the launcher have no pid. */
+export interface PartHandle {
+  readonly name: string;
+  /** Of the process that runs now; null while it is being restarted, and for a part in this process. */
+  readonly pid: number | null;
+  /** Resolves when the part is ready (again). Rejects when it was given up or stopped. */
+  ready(): Promise<void>;
+}
+
+/** A supervised part. */
+export interface Supervised extends PartHandle {
+  /** Stops it for good. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** How often and how fast a part is started again. */
+export interface RestartPolicy {
+  readonly restarts: number;
+  readonly withinMs: number;
+  readonly firstPauseMs: number;
+}
+
+const POLICY: RestartPolicy = { restarts: 5, withinMs: 60_000, firstPauseMs: 100 };
+
+/** How a running part is checked. */
+export interface HealthCheck {
+  /** Where the process that runs now answers, by its own listener; null when none runs. */
+  readonly url: () => string | null;
+  readonly policy: LivenessPolicy;
+}
+
+/** What {@link supervise} needs. */
+export interface SuperviseOptions {
+  readonly name: string;
+  /** Starts the part and resolves when it is ready. `stopping` aborts when nobody waits for that any longer. */
+  readonly start: (stopping: AbortSignal) => Promise<Child>;
+  /** Absent: only its end is noticed. */
+  readonly health?: HealthCheck | undefined;
+  readonly onGiveUp: (reason: string) => void;
+  readonly log: (line: string) => void;
+  readonly policy?: RestartPolicy;
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Starts the part and watches it. Rejects when the first start fails. */
+export async function supervise(options: SuperviseOptions): Promise<Supervised> {
+  const { name, log, policy = POLICY } = options;
+  const end = new AbortController();
+  const isStopping = () => end.signal.aborted;
+  let current: Child | null = await options.start(end.signal);
+  let readiness = Promise.resolve();
+  const deaths: number[] = [];
+
+  /** Starts until it runs; resolves with the reason when that is given up. */
+  const again = async (reason: string): Promise<string | undefined> => {
+    for (let why = reason; !isStopping(); ) {
+      const now = performance.now();
+      deaths.push(now);
+      while ((deaths[0] ?? now) < now - policy.withinMs) deaths.shift();
+      if (deaths.length > policy.restarts) return why;
+      log(`${name} ${why}; starting it again`);
+      const pauseMs = policy.firstPauseMs * 2 ** (deaths.length - 1);
+      await delay(pauseMs, undefined, { ref: false, signal: end.signal }).catch(() => undefined);
+      if (isStopping()) break;
+      try {
+        const child = await options.start(end.signal);
+        current = child;
+        return undefined;
+      } catch (error) {
+        why = `could not be started: ${messageOf(error)}`;
+      }
+    }
+    return undefined;
+  };
+
+  /** Resolves with why the process is gone. One that no longer answers is killed first. */
+  const ended = async (child: Child): Promise<string> => {
+    if (options.health === undefined) return await child.exited;
+    const { url, policy: liveness } = options.health;
+    const gone = new AbortController();
+    const unwatched = AbortSignal.any([gone.signal, end.signal]);
+    let hung: string | undefined;
+    const ask = async (withinMs: number): Promise<HealthAnswer> => {
+      const address = url();
+      return address === null ? "unknown" : await askHealth(address, withinMs);
+    };
+    void waitUntilUnresponsive(ask, liveness, unwatched).then((silentMs) => {
+      if (silentMs === null) return;
+      hung = `did not answer for ${Math.round(silentMs / 1000)} s`;
+      child.kill();
+    });
+    const reason = await child.exited;
+    gone.abort();
+    return hung ?? reason;
+  };
+
+  const watch = async (child: Child): Promise<void> => {
+    const reason = await ended(child);
+    current = null;
+    if (isStopping()) return;
+    const restarted = again(reason);
+    readiness = restarted.then((gaveUp) => {
+      if (gaveUp !== undefined || isStopping()) throw new Error(`${name} ${gaveUp ?? "was stopped"}`);
+    });
+    readiness.catch(() => undefined);
+    const gaveUp = await restarted;
+    if (gaveUp !== undefined) options.onGiveUp(gaveUp);
+    else if (current !== null) void watch(current);
+  };
+  void watch(current);
+
+  return {
+    name,
+    get pid() {
+      return current?.pid ?? null;
+    },
+    ready: () => readiness,
+    stop: async (graceMs) => {
+      end.abort();
+      await readiness.catch(() => undefined);
+      await current?.stop(graceMs);
+    },
+  };
+}

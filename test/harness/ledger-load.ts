@@ -1,0 +1,139 @@
+/**
+ * Load whose rows are accounted for: clients that send one request after another, the requests that were answered in full,
+ * and the wait until every one of them has its row, in the raw ledger and in the rollup.
+ */
+import { expect } from "vitest";
+import type { DailyUsage } from "../../shared/schema/usage-reads.ts";
+import { reportFault } from "./fault-table.ts";
+import type { Gateway, Minted } from "./gateway.ts";
+import { waitFor } from "./wait-for.ts";
+
+/** Who dies with a row in its hands owes only what it has had for longer (decisions §23.5). */
+const PROMISED_AFTER_MS = 1000;
+
+/** A request that a client got the whole answer of. */
+export interface Ended {
+  readonly requestId: string;
+  readonly atMs: number;
+  /** How many requests were sent before it. */
+  readonly place: number;
+}
+
+export interface LedgerLoad {
+  readonly clients: number;
+  readonly ended: readonly Ended[];
+  /** Statuses other than 200 that were seen, and 0 for a request that got no whole answer. */
+  readonly others: ReadonlySet<number>;
+  /** Resolves when so many more requests have ended. */
+  more(count: number): Promise<void>;
+  /** Resolves when so many have ended long enough ago that a kill from now on owes their rows. */
+  promised(count: number): Promise<void>;
+  /** Ends the clients; resolves when the last answer is there. */
+  stop(): Promise<readonly Ended[]>;
+}
+
+/** Starts it. `headers` are those of the request of a place. */
+export function startLoad(
+  gateway: Gateway,
+  minted: Minted,
+  clients: number,
+  headers: (place: number) => Readonly<Record<string, string>> = () => ({}),
+): LedgerLoad {
+  const ended: Ended[] = [];
+  const others = new Set<number>();
+  let [sent, stopped] = [0, false];
+  const client = async (): Promise<void> => {
+    while (!stopped) {
+      const place = sent;
+      sent += 1;
+      try {
+        const response = await gateway.chat(minted, { stream: place % 2 === 0, headers: headers(place) });
+        await response.text();
+        const requestId = response.headers.get("x-gateway-request-id") ?? "";
+        if (response.status === 200) ended.push({ requestId, atMs: Date.now(), place });
+        else others.add(response.status);
+      } catch {
+        // The gateway was killed under this request: it promised nothing.
+        others.add(0);
+      }
+    }
+  };
+  const running = Array.from({ length: clients }, client);
+  return {
+    clients,
+    ended,
+    others,
+    more: async (count) => {
+      const enough = ended.length + count;
+      await waitFor(
+        () => ended.length,
+        (length) => length >= enough,
+        60_000,
+      );
+    },
+    promised: async (count) => {
+      await waitFor(
+        () => ended.filter(({ atMs }) => isPromised(atMs, Date.now())).length,
+        (owed) => owed >= count,
+        60_000,
+      );
+    },
+    stop: async () => {
+      stopped = true;
+      await Promise.all(running);
+      return ended;
+    },
+  };
+}
+
+export interface Accounting {
+  readonly fault: string;
+  readonly gateway: Gateway;
+  readonly minted: Minted;
+  readonly load: LedgerLoad;
+  /** Whether a request has to have its row; every one unless told otherwise. */
+  readonly expected?: (ended: Ended) => boolean;
+  readonly dropped?: number;
+  readonly aside?: number;
+  readonly servedAfterMs?: number;
+}
+
+/** Whether an answer that ended at a time must have its row, although what served it was killed and came back. */
+export function isPromised(atMs: number, killedAtMs: number, backAtMs = Number.POSITIVE_INFINITY): boolean {
+  return atMs < killedAtMs - PROMISED_AFTER_MS || atMs > backAtMs;
+}
+
+/** Waits until every expected row is in the store and the rollup agrees; adds the line to the table and checks it. */
+export async function account(given: Accounting): Promise<void> {
+  const { fault, gateway, minted, load, expected = () => true, dropped = 0, aside = 0, servedAfterMs } = given;
+  const ids = load.ended.filter(expected).map((each) => each.requestId);
+  await waitFor(
+    async () => new Set(await gateway.requestIds(minted.tenant.id)),
+    (known) => ids.every((id) => known.has(id)),
+    90_000,
+  ).catch(() => undefined);
+  const path = `/usage/daily?tenant_id=${minted.tenant.id}&group_by=tenant`;
+  const read = async () => {
+    const rows = await gateway.requestIds(minted.tenant.id);
+    const known = new Set(rows);
+    const inRollup = (await gateway.must<DailyUsage[]>("GET", path))[0]?.requests ?? 0;
+    return { rows, known, rollupOff: inRollup - known.size };
+  };
+  // the store shows the rows of an insert before it has carried them into the rollup, and more may still be on their way
+  const { rows, known, rollupOff } = await waitFor(read, (now) => now.rollupOff === 0, 10_000).catch(read);
+  const line = {
+    fault,
+    clients: load.clients,
+    requests: load.ended.length,
+    rowsExpected: ids.length,
+    rowsFound: ids.filter((id) => known.has(id)).length,
+    doubled: rows.length - known.size,
+    rollupOff,
+    dropped,
+    aside,
+    servedAfterMs,
+  };
+  reportFault(line);
+  expect(ids.length).toBeGreaterThan(0);
+  expect(line).toMatchObject({ rowsFound: ids.length, doubled: 0, rollupOff: 0 });
+}
