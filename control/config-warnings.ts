@@ -4,7 +4,7 @@ import type { ControlEnv } from "./env.ts";
 const ADMIN_TOKEN_CHARACTERS = 32;
 
 /** A line of the log: what it is, and what to do about it. */
-export interface ConfigWarning {
+interface ConfigWarning {
   readonly event: string;
   readonly fix: string;
 }

@@ -14,7 +14,7 @@ const ADDRESSES_MAX = 1_000;
 export const REFUSED_AFTER_MS = 250;
 
 /** What one wrong token gives cause to say. */
-export interface AuthFailureReport {
+interface AuthFailureReport {
   /** A line of the log: wrong tokens since the line before, this one included; null: there was one within a second. */
   readonly line: { readonly failures: number } | null;
   /** An alert: wrong tokens of the last minute, and from how many addresses; null: not yet, or told within a minute. */

@@ -10,7 +10,7 @@ const WIDER = 8;
 /** After so many windows (half a year) the rest is one. */
 const WINDOWS = 5;
 
-export interface ReadPeriod {
+interface ReadPeriod {
   /** Inclusive, epoch ms. */
   readonly fromMs: number;
   /** Where the newest rows are expected, epoch ms; rows that are newer still belong to the first window. */

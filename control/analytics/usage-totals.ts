@@ -45,7 +45,7 @@ export async function readKeyUsage(
 }
 
 /** A breakdown row before names are joined. */
-export type BreakdownRow = Omit<UsageBreakdown, "tenant_name" | "fairshare_group" | "key_name" | "key_prefix">;
+type BreakdownRow = Omit<UsageBreakdown, "tenant_name" | "fairshare_group" | "key_name" | "key_prefix">;
 
 /** Per model and key, most expensive first. Throws 503. */
 export async function readBreakdown(

@@ -11,7 +11,7 @@ const REQUESTS_MAX = 20_000;
 /** A step in which so many have failed, more than succeeded, is over: an upstream that is down is not hammered. */
 const FAILURES_ENOUGH = 20;
 
-export interface KneeSearch {
+interface KneeSearch {
   readonly targetP99Ms: number;
   readonly maxConcurrency: number;
   /** Sends one request. Once the signal is aborted it ends at once; it never rejects. */

@@ -4,7 +4,7 @@
  */
 
 /** An upstream as the model or its endpoint has it. */
-export interface TargetSource {
+interface TargetSource {
   readonly api_base: string;
   readonly api_key: string | null;
 }

@@ -23,7 +23,7 @@ export interface HealthRules {
 }
 
 /** Health as configuration has it. */
-export interface HealthConfig extends Omit<HealthRules, "failureThreshold"> {
+interface HealthConfig extends Omit<HealthRules, "failureThreshold"> {
   readonly checksEnabled: boolean;
 }
 
@@ -32,7 +32,7 @@ export const UNKNOWN_HEALTH: HealthState = { status: "unknown", failures: 0, fir
 
 export type HealthAlert = "down" | "recovery";
 
-export interface HealthStep {
+interface HealthStep {
   readonly state: HealthState;
   readonly alert: HealthAlert | null;
 }

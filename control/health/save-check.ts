@@ -17,7 +17,7 @@ import { columnsOf, lastCheckColumns, stateOf, voidsEarlierEvidence } from "./he
 import { type HealthRules, nextHealth } from "./health-state.ts";
 import { durationText, nextCheckMs } from "./schedule.ts";
 
-export interface CheckResult {
+interface CheckResult {
   readonly model: Finding;
   /** By id; an endpoint that is not here was not looked at. */
   readonly endpoints: ReadonlyMap<string, Finding>;
@@ -32,7 +32,7 @@ interface Saving {
 }
 
 /** A status that the data plane sees has become another one. */
-export interface HealthChange {
+interface HealthChange {
   readonly model: string;
   /** Null: the model's own. */
   readonly endpoint: string | null;
@@ -49,7 +49,7 @@ const SUBJECT = ["api_base", "upstream_model", "model_type", "api_key", "enabled
 const CLOCKS_DIFFER_MS = 60_000;
 
 /** What a check has done. */
-export interface SavedCheck {
+interface SavedCheck {
   readonly changes: readonly HealthChange[];
   /** An alert waits in the outbox. */
   readonly raised: boolean;

@@ -10,7 +10,7 @@ import { isNativeRedisUrl, NativeRedis } from "./native-redis.ts";
 const DEADLINE_MS = 1000;
 
 /** What is to stand in the store: text, or null for nothing. */
-export interface HotCopy {
+interface HotCopy {
   readonly hotKey: string;
   readonly text: string | null;
 }

@@ -16,7 +16,7 @@ export interface Leases {
   holds(name: string): boolean;
 }
 
-export interface JobLeasesOptions {
+interface JobLeasesOptions {
   /** Who this replica is; no other may have the name while it runs. */
   readonly holder: string;
   readonly names: readonly string[];

@@ -11,7 +11,7 @@ import { readStoredJson } from "../hot-store/stored-json.ts";
 const RUNNING_WITHIN_MS = 60_000;
 
 /** What the provisioner leaves behind with every read of its settings (decisions §32.1). */
-export const heartbeatSchema = z.object({
+const heartbeatSchema = z.object({
   at_ms: z.number().int(),
   outcome: z.enum(TICK_OUTCOMES).nullable(),
   error: z.string().nullable(),

@@ -20,7 +20,7 @@ const WRITE_LOCK = 727275;
 /** Outbox rows; a smaller write is published before anybody else looks. */
 const LARGE_WRITE = 500;
 
-export interface AuditDraft {
+interface AuditDraft {
   readonly action: string;
   readonly entityType:
     | "tenant"

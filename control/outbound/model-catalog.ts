@@ -7,7 +7,7 @@ import { fetchJson, OutboundError } from "./bounded-fetch.ts";
 
 const catalogSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-export interface CatalogRequest {
+interface CatalogRequest {
   /** Without a slash at its end, but where one is wanted. */
   readonly url: string;
   /** Null: none is sent. */

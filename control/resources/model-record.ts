@@ -9,7 +9,7 @@ import { type ModelRow, modelHealth, models } from "../db/schema/models.ts";
 import { dropUndefined } from "../kernel/parse.ts";
 
 /** A row with the health status that goes with it. */
-export interface ModelWithHealth {
+interface ModelWithHealth {
   readonly row: ModelRow;
   readonly healthStatus: string;
 }

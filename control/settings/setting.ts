@@ -28,7 +28,7 @@ export interface Setting<Value extends object> {
 }
 
 /** A value, and whether it was ever saved. */
-export interface StoredSetting<Value> {
+interface StoredSetting<Value> {
   readonly value: Value;
   readonly saved: boolean;
 }

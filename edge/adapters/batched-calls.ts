@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../ports.ts";
 
-export interface BatchOptions<Item> {
+interface BatchOptions<Item> {
   /** Makes one call in the context of the request that calls this, and keeps it alive. Never throws. */
   readonly call: (items: readonly Item[]) => void;
   /** Between the begins of two calls, ms. */

@@ -11,7 +11,7 @@ const LINES_MAX = 256;
 /** A flush this late belongs to a request that was cut off. */
 const LOST_MS = 1_000;
 
-export interface BufferedLogOptions {
+interface BufferedLogOptions {
   /** Lines wait at most this long for others. */
   readonly gatherMs: number;
   readonly clock: Clock;

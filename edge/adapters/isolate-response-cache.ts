@@ -12,7 +12,7 @@ export const ISOLATE_MAX_AGE_MS = 60_000;
 const OVERHEAD_BYTES = 512;
 
 /** Room that is shared with answers on their way into the cache (pipeline/answer-room.ts). */
-export interface SharedMemory {
+interface SharedMemory {
   open(spare: boolean): { grow(bytes: number): boolean; close(): void };
 }
 

@@ -19,7 +19,7 @@ interface Copy<T> {
 }
 
 /** What a read found; null: there is no such record. */
-export interface Read<T> {
+interface Read<T> {
   readonly record: T | null;
   /** By a read that began before this one was asked for: it may be what was true before. */
   readonly joined: boolean;

@@ -4,7 +4,7 @@ import type { Stack } from "./stack.ts";
 type Shown = Pick<Stack, "proxyUrl" | "adminUrl" | "metricsUrl" | "adminToken" | "adminTokenMade" | "demo">;
 
 /** Where secrets lie, as paths that work in the operator's shell. */
-export interface BannerPaths {
+interface BannerPaths {
   readonly adminToken: string;
   readonly demoKey: string;
 }

@@ -10,7 +10,7 @@ import { readBody, TooLarge } from "./http/http-body.ts";
 import { type Listening, listen } from "./http/listen.ts";
 
 /** Where and how fast it answers. Port 0 takes a free one. */
-export interface DemoUpstreamOptions {
+interface DemoUpstreamOptions {
   readonly port?: number;
   /** Pause between words. */
   readonly wordMs?: number;

@@ -40,7 +40,7 @@ export interface StackOptions {
 }
 
 /** Why a stack came down by itself. */
-export interface StackFailure {
+interface StackFailure {
   readonly part: string;
   readonly reason: string;
 }

@@ -116,7 +116,7 @@ export const oneOfLowered = <const T extends readonly [string, ...string[]]>(val
 export const BUDGET_PERIODS = ["lifetime", "monthly", "term"] as const;
 
 /** A budget period; lower-cased, `""` is null (decisions §3.2). */
-export const budgetPeriod = z.preprocess(
+const budgetPeriod = z.preprocess(
   (value) => (typeof value === "string" ? value.trim().toLowerCase() || null : value),
   oneOf(BUDGET_PERIODS).nullable(),
 );

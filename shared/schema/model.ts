@@ -19,9 +19,9 @@ import {
 import { apiBase, headerSecret } from "./upstream.ts";
 
 export const MODEL_TYPES = ["chat", "embedding", "audio_transcription", "audio_speech", "image"] as const;
-export const CAPACITY_MODES = ["static", "tuned"] as const;
-export const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
-export const BOONS = ["vision", "structured_output", "compression"] as const;
+const CAPACITY_MODES = ["static", "tuned"] as const;
+const SELECTION_MODES = ["failover", "load_balance", "session_hash"] as const;
+const BOONS = ["vision", "structured_output", "compression"] as const;
 
 /** A model is checked no more often than this; a smaller number is raised to it. */
 export const MIN_CHECK_INTERVAL_SECS = 60;

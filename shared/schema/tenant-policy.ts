@@ -5,9 +5,9 @@
 import * as z from "zod";
 import { flag, oneOf, requiredText, whenValid } from "./common.ts";
 
-export const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;
-export const INPUT_SCANNERS = ["prompt_injection", "pii", "ban_keywords", "harm"] as const;
-export const OUTPUT_SCANNERS = ["pii", "ban_keywords", "harm"] as const;
+const GUARDRAIL_ACTIONS = ["block", "redact", "log_only"] as const;
+const INPUT_SCANNERS = ["prompt_injection", "pii", "ban_keywords", "harm"] as const;
+const OUTPUT_SCANNERS = ["pii", "ban_keywords", "harm"] as const;
 const KEYWORDS_MAX = 1000;
 
 /** Each once. */

@@ -18,7 +18,7 @@ const CACHE = join(import.meta.dirname, "../../node_modules/.cache/gateway-bench
 /** What a reader is told of it. */
 export const PEER = `${PACKAGE} ${VERSION}`;
 
-export interface Peer {
+interface Peer {
   readonly origin: string;
   readonly pid: number;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import type { FilledControl, MeasuredAnswer } from "../harness/filled-control.ts
 import type { LedgerRead } from "../harness/ledger-reads.ts";
 
 /** A read with its answers; the first finds nothing in the engine's own memory. */
-export interface MeasuredRead {
+interface MeasuredRead {
   readonly read: LedgerRead;
   readonly answers: readonly MeasuredAnswer[];
   /** Answered, each time, and from no more rows than its budget. */

@@ -9,7 +9,7 @@ export interface Measured {
 }
 
 /** Medians over the rounds; null where a target was not measured. */
-export interface Summary {
+interface Summary {
   readonly governed_over_floor_c1: number | null;
   readonly governed_over_floor_c16: number | null;
   readonly governed_over_floor_c32: number | null;
@@ -113,7 +113,7 @@ export function summaryOf(all: readonly Measured[]): Summary {
 const BOUNDS_MS = [5, 10, 50] as const;
 
 /** By target: the highest rate among the loads c1, c4 ... whose corrected p99 keeps each bound; null: none does. */
-export type Rates = Readonly<Partial<Record<TargetName, Readonly<Record<string, number | null>>>>>;
+type Rates = Readonly<Partial<Record<TargetName, Readonly<Record<string, number | null>>>>>;
 
 /** Reads the sweep. */
 export function ratesWithin(all: readonly Measured[]): Rates {

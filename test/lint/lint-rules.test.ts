@@ -41,7 +41,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 const INNOCENT = [
   "edge/thing.ts",
   "edge/adapters/open.ts",
-  "edge/objects/cell/cell.ts",
+  "edge/objects/cell.ts",
   "edge/pipeline/step.ts",
   "control/verb.ts",
   "control/cycle-b.ts",

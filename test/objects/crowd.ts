@@ -26,7 +26,7 @@ const bindings = env as unknown as Bindings;
 const { CELL, LEDGER } = env as unknown as Namespaces;
 
 /** One stream as the upstream sees it. */
-export interface Live {
+interface Live {
   readonly requestId: string;
   /** Sends one more event. */
   emit(text: string): void;
@@ -34,7 +34,7 @@ export interface Live {
 }
 
 /** One request as its client sees it. */
-export interface Client {
+interface Client {
   readonly requestId: string;
   /** What arrived so far. */
   text(): string;

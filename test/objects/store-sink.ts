@@ -9,7 +9,7 @@ import { RESOLVER_HOST, resolve } from "./resolver-sink.ts";
  * `refuse`: take nothing. `lose_ack`: take it, then fail the answer. `view_refuses`: take it, and say that the rollup did
  * not. `repair`: from now on take what is marked as unreadable ({@link UNREADABLE}) too.
  */
-export type SinkFault = "refuse" | "lose_ack" | "view_refuses" | "repair";
+type SinkFault = "refuse" | "lose_ack" | "view_refuses" | "repair";
 
 /** Rows and spans with this text in them are refused for their content. */
 export const UNREADABLE = "unreadable-to-the-store";

@@ -14,7 +14,7 @@ const END_MS = 600_000;
 const WARM_UP_MS = 30_000;
 
 /** A load, and the cell that it meets. */
-export interface ShareLoad {
+interface ShareLoad {
   readonly title: string;
   readonly slots: number;
   readonly models?: Readonly<Record<string, number>>;
@@ -22,7 +22,7 @@ export interface ShareLoad {
 }
 
 /** Of one load in one mode: |got / due - 1| of the tenants. */
-export interface ShareError {
+interface ShareError {
   readonly mean: number;
   readonly worst: number;
 }

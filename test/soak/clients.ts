@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Gateway, Minted } from "../harness/gateway.ts";
 
-export type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
+type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
 
 /** One request as its client saw it. */
 export interface Asked {

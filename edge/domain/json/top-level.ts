@@ -28,7 +28,7 @@ export interface Span {
   readonly end: number;
 }
 
-export interface Member {
+interface Member {
   readonly name: string;
   readonly value: Span;
 }

@@ -23,7 +23,7 @@ export interface SessionId {
 const NONE: SessionId = { id: "", source: "none" };
 
 /** What of a request tells its session. */
-export interface SessionSource {
+interface SessionSource {
   readonly headers: Headers;
   readonly document: JsonDocument;
   readonly rule: EstimateRule;

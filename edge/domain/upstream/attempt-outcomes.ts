@@ -7,7 +7,7 @@
 /** The closed set of outcomes, in the order they are shown. */
 export const UPSTREAM_OUTCOMES = ["success", "retry", "timeout", "failover", "exhausted"] as const;
 
-export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
+type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
 /** Counts by outcome; what did not happen is absent. */
 export type UpstreamOutcomes = Partial<Record<UpstreamOutcome, number>>;

@@ -20,7 +20,7 @@ interface Waiting {
   readonly arrived: () => void;
 }
 
-export class AlertForwarder {
+class AlertForwarder {
   readonly #alerts: Pick<LedgerAlerts, "raise" | "deliver">;
   readonly #now: () => number;
   #waiting: Waiting[] = [];

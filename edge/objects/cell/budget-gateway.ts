@@ -29,7 +29,7 @@ const SILENT = "the budget object does not answer";
 /** What a Cell asks of a tenant's budget object. */
 export type BudgetObjectApi = Pick<TenantBudgetApi, "lease" | "report" | "level">;
 
-export interface BudgetGatewayOptions {
+interface BudgetGatewayOptions {
   readonly cell: string;
   /** GATEWAY_FAIL_OPEN. */
   readonly failOpen: boolean;

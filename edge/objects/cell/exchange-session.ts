@@ -6,7 +6,7 @@ import { RpcTarget } from "cloudflare:workers";
 import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
 
 /** What a session asks of its Cell. `Session` is the controller's own record; nobody else looks inside. */
-export interface SessionController<Session> {
+interface SessionController<Session> {
   exchange(session: Session, message: ExchangeMessage): ExchangeAnswer;
   news(session: Session): Promise<ExchangeAnswer>;
   /** Its end, said or not; a second one is a no-op. */

@@ -7,7 +7,7 @@ import { RpcTarget } from "cloudflare:workers";
 import type { Decision, PermitHandle, Settlement, Stale } from "../../domain/admission/rpc.ts";
 
 /** What a permit asks of its Cell. `Seat` is the controller's own record of one arrival; nobody else looks inside. */
-export interface PermitController<Seat> {
+interface PermitController<Seat> {
   decision(seat: Seat): Promise<Decision | Stale>;
   inUse(seat: Seat): void;
   settle(seat: Seat, settlement: Settlement): Promise<void>;

@@ -1,7 +1,7 @@
 /** The check of a cold budget object against a ledger that takes its time. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { NOTHING_STORED } from "../../domain/budget/stored.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
+import { NOTHING_STORED } from "../../domain/budget/testing/nothing-stored.ts";
 import { limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simulation.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";
 

@@ -13,7 +13,7 @@ import { fieldError } from "./field-error.ts";
 /** Stands where the value of `model` stood. */
 export const MODEL_PLACEHOLDER = Symbol("model");
 
-export type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
+type FormSegment = GrowingBytes | typeof MODEL_PLACEHOLDER;
 
 /** What comes in smaller pieces is put together to segments up to this. */
 const SEGMENT_MAX_BYTES = 64 * 1024;

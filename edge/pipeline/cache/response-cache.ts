@@ -29,7 +29,7 @@ export interface CacheMiss {
   readonly origin: string;
 }
 
-export type CacheVerdict =
+type CacheVerdict =
   | { readonly kind: "off" }
   | { readonly kind: "miss"; readonly tenantId: string; readonly digest: string; readonly path: string }
   | { readonly kind: "hit"; readonly response: Response; readonly row: UsageRow }

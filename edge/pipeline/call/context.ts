@@ -65,7 +65,7 @@ export interface Principal {
 }
 
 /** A body of which something may be left. */
-export interface UnreadBody {
+interface UnreadBody {
   /** Nothing is left to be read. */
   readonly ended: boolean;
   /** Reads the rest and throws it away. Never rejects. */

@@ -9,7 +9,7 @@ import { sessionIdsOf } from "../../domain/mcp/mcp-session.ts";
 import type { Call } from "../call/context.ts";
 
 /** The sessions that a call names, and whose call it is. */
-export interface McpSession {
+interface McpSession {
   readonly tenantId: string;
   readonly ids: readonly string[];
 }

@@ -14,7 +14,7 @@ const PASS_BYTES = 64 * 1024;
 const REST_BYTES = 32 * 1024;
 
 /** What one look found. */
-export interface Observation {
+interface Observation {
   readonly bytes: Uint8Array;
   /** The pipe has taken something since the last look. */
   readonly taken: boolean;

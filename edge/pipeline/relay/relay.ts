@@ -21,7 +21,7 @@ import { relayPump } from "./relay-pump.ts";
 import { readSmallAnswer, smallAnswerBytes } from "./small-answer.ts";
 
 /** An answer to carry, and who is told of its end. */
-export interface RelayInput {
+interface RelayInput {
   readonly model: ModelRecord;
   readonly forwarded: UpstreamAnswer;
   /** What a 2xx is billed, by what came of it. */

@@ -37,7 +37,7 @@ async function answer(call: Call, steps: () => Promise<Response>): Promise<Respo
 }
 
 /** Answers an error, once the request has let go of everything. Never throws. */
-export async function refuse(call: Call, thrown: unknown): Promise<Response> {
+async function refuse(call: Call, thrown: unknown): Promise<Response> {
   const settled = thrown instanceof AlreadySettled;
   const error = thrown instanceof AlreadySettled ? thrown.cause : thrown;
   call.facts.failure ??= error;

@@ -8,7 +8,7 @@ import { energyUsed } from "../../domain/usage/energy.ts";
 import type { Call } from "../call/context.ts";
 
 /** The parts of a row that only the end of a request knows. */
-export interface UsageRowEnd {
+interface UsageRowEnd {
   readonly statusCode: number;
   readonly admission: UsageRow["admission"];
   readonly billed?: Billed;

@@ -5,13 +5,13 @@
 import { parser } from "@prometheus-io/lezer-promql";
 
 /** What a label is matched with; `value` without its quotes. */
-export interface Matcher {
+interface Matcher {
   readonly label: string;
   readonly value: string;
 }
 
 /** A selector: the metric's name and what its labels are matched with. */
-export interface Selected {
+interface Selected {
   readonly metric: string;
   readonly matchers: readonly Matcher[];
 }

@@ -12,7 +12,7 @@ import type { Engine } from "./engine.ts";
 import { ClickhouseError, readRequest, statusOf } from "./request.ts";
 
 /** What {@link startClickhouseBridge} needs. Port 0 takes a free one. */
-export interface ClickhouseBridgeOptions {
+interface ClickhouseBridgeOptions {
   readonly engine: Engine;
   readonly user: string;
   readonly password: string;

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /** What {@link drainRequests} works on. */
-export interface Draining {
+interface Draining {
   /** The runtime's loopback port; undefined while it is down. */
   readonly port: () => number | undefined;
   readonly internalToken: string;

@@ -44,7 +44,7 @@ export interface Clock {
 }
 
 /** The time of this process. */
-export const processTime: Clock = {
+const processTime: Clock = {
   nowMs: () => performance.now(),
   pause: async (ms, signal) => await delay(ms, undefined, { ref: false, signal }).catch(() => undefined),
 };

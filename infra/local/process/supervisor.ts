@@ -40,7 +40,7 @@ export interface HealthCheck {
 }
 
 /** What {@link supervise} needs. */
-export interface SuperviseOptions {
+interface SuperviseOptions {
   readonly name: string;
   /** Starts the part and resolves when it is ready. `stopping` aborts when nobody waits for that any longer. */
   readonly start: (stopping: AbortSignal) => Promise<Child>;

@@ -14,7 +14,7 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-export interface FunctionTime {
+interface FunctionTime {
   readonly name: string;
   readonly selfMs: number;
   /** With what it called; counted once when it calls itself. */

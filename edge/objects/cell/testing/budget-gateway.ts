@@ -31,7 +31,7 @@ export function budgetRequestOf(requestId: string, limits: BudgetLimits, need: A
 
 export const needOf = (tokens: number): Amounts => ({ bucketTokens: tokens, termTokens: tokens, nanoUsd: tokens });
 
-export interface BudgetGatewaySetup {
+interface BudgetGatewaySetup {
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
   readonly now?: () => number;
   readonly nextLife?: () => number;

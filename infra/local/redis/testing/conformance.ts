@@ -11,7 +11,7 @@ import { startRedisBridge } from "../bridge.ts";
 const TOKEN = "conformance-token";
 
 /** A store under test and the way to end it. */
-export interface Subject {
+interface Subject {
   readonly backend: Backend;
   stop(): Promise<void>;
 }
