@@ -1,0 +1,114 @@
+/**
+ * Whether what code and documents point to is there: in code a page below `docs/` with its heading, in Markdown
+ * relative links too. Pure; reading files is the test's. A citation of anything else helps nobody who has only the
+ * repository.
+ */
+import { posix } from "node:path";
+
+/** A file of the repository, by its path from the root with forward slashes. */
+export interface TextFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** A place that points to nothing. */
+export interface CitationFault {
+  readonly path: string;
+  /** From 1. */
+  readonly line: number;
+  /** As it is written. */
+  readonly cited: string;
+  readonly fault: "no such file" | "no such heading" | "a section of a document that is not in the repository";
+}
+
+/** What can be pointed to. */
+export interface Targets {
+  /** Anchors of each Markdown page, by its path. */
+  readonly pages: ReadonlyMap<string, ReadonlySet<string>>;
+  /** True for a file or folder of the repository. */
+  readonly exists: (path: string) => boolean;
+}
+
+/** In code and in running text: always from the root of the repository. */
+const CITED = /(?<![\w/.-])docs\/[\w./-]*\.md(?:#[\w-]*)?/g;
+/** `[text](target)` and `[name]: target`. */
+const LINKS = [/\]\(([^()\s]+)(?:\s+"[^"]*")?\)/g, /^\s*\[[^\]]+\]:\s+(\S+)/g];
+const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
+/** The section sign: numbers of sections of some other document. */
+const SECTION = /\u00a7\s?[\d.]*/g;
+const ROOMS = /^(?:edge|control|shared|infra|test)\//;
+
+/** The anchors that GitHub gives the headings of a page; of equal ones the second ends in `-1`, and so on. */
+export function anchorsOf(markdown: string): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  for (const line of linesOutsideCode(markdown)) {
+    const heading = /^#{1,6}\s+(.*?)\s*#*$/.exec(line)?.[1];
+    if (heading === undefined) continue;
+    const plain = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const anchor = plain.replace(/[^\p{L}\p{N}\p{M}\s_-]/gu, "").replace(/\s/g, "-");
+    let name = anchor;
+    for (let count = 1; anchors.has(name); count += 1) name = `${anchor}-${count}`;
+    anchors.add(name);
+  }
+  return anchors;
+}
+
+/** Every place in the files that points to nothing, in their order. */
+export function citationFaults(files: readonly TextFile[], targets: Targets): readonly CitationFault[] {
+  return files.flatMap((file) => {
+    const isPage = file.path.endsWith(".md");
+    const lines = isPage ? linesOutsideCode(file.text) : file.text.split("\n");
+    return lines.flatMap((text, at) => {
+      const inLine = [...citedIn(text), ...(isPage ? linkedFrom(file.path, text) : []), ...sectionsIn(file.path, text)];
+      return inLine.flatMap(({ cited, target }): readonly CitationFault[] => {
+        const fault =
+          target === null ? "a section of a document that is not in the repository" : faultOf(target, targets);
+        return fault === null ? [] : [{ path: file.path, line: at + 1, cited, fault }];
+      });
+    });
+  });
+}
+
+interface Place {
+  readonly cited: string;
+  /** A path from the root, with its anchor; null: nothing here can be the target. */
+  readonly target: string | null;
+}
+
+function citedIn(text: string): readonly Place[] {
+  return Array.from(text.matchAll(CITED), ([cited]) => ({ cited, target: cited }));
+}
+
+function linkedFrom(path: string, text: string): readonly Place[] {
+  return LINKS.flatMap((link) =>
+    Array.from(text.matchAll(link), ([, cited = ""]) => cited)
+      .filter((cited) => !ELSEWHERE.test(cited))
+      .map((cited) => {
+        const [file = "", anchor] = cited.split("#");
+        const target = file === "" ? path : posix.join(posix.dirname(path), decodeURI(file));
+        return { cited, target: anchor === undefined ? target : `${target}#${anchor}` };
+      }),
+  );
+}
+
+function sectionsIn(path: string, text: string): readonly Place[] {
+  return ROOMS.test(path) ? Array.from(text.matchAll(SECTION), ([cited]) => ({ cited, target: null })) : [];
+}
+
+function faultOf(target: string, { pages, exists }: Targets): "no such file" | "no such heading" | null {
+  const [path = "", anchor] = target.split("#");
+  if (!exists(path)) return "no such file";
+  return anchor === undefined || pages.get(path)?.has(anchor) !== false ? null : "no such heading";
+}
+
+/** The lines of a page, those of code blocks empty. */
+function linesOutsideCode(markdown: string): readonly string[] {
+  let fence: string | null = null;
+  return markdown.split("\n").map((line) => {
+    const mark = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
+    if (mark === undefined) return fence === null ? line : "";
+    if (fence === null) fence = mark;
+    else if (mark.startsWith(fence)) fence = null;
+    return "";
+  });
+}
