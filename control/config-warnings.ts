@@ -4,7 +4,7 @@ import type { ControlEnv } from "./env.ts";
 const ADMIN_TOKEN_CHARACTERS = 32;
 
 /** A warning in the log: its event, and what the operator should do. */
-export interface ConfigWarning {
+interface ConfigWarning {
   readonly event: string;
   readonly fix: string;
 }

@@ -25,7 +25,7 @@ export type Clock = () => number;
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** Chance: identifiers, and fractions in [0, 1). */
-export interface Random {
+interface Random {
   uuid(): string;
   fraction(): number;
 }

@@ -44,7 +44,7 @@ export type LookupKind = "key" | "model" | "mcp";
 const LOOKUP_NAMES: Readonly<Record<LookupKind, string>> = { key: "api key", model: "model", mcp: "mcp server" };
 
 /** Whose budget could not be checked or settled: the tenant's (with or without the key's), or only the key's. */
-export type BudgetOwner = "tenant" | "key";
+type BudgetOwner = "tenant" | "key";
 
 /** The issues of both planes. `reason` is text in the gateway's own words, never a message of another party. */
 export const issues = {

@@ -8,9 +8,9 @@ import { sha256Hex } from "./sha256.ts";
 const KEY_PATTERN = /^sk_[0-9a-f]{48}$/;
 
 /** Length of the display prefix. */
-export const KEY_PREFIX_LENGTH = 18;
+const KEY_PREFIX_LENGTH = 18;
 
-export type KeySecret = string;
+type KeySecret = string;
 
 /** A new secret from 24 random bytes, which are an argument. Throws RangeError for any other number of bytes. */
 export function makeKeySecret(random24: Uint8Array): KeySecret {
@@ -37,6 +37,6 @@ export function hashKeySecret(secret: KeySecret, pepper: string | undefined): st
 }
 
 /** Lower-case hex of bytes. */
-export function hex(bytes: Uint8Array): string {
+function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -15,7 +15,7 @@ const ADDRESSES_MAX = 1_000;
 export const REFUSED_AFTER_MS = 250;
 
 /** What to report after one wrong token. */
-export interface AuthFailureReport {
+interface AuthFailureReport {
   /**
    * A line of the log: wrong tokens since the line before, including this one; null: there was a line within the last
    * second.

@@ -13,7 +13,7 @@ const PICO_PER_USD = 1e12;
 export const MAX_COST_USD = AMOUNT_MAX / 1e9;
 
 /** Prices of a model in USD: per token in and out, per image, per input character. */
-export interface Prices {
+interface Prices {
   readonly input: number;
   readonly output: number;
   readonly image: number;

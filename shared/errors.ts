@@ -4,7 +4,7 @@
  * upstream's own error body is passed through and does not have this form.
  */
 
-export type ErrorType =
+type ErrorType =
   | "invalid_request_error"
   | "authentication_error"
   | "permission_error"
@@ -96,7 +96,7 @@ export interface ErrorDetail {
 }
 
 /** The one error body of both planes (decisions §1.1). */
-export interface ErrorBody {
+interface ErrorBody {
   readonly error: {
     readonly message: string;
     readonly type: ErrorType;

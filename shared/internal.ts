@@ -19,7 +19,7 @@ export type RevItem = z.infer<typeof revItemSchema>;
  * A changed record with the values that the Cell needs of it, as they were when it was published: they apply to waiting
  * requests at once (decisions §20.4). Absent: the record was removed, or the Cell uses no values of its kind.
  */
-export const changeSchema = revItemSchema.extend({
+const changeSchema = revItemSchema.extend({
   tenant: z
     .object({
       weight: z.number().int(),
@@ -45,7 +45,7 @@ export const cellStatsSchema = z.object({
 export type CellStats = z.infer<typeof cellStatsSchema>;
 
 /** A metric as a cell reports it; a histogram reports its samples with the suffixes `_bucket`, `_sum`, `_count`. */
-export const metricFamilySchema = z.object({
+const metricFamilySchema = z.object({
   name: z.string(),
   help: z.string(),
   type: z.enum(["counter", "gauge", "histogram"]),

@@ -26,8 +26,8 @@ export const REQUEST_TYPES = [
 ] as const;
 
 export const ADMISSION_CLASSES = ["fast", "queued", "rejected", "boon"] as const;
-export const CACHE_STATUSES = ["hit", "miss", "off"] as const;
-export const SESSION_ID_SOURCES = ["client", "derived", "none"] as const;
+const CACHE_STATUSES = ["hit", "miss", "off"] as const;
+const SESSION_ID_SOURCES = ["client", "derived", "none"] as const;
 
 export type RequestType = (typeof REQUEST_TYPES)[number];
 export type AdmissionClass = (typeof ADMISSION_CLASSES)[number];

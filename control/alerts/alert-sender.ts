@@ -13,7 +13,7 @@ import type { AlertChannels } from "./configured-channels.ts";
 const DETAIL_MAX = 500;
 
 /** What {@link AlertSender} needs. */
-export interface AlertSenderOptions {
+interface AlertSenderOptions {
   readonly db: Database;
   readonly channels: () => Promise<AlertChannels>;
   /** Epoch milliseconds. */

@@ -12,7 +12,7 @@ import { readSetting } from "../settings/setting.ts";
 import { type AlertMessage, sendMail, sendToWebhook } from "./channels.ts";
 
 /** Sends one message; returns how it went and never rejects. */
-export type AlertChannel = (message: AlertMessage) => Promise<ChannelResult>;
+type AlertChannel = (message: AlertMessage) => Promise<ChannelResult>;
 
 export interface AlertChannels {
   /** Repeats of an issue within this time are not sent; 0: every repeat is sent. */

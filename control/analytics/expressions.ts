@@ -5,7 +5,7 @@
 import { USD_DECIMALS } from "../../shared/usd.ts";
 
 /** Condition of a successful row: status 2xx or 3xx. */
-export const OK = "u.status_code BETWEEN 200 AND 399";
+const OK = "u.status_code BETWEEN 200 AND 399";
 
 const DECODE_MS = "if(u.total_ms >= u.ttft_ms + 20, u.total_ms - u.ttft_ms, u.total_ms - u.queue_wait_ms)";
 const DECODED = `u.status_code BETWEEN 200 AND 299 AND u.total_ms >= 20 AND u.output_tokens >= 1 AND ${DECODE_MS} > 0`;

@@ -4,7 +4,7 @@
  */
 import { registeredModel } from "./expressions.ts";
 
-export interface AnalyticsMigration {
+interface AnalyticsMigration {
   readonly name: string;
   readonly statement: (db: string) => string;
 }

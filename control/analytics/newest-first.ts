@@ -10,7 +10,7 @@ const WIDER = 8;
 /** The number of windows (half a year together); what lies before them is one more window. */
 const WINDOWS = 5;
 
-export interface ReadPeriod {
+interface ReadPeriod {
   /** Inclusive, epoch ms. */
   readonly fromMs: number;
   /** Where the newest rows are expected, epoch ms; rows that are newer belong to the first window too. */

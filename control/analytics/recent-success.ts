@@ -4,7 +4,7 @@
  */
 import type { AnalyticsStore } from "./store.ts";
 
-export interface RecentSuccess {
+interface RecentSuccess {
   /** When the request was complete, epoch ms. */
   readonly atMs: number;
   readonly statusCode: number;

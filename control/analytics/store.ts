@@ -13,7 +13,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE: the store was replaced by an empty one. */
 const LOST_TABLES = new Set(["60", "81"]);
 
-export interface AnalyticsEnv {
+interface AnalyticsEnv {
   readonly url: string;
   readonly db: string;
   readonly user: string;

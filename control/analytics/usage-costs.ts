@@ -29,7 +29,7 @@ export async function readCacheUsage(
 }
 
 /** A cost row before current prices are applied. */
-export type CostRow = Omit<ModelCost, "input_cost" | "output_cost">;
+type CostRow = Omit<ModelCost, "input_cost" | "output_cost">;
 
 /** One row per model, most expensive first. Throws 503. */
 export async function readCosts(

@@ -15,20 +15,20 @@ const SUMMED =
   "tenant_id, key_id, input_tokens, output_tokens, total_tokens, cost_usd, energy_wh, energy_cost_usd, co2_g";
 const MODEL = registeredModel("r");
 
-export interface UsageSums {
+interface UsageSums {
   /** For FROM: rows with ids, `model`, `requests`, tokens, money and energy, to be summed. */
   readonly from: string;
   readonly params: QueryParams;
 }
 
 /** UTC days, YYYY-MM-DD, from `first` (inclusive) to `end` (exclusive). */
-export interface WholeDays {
+interface WholeDays {
   readonly first: string;
   readonly end: string;
 }
 
 /** The days that lie wholly in a period; null when there is none. Today is never whole. */
-export function wholeDays(sinceMs: number, untilMs: number | undefined, nowMs: number): WholeDays | null {
+function wholeDays(sinceMs: number, untilMs: number | undefined, nowMs: number): WholeDays | null {
   const firstMs = Math.ceil(sinceMs / DAY_MS) * DAY_MS;
   const endMs = Math.floor(Math.min(untilMs === undefined ? nowMs : untilMs + 1, nowMs) / DAY_MS) * DAY_MS;
   return endMs > firstMs ? { first: dayOf(firstMs), end: dayOf(endMs) } : null;

@@ -43,7 +43,7 @@ export async function readKeyUsage(
 }
 
 /** A breakdown row before names are joined. */
-export type BreakdownRow = Omit<UsageBreakdown, "tenant_name" | "fairshare_group" | "key_name" | "key_prefix">;
+type BreakdownRow = Omit<UsageBreakdown, "tenant_name" | "fairshare_group" | "key_name" | "key_prefix">;
 
 /** One row per model and key, most expensive first. Throws 503. */
 export async function readBreakdown(

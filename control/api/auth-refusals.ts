@@ -11,7 +11,7 @@ import { type AlertSink, raisedNow } from "../alerts/alert-sink.ts";
 import type { Logger } from "../kernel/log.ts";
 
 /** What {@link AuthFailureHandler} needs. */
-export interface AuthRefusalsOptions {
+interface AuthRefusalsOptions {
   readonly log: Logger;
   readonly sink: AlertSink;
   /** The control service's own, which its alerts carry. */

@@ -34,7 +34,7 @@ const LEASE_MS = PROBE_MAX_MS + 10_000;
 const REQUEST_MAX_MS = 30_000;
 const CHAT_MAX_TOKENS = 8;
 
-export interface AutotuneOptions {
+interface AutotuneOptions {
   /** The upstream of models without an address. */
   readonly upstreamBaseUrl: string;
   /** Aborted when the caller leaves, or the service ends. */

@@ -7,7 +7,7 @@ import { isUrlAllowed, type SsrfPolicy } from "../../shared/ssrf.ts";
 import { guardedAgent } from "../outbound/guarded-connections.ts";
 import type { LoadOutcome } from "./step.ts";
 
-export interface LoadCall {
+interface LoadCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

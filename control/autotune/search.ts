@@ -14,7 +14,7 @@ const REQUESTS_MAX = 20_000;
  */
 const FAILURES_ENOUGH = 20;
 
-export interface KneeSearch {
+interface KneeSearch {
   readonly targetP99Ms: number;
   readonly maxConcurrency: number;
   /** Sends one request. Once the signal is aborted it ends at once; it never rejects. */

@@ -4,7 +4,7 @@
  */
 
 /** An upstream as the record of the model or endpoint states it. */
-export interface TargetSource {
+interface TargetSource {
   readonly api_base: string;
   readonly api_key: string | null;
 }

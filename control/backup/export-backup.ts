@@ -12,7 +12,7 @@ import { makeKeyCheck } from "./key-check.ts";
 import { BATCH } from "./merge.ts";
 import { MacCollector } from "./secret-origins.ts";
 
-export interface BackupFile {
+interface BackupFile {
   /** `gateway-backup-<UTC yyyymmddThhmmssZ>.json` */
   readonly filename: string;
   /** The file's text in pieces. */

@@ -11,7 +11,7 @@ export async function makeKeyCheck(key: SealKey | undefined): Promise<string | n
   return key === undefined ? null : await seal(KEY_CHECK_TEXT, key);
 }
 
-export type BackupKeyStatus = "readable" | "backup_key_mismatch" | "backup_key_missing";
+type BackupKeyStatus = "readable" | "backup_key_mismatch" | "backup_key_missing";
 
 /**
  * The key matrix. `secrets` are the stored credentials of the file, sealed or not.

@@ -13,7 +13,7 @@ import { type BackupRow, columnOf, ENTITIES, type EntityKind } from "../resource
 
 export const BATCH = 500;
 
-export interface MergeResult {
+interface MergeResult {
   readonly inserted: number;
   /** Rows whose primary key was here before, whether or not anything in them differed. */
   readonly updated: number;

@@ -19,13 +19,13 @@ import { withoutText } from "../resources/stored-secrets.ts";
 import { batches } from "./merge.ts";
 import { inheritedSecret, inheritsSecret, secretsOfRow } from "./secret-origins.ts";
 
-export const NO_MACS =
+const NO_MACS =
   "the backup has no macs: nothing tells whether its secrets belong to the addresses beside them; check the addresses";
 
 /** Says whether a mac of the file is that of a secret. */
 type Vouch = (secret: SealedSecret) => Promise<boolean>;
 
-export interface VerifiedSecrets {
+interface VerifiedSecrets {
   readonly data: Backup["data"];
   readonly warnings: readonly string[];
   /** Null where nothing is to be held to macs. */

@@ -7,7 +7,7 @@ import type { components, paths } from "./schema.generated.ts";
 export type GatewayClient = Client<paths>;
 export type Schemas = components["schemas"];
 
-export interface ClientOptions {
+interface ClientOptions {
   /** Where the admin listener is. */
   readonly url: string;
   /** GATEWAY_ADMIN_TOKEN. */

@@ -6,7 +6,7 @@ import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "./connect.ts";
 import { jobs } from "./schema/jobs.ts";
 
-export interface LeaseRequest {
+interface LeaseRequest {
   /** Who asks; what it holds already is prolonged. */
   readonly holder: string;
   /** At least one. */

@@ -10,7 +10,7 @@ import { catalogUrl, readCatalog } from "../outbound/model-catalog.ts";
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 200;
 
-export interface CatalogSource {
+interface CatalogSource {
   readonly apiBase: string;
   readonly credential: string | null;
   readonly timeoutMs: number;

@@ -8,7 +8,7 @@ import { CatalogCache } from "./catalogs.ts";
 import { ProbeLedger } from "./probe-ledger.ts";
 import { Prober } from "./prober.ts";
 
-export interface HealthOptions {
+interface HealthOptions {
   readonly ctx: VerbContext;
   readonly analytics: AnalyticsStore;
   readonly sink: AlertSink;
@@ -19,7 +19,7 @@ export interface HealthOptions {
   readonly log: Logger;
 }
 
-export interface HealthParts {
+interface HealthParts {
   readonly prober: Prober;
   readonly alerts: AlertOutbox;
 }

@@ -26,7 +26,7 @@ export interface HealthRules {
 }
 
 /** The configured health rules. */
-export interface HealthConfig extends Omit<HealthRules, "failureThreshold"> {
+interface HealthConfig extends Omit<HealthRules, "failureThreshold"> {
   readonly checksEnabled: boolean;
 }
 
@@ -35,7 +35,7 @@ export const UNKNOWN_HEALTH: HealthState = { status: "unknown", failures: 0, fir
 
 export type HealthAlert = "down" | "recovery";
 
-export interface HealthStep {
+interface HealthStep {
   readonly state: HealthState;
   readonly alert: HealthAlert | null;
 }

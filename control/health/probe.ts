@@ -34,7 +34,7 @@ export class ProbeCancelled extends Error {
 }
 
 /** One upstream of a model. */
-export interface ProbeTarget {
+interface ProbeTarget {
   readonly modelType: ModelType;
   readonly upstreamModel: string;
   readonly apiBase: string;
@@ -58,7 +58,7 @@ export interface ProbeUsage {
   readonly latencyMs: number;
 }
 
-export interface ProbeResult {
+interface ProbeResult {
   readonly finding: Finding;
   /** One per inference call that was answered. */
   readonly usages: readonly ProbeUsage[];

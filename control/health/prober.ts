@@ -21,7 +21,7 @@ const AT_ONCE = 4;
 const CLAIM_TIMEOUTS = 6;
 const CLAIM_MORE_MS = 30_000;
 
-export interface ProberOptions {
+interface ProberOptions {
   readonly tools: CheckTools;
   readonly ledger: ProbeLedger;
   readonly alerts: AlertOutbox;

@@ -18,7 +18,7 @@ import { columnsOf, lastCheckColumns, stateOf, voidsEarlierEvidence } from "./he
 import { type HealthRules, nextHealth } from "./health-state.ts";
 import { durationText, nextCheckMs } from "./schedule.ts";
 
-export interface CheckResult {
+interface CheckResult {
   readonly model: Finding;
   /** By id; an endpoint that is missing here was not checked. */
   readonly endpoints: ReadonlyMap<string, Finding>;
@@ -33,7 +33,7 @@ interface Saving {
 }
 
 /** A change of a status that the data plane sees. */
-export interface HealthChange {
+interface HealthChange {
   readonly model: string;
   /** Null: the model's own status. */
   readonly endpoint: string | null;
@@ -50,7 +50,7 @@ const SUBJECT = ["api_base", "upstream_model", "model_type", "api_key", "enabled
 const CLOCKS_DIFFER_MS = 60_000;
 
 /** What was stored. */
-export interface SavedCheck {
+interface SavedCheck {
   readonly changes: readonly HealthChange[];
   /** An alert waits in the outbox. */
   readonly raised: boolean;

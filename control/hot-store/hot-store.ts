@@ -10,7 +10,7 @@ import { isNativeRedisUrl, NativeRedis } from "./native-redis.ts";
 const DEADLINE_MS = 1000;
 
 /** A value to store: text, or null to remove it. */
-export interface HotCopy {
+interface HotCopy {
   readonly hotKey: string;
   readonly text: string | null;
 }

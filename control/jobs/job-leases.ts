@@ -17,7 +17,7 @@ export interface Leases {
   holds(name: string): boolean;
 }
 
-export interface JobLeasesOptions {
+interface JobLeasesOptions {
   /** The name of this replica; no other replica has it while this one runs. */
   readonly holder: string;
   readonly names: readonly string[];

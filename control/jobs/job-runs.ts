@@ -16,11 +16,11 @@ export interface JobIdentity {
 }
 
 /** How a run ended. */
-export type JobEnd =
+type JobEnd =
   | { readonly outcome: "ok"; readonly durationMs: number; readonly result: unknown }
   | { readonly outcome: "failed"; readonly durationMs: number; readonly error: unknown };
 
-export interface JobRunsOptions {
+interface JobRunsOptions {
   /** The name under which this replica holds leases. */
   readonly replica: string;
   readonly log: Logger;

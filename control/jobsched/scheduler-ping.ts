@@ -7,7 +7,7 @@ import { fetchStatus, OutboundError } from "../outbound/bounded-fetch.ts";
 
 const PING_TIMEOUT_MS = 5000;
 
-export interface SchedulerAccess {
+interface SchedulerAccess {
   readonly url: string;
   readonly api_version: string;
   readonly user: string;

@@ -18,7 +18,7 @@ const CLAIM_MS = 60 * 1000;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export interface StoredAnswer {
+interface StoredAnswer {
   readonly status: number;
   readonly body: string;
   readonly replayed: boolean;

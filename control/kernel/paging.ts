@@ -26,7 +26,7 @@ const querySchema = z.object({
     .optional(),
 });
 
-export interface PageQuery {
+interface PageQuery {
   readonly limit: number;
   /** Sort key of the last row of the page before. */
   readonly after: readonly string[] | null;

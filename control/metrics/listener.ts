@@ -13,7 +13,7 @@ const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** Orchestrators give up on a probe after a second or a few. */
 const READY_WITHIN_MS = 1000;
 
-export interface MetricsDeps {
+interface MetricsDeps {
   readonly cells: Cells;
   /** Outbox rows that wait for a store or a cell. Rejects when the database does not answer. */
   readonly outboxPending: () => Promise<number>;

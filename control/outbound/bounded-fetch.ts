@@ -23,7 +23,7 @@ export class OutboundError extends Error {
   }
 }
 
-export interface OutboundCall {
+interface OutboundCall {
   readonly url: string;
   readonly timeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;

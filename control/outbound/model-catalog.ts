@@ -5,7 +5,7 @@ import { fetchJson, OutboundError } from "./bounded-fetch.ts";
 
 const catalogSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-export interface CatalogRequest {
+interface CatalogRequest {
   /** Without a slash at its end, unless the upstream requires one. */
   readonly url: string;
   /** Null: no credential is sent. */

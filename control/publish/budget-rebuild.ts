@@ -8,7 +8,7 @@ import type { Database } from "../db/connect.ts";
 import { cappedSubjects } from "./budget-subjects.ts";
 
 /** How many counters the ledger answered for, and whether the cell was there to ask for all. */
-export interface RebuildResult {
+interface RebuildResult {
   readonly budgets: number;
   readonly complete: boolean;
 }

@@ -18,13 +18,13 @@ export function budgetSubject(tenant: TenantRow, key: ApiKeyRow | null): BudgetS
 }
 
 /** What binds a tenant. */
-export function tenantLimits(row: TenantRow): BudgetSubject["tenant"] {
+function tenantLimits(row: TenantRow): BudgetSubject["tenant"] {
   const active_until_ms = row.active_until?.getTime() ?? null;
   return tenantLimitsSchema.parse({ ...row, active_until_ms, budget: budgetOf(row) });
 }
 
 /** What binds a key besides. */
-export function keyLimits(row: ApiKeyRow): NonNullable<BudgetSubject["key"]> {
+function keyLimits(row: ApiKeyRow): NonNullable<BudgetSubject["key"]> {
   return keyLimitsSchema.parse({ ...row, key_id: row.id, key_name: row.name, budget: budgetOf(row) });
 }
 

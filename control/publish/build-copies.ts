@@ -14,7 +14,7 @@ import { buildSettings, settingsNames } from "./settings-copies.ts";
 /** What the copies of a kind are counted as (decisions §2.7). */
 export type CopyCounts = Readonly<Record<"keys" | "models" | "mcp_servers" | "settings", number>>;
 
-export interface CopyKind {
+interface CopyKind {
   readonly counted: keyof CopyCounts;
   /** What stands before the colon in the names of copies. */
   readonly prefix: string;

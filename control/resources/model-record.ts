@@ -10,7 +10,7 @@ import { dropUndefined } from "../kernel/parse.ts";
 import { withIsoTimes } from "./iso-times.ts";
 
 /** A row with the health status that goes with it. */
-export interface ModelWithHealth {
+interface ModelWithHealth {
   readonly row: ModelRow;
   readonly healthStatus: string;
 }

@@ -7,7 +7,7 @@ import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";
 import type { Alerts, Clock, EventCounter, Log, Sleep } from "../ports.ts";
 
 /** What {@link AuthFailureHandler} needs. */
-export interface AuthFailureHandlerOptions {
+interface AuthFailureHandlerOptions {
   readonly clock: Clock;
   readonly sleep: Sleep;
   readonly alerts: Alerts;

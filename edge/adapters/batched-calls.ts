@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../ports.ts";
 
-export interface BatchOptions<Item> {
+interface BatchOptions<Item> {
   /** Makes one call in the context of the current request, and keeps that request alive for it. Never throws. */
   readonly call: (items: readonly Item[]) => void;
   /** Least time between the beginnings of two calls, ms. */

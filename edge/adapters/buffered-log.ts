@@ -11,7 +11,7 @@ const LINES_MAX = 256;
 /** A flush that is this late will not come, because its request was cut off. */
 const LOST_MS = 1_000;
 
-export interface BufferedLogOptions {
+interface BufferedLogOptions {
   /** A line waits at most this long for others. */
   readonly gatherMs: number;
   readonly clock: Clock;

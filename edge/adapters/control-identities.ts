@@ -11,7 +11,7 @@ import { withStallTolerantTimeout } from "./stall-tolerant-timeout.ts";
 const TIMEOUT_MS = 5000;
 const JOIN_MS = 6000;
 
-export interface ControlIdentitiesOptions {
+interface ControlIdentitiesOptions {
   /** Base URL of the control service. */
   readonly baseUrl: string;
   /** Undefined: no internal token is configured. */

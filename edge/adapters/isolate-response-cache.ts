@@ -12,7 +12,7 @@ export const ISOLATE_MAX_AGE_MS = 60_000;
 const OVERHEAD_BYTES = 512;
 
 /** Memory that is shared with answers that are being captured for the cache (pipeline/memory/memory-budget.ts). */
-export interface SharedMemory {
+interface SharedMemory {
   open(spare: boolean): { grow(bytes: number): boolean; close(): void };
 }
 

@@ -23,7 +23,7 @@ const RETRY_WITHOUT_SET_MS = 1000;
 /** Longer than a read may take: a read that has not ended by then was cut off with its request. */
 const JOIN_MS = 11_000;
 
-export interface IssuerKeysOptions {
+interface IssuerKeysOptions {
   readonly index: number;
   readonly issuer: JwtIssuer;
   /** Reads the provider's key set. Rejects with KeysUnreadable. */

@@ -13,7 +13,7 @@ const EXPORT_FROM_SPANS = 512;
 const WAITING_MAX_SPANS = 2_048;
 const DEADLINE_MS = 10_000;
 
-export interface OtlpTracesOptions {
+interface OtlpTracesOptions {
   /** GATEWAY_OTEL_ENDPOINT. */
   readonly endpoint: string;
   readonly fetch: typeof fetch;

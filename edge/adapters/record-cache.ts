@@ -20,7 +20,7 @@ interface Copy<T> {
 }
 
 /** What a read found; null: there is no such record. */
-export interface Read<T> {
+interface Read<T> {
   readonly record: T | null;
   /** The record comes from a read that began before this one was requested: it may be out of date. */
   readonly joined: boolean;

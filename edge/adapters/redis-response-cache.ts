@@ -54,7 +54,7 @@ interface Stored {
   readonly release: () => void;
 }
 
-export interface ResponseCacheOptions {
+interface ResponseCacheOptions {
   readonly client: Pick<RedisClient, "run">;
   readonly hot: IsolateResponseCache;
   readonly clock: Clock;

@@ -13,7 +13,7 @@ import type { IssuerKeys, KeySet } from "./issuer-keys.ts";
 const LEEWAY_SECS = 60;
 
 /** A configured provider and its keys. */
-export interface TokenProvider {
+interface TokenProvider {
   readonly issuer: JwtIssuer;
   readonly keys: IssuerKeys;
 }

@@ -42,7 +42,7 @@ interface SubCall {
 }
 
 /** What the model said. */
-export type SubCallAnswer =
+type SubCallAnswer =
   /** With a status of its own, which may be an error; undefined: it is no JSON. */
   | { readonly kind: "answered"; readonly status: number; readonly value: unknown }
   /** There was more of it than is collected, or than there is memory for. */

@@ -14,14 +14,14 @@ import type { RunningClickhouse } from "./stores.ts";
 const MAIN = join(import.meta.dirname, "../../control/main.ts");
 
 /** The control service with the addresses for clients on this machine. */
-export interface RunningControl {
+interface RunningControl {
   readonly part: Supervised;
   readonly adminUrl: string;
   readonly metricsUrl: string;
 }
 
 /** The parts that the control service is connected to. */
-export interface ControlNeighbours {
+interface ControlNeighbours {
   readonly redis: Endpoint;
   readonly clickhouse: RunningClickhouse;
   readonly edgeUrl: string;

@@ -10,7 +10,7 @@ import { readBody, TooLarge } from "./http/http-body.ts";
 import { type Listening, listen } from "./http/listen.ts";
 
 /** The server's address and speed. Port 0 takes a free port. */
-export interface DemoUpstreamOptions {
+interface DemoUpstreamOptions {
   readonly port?: number;
   /** The pause between words. */
   readonly wordMs?: number;

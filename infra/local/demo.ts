@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { z } from "zod";
 
 /** What {@link seedDemo} needs. */
-export interface DemoOptions {
+interface DemoOptions {
   readonly adminUrl: string;
   readonly adminToken: string;
   readonly dataDir: string;

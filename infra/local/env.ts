@@ -14,7 +14,7 @@ export interface ListenAddress {
 }
 
 /** Which key-value store is used. */
-export type RedisChoice =
+type RedisChoice =
   | { readonly kind: "embedded" }
   | { readonly kind: "redis"; readonly url: string }
   | { readonly kind: "rest"; readonly url: string; readonly token: string };

@@ -44,7 +44,7 @@ const PASSED_ON = [
 export type RuntimeKind = "workerd" | "wrangler";
 
 /** The runtime and the loopback ports on which it listens now. */
-export interface Runtime {
+interface Runtime {
   /**
    * The process with the objects, `workerd`, and the Worker processes before it, if there are any: `worker-1` and so on.
    */

@@ -8,7 +8,7 @@ import { EVENT_MEANINGS } from "./event-meanings.ts";
 import { jsonLine } from "./process/child.ts";
 
 /** Each answer is the lines to print, without their ends; nothing in them is acted upon by a terminal. */
-export interface StackOutput {
+interface StackOutput {
   /** A line of a part's log. */
   part(part: string, line: string): readonly string[];
   /** Every part runs. */

@@ -23,7 +23,7 @@ import { storedAdminToken } from "./secrets.ts";
 import { startClickhouse, startRedis } from "./stores.ts";
 
 /** A line of a part's log, as the part wrote it. */
-export interface WrittenLine {
+interface WrittenLine {
   readonly part: string;
   readonly text: string;
 }
@@ -46,7 +46,7 @@ export interface StackOptions {
 }
 
 /** Why a stack stopped by itself. */
-export interface StackFailure {
+interface StackFailure {
   readonly part: string;
   readonly reason: string;
 }

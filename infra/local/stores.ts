@@ -15,7 +15,7 @@ import { memoryBackend } from "./redis/memory-backend.ts";
 import { realBackend } from "./redis/real-backend.ts";
 
 /** A store's endpoint, and a function that closes it. */
-export interface RunningRedis extends Endpoint {
+interface RunningRedis extends Endpoint {
   close(): Promise<void>;
 }
 

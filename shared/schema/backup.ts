@@ -28,7 +28,7 @@ export const backupSettingSchema = z.object({
 });
 
 /** That a sealed secret belongs to its entry and to the address beside it (decisions §43.5). */
-export const backupMacSchema = z.object({
+const backupMacSchema = z.object({
   entity: z.string({ error: "must be a text" }).max(100, "must be at most 100 characters"),
   /** Primary key of the row. */
   id: z.string({ error: "must be a text" }).max(200, "must be at most 200 characters"),

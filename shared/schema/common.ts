@@ -115,7 +115,7 @@ export const oneOfLowered = <const T extends readonly [string, ...string[]]>(val
   z.preprocess((value) => (typeof value === "string" ? value.trim().toLowerCase() : value), oneOf(values));
 
 /** A budget period; lower-cased, `""` is null (decisions §3.2). */
-export const budgetPeriod = z.preprocess(
+const budgetPeriod = z.preprocess(
   (value) => (typeof value === "string" ? value.trim().toLowerCase() || null : value),
   oneOf(BUDGET_PERIODS).nullable(),
 );

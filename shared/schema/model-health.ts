@@ -27,7 +27,7 @@ export const modelHealthSummarySchema = z
   .meta({ id: "ModelHealthSummary" });
 export type ModelHealthSummary = z.infer<typeof modelHealthSummarySchema>;
 
-export const modelHealthCheckSchema = z
+const modelHealthCheckSchema = z
   .object({
     id: z.string(),
     model_id: z.string(),
@@ -41,7 +41,7 @@ export const modelHealthCheckSchema = z
   })
   .meta({ id: "ModelHealthCheck" });
 
-export const endpointHealthCheckSchema = z
+const endpointHealthCheckSchema = z
   .object({
     ...modelHealthCheckSchema.shape,
     endpoint_id: z.string(),

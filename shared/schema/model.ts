@@ -23,7 +23,7 @@ import {
 } from "./common.ts";
 import { apiBase, headerSecret } from "./upstream.ts";
 
-export const BOONS = ["vision", "structured_output", "compression"] as const;
+const BOONS = ["vision", "structured_output", "compression"] as const;
 
 /** A model is checked no more often than this; a smaller number is raised to it. */
 export const MIN_CHECK_INTERVAL_SECS = 60;

@@ -70,7 +70,7 @@ export type UsageFilterQuery = z.infer<typeof usageFilterQuerySchema>;
 export const overviewQuerySchema = z.object({ since_ms, include_internal });
 export type OverviewQuery = z.infer<typeof overviewQuerySchema>;
 
-export const DAILY_GROUPS = ["day", "tenant", "key", "model", "key_model"] as const;
+const DAILY_GROUPS = ["day", "tenant", "key", "model", "key_model"] as const;
 export type DailyGroup = (typeof DAILY_GROUPS)[number];
 
 /** Query of GET /usage/daily. */

@@ -11,7 +11,7 @@ import { textLiteral, V8_FLAGS } from "../../infra/local/workerd/config.ts";
 
 const { default: binary } = createRequire(import.meta.url)("workerd") as { default: string };
 
-export interface Floor {
+interface Floor {
   readonly origin: string;
   readonly pid: number;
   close(): Promise<void>;

@@ -19,7 +19,7 @@ const CACHE = join(import.meta.dirname, "../../node_modules/.cache/gateway-bench
 /** Its name and version in reports. */
 export const PEER = `${PACKAGE} ${VERSION}`;
 
-export interface Peer {
+interface Peer {
   readonly origin: string;
   readonly pid: number;
   close(): Promise<void>;

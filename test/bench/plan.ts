@@ -12,7 +12,7 @@ export interface Pace {
 }
 
 /** One load with the number of targets that are available. */
-export interface WantedPlan {
+interface WantedPlan {
   readonly load: Load;
   readonly targets: number;
 }
@@ -22,7 +22,7 @@ const SHORTEST_MS = 200;
 const roundsOf = (load: Load, pace: Pace): number => (load.core ? pace.coreRounds : pace.otherRounds);
 
 /** The instructions of {@link measure} for one load. */
-export interface LoadPlan {
+interface LoadPlan {
   readonly rounds: number;
   readonly sliceMs: number;
   readonly warmMs: number;

@@ -4,7 +4,7 @@ import type { FilledControl, MeasuredAnswer } from "../harness/filled-control.ts
 import type { LedgerRead } from "../harness/ledger-reads.ts";
 
 /** A read with its answers; at the first one the engine has nothing in its memory. */
-export interface MeasuredRead {
+interface MeasuredRead {
   readonly read: LedgerRead;
   readonly answers: readonly MeasuredAnswer[];
   /** Whether each answer was a success and read no more rows than its budget. */

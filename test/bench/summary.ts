@@ -9,7 +9,7 @@ export interface Measured {
 }
 
 /** Medians over the rounds; null where a target was not measured. */
-export interface Summary {
+interface Summary {
   readonly governed_over_floor_c1: number | null;
   readonly governed_over_floor_c16: number | null;
   readonly governed_over_floor_c32: number | null;
@@ -126,7 +126,7 @@ const BOUNDS_MS = [5, 10, 50] as const;
  * By target and limit: the highest rate among the loads c1, c4 ... whose corrected p99 is within the limit; null: no load
  * is.
  */
-export type Rates = Readonly<Partial<Record<TargetName, Readonly<Record<string, number | null>>>>>;
+type Rates = Readonly<Partial<Record<TargetName, Readonly<Record<string, number | null>>>>>;
 
 /** The rates of the sweep over concurrency. */
 export function ratesWithin(all: readonly Measured[]): Rates {

@@ -8,7 +8,7 @@ import type { FormatsPlugin } from "ajv-formats";
 
 const addFormats = createRequire(import.meta.url)("ajv-formats") as FormatsPlugin;
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required?: boolean;
@@ -21,7 +21,7 @@ interface Content {
   readonly example?: unknown;
 }
 
-export interface Answer {
+interface Answer {
   readonly description: string;
   readonly content?: Readonly<Record<string, Content>>;
   readonly headers?: Readonly<Record<string, object>>;

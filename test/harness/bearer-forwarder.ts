@@ -6,7 +6,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
 
-export interface Forwarder {
+interface Forwarder {
   readonly url: string;
   close(): Promise<void>;
 }

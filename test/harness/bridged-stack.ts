@@ -9,7 +9,7 @@ import { type Stack, startStack } from "../../infra/local/stack.ts";
 import { Gateway } from "./gateway.ts";
 import { stackEnv } from "./global-setup.ts";
 
-export interface BridgedStack {
+interface BridgedStack {
   readonly backend: ReturnType<typeof memoryBackend>;
   readonly stack: Stack;
   readonly gateway: Gateway;

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { BudgetLimits } from "../../edge/domain/budget/limits.ts";
 import type { BudgetReport, LeaseReport, LeaseRequest, OpenedLease, UsedLine } from "../../edge/domain/budget/rpc.ts";
-import { NOTHING_STORED } from "../../edge/domain/budget/stored.ts";
 import { TenantBudgetAuthority } from "../../edge/domain/budget/tenant-budget-authority.ts";
+import { NOTHING_STORED } from "../../edge/domain/budget/testing/nothing-stored.ts";
 import { SimulatedDisk } from "../../edge/domain/budget/testing/simulated-disk.ts";
 import { type Caps, limitsWith, thirtyDayMonthOf } from "../../edge/domain/budget/testing/simulation.ts";
 import { bucketLevel, bucketRetryAfterMs, msUntil } from "../../edge/domain/budget/token-bucket.ts";
@@ -77,7 +77,7 @@ export const message = fc.oneof(
   fc.record({ do: fc.constant("level" as const), limits }),
   fc.record({ do: fc.constant("tick" as const), ms: fc.constantFrom(1, 20_000, 900_000) }),
 );
-export type Message = typeof message extends fc.Arbitrary<infer T> ? T : never;
+type Message = typeof message extends fc.Arbitrary<infer T> ? T : never;
 
 /** A budget object with its disk. */
 export class Played {

@@ -5,7 +5,7 @@
 import type { Gateway, Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
 
-export interface BusyClients {
+interface BusyClients {
   /** Resolves when at least so many answers were 200. */
   served(atLeast: number): Promise<void>;
   /** Ends the clients; answers the status of one request of each that started after this call, 0 when it got none. */

@@ -10,7 +10,7 @@ import { startNeonProxy, useNeonProxy } from "./neon-proxy.ts";
 import { startPostgres } from "./postgres.ts";
 
 /** Where a project's databases are made. */
-export interface DatabaseServer {
+interface DatabaseServer {
   readonly host: string;
   readonly port: number;
   /** Port of the WebSocket front; null to connect directly. */

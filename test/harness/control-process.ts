@@ -17,7 +17,7 @@ export interface ControlProcess {
   end(): Promise<void>;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   readonly databaseUrl: string;
   /** The key-value store's address, for {@link PROCESS_TOKEN}. */
   readonly storeUrl: string;

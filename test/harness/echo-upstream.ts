@@ -5,7 +5,7 @@
 import type { ServerResponse } from "node:http";
 import { useServer } from "./use-server.ts";
 
-export interface EchoUpstream {
+interface EchoUpstream {
   /** Base to register as api_base. */
   readonly url: string;
   /** The last that it writes. */

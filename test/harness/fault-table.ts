@@ -16,7 +16,7 @@ declare module "vitest" {
 }
 
 /** What became of the rows of one fault. */
-export interface FaultLine {
+interface FaultLine {
   readonly fault: string;
   readonly clients: number;
   readonly requests: number;

@@ -9,7 +9,7 @@ import type { Tenant } from "../../shared/schema/tenant.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
 import { waitFor } from "./wait-for.ts";
 
-export interface Addresses {
+interface Addresses {
   readonly proxyUrl: string;
   readonly adminUrl: string;
   readonly adminToken: string;
@@ -26,7 +26,7 @@ export interface Minted {
   readonly mark: string;
 }
 
-export interface ChatOptions {
+interface ChatOptions {
   readonly stream?: boolean;
   readonly body?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;

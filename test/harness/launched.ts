@@ -11,7 +11,7 @@ import { waitFor } from "./wait-for.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-export interface Launched {
+interface Launched {
   readonly process: ChildProcess;
   readonly proxyUrl: string;
   readonly adminUrl: string;
@@ -23,7 +23,7 @@ export interface Launched {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-export interface Starting {
+interface Starting {
   readonly process: ChildProcess;
   readonly output: () => string;
   readonly exited: Promise<number | null>;

@@ -19,7 +19,7 @@ export interface Ended {
   readonly place: number;
 }
 
-export interface LedgerLoad {
+interface LedgerLoad {
   readonly clients: number;
   readonly ended: readonly Ended[];
   /** Statuses other than 200 that were seen, and 0 for a request that got no whole answer. */
@@ -86,7 +86,7 @@ export function startLoad(
   };
 }
 
-export interface Accounting {
+interface Accounting {
   readonly fault: string;
   readonly gateway: Gateway;
   readonly minted: Minted;

@@ -19,7 +19,7 @@ const credentials = { user: "default", password: "secret" };
 export const TENANT = "11111111-1111-4111-8111-111111111111";
 export const KEY = "22222222-2222-4222-8222-222222222222";
 
-export interface TestSpan {
+interface TestSpan {
   readonly request_id: string;
   readonly span_name: string;
   readonly parent_span?: string;

@@ -2,7 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 
-export interface MailServer {
+interface MailServer {
   readonly port: number;
   /** The mails as they came, oldest first. */
   readonly mails: string[];

@@ -4,7 +4,7 @@
 import { sql } from "drizzle-orm";
 import type { Database } from "../../control/db/connect.ts";
 
-export interface Quantity {
+interface Quantity {
   readonly tenants: number;
   readonly keysEach: number;
   /** Keys of one more tenant, called `large`. */

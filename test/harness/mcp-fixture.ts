@@ -12,14 +12,14 @@ export interface McpMinted extends Minted {
   readonly server: McpServer;
 }
 
-export interface McpCall {
+interface McpCall {
   readonly method?: string;
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
-export interface McpFixture {
+interface McpFixture {
   readonly upstream: McpUpstream;
   /** A tenant, and a server of its own whose base answers as `behaviour` says. */
   mint(behaviour?: string, more?: Readonly<Record<string, unknown>>): Promise<McpMinted>;

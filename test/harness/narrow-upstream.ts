@@ -4,7 +4,7 @@
 import { createServer } from "node:http";
 import { listen } from "../../infra/local/http/listen.ts";
 
-export interface NarrowUpstream {
+interface NarrowUpstream {
   readonly url: string;
   /** Requests that have come so far. */
   readonly asked: number;

@@ -123,7 +123,7 @@ export class SecretBackup {
 }
 
 /** The export of a service. */
-export async function exported(control: TestControl): Promise<Backup> {
+async function exported(control: TestControl): Promise<Backup> {
   return (await (await control.request("GET", "/api/v1/backup/export")).json()) as Backup;
 }
 

@@ -9,7 +9,7 @@ import { answerRoute } from "./route-answers.ts";
 import type { SeenCall, SeenFile } from "./seen-call.ts";
 import { useServer } from "./use-server.ts";
 
-export interface RouteUpstream {
+interface RouteUpstream {
   /** Base to register as api_base; requests below `/<mark>` are remembered under that mark. */
   baseOf(mark: string): string;
   seen(mark: string): readonly SeenCall[];

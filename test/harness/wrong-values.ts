@@ -6,7 +6,7 @@ import type { ApiDocument } from "./api-document.ts";
 type Schema = Readonly<Record<string, unknown>>;
 type Body = Readonly<Record<string, unknown>>;
 
-export interface Wrong {
+interface Wrong {
   /** Short, for the message of a failing test. */
   readonly what: string;
   readonly field: string;

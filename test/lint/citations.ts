@@ -22,7 +22,7 @@ export interface CitationFault {
 }
 
 /** What can be pointed to. */
-export interface Targets {
+interface Targets {
   /** Anchors of each Markdown page, by its path. */
   readonly pages: ReadonlyMap<string, ReadonlySet<string>>;
   /** True for a file or folder of the repository. */

@@ -14,7 +14,7 @@ export const ROOMS = ["edge", "control", "shared", "infra", "test"] as const;
 export const EVERY_NAME = "*";
 
 /** A name that a module exports. */
-export interface ExportedName {
+interface ExportedName {
   readonly name: string;
   /** Module that declares the name and its name there, when the export only passes it on. */
   readonly from?: { readonly path: string; readonly name: string };
@@ -23,7 +23,7 @@ export interface ExportedName {
 }
 
 /** One import, re-export, dynamic import or import type of another file of the repository. */
-export interface ImportedNames {
+interface ImportedNames {
   /** Path of the imported file from the root of the repository. */
   readonly path: string;
   /** Names as the imported file exports them; `EVERY_NAME` for all, none for an import without names. */

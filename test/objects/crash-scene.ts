@@ -40,7 +40,7 @@ const MARKER = "00000000-0000-4000-8000-0000000000ff";
 const HOLDER = "00000000-0000-4000-8000-0000000000fe";
 
 /** What goes wrong between a request and its Cell. */
-export class CellFaults {
+class CellFaults {
   beforeAdmit: (() => void) | null = null;
   afterAdmit: (() => void) | null = null;
   /** The Cell has decided, but its answer does not arrive: this error is thrown instead. */

@@ -26,7 +26,7 @@ const bindings = env as unknown as Bindings;
 const { CELL, LEDGER } = env as unknown as Namespaces;
 
 /** One stream, from the side of the upstream. */
-export interface Live {
+interface Live {
   readonly requestId: string;
   /** Sends one more event to the client. */
   emit(text: string): void;
@@ -34,7 +34,7 @@ export interface Live {
 }
 
 /** One request, from the side of its client. */
-export interface Client {
+interface Client {
   readonly requestId: string;
   /** The text that has arrived so far. */
   text(): string;

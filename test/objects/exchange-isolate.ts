@@ -24,7 +24,7 @@ const { CELL, LEDGER } = env as unknown as Namespaces;
 const MARKER = "00000000-0000-4000-8000-0000000000ff";
 
 /** A request that holds a slot. */
-export interface Running {
+interface Running {
   readonly ask: AdmissionRequest;
   readonly permit: PermitHandle;
   /** Null: the request has a permit of its own, outside the session. */

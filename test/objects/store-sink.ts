@@ -10,7 +10,7 @@ import { RESOLVER_HOST, resolve } from "./resolver-sink.ts";
  * answer that the rollup refused it. `repair`: from now on also take rows that are marked as unreadable ({@link
  * UNREADABLE}).
  */
-export type SinkFault = "refuse" | "lose_ack" | "view_refuses" | "repair";
+type SinkFault = "refuse" | "lose_ack" | "view_refuses" | "repair";
 
 /** Rows and spans that contain this text are refused for their content. */
 export const UNREADABLE = "unreadable-to-the-store";

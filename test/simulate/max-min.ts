@@ -17,7 +17,7 @@ export interface Claim {
   readonly slotsPerToken: number;
 }
 
-export interface Capacity {
+interface Capacity {
   readonly slots: number;
   /** Caps of models by name; other models have none. */
   readonly models: Readonly<Record<string, number>>;

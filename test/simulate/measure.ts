@@ -11,7 +11,7 @@ const WARM_UP_WINDOWS = 2;
 const AVERAGED_WINDOWS = 5;
 const TOLERANCE = 0.1;
 
-export interface Row {
+interface Row {
   readonly id: string;
   readonly requests: number;
   readonly share: number;

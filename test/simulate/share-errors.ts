@@ -14,7 +14,7 @@ const END_MS = 600_000;
 const WARM_UP_MS = 30_000;
 
 /** A load, and the cell that serves it. */
-export interface ShareLoad {
+interface ShareLoad {
   readonly title: string;
   readonly slots: number;
   readonly models?: Readonly<Record<string, number>>;
@@ -22,7 +22,7 @@ export interface ShareLoad {
 }
 
 /** The errors |got / due - 1| of the tenants, of one load in one mode. */
-export interface ShareError {
+interface ShareError {
   readonly mean: number;
   readonly worst: number;
 }

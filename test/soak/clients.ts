@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Gateway, Minted } from "../harness/gateway.ts";
 
-export type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
+type Fate = "finished" | "left in the stream" | "left before the answer" | "cut off";
 
 /** One request, from the side of its client. */
 export interface Asked {

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 const EVERY_MS = 1000;
 
-export interface MemoryWatch {
+interface MemoryWatch {
   /** In megabytes, one reading per second. */
   readonly readings: readonly number[];
   stop(): Promise<void>;

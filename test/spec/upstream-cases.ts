@@ -4,7 +4,7 @@
  */
 
 /** What the client reads: the good answer, the upstream's own error, the gateway's error, or how a body ends. */
-export type Told =
+type Told =
   | "answer"
   | "stream"
   | "own error"

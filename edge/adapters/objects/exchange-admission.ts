@@ -30,7 +30,7 @@ const LOOK_EVERY_MS = 1_000;
 /** A request that waits takes a permit of its own by then, so that its place comes back when its code dies alone. */
 const OWN_PERMIT_AFTER_MS = 1_000;
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   /** Calls to the Cell in the context of the request itself. */
   readonly direct: CellAdmission;
   readonly clock: Clock;

@@ -39,7 +39,7 @@ const CUT_OFF_MS = 2_000;
 
 const NOTHING: ExchangeMessage = { ends: [], departures: [], records: [], hits: [], asks: [] };
 
-export interface ExchangeTransportOptions {
+interface ExchangeTransportOptions {
   readonly cell: string;
   readonly open: ExchangeApi["openSession"];
   readonly clock: Clock;

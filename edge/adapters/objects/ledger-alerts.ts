@@ -17,7 +17,7 @@ const UNSENT_MAX = 1000;
 const WATCH_MS = 15_000;
 
 /** What {@link LedgerAlerts} needs. */
-export interface LedgerAlertsOptions {
+interface LedgerAlertsOptions {
   /** A fresh stub of the Ledger that keeps the cell's alerts ({@link alertLedgerOf}). */
   readonly ledger: () => Pick<LedgerApi, "alert">;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import { shardOf } from "../../domain/ledger/row-line.ts";
 import type { SpanRecord } from "../../domain/trace/trace.ts";
 import type { Log, Spans } from "../../ports.ts";
 
-export interface LedgerSpansOptions {
+interface LedgerSpansOptions {
   /** A fresh stub of one of the cell's Ledgers. */
   readonly ledger: (shard: number) => Pick<LedgerApi, "spans">;
   readonly shards: number;

@@ -3,7 +3,7 @@
  * Authorization is used.
  */
 
-export type Credential =
+type Credential =
   | { readonly kind: "none" }
   | { readonly kind: "malformed" }
   | { readonly kind: "secret"; readonly secret: string }

@@ -29,7 +29,7 @@ export interface ReportedRequest {
 }
 
 /** What that comes to. */
-export interface ChargeDue {
+interface ChargeDue {
   readonly used: ActualUsage;
   /** Tokens that go back to the bucket. */
   readonly returnedTokens: number;

@@ -60,7 +60,7 @@ const RETRY_PREFETCH_MS = 1_000;
 const UNUSED_MS = 250;
 
 /** Is told what a lease that ends had left. `ample`: one of which there is plenty has taken its place. */
-export type OnLeaseReturned = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
+type OnLeaseReturned = (lease: CellLease, amounts: Amounts, ample: boolean, nowMs: number) => void;
 
 export class LeasePool {
   readonly id: string | null;

@@ -21,7 +21,7 @@ import type { OutstandingLeases } from "./outstanding-leases.ts";
 import type { BudgetReport, LeaseReport, OpenedLease, UsedLine } from "./rpc.ts";
 
 /** What a Cell's words on leases change. */
-export interface LeaseChange {
+interface LeaseChange {
   /** Tokens that come back to the bucket. */
   bucketTokens: number;
   /** What is to be charged. */

@@ -11,13 +11,13 @@ import type { TermCounters } from "./term-counters.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 
 /** What the applicable limits still have, all positive; Infinity where no cap binds. */
-export interface LeaseHeadroom extends Headroom {
+interface LeaseHeadroom extends Headroom {
   readonly kind: "room";
   readonly bucketTokens: number;
 }
 
 /** A lease of that size. */
-export interface LeaseSize {
+interface LeaseSize {
   readonly grant: Amounts;
   readonly ttlMs: number;
   /** Of every limit a good part of what is wanted: none is near. */

@@ -62,7 +62,7 @@ export function limitsOf(key: KeyFacts | null, tenant: TenantFacts): BudgetLimit
 }
 
 /** What binds all keys of a tenant. */
-export function tenantLimits(tenant: TenantFacts): TenantLimits {
+function tenantLimits(tenant: TenantFacts): TenantLimits {
   return {
     id: tenant.id,
     name: tenant.name,
@@ -74,7 +74,7 @@ export function tenantLimits(tenant: TenantFacts): TenantLimits {
 }
 
 /** What binds one key besides. */
-export function keyLimits(key: KeyFacts): KeyLimits {
+function keyLimits(key: KeyFacts): KeyLimits {
   return {
     id: key.key_id,
     label: key.key_name === "" ? key.key_prefix : key.key_name,

@@ -41,7 +41,7 @@ export interface StoredLife {
   readonly leases: readonly OutstandingLease[];
 }
 
-export interface StoredTenant {
+interface StoredTenant {
   /** Counts the checkpoints of the object. */
   readonly checkpoint: number;
   readonly bucket: TokenBucket;
@@ -84,8 +84,6 @@ export interface StoredState {
   /** A row could not be read: what the bucket has and what is out on lease is not known. */
   readonly untracked: boolean;
 }
-
-export const NOTHING_STORED: StoredState = { tenant: null, keys: [], grants: [], charged: [], untracked: false };
 
 /** Rows as they are on the disk: JSON text. */
 export interface StoredRows {

@@ -28,7 +28,7 @@ import { faultInLeaseReport, faultInLeaseRequest, faultInLimits, faultInReport, 
 const LEDGER_DELAY_MS = 30_000;
 
 /** A lease's answer; `grants` must be stored before it leaves. */
-export interface LeaseResult {
+interface LeaseResult {
   readonly answer: LeaseAnswer;
   readonly grants: StoredGrants | null;
 }

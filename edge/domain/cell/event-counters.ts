@@ -41,7 +41,7 @@ export const EVENT_METRICS = {
   },
 } as const satisfies Record<string, TallyMetric>;
 
-export type EventMetricName = keyof typeof EVENT_METRICS;
+type EventMetricName = keyof typeof EVENT_METRICS;
 
 /** One kind of event; `labels` are values in the order of the metric's label names. */
 export interface MetricEvent {

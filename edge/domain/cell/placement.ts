@@ -4,7 +4,7 @@
  */
 
 /** Whom a cell serves. */
-export interface CellCoverage {
+interface CellCoverage {
   readonly cell: string;
   readonly continents: readonly string[];
   readonly colos: readonly string[];

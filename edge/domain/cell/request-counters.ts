@@ -23,7 +23,7 @@ const TTFT_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
 const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000];
 
 /** Lookups in the response cache by their result, and the tokens of the answers that came from it. */
-export interface SavedCacheUse {
+interface SavedCacheUse {
   readonly hit: number;
   readonly miss: number;
   readonly tokensSaved: number;

@@ -8,7 +8,7 @@ import { apportion } from "./apportion.ts";
 import { apportionByClass, type ClassShare } from "./apportion-by-class.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
 
-export interface ActiveMember {
+interface ActiveMember {
   /** Position among equals: earlier first. */
   readonly order: number;
   readonly inFlight: number;

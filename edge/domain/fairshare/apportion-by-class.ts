@@ -4,7 +4,7 @@
  */
 import { IndexedHeap } from "./indexed-heap.ts";
 
-export interface WeightClass {
+interface WeightClass {
   readonly weight: number;
   readonly members: number;
 }

@@ -10,7 +10,7 @@ import { type Bottleneck, type Charge, hasRoom, type ModelState } from "./state.
 import { type BusyPeriod, VirtualTime } from "./virtual-time.ts";
 
 /** A tenant or a group; its score in the open line. */
-export interface Competitor {
+interface Competitor {
   readonly served: ServedScore;
 }
 

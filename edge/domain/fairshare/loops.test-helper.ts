@@ -4,7 +4,7 @@ import { createScheduler } from "./scheduler.ts";
 import type { FairshareAlgorithm, Scheduler, SchedulerGrant } from "./types.ts";
 
 /** What a request is, besides whose. */
-export interface LoopRequest {
+interface LoopRequest {
   readonly tenant: string;
   readonly group?: string;
   readonly model?: string;

@@ -29,7 +29,7 @@ export interface ReferenceWaiter {
   readonly model: ReferenceModel;
 }
 
-export interface ReferenceRunning extends ReferenceWaiter {
+interface ReferenceRunning extends ReferenceWaiter {
   readonly group: ReferenceGroup;
   readonly charge: ReferenceCharge;
   /** Of the tenant and of the group at the grant, and the model's. */

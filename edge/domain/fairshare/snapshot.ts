@@ -8,7 +8,7 @@ import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapsh
 /** Idle tenants and groups are shown this long (decisions §7.2). */
 export const RECENT_MS = 60_000;
 
-export interface SnapshotSource {
+interface SnapshotSource {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
   readonly inFlight: number;

@@ -42,7 +42,7 @@ export interface Running {
 }
 
 /** Waiters, the oldest first. */
-export type WaiterQueue = IndexedHeap<Waiter>;
+type WaiterQueue = IndexedHeap<Waiter>;
 
 export interface ModelState {
   readonly name: string;

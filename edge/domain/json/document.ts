@@ -24,19 +24,10 @@ export interface JsonDocument {
 }
 
 /**
- * The document, or null when the bytes are not a JSON object. `secret` marks the strings that are cut: text that the client
- * cannot know, or its own strings could pass for cut ones of another length.
+ * The document of a body in pieces, as {@link readCut} takes it; null when it is none that JSON allows, as far as is seen.
+ * `secret` marks the strings that are cut: text that the client cannot know, or its own strings could pass for cut ones of
+ * another length.
  */
-export function readJson(
-  bytes: Uint8Array,
-  secret: string,
-  parseWholeMaxBytes = PARSE_WHOLE_MAX_BYTES,
-): JsonDocument | null {
-  const cut = cutJson([bytes], secret, parseWholeMaxBytes);
-  return cut === null ? null : readCut(cut, secret);
-}
-
-/** The document of a body in pieces, as {@link readCut} takes it; null when it is none that JSON allows, as far as is seen. */
 export function cutJson<B extends ArrayBufferLike>(
   pieces: readonly Uint8Array<B>[],
   secret: string,
@@ -46,7 +37,7 @@ export function cutJson<B extends ArrayBufferLike>(
   return bytes > parseWholeMaxBytes ? cutLongStrings(pieces, `${secret}:`) : uncut(joined(pieces));
 }
 
-/** As {@link readJson}, of a document that has been cut with the same secret. */
+/** The document that {@link cutJson} has cut with the same secret, or null when it is not a JSON object. */
 export function readCut({ bytes, lengths }: CutJson, secret: string): JsonDocument | null {
   const root = parseObject(bytes);
   if (root === null || lengths.length === 0) return root === null ? null : wholeDocument(root);

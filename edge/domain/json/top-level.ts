@@ -24,7 +24,7 @@ const PLAIN_MAX = 64;
 /** So much of a string is passed over byte by byte: a search costs more to begin. */
 const NEAR_BYTES = 128;
 
-export interface Member {
+interface Member {
   readonly name: string;
   readonly value: Span;
 }

@@ -13,7 +13,7 @@ export const ALERTS_PER_BATCH = 100;
 /** Ids of told alerts that are remembered. */
 export const ALERTS_REMEMBERED = 2000;
 
-export interface WaitingAlert {
+interface WaitingAlert {
   /** Rising by one per alert, never used again. */
   readonly sequence: number;
   readonly event: AlertEvent;
@@ -110,7 +110,7 @@ export function acknowledgeAlerts(start: AlertIndex, through: number): AlertStep
 }
 
 /** An answer to the control service. */
-export interface AlertOffer {
+interface AlertOffer {
   /** The index that knows what was answered. */
   readonly index: AlertIndex;
   /** The sequence number that says so when the alerts have arrived; 0 when none waits. */

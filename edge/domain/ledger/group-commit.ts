@@ -12,7 +12,7 @@ export const BATCH_MAX_ROWS = 500;
 export const WAITING_MAX_ROWS = 20_000;
 
 /** `ticket` names the waiter to acknowledge; `orphan`: the row may have arrived before by another way. */
-export interface WaitingRow {
+interface WaitingRow {
   readonly ticket: number;
   readonly row: UsageRow;
   readonly orphan: boolean;

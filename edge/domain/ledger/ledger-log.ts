@@ -29,7 +29,7 @@ export interface LogIndex {
   readonly applied: ReadonlyMap<string, number>;
 }
 
-export interface PendingSegment {
+interface PendingSegment {
   readonly segment: number;
   readonly bytes: number;
   /** Those of rows of refusals. */

@@ -24,7 +24,7 @@ export interface SessionId {
 const NONE: SessionId = { id: "", source: "none" };
 
 /** The parts of a request that its session follows from. */
-export interface SessionSource {
+interface SessionSource {
   readonly headers: Headers;
   readonly document: JsonDocument;
   readonly rule: EstimateRule;

@@ -14,7 +14,7 @@ export type SpanName =
   | "mcp_request";
 
 /** Plain facts by name; a list contains names or addresses. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+type SpanAttributes = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** A finished span. Times in Unix epoch ms; `parent_span` is "" for the root. */
 export interface SpanRecord {

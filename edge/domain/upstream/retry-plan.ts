@@ -45,7 +45,7 @@ export type AttemptEnd =
   /** The endpoint was not called: its address or credential cannot be used. */
   | { readonly kind: "unusable" };
 
-export type RetryStep =
+type RetryStep =
   | { readonly kind: "final" }
   | { readonly kind: "again"; readonly waitMs: number; readonly state: RetryState }
   | { readonly kind: "next"; readonly state: RetryState }

@@ -19,7 +19,7 @@ export interface PowerReading {
   readonly nodeCount: number;
 }
 
-export type EnergyUsed = Pick<UsageRow, "energy_wh" | "energy_cost_usd" | "co2_g">;
+type EnergyUsed = Pick<UsageRow, "energy_wh" | "energy_cost_usd" | "co2_g">;
 
 const NOTHING_USED: EnergyUsed = { energy_wh: 0, energy_cost_usd: 0, co2_g: 0 };
 const MS_PER_HOUR = 3_600_000;

@@ -10,7 +10,7 @@ import { type AnswerProgress, AnswerScan, NOTHING_SEEN } from "./answer-scan.ts"
 import { StreamScan } from "./stream-scan.ts";
 
 /** Counts that an upstream reports: safe integers of at least 0; null: not reported. */
-export interface ReportedUsage {
+interface ReportedUsage {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
 }

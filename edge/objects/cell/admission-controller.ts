@@ -27,7 +27,7 @@ import {
 import { DetachedRequests } from "./detached-requests.ts";
 import { exceedsQueueLimit, QUEUE_FULL } from "./queue-limit.ts";
 
-export interface AdmissionControllerOptions {
+interface AdmissionControllerOptions {
   readonly cell: string;
   /** Empty at first, and the check of the scheduler. */
   readonly entries: AdmissionEntries;

@@ -5,7 +5,7 @@ import type { LedgerApi, LedgerStatus } from "../../domain/admission/rpc.ts";
 import { singleSample } from "../../domain/cell/request-counters.ts";
 
 /** The state of a Cell; `ledgers`: those of its shards that answered. */
-export interface CellState {
+interface CellState {
   readonly inFlight: number;
   readonly queued: number;
   /** Requests let through without a budget check. */

@@ -64,7 +64,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 `;
 
-export interface StoredRevision {
+interface StoredRevision {
   readonly item: RevItem;
   readonly seenMs: number;
 }

@@ -11,7 +11,7 @@ import type { RowCompletion } from "./admission-entry.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 
-export interface CompletedRowsOptions {
+interface CompletedRowsOptions {
   readonly cell: string;
   readonly counters: RequestCounters;
   readonly writer: LedgerWriter;

@@ -22,12 +22,12 @@ import type { AdmissionEntry } from "./admission-entry.ts";
 const NEWS_MS = 50;
 
 /** What the Cell does with rows that come without an entry. Each resolves when the row is durable. */
-export interface RowSink {
+interface RowSink {
   record(record: RowRecord): Promise<void>;
   settleOrphan(record: RowRecord): Promise<void>;
 }
 
-export interface ExchangeControllerOptions {
+interface ExchangeControllerOptions {
   readonly admission: Pick<
     AdmissionController,
     "knows" | "holds" | "arrive" | "decision" | "inUse" | "settle" | "abandon"

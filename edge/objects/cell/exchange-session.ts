@@ -6,7 +6,7 @@ import { RpcTarget } from "cloudflare:workers";
 import type { ExchangeAnswer, ExchangeMessage, ExchangeSession } from "../../domain/admission/exchange-messages.ts";
 
 /** What a session asks of its Cell. `Session` is the controller's own record, which a capability only hands back. */
-export interface SessionController<Session> {
+interface SessionController<Session> {
   exchange(session: Session, message: ExchangeMessage): ExchangeAnswer;
   news(session: Session): Promise<ExchangeAnswer>;
   /** Ends it, whether its holder said so or is gone; a second call is a no-op. */

@@ -9,7 +9,7 @@ import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
 const SAMPLES_PER_REPORT = 5;
 
 /** What the heartbeat drives. `save` and `rest` may throw, `report` may reject: none of them stops it. */
-export interface HeartbeatParts {
+interface HeartbeatParts {
   readonly later: (delayMs: number, run: () => void) => void;
   readonly sample: () => void;
   readonly report: () => Promise<void>;

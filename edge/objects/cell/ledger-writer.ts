@@ -8,7 +8,7 @@ import { GROUP_COMMIT_MS, GroupCommit, type OutgoingBatch } from "../../domain/l
 import { shardOf } from "../../domain/ledger/row-line.ts";
 
 /** Too many rows wait for the Ledger: the sender keeps the row. */
-export class LedgerWriterFull extends Error {
+class LedgerWriterFull extends Error {
   override readonly name = "LedgerWriterFull";
 }
 

@@ -7,7 +7,7 @@ import { RpcTarget } from "cloudflare:workers";
 import type { Decision, PermitHandle, Settlement, Stale } from "../../domain/admission/rpc.ts";
 
 /** What a permit asks of its Cell. `Entry` is the controller's own record of one arrival, which a permit only hands back. */
-export interface PermitController<Entry> {
+interface PermitController<Entry> {
   decision(entry: Entry): Promise<Decision | Stale>;
   inUse(entry: Entry): void;
   settle(entry: Entry, settlement: Settlement): Promise<void>;

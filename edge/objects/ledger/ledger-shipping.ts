@@ -21,7 +21,7 @@ import type { DeadLetterStore, RefusedRow } from "./dead-letter-store.ts";
 import type { LedgerStore } from "./ledger-store.ts";
 import type { SpanStore } from "./span-store.ts";
 
-export interface LedgerShippingOptions {
+interface LedgerShippingOptions {
   readonly store: LedgerStore;
   readonly deadLetters: DeadLetterStore;
   readonly spans: SpanStore;

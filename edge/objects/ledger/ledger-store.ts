@@ -8,7 +8,7 @@ import type { LogEffect, LogIndex, LogLine } from "../../domain/ledger/ledger-lo
 import { LEDGER_SCHEMA, migrateLedger, SEGMENT_SPAN } from "./ledger-schema.ts";
 
 /** A commit as it is sent: lines of JSON, and whether they have to be checked against the store first. */
-export interface StoredCommit {
+interface StoredCommit {
   readonly orphan: boolean;
   readonly lines: readonly string[];
 }

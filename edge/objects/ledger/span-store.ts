@@ -13,7 +13,7 @@ const SCHEMA = `
 `;
 
 /** What is to be inserted at once; `name` is the same whenever the part is. */
-export interface SpanBatch {
+interface SpanBatch {
   readonly name: string;
   readonly through: number;
   readonly lines: readonly string[];

@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ledgerSum } from "../../adapters/ledger-sums.ts";
 import { monthBounds, monthOf } from "../../adapters/zone-months.ts";
-import { NOTHING_STORED } from "../../domain/budget/stored.ts";
 import { TenantBudgetAuthority } from "../../domain/budget/tenant-budget-authority.ts";
+import { NOTHING_STORED } from "../../domain/budget/testing/nothing-stored.ts";
 import { limitsWith, thirtyDayMonthOf } from "../../domain/budget/testing/simulation.ts";
 import type { LedgerSum } from "../object-ports.ts";
 import { LedgerReconciler } from "./ledger-reconciler.ts";

@@ -56,7 +56,7 @@ const chart = {
   fieldConfig,
 };
 
-export const panelSchema = z.discriminatedUnion("type", [
+const panelSchema = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("row"),
     id: z.number().int().min(1),

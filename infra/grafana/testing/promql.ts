@@ -5,13 +5,13 @@
 import { parser } from "@prometheus-io/lezer-promql";
 
 /** A match of a label; `value` is without its quotes. */
-export interface Matcher {
+interface Matcher {
   readonly label: string;
   readonly value: string;
 }
 
 /** A selector: the name of the metric and the matches of its labels. */
-export interface Selected {
+interface Selected {
   readonly metric: string;
   readonly matchers: readonly Matcher[];
 }

@@ -10,14 +10,13 @@ const oneLine = z
   .min(1)
   .regex(/^[^\n]*$/, "must be one line");
 
-export const alertRuleSchema = z.strictObject({
+const alertRuleSchema = z.strictObject({
   alert: z.string().regex(/^Gateway[A-Za-z]+$/, "must start with Gateway"),
   expr: z.string().min(1),
   for: duration.optional(),
   labels: z.strictObject({ severity: z.enum(["critical", "warning", "info"]) }),
   annotations: z.strictObject({ summary: oneLine, description: oneLine.optional() }),
 });
-export type AlertRule = z.infer<typeof alertRuleSchema>;
 
 export const ruleFileSchema = z.strictObject({
   groups: z

@@ -13,7 +13,7 @@ import type { Engine } from "./engine.ts";
 import { ClickhouseError, readRequest, statusOf } from "./request.ts";
 
 /** What {@link startClickhouseBridge} needs. Port 0 takes a free port. */
-export interface ClickhouseBridgeOptions {
+interface ClickhouseBridgeOptions {
   readonly engine: Engine;
   readonly user: string;
   readonly password: string;

@@ -7,7 +7,7 @@ import { Session } from "chdb";
 import { ClickhouseError, type EngineRequest, literal, readInsert } from "./request.ts";
 
 /** The result of a statement. */
-export interface EngineResult {
+interface EngineResult {
   readonly bytes: Uint8Array;
   readonly readRows: number;
   readonly readBytes: number;

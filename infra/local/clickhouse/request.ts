@@ -27,7 +27,7 @@ export interface EngineRequest {
 }
 
 /** An INSERT whose rows come as data. */
-export interface InsertTarget {
+interface InsertTarget {
   readonly table: string;
   readonly columns: readonly string[] | undefined;
   readonly format: string;
@@ -53,7 +53,7 @@ const OUTSIDE_STATEMENT =
  * spelling. Throws ClickhouseError for SQL that another parser might split differently (heredocs, `#` comments, escapes in
  * quoted names, unbalanced quotes).
  */
-export function skeleton(sql: string): string {
+function skeleton(sql: string): string {
   const bare = sql.replace(/'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|"")*"|`(?:[^`\\]|``)*`|--[^\n]*|\/\*.*?\*\//gs, (found) => {
     if (found.startsWith("'")) return "''";
     if (found.startsWith("-") || found.startsWith("/")) return " ";

@@ -16,7 +16,7 @@ export interface Listening {
 }
 
 /** The address at which a client on this machine reaches a listener on `host`. */
-export function clientHost(host: string): string {
+function clientHost(host: string): string {
   if (host === "0.0.0.0" || host === "") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return host.includes(":") ? `[${host}]` : host;

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /** The runtime that {@link drainRequests} drains, and the time limits. */
-export interface Draining {
+interface Draining {
   /** The runtime's loopback port; undefined while it is not running. */
   readonly port: () => number | undefined;
   readonly internalToken: string;

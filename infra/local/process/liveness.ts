@@ -47,7 +47,7 @@ export interface Clock {
 }
 
 /** The clock of this process. */
-export const processTime: Clock = {
+const processTime: Clock = {
   nowMs: () => performance.now(),
   pause: async (ms, signal) => await delay(ms, undefined, { ref: false, signal }).catch(() => undefined),
 };

@@ -40,7 +40,7 @@ export interface HealthCheck {
 }
 
 /** What {@link supervise} needs. */
-export interface SuperviseOptions {
+interface SuperviseOptions {
   readonly name: string;
   /** Starts the part and resolves when it is ready. `stopping` aborts when the result is no longer needed. */
   readonly start: (stopping: AbortSignal) => Promise<Child>;

@@ -11,7 +11,7 @@ import { type Listening, listen } from "../http/listen.ts";
 import { type Backend, type Command, RedisError, type Reply } from "./backend.ts";
 
 /** What {@link startRedisBridge} needs. Port 0 takes a free port. */
-export interface RedisBridgeOptions {
+interface RedisBridgeOptions {
   readonly backend: Backend;
   readonly token: string;
   readonly port?: number;

@@ -5,7 +5,7 @@ import { build } from "esbuild";
 const ROOT = join(import.meta.dirname, "../../..");
 
 /** The Worker as one module. */
-export interface WorkerBundle {
+interface WorkerBundle {
   readonly code: Uint8Array;
   /** Names that the module exports, `default` among them. */
   readonly exports: readonly string[];

@@ -34,7 +34,7 @@ export type ProcessRole = "everything" | "objects" | "requests";
 export const OBJECTS_SOCKET = "objects.sock";
 
 /** What {@link workerdConfig} needs. */
-export interface WorkerdConfigOptions {
+interface WorkerdConfigOptions {
   readonly role?: ProcessRole;
   /** Names that the module exports. */
   readonly exports: readonly string[];

@@ -74,7 +74,7 @@ export const alertsSchema = z
 export type Alerts = z.infer<typeof alertsSchema>;
 
 /** One channel's outcome of a test alert. */
-export const channelResultSchema = z.object({
+const channelResultSchema = z.object({
   channel: z.enum(["slack", "email"]),
   ok: z.boolean(),
   detail: z.string(),

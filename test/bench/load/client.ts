@@ -6,7 +6,7 @@ import { Client, type Dispatcher } from "undici";
 import type { SliceReading } from "../slice.ts";
 import { AnswerReader, clockMs, type StreamTimes } from "./answer-reader.ts";
 
-export interface CallOutcome {
+interface CallOutcome {
   readonly ms: number;
   /** Null when it ended well. */
   readonly failure: string | null;

@@ -15,7 +15,7 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-export interface FunctionTime {
+interface FunctionTime {
   readonly name: string;
   readonly selfMs: number;
   /** The time with that of the functions it called; counted once when it calls itself. */

@@ -37,7 +37,7 @@ export interface Disk {
 }
 
 /** What every life of the Cell is given. */
-export interface Surroundings {
+interface Surroundings {
   readonly algorithm: FairshareAlgorithm;
   readonly time: Timeline;
   readonly truth: Truth;

@@ -39,7 +39,7 @@ export interface Life {
   readonly ends: "settles" | "givesUp" | "leaves";
 }
 
-export interface IsolateParts extends Omit<StubParts, "serves"> {
+interface IsolateParts extends Omit<StubParts, "serves"> {
   readonly records: Records;
   readonly ledger: () => LedgerApi;
   readonly truth: Truth;

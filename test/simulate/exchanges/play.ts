@@ -126,7 +126,7 @@ export const setupPlay: fc.Arbitrary<Setup & Streams> = fc.record({
   seed: fc.integer(),
 });
 
-export interface Streams {
+interface Streams {
   readonly streams: readonly Omit<Extract<Timed["step"], { do: "burst" }>, "do" | "requests">[];
   /** How long the streams go on after the last step. */
   readonly afterMs: number;

@@ -18,7 +18,7 @@ export interface Tenant {
   readonly termTokens: number | null;
 }
 
-export interface Copy {
+interface Copy {
   readonly rev: number;
   readonly tenant?: Tenant;
   readonly maxInFlight?: number | null;

@@ -6,7 +6,7 @@
 import type { Random } from "../random.ts";
 import type { Context, Timeline } from "./timeline.ts";
 
-export interface Faults {
+interface Faults {
   /** Chance that a call goes wrong in one of the three ways. */
   readonly lossy: number;
   /** The same chance for the calls of a session and for its recalls. */

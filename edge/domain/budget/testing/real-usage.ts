@@ -2,7 +2,7 @@
 import type { ActualUsage, Amounts } from "../amounts.ts";
 import { addTotals, amountsOf, NO_TOTALS, type Totals, totalsOf } from "./totals.ts";
 
-export interface ExactUsage {
+interface ExactUsage {
   readonly tokens: bigint;
   readonly nanoUsd: bigint;
 }

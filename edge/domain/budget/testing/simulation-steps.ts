@@ -31,7 +31,7 @@ export const CLOCK_STEPS = [
   [1, "setClock"],
 ] as const;
 
-export interface SimulationStep {
+interface SimulationStep {
   readonly do: (typeof REQUEST_STEPS | typeof CLOCK_STEPS)[number][1];
   readonly a: number;
   readonly b: number;
@@ -53,7 +53,7 @@ function jumpOf(b: number): number {
 }
 
 /** One of what there is; undefined when there is nothing. */
-export function pick<T>(all: Iterable<T>, at: number): T | undefined {
+function pick<T>(all: Iterable<T>, at: number): T | undefined {
   const list = [...all];
   return list[at % Math.max(1, list.length)];
 }

@@ -5,9 +5,9 @@
 import { type ActualUsage, type Amounts, beyondUsed, NO_AMOUNTS, NOTHING_USED } from "../amounts.ts";
 import type { BudgetLimits } from "../limits.ts";
 import type { LeaseAnswer, ReportAnswer } from "../rpc.ts";
-import { NOTHING_STORED } from "../stored.ts";
 import { TenantBudgetAuthority } from "../tenant-budget-authority.ts";
 import type { BudgetEffect, ReservationVerdict } from "../verdict.ts";
+import { NOTHING_STORED } from "./nothing-stored.ts";
 import { RealUsage } from "./real-usage.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import {

@@ -31,11 +31,6 @@ export function addTotals(a: Totals, b: Totals): Totals {
   return zip(a, b, (x, y) => x + y);
 }
 
-/** What is left of `a` without `b`, exactly; negative where `b` is larger. */
-export function subtractTotals(a: Totals, b: Totals): Totals {
-  return zip(a, b, (x, y) => x - y);
-}
-
 function amount(total: bigint): number {
   if (total < 0n) return 0;
   return total > BigInt(AMOUNT_MAX) ? AMOUNT_MAX : Number(total);

@@ -60,7 +60,7 @@ export class RecordedGateway extends BudgetGateway {
   }
 }
 
-export interface BudgetGatewaySetup {
+interface BudgetGatewaySetup {
   readonly budgetOf: (tenantId: string) => BudgetObjectApi;
   readonly now?: () => number;
   readonly nextLife?: () => number;

@@ -11,12 +11,12 @@ import type {
   ReportAnswer,
   TenantBudgetApi,
 } from "../../../domain/budget/rpc.ts";
-import { NOTHING_STORED } from "../../../domain/budget/stored.ts";
 import { TenantBudgetAuthority } from "../../../domain/budget/tenant-budget-authority.ts";
+import { NOTHING_STORED } from "../../../domain/budget/testing/nothing-stored.ts";
 import { thirtyDayMonthOf } from "../../../domain/budget/testing/simulation.ts";
 import { type BucketLevel, bucketLevel } from "../../../domain/budget/token-bucket.ts";
 
-export type Reach = "up" | "down" | "silent";
+type Reach = "up" | "down" | "silent";
 
 export class TestBudgets {
   reach: Reach = "up";

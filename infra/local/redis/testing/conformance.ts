@@ -11,7 +11,7 @@ import { startRedisBridge } from "../bridge.ts";
 const TOKEN = "conformance-token";
 
 /** A store under test, and a function that ends it. */
-export interface Subject {
+interface Subject {
   readonly backend: Backend;
   stop(): Promise<void>;
 }
