@@ -1,4 +1,7 @@
-/** Warnings at start: configuration that works and is weaker than it could be (decisions §43.5). */
+/**
+ * Warnings at start: configuration that works and is weaker than it could be
+ * (docs/rules/network-safety.md#always-blocked).
+ */
 import type { ControlEnv } from "./env.ts";
 
 const ADMIN_TOKEN_CHARACTERS = 32;

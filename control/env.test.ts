@@ -4,7 +4,7 @@ import { EnvError, parseEnv } from "./env.ts";
 const token = { GATEWAY_ADMIN_TOKEN: "t" };
 
 describe("the control service's configuration", () => {
-  it("has the defaults of the specification", () => {
+  it("has the documented defaults", () => {
     expect(parseEnv(token)).toMatchObject({
       adminListen: { host: "0.0.0.0", port: 9180 },
       metricsListen: { host: "0.0.0.0", port: 9091 },

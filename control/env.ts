@@ -1,6 +1,7 @@
 /**
- * The control service's configuration, from environment variables only (specification "Limits", decisions §41). A missing
- * or malformed variable ends the start with a message that names the variable and what to do; values are never printed.
+ * The control service's configuration, from environment variables only (docs/rules/configuration.md#variables). A
+ * missing or malformed variable ends the start with a message that names the variable and what to do; values are never
+ * printed.
  */
 import { z } from "zod";
 import { envCells, requireOwnCell } from "../shared/cells.ts";
@@ -61,8 +62,8 @@ export interface ControlEnv {
   /** Started by the launcher: the service exits when the launcher ends. */
   readonly parentWatch: boolean;
   /**
-   * How long running requests may take to finish after the signal to stop (decisions §41); the launcher ends all its parts
-   * within 10 s.
+   * How long running requests may take to finish after the signal to stop (docs/rules/configuration.md#variables); the
+   * launcher ends all its parts within 10 s.
    */
   readonly drainMs: number;
   readonly usageRetentionDays: number;
@@ -121,7 +122,7 @@ const schema = z
     GATEWAY_CELLS: envCells,
     GATEWAY_EDGE_BASE_URL: envWebUrl("http://127.0.0.1:8080"),
     GATEWAY_PARENT_WATCH: envFlag(false),
-    // the minimum is one day (specification "Limits"): 0 counts as one day
+    // the minimum is one day (docs/rules/configuration.md#variables): 0 counts as one day
     GATEWAY_USAGE_RETENTION_DAYS: envWhole(180, 0, KEPT_DAYS_MAX).transform((days) => Math.max(days, 1)),
     GATEWAY_COMPRESSOR_URL: envOptionalUrl,
     GATEWAY_COMPRESSOR_TIMEOUT_MS: envWhole(800, 1, DAY_SECS * 1000),

@@ -1,7 +1,7 @@
 /**
- * The control service: configuration, database, listeners, jobs, and an orderly end. An invalid variable, a locked folder
- * or a port in use is reported in one line, with exit code 1. The database is required at start; the other stores may
- * become available later (decisions §41).
+ * The control service: configuration, database, listeners, jobs, and an orderly end. An invalid variable, a locked
+ * folder or a port in use is reported in one line, with exit code 1. The database is required at start; the other
+ * stores may become available later (docs/rules/configuration.md#start-and-stop).
  */
 import type { AddressInfo, Server } from "node:net";
 import { serve } from "@hono/node-server";

@@ -35,7 +35,7 @@ app.use(async (c, next) => {
   if (!URL.canParse(c.req.url)) throw new GatewayError("invalid_path");
   const deps = depsOf(c.env, c.req.raw);
   c.set("deps", deps);
-  // The router would serve it as GET; no route is documented with it (decisions §17.4).
+  // The router would serve it as GET; no route is documented with it (docs/rules/routes.md#unknown-paths).
   if (c.req.raw.method === "HEAD" && c.req.path !== "/health")
     return await otherRoute(deps, c.req.raw, c.executionCtx as ExecutionContext);
   return await next();
@@ -72,7 +72,7 @@ function getPath(request: Request): string {
   return requestTargetOf(request.url)?.path ?? "/";
 }
 
-/** The headers of an answer that no call stands behind (decisions §17.5: every response). */
+/** The headers of an answer that no call stands behind (docs/rules/headers.md#response-headers: every response). */
 function requestIds(): { readonly "x-request-id": string } & Record<string, string> {
   const id = crypto.randomUUID();
   return { "x-gateway-request-id": id, "x-request-id": id, "x-gateway-overhead-ms": "0" };

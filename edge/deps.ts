@@ -182,7 +182,10 @@ function compose(bindings: Bindings): Isolate | EnvError {
   }
 }
 
-/** The configured one, else what is derived from the admin token: derived once, when somebody first asks (decisions §43.5). */
+/**
+ * The configured one, else what is derived from the admin token: derived once, when somebody first asks
+ * (docs/rules/internal-traffic.md#internal-token).
+ */
 function internalTokenOf({ internalToken, adminToken }: Env): () => Promise<string | undefined> {
   let derived: Promise<string | undefined> | undefined;
   return async () => {

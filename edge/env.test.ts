@@ -5,7 +5,7 @@ const STORE = { GATEWAY_REDIS_URL: "https://store.example" };
 const parseEnv = (bindings: object) => parseBindings({ ...STORE, ...bindings });
 
 describe("the Worker's configuration", () => {
-  it("has the defaults of the specification", () => {
+  it("has the documented defaults", () => {
     expect(parseEnv({})).toMatchObject({
       cell: "local",
       upstreamBaseUrl: "http://127.0.0.1:8081",

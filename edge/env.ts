@@ -1,5 +1,5 @@
 /**
- * The Worker's configuration: its bindings, validated once per isolate (specification "Limits", decisions §41). A
+ * The Worker's configuration: its bindings, validated once per isolate (docs/rules/configuration.md#variables). A
  * malformed variable stops every request with a log line that names it; no variable turns a check off.
  */
 import * as z from "zod";
@@ -34,8 +34,8 @@ export interface RemoteObjects {
 }
 
 /**
- * What the platform hands to the Worker and its objects: text variables and object namespaces. In a process whose objects are
- * in another one (decisions §43.10) there are no namespaces but OBJECTS.
+ * What the platform hands to the Worker and its objects: text variables and object namespaces. In a process whose
+ * objects are in another one (docs/rules/local-stack.md#several-processes) there are no namespaces but OBJECTS.
  */
 export interface Bindings {
   readonly CELL: DurableObjectNamespace;
@@ -147,15 +147,18 @@ export interface Env {
   readonly maxBodyBytes: number;
   readonly ledgerShards: number;
   readonly sessionIdDerivation: boolean;
-  /** The only paths besides the documented ones that are forwarded; null: every one that may be (decisions §43.1). */
+  /**
+   * The only paths besides the documented ones that are forwarded; null: every one that may be
+   * (docs/rules/routes.md#unknown-paths).
+   */
   readonly passthroughPaths: ReadonlySet<string> | null;
   /** Request lines of the log wait this long for others; 0: each is written at once. */
   readonly logGatherMs: number;
   readonly fairshareAlgorithm: "weighted" | "hierarchical";
   readonly ssrf: SsrfPolicy;
-  /** Whether requests go on unchecked while the budget object is beyond reach (decisions §19.5). */
+  /** Whether requests go on unchecked while the budget object is beyond reach (docs/rules/budgets.md#unreachable). */
   readonly failOpen: boolean;
-  /** Whose identity tokens are taken (decisions §31). */
+  /** Whose identity tokens are taken (docs/rules/identities.md#checks). */
   readonly jwtIssuers: readonly JwtIssuer[];
   /** Where the control service answers. */
   readonly internalBaseUrl: string;

@@ -44,7 +44,7 @@ export interface Found<T> {
 /**
  * The hot copies. Each lookup asks the isolate's memory, then the store. Null: the store answered and has no such
  * record (absence is never cached). Throws GatewayError `key_store_unavailable` when the store cannot be asked and
- * memory has no copy that may still be served (decisions §17.1).
+ * memory has no copy that may still be served (docs/rules/freshness.md#store-down).
  */
 export interface Directory {
   key(keyHash: string, options?: LookupOptions): Promise<Found<ResolvedKey> | null>;
@@ -60,7 +60,7 @@ export interface Directory {
 }
 
 export interface LookupOptions {
-  /** Skip memory: a refusal rests on this record (design §5). */
+  /** Skip memory: a refusal rests on this record (docs/rules/freshness.md#refusals-are-read-again). */
   readonly fresh?: boolean;
 }
 
@@ -85,7 +85,10 @@ export interface CacheHitVerdict {
   readonly recorded: Promise<void>;
 }
 
-/** The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached (decisions §20.6). */
+/**
+ * The Cell, as seen from the pipeline. Throws GatewayError `scheduler_unavailable` when it cannot be reached
+ * (docs/rules/admission.md#unavailable).
+ */
 export interface Admission {
   readonly cell: string;
   admit(request: AdmissionRequest): Promise<AdmissionOutcome>;
@@ -109,7 +112,7 @@ export interface KnownTerms {
   readonly rev: number;
 }
 
-/** Energy accounting (decisions §30); asked for models that take part in it only. Never throws. */
+/** Energy accounting (docs/rules/energy.md#formulas); asked for models that take part in it only. Never throws. */
 export interface Energy {
   /** Null: not known. */
   terms(): Promise<KnownTerms | null>;
@@ -138,7 +141,7 @@ export interface Upstream {
   fetch(call: UpstreamCall): Promise<Response>;
 }
 
-/** What a look at an upstream's address found (decisions §22.6). */
+/** What a look at an upstream's address found (docs/rules/upstream-calls.md#diagnostics). */
 export interface Diagnosis {
   /** Null: could not be found out. */
   readonly dnsOk: boolean | null;
@@ -153,7 +156,7 @@ export interface Diagnostics {
   check(url: string): Promise<Diagnosis>;
 }
 
-/** A stored answer (decisions §21). */
+/** A stored answer (docs/rules/response-cache.md#hits). */
 export interface CacheEntry {
   readonly v: 1;
   readonly path: string;
@@ -168,7 +171,10 @@ export interface CacheEntry {
   readonly origin: string;
 }
 
-/** Which tenants the sessions of MCP servers belong to, by the server's name (decisions §43.5). Never throws: a failed store knows none. */
+/**
+ * Which tenants the sessions of MCP servers belong to, by the server's name (docs/rules/mcp.md#sessions). Never throws:
+ * a failed store knows none.
+ */
 export interface McpSessions {
   /** The ids of the tenants that any of these sessions is known to be of. */
   owners(server: string, ids: readonly string[]): Promise<readonly string[]>;
@@ -192,7 +198,7 @@ export type TokenVerdict =
   | { readonly kind: "identity"; readonly identity: Identity }
   | { readonly kind: "refused" | "unavailable" };
 
-/** Identity tokens of OIDC providers (decisions §31). */
+/** Identity tokens of OIDC providers (docs/rules/identities.md#checks). */
 export interface TokenVerifier {
   /** False when no provider is configured: then no credential is a token. */
   readonly enabled: boolean;
@@ -244,7 +250,10 @@ export interface Log {
   event(name: string, fields: LogFields, level?: "info" | "warn" | "error"): void;
 }
 
-/** Operational alerts (decisions §35). Never throws and never delays; what repeats is counted and reported as a number. */
+/**
+ * Operational alerts (docs/rules/alerts.md#issues-and-texts). Never throws and never delays; what repeats is counted
+ * and reported as a number.
+ */
 export interface Alerts {
   raise(issue: Issue): void;
 }

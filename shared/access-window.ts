@@ -1,8 +1,8 @@
 /**
- * When a tenant may be served, and with which models (decisions §3.6): its status, the bounds of its term, and weekly
- * windows in its own time zone. Pure: the clock is an argument. Local wall-clock time decides, so that a window keeps its
- * hours when a zone changes its offset; an hour that a change skips is never open, and an hour that is repeated is open
- * twice.
+ * When a tenant may be served, and with which models (docs/rules/tenants.md#access-windows): its status, the bounds of
+ * its term, and weekly windows in its own time zone. Pure: the clock is an argument. Local wall-clock time decides, so
+ * that a window keeps its hours when a zone changes its offset; an hour that a change skips is never open, and an hour
+ * that is repeated is open twice.
  */
 import type { ErrorCode } from "./errors.ts";
 import type { ResolvedTenant } from "./records.ts";
@@ -21,8 +21,8 @@ export type AccessTerms = Pick<
 >;
 
 /**
- * The error code of the first check that refuses a tenant at an instant (order: decisions §3.6), or null when it may be
- * served.
+ * The error code of the first check that refuses a tenant at an instant (order: docs/rules/tenants.md#access-windows),
+ * or null when it may be served.
  */
 export function accessRefusal(tenant: AccessTerms, nowMs: number): ErrorCode | null {
   if (tenant.status !== "active") return "tenant_not_active";
@@ -64,7 +64,10 @@ export function isWithinWindows(windows: readonly WeeklyWindow[], zone: string, 
   return windows.some((window) => window.day === day && window.start_min <= minute && minute < window.end_min);
 }
 
-/** True when a tenant may use a model; no list and an empty list permit every model (specification "Tenant"). */
+/**
+ * True when a tenant may use a model; no list and an empty list permit every model
+ * (docs/rules/tenants.md#allowed-models).
+ */
 export function isModelPermitted(tenant: Pick<ResolvedTenant, "allowed_models">, modelName: string): boolean {
   const { allowed_models: names } = tenant;
   return names === null || names.length === 0 || names.includes(modelName);

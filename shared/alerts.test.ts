@@ -4,7 +4,7 @@ import { type Issue, issueOf, issues } from "./alerts.ts";
 const line = ({ issueKey, title, detail }: Issue): string => `${issueKey} | ${title} | ${detail}`;
 
 describe("an alert of the data plane", () => {
-  it("has the text of decisions §35", () => {
+  it("has the text of docs/rules/alerts.md#issues-and-texts", () => {
     const raised = [
       issues.schedulerUnavailable("eu", "reset"),
       issues.lookupFailed("key", "no answer"),

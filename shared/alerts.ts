@@ -1,7 +1,7 @@
 /**
- * Operational alerts of both planes: the keys, titles and details of decisions §35. An issue is what is wrong; an event is
- * one time that it was raised. A detail is one line of at most 500 characters and never contains a secret, a credential or
- * a prompt: callers pass names, counts, statuses and reasons in our own words.
+ * Operational alerts of both planes: the keys, titles and details of docs/rules/alerts.md#issues-and-texts. An issue is
+ * what is wrong; an event is one time that it was raised. A detail is one line of at most 500 characters and never
+ * contains a secret, a credential or a prompt: callers pass names, counts, statuses and reasons in our own words.
  */
 import * as z from "zod";
 import { oneLine } from "./printable.ts";
@@ -26,7 +26,7 @@ export const alertEventSchema = z.object({
   atMs: z.number().int(),
   /**
    * How many times the issue was raised in all, which this event counts: each time is counted in exactly one event
-   * (decisions §43.4). Events that an older version stored have no count, and count as one.
+   * (docs/rules/alerts.md#cooldown-and-repeats). Events that an older version stored have no count, and count as one.
    */
   count: z.number().int().min(1).default(1),
 });
@@ -61,7 +61,7 @@ export const issues = {
   responseCacheFailed: (work: "lookup" | "store", reason: string): Issue =>
     issueOf(`redis_cache_${work}_failed`, "Response cache failed", `${reason}; request admitted (fail-open)`),
 
-  /** `open`: the request was admitted without a check; else it was refused (decisions §19.5). */
+  /** `open`: the request was admitted without a check; else it was refused (docs/rules/budgets.md#unreachable). */
   budgetCheckFailed: (owner: BudgetOwner, open: boolean, reason: string): Issue =>
     issueOf(
       `redis_${owner === "key" ? "key_" : ""}budget_reserve_failed_${open ? "open" : "closed"}`,
@@ -69,15 +69,16 @@ export const issues = {
       `${reason}; request ${open ? "admitted (fail-open)" : "rejected (fail-closed)"}`,
     ),
 
-  /** `bucket`: the per-minute budget; else the term budget of tenant or key (decisions §19.5). */
+  /** `bucket`: the per-minute budget; else the term budget of tenant or key (docs/rules/budgets.md#unreachable). */
   budgetSettlementFailed: (part: "bucket" | BudgetOwner, reason: string): Issue => {
     const key = { bucket: "redis_budget_reconcile", tenant: "redis_term_usage", key: "redis_key_term_usage" }[part];
     return issueOf(`${key}_failed`, "Budget settlement failed", `${reason}; request was already served`);
   },
 
   /**
-   * A number that is not an amount was refused by a budget: a defect of the gateway itself (decisions §43.1). `where`: the
-   * part that passed it; `consequence`: what happened to the request or lease.
+   * A number that is not an amount was refused by a budget: a defect of the gateway itself
+   * (docs/rules/budgets.md#amounts). `where`: the part that passed it; `consequence`: what happened to the request or
+   * lease.
    */
   budgetAmountRefused: (where: string, field: string, consequence: string): Issue =>
     issueOf(
@@ -125,7 +126,7 @@ export const issues = {
   modelHealthRecovery: (model: string, duration: string): Issue =>
     issueOf(`model_health_recovery:${model}`, "Model recovered", `${model} is healthy again after ${duration}`),
 
-  /** Wrong admin or internal tokens within a minute (decisions §43.5). */
+  /** Wrong admin or internal tokens within a minute (docs/rules/authentication.md#wrong-tokens). */
   adminAuthFailures: (failures: number, addresses: number): Issue =>
     issueOf(
       "admin_auth_failures",

@@ -1,7 +1,7 @@
 /**
- * Amounts as they are kept and added up: tokens, characters, images, nano-USD. Every amount is a safe integer of at least
- * 0; a larger value becomes the largest amount (decisions §43.1), so that no sum, no price and no client's number ever
- * turns an amount into Infinity or NaN.
+ * Amounts as they are kept and added up: tokens, characters, images, nano-USD. Every amount is a safe integer of at
+ * least 0; a larger value becomes the largest amount (docs/rules/budgets.md#amounts), so that no sum, no price and no
+ * client's number ever turns an amount into Infinity or NaN.
  */
 
 /** The largest amount: 2^53 - 1. */

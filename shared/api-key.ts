@@ -1,6 +1,6 @@
 /**
- * Tenant API keys: form, generation, hashing (specification "Authentication" 1-4). The secret is shown once and never
- * stored; only its hash is. Both planes hash with this function, so that each finds the keys that the other has issued.
+ * Tenant API keys: form, generation, hashing (docs/rules/keys.md#secret). The secret is shown once and never stored;
+ * only its hash is. Both planes hash with this function, so that each finds the keys that the other has issued.
  */
 import { sha256Hex } from "./sha256.ts";
 
@@ -30,7 +30,7 @@ export function keyPrefix(secret: KeySecret): string {
 
 /**
  * SHA-256 of the secret or, with a pepper, of secret, 0x00, pepper; 64 lower-case hex digits
- * (specification "Authentication", data plane 3 and 4).
+ * (docs/rules/keys.md#secret).
  */
 export function hashKeySecret(secret: KeySecret, pepper: string | undefined): string {
   return sha256Hex(pepper === undefined || pepper === "" ? secret : `${secret}\u0000${pepper}`);

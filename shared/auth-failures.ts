@@ -1,7 +1,7 @@
 /**
- * Decides what is reported of wrong admin and internal tokens (decisions §43.5): a line of the log at most once a second,
- * an alert at most once a minute. Pure; time is an argument. Its memory is bounded, however many wrong tokens come from
- * however many addresses.
+ * Decides what is reported of wrong admin and internal tokens (docs/rules/authentication.md#wrong-tokens): a line of
+ * the log at most once a second, an alert at most once a minute. Pure; time is an argument. Its memory is bounded,
+ * however many wrong tokens come from however many addresses.
  */
 
 /** Wrong tokens within {@link WINDOW_MS} from which an alert is raised. */

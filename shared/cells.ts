@@ -1,6 +1,6 @@
 /**
- * GATEWAY_CELLS: every cell, where its objects are placed and which tenants it serves (decisions §41, design §4). Both
- * planes parse the text with this file.
+ * GATEWAY_CELLS: every cell, where its objects are placed and which tenants it serves
+ * (docs/rules/configuration.md#cells). Both planes parse the text with this file.
  */
 import * as z from "zod";
 import { envCellName, envSecret } from "./env-fields.ts";

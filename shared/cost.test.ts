@@ -6,7 +6,7 @@ import { costUsd, MAX_COST_USD, type Measure } from "./cost.ts";
 const prices = { input: 0.000_000_15, output: 0.000_000_6, image: 0.04, character: 0.000_015 };
 const tokens = { inputTokens: 1_000_001, outputTokens: 3 };
 
-describe("what a request costs (decisions §23.3)", () => {
+describe("what a request costs (docs/rules/settlement-and-rows.md#cost)", () => {
   it.each<[Measure, number]>([
     [{ kind: "tokens" }, 0.150_001_95],
     [{ kind: "input-tokens" }, 0.150_000_15],
@@ -60,7 +60,7 @@ describe("what a request costs (decisions §23.3)", () => {
   });
 });
 
-describe("an amount (decisions §43.1)", () => {
+describe("an amount (docs/rules/budgets.md#amounts)", () => {
   it.each([
     [0, 0],
     [-0, 0],

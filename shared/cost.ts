@@ -1,15 +1,15 @@
 /**
- * The cost of a request (decisions §23.3): one formula per modality. Prices are USD with fractions that binary numbers
- * cannot represent; the calculation uses integers of one pico-USD, so that price times count is exact and a sum does not
- * depend on its order. A cost is never computed again: it is frozen in the usage row. Prices and counts of any size give a
- * cost, never NaN or Infinity.
+ * The cost of a request (docs/rules/settlement-and-rows.md#cost): one formula per modality. Prices are USD with
+ * fractions that binary numbers cannot represent; the calculation uses integers of one pico-USD, so that price times
+ * count is exact and a sum does not depend on its order. A cost is never computed again: it is frozen in the usage row.
+ * Prices and counts of any size give a cost, never NaN or Infinity.
  */
 
 import { AMOUNT_MAX, saturated } from "./amount.ts";
 
 const PICO_PER_USD = 1e12;
 
-/** The largest cost: 2^53 - 1 nano-USD, the largest amount of a budget (decisions §43.1). */
+/** The largest cost: 2^53 - 1 nano-USD, the largest amount of a budget (docs/rules/budgets.md#amounts). */
 export const MAX_COST_USD = AMOUNT_MAX / 1e9;
 
 /** Prices of a model in USD: per token in and out, per image, per input character. */

@@ -1,6 +1,6 @@
 /**
- * Energy accounting in both planes (decisions §9.3, §30): the setting, and the last good power reading of the cluster,
- * which the control service writes to the key-value store.
+ * Energy accounting in both planes (docs/rules/settings.md#energy, docs/rules/energy.md#readings): the setting, and the
+ * last good power reading of the cluster, which the control service writes to the key-value store.
  */
 import * as z from "zod";
 
@@ -16,7 +16,10 @@ export const energyValueSchema = z.object({
 });
 export type EnergyValue = z.infer<typeof energyValueSchema>;
 
-/** `energy:reading` (decisions §32.1): the last good reading. `error`: that of the last attempt, null when it succeeded. */
+/**
+ * `energy:reading` (docs/rules/storage-layouts.md#key-value-keys): the last good reading. `error`: that of the last
+ * attempt, null when it succeeded.
+ */
 export const energyReadingSchema = z.object({
   cluster_watts: z.number(),
   node_count: z.number(),

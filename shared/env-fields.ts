@@ -1,6 +1,6 @@
 /**
- * Configuration variables as schemas: text in, typed value out; unset and blank are the same (decisions §41). Messages say
- * what the variable must be and never repeat its value.
+ * Configuration variables as schemas: text in, typed value out; unset and blank are the same
+ * (docs/rules/configuration.md#variables). Messages say what the variable must be and never repeat its value.
  */
 import * as z from "zod";
 import { isCidr } from "./ssrf.ts";
@@ -61,7 +61,7 @@ const isWebUrl = (value: string): boolean => URL.canParse(value) && /^https?:/i.
 /** An http or https URL, or the fallback. */
 export const envWebUrl = (fallback: string) => envText(fallback).refine(isWebUrl, "must be an http or https URL");
 
-/** Address of the key-value store when no variable sets it (specification "Limits"). */
+/** Address of the key-value store when no variable sets it (docs/rules/configuration.md#variables). */
 const DEFAULT_STORE_URL = "redis://127.0.0.1:6379";
 
 /** Address of the key-value store for a service that supports both protocols. */
@@ -97,7 +97,7 @@ export const envOptionalWebUrl = envText("")
   .refine((value) => value === "" || isWebUrl(value), "must be an http or https URL")
   .transform((value) => (value === "" ? null : value.replace(/\/+$/, "")));
 
-/** A cell's name (decisions §0.2). */
+/** A cell's name (docs/rules/configuration.md#cells). */
 export const envCellName = z.string().regex(/^[a-z0-9-]{1,32}$/, "must match ^[a-z0-9-]{1,32}$");
 
 /** The name of an analytics database; it becomes part of statements. */

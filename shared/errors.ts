@@ -1,7 +1,8 @@
 /**
- * The closed table of errors that the gateway itself produces: code -> status, type, message (decisions §1). It decides the
- * one error body of both planes. It never contains internals: only what is in the table can be sent to a client. An
- * upstream's own error body is passed through and does not have this form.
+ * The closed table of errors that the gateway itself produces: code -> status, type, message
+ * (docs/rules/errors.md#data-plane-codes). It decides the one error body of both planes. It never contains internals:
+ * only what is in the table can be sent to a client. An upstream's own error body is passed through and does not have
+ * this form.
  */
 
 type ErrorType =
@@ -21,7 +22,10 @@ interface ErrorRow {
   readonly param?: string;
 }
 
-/** Codes of both planes. `<x>` in a message is replaced by `ErrorOptions.value`. Source: decisions §1.3, §1.4. */
+/**
+ * Codes of both planes. `<x>` in a message is replaced by `ErrorOptions.value`. Source:
+ * docs/rules/errors.md#data-plane-codes and docs/rules/errors.md#management-codes.
+ */
 export const ERROR_TABLE = {
   invalid_path: { status: 400, message: "invalid request path" },
   invalid_json: { status: 400, message: "request body is not valid JSON" },
@@ -46,7 +50,10 @@ export const ERROR_TABLE = {
   mcp_server_disabled: { status: 403, message: "mcp server is disabled" },
   model_not_found: { status: 404, message: "model '<x>' is not registered", param: "model" },
   mcp_server_not_found: { status: 404, message: "mcp server '<x>' is not registered" },
-  /** The session belongs to another tenant; MCP clients react to a 404 by beginning a new session (decisions §43.5). */
+  /**
+   * The session belongs to another tenant; MCP clients react to a 404 by beginning a new session
+   * (docs/rules/mcp.md#sessions).
+   */
   mcp_session_not_found: { status: 404, message: "mcp session is not known" },
   unknown_endpoint: { status: 404, message: "unknown endpoint" },
   request_timeout: { status: 408, message: "request body timed out" },
@@ -55,7 +62,7 @@ export const ERROR_TABLE = {
   queue_full: { status: 429, message: "queue is full" },
   internal_error: { status: 500, message: "internal error" },
   upstream_failed: { status: 502, message: "upstream request failed" },
-  /** In-band only: the last event of a stream that broke off (decisions §22.6). */
+  /** In-band only: the last event of a stream that broke off (docs/rules/streams.md#broken-streams). */
   upstream_stream_error: { status: 502, message: "upstream stream interrupted" },
   mcp_upstream_failed: { status: 502, message: "mcp upstream request failed" },
   scheduler_unavailable: { status: 503, message: "scheduler unavailable" },
@@ -89,13 +96,13 @@ export const ERROR_TABLE = {
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
-/** One invalid field of a Management request; `path` is dotted (decisions §1.1). */
+/** One invalid field of a Management request; `path` is dotted (docs/rules/errors.md#error-body). */
 export interface ErrorDetail {
   readonly path: string;
   readonly message: string;
 }
 
-/** The one error body of both planes (decisions §1.1). */
+/** The one error body of both planes (docs/rules/errors.md#error-body). */
 interface ErrorBody {
   readonly error: {
     readonly message: string;
@@ -112,7 +119,7 @@ export interface ErrorOptions {
   readonly param?: string | null;
   /**
    * With `validation_failed` on the data plane: the field and what to change; it replaces the table's message
-   * (decisions §43.1).
+   * (docs/rules/budgets.md#amounts).
    */
   readonly complaint?: string;
   readonly details?: readonly ErrorDetail[];
@@ -127,7 +134,7 @@ export function errorStatus(code: ErrorCode): number {
   return ERROR_TABLE[code].status;
 }
 
-/** The type of an error by its status (decisions §1.2). */
+/** The type of an error by its status (docs/rules/errors.md#error-types). */
 export function errorType(status: number): ErrorType {
   switch (status) {
     case 401:

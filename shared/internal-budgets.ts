@@ -30,7 +30,10 @@ export const keyLimitsSchema = resolvedKeySchema.pick({
 export const budgetSubjectSchema = z.object({ tenant: tenantLimitsSchema, key: keyLimitsSchema.nullable() });
 export type BudgetSubject = z.infer<typeof budgetSubjectSchema>;
 
-/** `POST /internal/budget/usage` with a BudgetSubject; the read of decisions §3.5, with times in Unix epoch ms. */
+/**
+ * `POST /internal/budget/usage` with a BudgetSubject; the read of docs/rules/budgets.md#usage-read, with times in Unix
+ * epoch ms.
+ */
 export const budgetReadSchema = z.object({
   budget_period: z.enum(["lifetime", "monthly", "term"]).nullable(),
   period_start_ms: z.number().int().nullable(),

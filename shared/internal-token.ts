@@ -1,6 +1,7 @@
 /**
- * The token between the planes when none is configured (decisions §43.5). It is derived from the admin token, so that both
- * planes know it, and it differs from the admin token, which cannot be computed from it.
+ * The token between the planes when none is configured (docs/rules/internal-traffic.md#internal-token). It is derived
+ * from the admin token, so that both planes know it, and it differs from the admin token, which cannot be computed from
+ * it.
  */
 
 const INFO = "gateway-internal-token";

@@ -1,5 +1,6 @@
 /**
- * The contract between the planes: the `/internal` routes of the Worker (decisions §0.4, §32.4). Every route requires
+ * The contract between the planes: the `/internal` routes of the Worker
+ * (docs/rules/internal-traffic.md#internal-routes, docs/rules/freshness.md#publishing). Every route requires
  * `Authorization: Bearer <GATEWAY_INTERNAL_TOKEN>`; without it the answer is 404 `unknown endpoint`.
  */
 import * as z from "zod";
@@ -17,7 +18,8 @@ export type RevItem = z.infer<typeof revItemSchema>;
 
 /**
  * A changed record with the values that the Cell needs of it, as they were when it was published: they apply to waiting
- * requests at once (decisions §20.4). Absent: the record was removed, or the Cell uses no values of its kind.
+ * requests at once (docs/rules/admission.md#judged-again). Absent: the record was removed, or the Cell uses no values
+ * of its kind.
  */
 const changeSchema = revItemSchema.extend({
   tenant: z

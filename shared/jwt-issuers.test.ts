@@ -14,7 +14,7 @@ describe("GATEWAY_JWT_ISSUERS", () => {
     expect(envJwtIssuers.parse("")).toEqual([]);
   });
 
-  it("has the defaults of the decisions", () => {
+  it("has the documented defaults", () => {
     expect(envJwtIssuers.parse(JSON.stringify([entry]))).toEqual([
       {
         issuer: "https://id.example/",

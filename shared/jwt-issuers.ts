@@ -1,6 +1,7 @@
 /**
- * GATEWAY_JWT_ISSUERS: the OIDC providers whose tokens the data plane accepts (decisions §31). An error names the entry and
- * field. Only asymmetric algorithms are allowed, so that a published key can never be used as a shared secret.
+ * GATEWAY_JWT_ISSUERS: the OIDC providers whose tokens the data plane accepts (docs/rules/identities.md#issuers). An
+ * error names the entry and field. Only asymmetric algorithms are allowed, so that a published key can never be used as
+ * a shared secret.
  */
 import * as z from "zod";
 import { envSecret } from "./env-fields.ts";

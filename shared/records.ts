@@ -1,6 +1,7 @@
 /**
- * The resolved hot copies that the control service writes to the key-value store and the data plane reads (decisions
- * §32): their shapes, their `rev` and their key names. A copy with an older `rev` never replaces a newer one.
+ * The resolved hot copies that the control service writes to the key-value store and the data plane reads
+ * (docs/rules/storage-layouts.md#key-value-keys): their shapes, their `rev` and their key names. A copy with an older
+ * `rev` never replaces a newer one.
  */
 import * as z from "zod";
 import type { resolvedBudgetSchema } from "./fields/common-fields.ts";
@@ -19,7 +20,7 @@ export const resolvedTenantSchema = z.object({
   group_rev: z.number().int(),
 });
 
-/** `key:{key_hash}` (decisions §32.2). `tenant` null means 403 `tenant not found`. */
+/** `key:{key_hash}` (docs/rules/storage-layouts.md#resolved-key). `tenant` null means 403 `tenant not found`. */
 export const resolvedKeySchema = z.object({
   v: z.literal(1),
   ...hotShape(KEY_FIELDS),
@@ -32,7 +33,10 @@ export const resolvedEndpointSchema = z.object(hotShape(ENDPOINT_FIELDS));
 
 const ofModel = movedAfter(hotShape(MODEL_FIELDS), "enabled", "model_type");
 
-/** `model:{model_name}` (decisions §32.3). Prices in USD per token, image, character, audio second. */
+/**
+ * `model:{model_name}` (docs/rules/storage-layouts.md#models-and-mcp-servers). Prices in USD per token, image,
+ * character, audio second.
+ */
 export const modelRecordSchema = z.object({
   v: z.literal(1),
   ...movedAfter(ofModel, "max_in_flight", "admission_weight"),
@@ -40,18 +44,24 @@ export const modelRecordSchema = z.object({
   rev: z.number().int(),
 });
 
-/** `mcp:{name}` (decisions §32.3). */
+/** `mcp:{name}` (docs/rules/storage-layouts.md#models-and-mcp-servers). */
 export const mcpServerRecordSchema = z.object({
   v: z.literal(1),
   ...hotShape(MCP_SERVER_FIELDS),
   rev: z.number().int(),
 });
 
-/** Settings that the data plane reads; all others stay in the control service (decisions §32.1). */
+/**
+ * Settings that the data plane reads; all others stay in the control service
+ * (docs/rules/storage-layouts.md#key-value-keys).
+ */
 export const HOT_SETTINGS = ["boons", "auto_router", "energy"] as const;
 export type HotSetting = (typeof HOT_SETTINGS)[number];
 
-/** `settings:{name}` (decisions §32.1); `value` as stored in app_settings, whose schema is its reader's. */
+/**
+ * `settings:{name}` (docs/rules/storage-layouts.md#key-value-keys); `value` as stored in app_settings, whose schema is
+ * its reader's.
+ */
 export const settingsRecordSchema = z.object({
   v: z.literal(1),
   value: z.unknown(),
@@ -66,13 +76,16 @@ export type McpServerRecord = z.infer<typeof mcpServerRecordSchema>;
 export type SettingsRecord = z.infer<typeof settingsRecordSchema>;
 export type ResolvedBudget = z.infer<typeof resolvedBudgetSchema>;
 
-/** Names in the key-value store (decisions §32.1). */
+/** Names in the key-value store (docs/rules/storage-layouts.md#key-value-keys). */
 export const storeKeys = {
   key: (keyHash: string): string => `key:${keyHash}`,
   model: (modelName: string): string => `model:${modelName}`,
   modelsIndex: "models:index",
   mcp: (name: string): string => `mcp:${name}`,
-  /** `digest`: SHA-256 of a session id, hex; its value is the id of the tenant whose session it is (decisions §43.5). */
+  /**
+   * `digest`: SHA-256 of a session id, hex; its value is the id of the tenant whose session it is
+   * (docs/rules/mcp.md#sessions).
+   */
   mcpSession: (server: string, digest: string): string => `mcps:${server}:${digest}`,
   settings: (name: HotSetting): string => `settings:${name}`,
   cache: (tenantId: string, digest: string): string => `cache:${tenantId}:${digest}`,
@@ -82,7 +95,7 @@ export const storeKeys = {
   invalidateChannel: "gateway:invalidate",
 } as const;
 
-/** One row of the hash `cells` (decisions §32.1). */
+/** One row of the hash `cells` (docs/rules/storage-layouts.md#key-value-keys). */
 export const cellSeenSchema = z.object({
   in_flight: z.number().int(),
   queued: z.number().int(),

@@ -1,7 +1,7 @@
 /**
- * Secrets at rest: AES-256-GCM with the prefix `enc:v1:` (specification "Secrets at rest"). The text after the prefix is
- * base64 of the 12-byte nonce, the ciphertext and the tag. A value without the prefix is plaintext that was stored before a
- * key was configured.
+ * Secrets at rest: AES-256-GCM with the prefix `enc:v1:` (docs/rules/secrets.md#at-rest). The text after the prefix is
+ * base64 of the 12-byte nonce, the ciphertext and the tag. A value without the prefix is plaintext that was stored
+ * before a key was configured.
  */
 import { fromBase64, toBase64 } from "./base64.ts";
 

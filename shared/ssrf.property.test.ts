@@ -4,7 +4,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { carriedRanges, isAddressAllowed, isUrlAllowed, reopenedRanges } from "./ssrf.ts";
 
-/** Decisions §16 and §43.5. */
+/**
+ * Which addresses may be called (docs/rules/network-safety.md#address-policy,
+ * docs/rules/network-safety.md#always-blocked).
+ */
 const BLOCKED = [
   "169.254.0.0/16",
   "0.0.0.0/8",

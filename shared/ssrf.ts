@@ -1,7 +1,8 @@
 /**
- * Which addresses an admin may register as upstreams (specification "SSRF policy", decisions §16, §43.5). Link-local,
- * metadata and similar addresses are always refused; private ranges are allowed unless blocked, and an allow-list reopens
- * private ranges only. This file judges literal addresses; callers resolve names.
+ * Which addresses an admin may register as upstreams (docs/rules/network-safety.md#address-policy,
+ * docs/rules/network-safety.md#always-blocked). Link-local, metadata and similar addresses are always refused; private
+ * ranges are allowed unless blocked, and an allow-list reopens private ranges only. This file judges literal addresses;
+ * callers resolve names.
  */
 import ipaddr from "ipaddr.js";
 

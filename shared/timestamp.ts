@@ -1,6 +1,7 @@
 /**
- * Points in time and calendar days as clients write them (decisions §0.3, §43.5). JavaScript's own parser is too tolerant:
- * it reads 31 February as 3 March, 24:00 as the next day, and a time without a zone in the zone of the server.
+ * Points in time and calendar days as clients write them (docs/rules/management-api.md#times). JavaScript's own parser
+ * is too tolerant: it reads 31 February as 3 March, 24:00 as the next day, and a time without a zone in the zone of the
+ * server.
  */
 import * as z from "zod";
 

@@ -1,6 +1,7 @@
 /**
- * The address that a request is sent to (decisions §22.1): the base without trailing slash, the client's path, the query.
- * When the base ends in `/v1` and the path starts with `/v1/`, one of the two is dropped. There is no other tolerance.
+ * The address that a request is sent to (docs/rules/upstream-calls.md#address): the base without trailing slash, the
+ * client's path, the query. When the base ends in `/v1` and the path starts with `/v1/`, one of the two is dropped.
+ * There is no other tolerance.
  */
 
 /** `base` is an api_base or the default upstream; `path` and `search` are the client's. */
@@ -11,9 +12,9 @@ export function upstreamUrl(base: string, path: string, search: string): string 
 }
 
 /**
- * True when a path may be forwarded (decisions §17.2). It must contain no `..` segment, not even with backslashes (a URL
- * treats them as slashes) or before a semicolon (some servers drop what follows it), and no encoded dot, slash or
- * backslash, however often it is encoded.
+ * True when a path may be forwarded (docs/rules/routes.md#paths). It must contain no `..` segment, not even with
+ * backslashes (a URL treats them as slashes) or before a semicolon (some servers drop what follows it), and no encoded
+ * dot, slash or backslash, however often it is encoded.
  */
 export function isSafePath(rawPath: string): boolean {
   return !/%(?:25)*(?:2e|2f|5c)/i.test(rawPath) && !/(?:^|[/\\])\.\.(?:[;/\\]|%(?:25)*3b|$)/i.test(rawPath);

@@ -1,7 +1,7 @@
 /**
- * The one definition of a usage row: fields, order, zero values (specification "Usage log entry", decisions §23, §34.1).
- * Worker, Cell, Ledger, ClickHouse table and reads all use this definition. A row does not change after its request is
- * complete.
+ * The one definition of a usage row: fields, order, zero values (docs/rules/settlement-and-rows.md#rows,
+ * docs/rules/storage-layouts.md#usage-raw). Worker, Cell, Ledger, ClickHouse table and reads all use this definition. A
+ * row does not change after its request is complete.
  */
 import * as z from "zod";
 
@@ -41,7 +41,10 @@ export const usageRowSchema = z.object({
   ts_ms: z.number().int(),
   tenant_id: z.string(),
   key_id: z.string(),
-  /** The model_name of a registered model, else "": never a text of the client (decisions §43.1). */
+  /**
+   * The model_name of a registered model, else "": never a text of the client
+   * (docs/rules/settlement-and-rows.md#model-names).
+   */
   model: z.string(),
   request_type: z.enum(REQUEST_TYPES),
   session_id: z.string(),

@@ -1,6 +1,6 @@
 /**
- * USD as reads show it: rounded to 9 decimals (decisions §12.3, §43.7), so that the same amount is the same number in every
- * read. Configured prices and caps are shown as they were written.
+ * USD as reads show it: rounded to 9 decimals (docs/rules/usage-reads.md#money), so that the same amount is the same
+ * number in every read. Configured prices and caps are shown as they were written.
  */
 
 /** The ninth decimal is one nano-USD, the unit that budgets count in. */

@@ -1,7 +1,7 @@
 /**
- * The issues that were raised, and what was reported of them, in the database. Every replica counts into the same row, and
- * a crash neither loses a count nor counts twice (decisions §43.4). A message stands for every time that its issue was
- * raised before it is sent. An issue in its cooldown waits.
+ * The issues that were raised, and what was reported of them, in the database. Every replica counts into the same row,
+ * and a crash neither loses a count nor counts twice (docs/rules/alerts.md#cooldown-and-repeats). A message stands for
+ * every time that its issue was raised before it is sent. An issue in its cooldown waits.
  */
 import { and, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { AlertEvent } from "../../shared/alerts.ts";

@@ -1,4 +1,7 @@
-/** Alerts on their way from the cells to the sink: in order, none lost, whatever fails (decisions §0.4, §35). */
+/**
+ * Alerts on their way from the cells to the sink: in order, none lost, whatever fails
+ * (docs/rules/alerts.md#way-to-the-channels).
+ */
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AlertEvent } from "../../shared/alerts.ts";

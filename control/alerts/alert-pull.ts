@@ -1,7 +1,8 @@
 /**
- * Fetches the alerts that the cells have raised (decisions §0.4). Alerts of a cell reach the sink in order; a cell deletes
- * an alert only after the sink has it. The position up to which alerts were taken is written in the same transaction that
- * takes them, so that no failure on the way loses an alert or takes one twice, whichever replica continues.
+ * Fetches the alerts that the cells have raised (docs/rules/alerts.md#way-to-the-channels). Alerts of a cell reach the
+ * sink in order; a cell deletes an alert only after the sink has it. The position up to which alerts were taken is
+ * written in the same transaction that takes them, so that no failure on the way loses an alert or takes one twice,
+ * whichever replica continues.
  */
 import { and, eq } from "drizzle-orm";
 import type { AlertAck, AlertBatch } from "../../shared/internal.ts";

@@ -1,8 +1,9 @@
 /**
- * Sends alerts on the configured channels (specification "Events", decisions §35). Every alert is written to the log at
- * once. A separate job puts it into a message as soon as the cooldown of its issue is over (decisions §43.4), so that
- * taking alerts never waits for a channel. A channel that fails twice for a message is given up for that message: later
- * alerts matter more. Settings are read for each message, so that a change is in force at once.
+ * Sends alerts on the configured channels (docs/rules/alerts.md#channels). Every alert is written to the log at once. A
+ * separate job puts it into a message as soon as the cooldown of its issue is over
+ * (docs/rules/alerts.md#cooldown-and-repeats), so that taking alerts never waits for a channel. A channel that fails
+ * twice for a message is given up for that message: later alerts matter more. Settings are read for each message, so
+ * that a change is in force at once.
  */
 import type { Database, Transaction } from "../db/connect.ts";
 import type { Logger } from "../kernel/log.ts";

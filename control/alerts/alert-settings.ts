@@ -1,6 +1,6 @@
 /**
- * Where alerts go, as admins read, change and test it: what a change omits keeps its value, secrets too; secrets are shown as
- * booleans (decisions §9.4).
+ * Where alerts go, as admins read, change and test it: what a change omits keeps its value, secrets too; secrets are
+ * shown as booleans (docs/rules/settings.md#alerts).
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { mailOrigin } from "../../shared/origin.ts";

@@ -1,6 +1,7 @@
 /**
- * Sends one message on one channel of the alert settings (decisions §9.4, §35). A failed attempt is repeated once. The
- * failure is then described in a few words of our own, which can contain neither the webhook's URL nor the mail password.
+ * Sends one message on one channel of the alert settings (docs/rules/alerts.md#channels). A failed attempt is repeated
+ * once. The failure is then described in a few words of our own, which can contain neither the webhook's URL nor the
+ * mail password.
  */
 import { callbackify } from "node:util";
 import { createTransport } from "nodemailer";

@@ -1,6 +1,6 @@
 /**
- * Escapes text from outside in an alert for the channel that the alert is sent on (decisions §43.4): names of tenants, keys
- * and models are data there and nothing else.
+ * Escapes text from outside in an alert for the channel that the alert is sent on
+ * (docs/rules/alerts.md#cooldown-and-repeats): names of tenants, keys and models are data there and nothing else.
  */
 import { oneLine } from "../../shared/printable.ts";
 

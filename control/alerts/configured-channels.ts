@@ -1,6 +1,6 @@
 /**
- * The channels of the alert settings, ready to send on (decisions §9.4). They are read for every alert, so that a saved
- * setting is in force at once.
+ * The channels of the alert settings, ready to send on (docs/rules/settings.md#alerts). They are read for every alert,
+ * so that a saved setting is in force at once.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ChannelResult } from "../../shared/schema/settings/alerts.ts";

@@ -1,6 +1,7 @@
 /**
  * Raises an alert when a tenant's access ends within 72 hours, once a day per tenant whatever the number of replicas
- * (decisions §3.6, §35). Tenants that are not active are left out.
+ * (docs/rules/tenants.md#expiry-alert, docs/rules/alerts.md#issues-and-texts). Tenants that are not active are left
+ * out.
  */
 import { createHash } from "node:crypto";
 import { and, asc, eq, gt, lte } from "drizzle-orm";

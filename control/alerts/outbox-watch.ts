@@ -1,6 +1,7 @@
 /**
- * Raises an alert when configuration does not reach the key-value store or a cell for more than a minute (decisions §35).
- * It is raised when this begins and once a minute while it lasts; the alert sink suppresses repeats.
+ * Raises an alert when configuration does not reach the key-value store or a cell for more than a minute
+ * (docs/rules/alerts.md#issues-and-texts). It is raised when this begins and once a minute while it lasts; the alert
+ * sink suppresses repeats.
  */
 import { issueOf } from "../../shared/alerts.ts";
 import type { Unconfirmed } from "../kernel/context.ts";

@@ -1,5 +1,6 @@
 /**
- * Pruning by the retention setting on an admin's request, against the real engine (specification "Limits", decisions §9.1).
+ * Pruning by the retention setting on an admin's request, against the real engine
+ * (docs/rules/settings.md#usage-retention).
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startControl, type TestControl } from "../../test/harness/control.ts";

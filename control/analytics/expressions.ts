@@ -1,6 +1,6 @@
 /**
- * SQL expressions that make figures from rows of `usage_raw AS u` (decisions §12.3). Money is the sum of frozen costs.
- * Averages and percentiles are over successful rows, and 0 when there are none.
+ * SQL expressions that make figures from rows of `usage_raw AS u` (docs/rules/usage-reads.md#money). Money is the sum
+ * of frozen costs. Averages and percentiles are over successful rows, and 0 when there are none.
  */
 import { USD_DECIMALS } from "../../shared/usd.ts";
 
@@ -56,7 +56,10 @@ export const PROMPT_TOKENS_PER_SEC = oneDecimal(
   `quantileExactIf(0.5)(u.input_tokens / (u.ttft_ms / 1000), ${OK} AND u.ttft_ms > 0)`,
 );
 
-/** The model of a row of `usage_raw`. Names of models that are not registered count under "" (decisions §23.4). */
+/**
+ * The model of a row of `usage_raw`. Names of models that are not registered count under ""
+ * (docs/rules/settlement-and-rows.md#model-names).
+ */
 export const registeredModel = (table: string): string =>
   `if(${table}.admission = 'rejected' AND ${table}.status_code = 404, '', ${table}.model)`;
 

@@ -1,6 +1,6 @@
 /**
- * Recent activity of each key (specification "Per-key usage summary"). The day of a key's last request is looked up in the
- * rollup, which has every day of every key, so that the request itself is searched on that day only.
+ * Recent activity of each key (docs/rules/usage-reads.md#key-summary). The day of a key's last request is looked up in
+ * the rollup, which has every day of every key, so that the request itself is searched on that day only.
  */
 import type { KeySummariesQuery, KeySummary } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";

@@ -1,6 +1,7 @@
 /**
- * The tables of the analytics store, one object per migration, in order, idempotent (decisions §34). Every table, the
- * rollup's target included, has a deduplication window: without it a repeated insert would count twice in the rollup.
+ * The tables of the analytics store, one object per migration, in order, idempotent
+ * (docs/rules/storage-layouts.md#analytics-tables). Every table, the rollup's target included, has a deduplication
+ * window: without it a repeated insert would count twice in the rollup.
  */
 import { registeredModel } from "./expressions.ts";
 
@@ -9,7 +10,7 @@ interface AnalyticsMigration {
   readonly statement: (db: string) => string;
 }
 
-/** The part of inserted rows that the rollup takes (decisions §34.2). */
+/** The part of inserted rows that the rollup takes (docs/rules/storage-layouts.md#usage-daily). */
 const rollupOf = (db: string): string => `
       SELECT toDate(r.ts) AS day, r.tenant_id AS tenant_id, r.key_id AS key_id, ${registeredModel("r")} AS model,
         count() AS requests,
@@ -31,10 +32,10 @@ const rollupOf = (db: string): string => `
       GROUP BY day, tenant_id, key_id, model`;
 
 /**
- * How many inserts, of all ledgers together, a table remembers. A ledger whose acknowledgement was lost sends again within
- * 90 s (30 s until it gives up, 60 s of pause); meanwhile each other ledger makes up to four inserts a second. The 1,000 of
- * decisions §34 would be used up after 31 s with eight ledgers, and the repeated segment would count twice; 10,000 are
- * enough for twenty-seven ledgers.
+ * How many inserts, of all ledgers together, a table remembers. A ledger whose acknowledgement was lost sends again
+ * within 90 s (30 s until it gives up, 60 s of pause); meanwhile each other ledger makes up to four inserts a second.
+ * The 1,000 of docs/rules/storage-layouts.md#analytics-tables would be used up after 31 s with eight ledgers, and the
+ * repeated segment would count twice; 10,000 are enough for twenty-seven ledgers.
  */
 const INSERTS_REMEMBERED = 10_000;
 

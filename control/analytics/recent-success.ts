@@ -1,6 +1,7 @@
 /**
- * Finds the newest request of a model that its upstream served successfully, in the ledger. Such a request makes a probe of
- * the model unnecessary (decisions §10.4). Internal traffic and answers from the cache prove nothing.
+ * Finds the newest request of a model that its upstream served successfully, in the ledger. Such a request makes a
+ * probe of the model unnecessary (docs/rules/health.md#traffic-counts-as-a-check). Internal traffic and answers from
+ * the cache prove nothing.
  */
 import type { AnalyticsStore } from "./store.ts";
 

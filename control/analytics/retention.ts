@@ -1,5 +1,5 @@
 /**
- * Drops whole days of the raw ledger and of spans (specification "Limits", decisions §9.1). The daily rollup is never
+ * Drops whole days of the raw ledger and of spans (docs/rules/settings.md#usage-retention). The daily rollup is never
  * changed. A day is dropped when all of it is older than the retention.
  */
 import type { AnalyticsStore } from "./store.ts";

@@ -40,7 +40,10 @@ export class AnalyticsStore {
     });
   }
 
-  /** Creates the tables that are missing (decisions §34). Rejects when the store does not answer. */
+  /**
+   * Creates the tables that are missing (docs/rules/storage-layouts.md#analytics-tables). Rejects when the store does
+   * not answer.
+   */
   async migrate(signal: AbortSignal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)): Promise<void> {
     if (this.#migrated) return;
     for (const { statement } of MIGRATIONS)

@@ -1,4 +1,4 @@
-/** Reads what the cache saved, what models cost, and the totals of an overview (decisions §12.2). */
+/** Reads what the cache saved, what models cost, and the totals of an overview (docs/rules/usage-reads.md#shapes). */
 import type { CacheUsage, ModelCost, OverviewQuery, UsageFilterQuery } from "../../shared/schema/usage-reads.ts";
 import { ENERGY, usd } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";

@@ -1,6 +1,6 @@
 /**
  * The permanent rollup, and the retention of the rows that it is made from, against the real engine
- * (decisions §9.1, §34.2).
+ * (docs/rules/settings.md#usage-retention, docs/rules/storage-layouts.md#usage-daily).
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Reads the permanent daily rollup (specification "Daily rollup row", decisions §34.2). Days are UTC. Rows are always
- * summed again, because a SummingMergeTree merges its parts at a time of its own choice.
+ * Reads the permanent daily rollup (docs/rules/storage-layouts.md#usage-daily). Days are UTC. Rows are always summed
+ * again, because a SummingMergeTree merges its parts at a time of its own choice.
  */
 import type { DailyGroup, DailyUsage, UsageDailyQuery } from "../../shared/schema/usage-reads.ts";
 import { NIL_UUID } from "../../shared/usage-row.ts";

@@ -1,6 +1,7 @@
 /**
- * The conditions that every read of the raw ledger shares (decisions §12.1): period, tenant, key, model, internal traffic.
- * Values are sent as parameters, never in the text of the query. Columns are those of `usage_raw AS u`.
+ * The conditions that every read of the raw ledger shares (docs/rules/usage-reads.md#filters): period, tenant, key,
+ * model, internal traffic. Values are sent as parameters, never in the text of the query. Columns are those of
+ * `usage_raw AS u`.
  */
 import type { QueryParams } from "./store.ts";
 

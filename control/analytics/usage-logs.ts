@@ -1,6 +1,6 @@
 /**
- * Reads single requests from the ledger, newest first, by keyset cursor (specification `GET /api/v1/usage/logs`). A page
- * costs the same wherever the cursor is and however long the period is.
+ * Reads single requests from the ledger, newest first, by keyset cursor (docs/rules/usage-reads.md#logs). A page costs
+ * the same wherever the cursor is and however long the period is.
  */
 
 import type { UsageLogsQuery } from "../../shared/schema/usage.ts";

@@ -1,4 +1,4 @@
-/** Reads the usage of each model in a period (decisions §12.2, §12.3). */
+/** Reads the usage of each model in a period (docs/rules/usage-reads.md#shapes, docs/rules/usage-reads.md#figures). */
 import type { ModelUsage, UsageModelsQuery } from "../../shared/schema/usage.ts";
 import { averageOf, GEN_TOKENS_PER_SEC, medianOf, TOTALS } from "./expressions.ts";
 import type { AnalyticsStore } from "./store.ts";

@@ -1,4 +1,4 @@
-/** Aggregated reads against the real engine (decisions §12). */
+/** Aggregated reads against the real engine (docs/rules/usage-reads.md#shapes). */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";

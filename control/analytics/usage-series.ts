@@ -1,5 +1,6 @@
 /**
- * Reads usage over time: in total, per tenant, per model (decisions §12.2, §12.3). Buckets without requests are left out.
+ * Reads usage over time: in total, per tenant, per model (docs/rules/usage-reads.md#shapes,
+ * docs/rules/usage-reads.md#figures). Buckets without requests are left out.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type {

@@ -1,4 +1,7 @@
-/** Reads requests, tokens and money of a period by tenant, key or model, and by model and key (decisions §12.2). */
+/**
+ * Reads requests, tokens and money of a period by tenant, key or model, and by model and key
+ * (docs/rules/usage-reads.md#shapes).
+ */
 import type {
   KeyUsage,
   UsageBreakdown,

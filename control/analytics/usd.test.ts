@@ -1,4 +1,7 @@
-/** The same amount is the same number in every read, to 9 decimals (decisions §12.3), against the real engine. */
+/**
+ * The same amount is the same number in every read, to 9 decimals (docs/rules/usage-reads.md#money), against the real
+ * engine.
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";

@@ -1,6 +1,6 @@
 /**
- * Who the audit log names for a change: header `x-gateway-audit-actor` (decisions §2.1). A header is bytes; most clients send
- * text in UTF-8, which arrives here as Latin-1.
+ * Who the audit log names for a change: header `x-gateway-audit-actor` (docs/rules/management-api.md#token-and-actor).
+ * A header is bytes; most clients send text in UTF-8, which arrives here as Latin-1.
  */
 import { Buffer } from "node:buffer";
 import { fieldError } from "../kernel/parse.ts";

@@ -1,6 +1,7 @@
 /**
  * The Management API: guards, routes, one catcher. Unknown paths under /api/v1 need the token first, elsewhere there is
- * nothing (decisions §0.4, §2.1); a known path with another method is 405 (decisions §1.4).
+ * nothing (docs/rules/internal-traffic.md#internal-routes, docs/rules/management-api.md#token-and-actor); a known path
+ * with another method is 405 (docs/rules/errors.md#management-codes).
  */
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { GatewayError } from "../../shared/errors.ts";

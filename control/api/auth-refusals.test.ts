@@ -1,4 +1,4 @@
-/** Wrong tokens: counted, told of and answered late (decisions §43.5). */
+/** Wrong tokens: counted, told of and answered late (docs/rules/authentication.md#wrong-tokens). */
 import { Hono } from "hono";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * What follows a wrong admin or internal token (decisions §43.5): it is counted, told of, and answered late, so that guessing
- * is slow and seen. Who has the right token notices nothing of it.
+ * What follows a wrong admin or internal token (docs/rules/authentication.md#wrong-tokens): it is counted, told of, and
+ * answered late, so that guessing is slow and seen. Who has the right token notices nothing of it.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { getConnInfo } from "@hono/node-server/conninfo";

@@ -1,4 +1,6 @@
-/** What a body may be (decisions §43.5): absent where every field is optional, and UTF-8 or nothing. */
+/**
+ * What a body may be (docs/rules/management-api.md#bodies): absent where every field is optional, and UTF-8 or nothing.
+ */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tenant } from "../../shared/schema/tenant.ts";

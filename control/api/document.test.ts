@@ -89,7 +89,7 @@ describe("the document", () => {
   });
 });
 
-/** Routes that honour Idempotency-Key (decisions §2.5). */
+/** Routes that honour Idempotency-Key (docs/rules/management-api.md#idempotency). */
 const CREATES = [
   "/api/v1/tenants",
   "/api/v1/tenants/{id}/keys",

@@ -169,7 +169,7 @@ export function endpoint<
 
 const NO_BODY = { text: "", input: undefined };
 
-/** A POST whose fields are all optional may come without a body (decisions §43.5). */
+/** A POST whose fields are all optional may come without a body (docs/rules/network-safety.md#always-blocked). */
 function isBodyOptional({ method, body }: AnyEndpoint): boolean {
   return method === "post" && body?.safeParse({}).success === true;
 }
@@ -248,7 +248,7 @@ function written(c: RouteContext, { record, sync }: Written<unknown>): Response 
   return record === null ? c.body(null, 204) : c.json(record as object, 200);
 }
 
-/** Answers a create, once per Idempotency-Key (decisions §2.5). */
+/** Answers a create, once per Idempotency-Key (docs/rules/management-api.md#idempotency). */
 async function created(
   c: RouteContext,
   verb: (ctx: VerbContext) => Promise<Written<unknown>>,
@@ -263,7 +263,7 @@ async function created(
   return c.body(answer.body, 200, { "content-type": "application/json" });
 }
 
-/** Answers one page of a list, with a link to the next (decisions §2.4). */
+/** Answers one page of a list, with a link to the next (docs/rules/management-api.md#lists). */
 function paged(c: RouteContext, page: Page<unknown>): Response {
   if (page.next !== null) {
     const query = new URLSearchParams(c.req.query());

@@ -1,5 +1,6 @@
 /**
- * What stands before every route: the admin token in constant time, the body cap, the actor (decisions §2.1, §2.3).
+ * What stands before every route: the admin token in constant time, the body cap, the actor
+ * (docs/rules/management-api.md#token-and-actor, docs/rules/management-api.md#limits).
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
@@ -13,7 +14,7 @@ const BODY_MAX_BYTES = 2 * MEBIBYTE;
 const DISCARD_MAX_BYTES = 128 * MEBIBYTE;
 /** A sender that is silent for this long waits for the answer. */
 const DISCARD_SILENCE_MS = 500;
-/** A backup file is larger than any other body (decisions §2.3). */
+/** A backup file is larger than any other body (docs/rules/management-api.md#limits). */
 const LARGER_BODIES: Readonly<Record<string, number>> = { "/api/v1/backup/restore": 64 * MEBIBYTE };
 
 /** Refuses everything without the exact token; sets the context of the actor. */

@@ -1,4 +1,7 @@
-/** Keys for identities (decisions §31), and who may ask for them (decisions §0.4). */
+/**
+ * Keys for identities (docs/rules/identities.md#keys-of-subjects), and who may ask for them
+ * (docs/rules/internal-traffic.md#internal-routes).
+ */
 import { asc, sql } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resolvedKeySchema, storeKeys } from "../../shared/records.ts";

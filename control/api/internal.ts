@@ -1,6 +1,6 @@
 /**
- * The internal routes of the control service (decisions §0.4): what the Worker asks of it. Without the token they do not
- * exist, whatever the method.
+ * The internal routes of the control service (docs/rules/internal-traffic.md#internal-routes): what the Worker asks of
+ * it. Without the token they do not exist, whatever the method.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { GatewayError } from "../../shared/errors.ts";

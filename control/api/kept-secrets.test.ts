@@ -1,4 +1,7 @@
-/** A stored secret whose address changes is kept, as the contract says, and the answer and the audit log say so (decisions §43.5). */
+/**
+ * A stored secret whose address changes is kept, as the contract says, and the answer and the audit log say so
+ * (docs/rules/secrets.md#secrets-and-addresses).
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AuditEntry } from "../../shared/schema/audit.ts";
 import type { McpServer } from "../../shared/schema/mcp-server.ts";

@@ -1,4 +1,4 @@
-/** The registry of MCP servers (specification "MCP servers", decisions §8). */
+/** The registry of MCP servers (docs/rules/mcp.md#registry). */
 import { asc } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type McpServerRecord, mcpServerRecordSchema, storeKeys } from "../../shared/records.ts";

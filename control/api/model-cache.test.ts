@@ -1,4 +1,7 @@
-/** The time that cached answers live is bounded while the cache is on (decisions §5.1), wherever it is written. */
+/**
+ * The time that cached answers live is bounded while the cache is on (docs/rules/models.md#fields), wherever it is
+ * written.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Backup } from "../../shared/schema/backup.ts";

@@ -1,6 +1,6 @@
 /**
- * The routes without token: liveness, version and document (specification "Public Management routes"), and the document's
- * human-readable form.
+ * The routes without token: liveness, version and document (docs/rules/management-api.md#public-routes), and the
+ * document's human-readable form.
  */
 import { z } from "zod";
 import { docsRoutes } from "./docs.ts";

@@ -20,7 +20,7 @@ async function json(response: Response): Promise<Record<string, unknown>> {
 }
 
 describe("tenants", () => {
-  it("are created with the defaults of the decisions", async () => {
+  it("are created with the documented defaults", async () => {
     const tenant = await json(await control.request("POST", "/api/v1/tenants", { name: "  defaults  ", unknown: 1 }));
     expect(tenant).toMatchObject({
       name: "defaults",

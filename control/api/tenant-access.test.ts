@@ -1,4 +1,4 @@
-/** When a tenant may be served, and with which models (decisions §3.2). */
+/** When a tenant may be served, and with which models (docs/rules/tenants.md#writes). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { resolvedKeySchema } from "../../shared/records.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";

@@ -1,4 +1,4 @@
-/** Points in time and days on every route that takes one (decisions §43.5). */
+/** Points in time and days on every route that takes one (docs/rules/management-api.md#times). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Backup } from "../../shared/schema/backup.ts";

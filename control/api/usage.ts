@@ -1,5 +1,5 @@
 /**
- * Usage, cost and load reads (specification "Usage and cost reads").
+ * Usage, cost and load reads (docs/rules/usage-reads.md#shapes).
  */
 import { z } from "zod";
 import {

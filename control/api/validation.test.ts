@@ -1,4 +1,4 @@
-/** A refusal lists every offending field, dotted, the first of them as `param` (decisions §1.1, §43.5). */
+/** A refusal lists every offending field, dotted, the first of them as `param` (docs/rules/errors.md#wrong-fields). */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";

@@ -1,5 +1,6 @@
 /**
- * Capacity auto-tune over HTTP: which upstream it probes and how, what it refuses, and what it records (decisions §11.1).
+ * Capacity auto-tune over HTTP: which upstream it probes and how, what it refuses, and what it records
+ * (docs/rules/autotune.md#what-is-probed).
  */
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,7 +1,8 @@
 /**
- * Measures with real load how many concurrent requests a model's upstream serves well (decisions §11.1). It recommends and
- * changes nothing; its requests pass no admission and leave no usage row. There is one run at a time per model over all
- * replicas; a run ends after 60 seconds, when its caller leaves, or when the service ends.
+ * Measures with real load how many concurrent requests a model's upstream serves well
+ * (docs/rules/autotune.md#stops-and-recommendation). It recommends and changes nothing; its requests pass no admission
+ * and leave no usage row. There is one run at a time per model over all replicas; a run ends after 60 seconds, when its
+ * caller leaves, or when the service ends.
  */
 import { randomUUID } from "node:crypto";
 import { eq } from "drizzle-orm";
@@ -84,7 +85,7 @@ export async function autotuneModel(
   }
 }
 
-/** Sets a model's capacity to what was recommended, and says that it was tuned (specification "States"). */
+/** Sets a model's capacity to what was recommended, and says that it was tuned (docs/rules/autotune.md#report). */
 export const applyAutotune = modelChange({
   body: applyAutotuneSchema,
   action: "apply_autotune_capacity",

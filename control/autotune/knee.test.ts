@@ -1,4 +1,4 @@
-/** When a capacity probe stops, and what it recommends (decisions §11.1). */
+/** When a capacity probe stops, and what it recommends (docs/rules/autotune.md#stops-and-recommendation). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ladderOf, reasonToStop, recommend } from "./knee.ts";

@@ -1,6 +1,6 @@
 /**
- * Finds the concurrency above which more load brings no more throughput (decisions §11.1): whether to stop after the steps
- * so far, why, and what to recommend. Pure; the caller limits time and requests.
+ * Finds the concurrency above which more load brings no more throughput (docs/rules/autotune.md#ladder): whether to
+ * stop after the steps so far, why, and what to recommend. Pure; the caller limits time and requests.
  */
 import type { AutotuneReport } from "../../shared/schema/autotune.ts";
 import type { LoadStep } from "./step.ts";

@@ -1,6 +1,6 @@
 /**
- * What one step of a capacity probe has measured (decisions §11.1). In a step a number of workers each send their next
- * request when their last one has ended. Pure.
+ * What one step of a capacity probe has measured (docs/rules/autotune.md#ladder). In a step a number of workers each
+ * send their next request when their last one has ended. Pure.
  */
 
 /** How a request ended; `timeout`: no answer came in time. */

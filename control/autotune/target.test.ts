@@ -1,4 +1,4 @@
-/** The upstream that is probed: the first of failover order (decisions §22.3). */
+/** The upstream that is probed: the first of failover order (docs/rules/upstream-calls.md#endpoint-order). */
 import { expect, it } from "vitest";
 import { type EndpointSource, loadTarget } from "./target.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Chooses the upstream of a model that is probed (decisions §11.1, §22.3): the one that a request without a session would
- * be sent to first, in failover order. Pure.
+ * Chooses the upstream of a model that is probed (docs/rules/autotune.md#report,
+ * docs/rules/upstream-calls.md#endpoint-order): the one that a request without a session would be sent to first, in
+ * failover order. Pure.
  */
 
 /** An upstream as the record of the model or endpoint states it. */

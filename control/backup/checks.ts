@@ -1,6 +1,6 @@
 /**
  * What can refuse a whole backup before anything is written: not such a file, a malformed row, a row twice, an address
- * that may not be called (specification "Backup" rule 2).
+ * that may not be called (docs/rules/backup.md#restore).
  */
 import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
 import {

@@ -1,6 +1,6 @@
 /**
  * The addresses of the operator's own infrastructure in a backup's settings: none may be one that is always blocked
- * (decisions §43.5), as when they are saved.
+ * (docs/rules/network-safety.md#operator-infrastructure), as when they are saved.
  */
 import * as z from "zod";
 import type { Backup } from "../../shared/schema/backup.ts";

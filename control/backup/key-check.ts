@@ -1,6 +1,7 @@
 /**
- * Whether this gateway can read the credentials of a backup (specification "Backup" rule 3): decided before anything is
- * written. The file carries a known text sealed with the exporter's key; a file without it is judged by its credentials.
+ * Whether this gateway can read the credentials of a backup (docs/rules/backup.md#encryption-key): decided before
+ * anything is written. The file carries a known text sealed with the exporter's key; a file without it is judged by its
+ * credentials.
  */
 import type { Backup } from "../../shared/schema/backup.ts";
 import { isSealed, type SealKey, seal, unseal } from "../../shared/seal.ts";

@@ -1,6 +1,6 @@
 /**
- * Restores a backup file: a merge, whole or not at all (specification "Backup", decisions §13). Everything that can be
- * refused is looked at before the first write, and what only the database can refuse undoes the rest.
+ * Restores a backup file: a merge, whole or not at all (docs/rules/backup.md#restore). Everything that can be refused
+ * is looked at before the first write, and what only the database can refuse undoes the rest.
  */
 import { eq, inArray } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";

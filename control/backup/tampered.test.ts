@@ -1,4 +1,7 @@
-/** A backup that somebody has tampered with: no secret goes where it does not belong (decisions §43.5). */
+/**
+ * A backup that somebody has tampered with: no secret goes where it does not belong
+ * (docs/rules/backup.md#secrets-belong-to-entries).
+ */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { ALL, type AllHeld, type HeldSecret, SECRETS, SecretBackup } from "../../test/harness/secret-backup.ts";
 

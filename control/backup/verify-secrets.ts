@@ -1,7 +1,8 @@
 /**
- * Which secrets of a backup are restored (decisions §43.5): those whose mac matches their entry and the origin they would be
- * sent to. What does not match is restored without its secret. An endpoint that would then send its model's credential to an
- * address that nobody vouches for is restored disabled. A file without macs is restored as it is, with a warning.
+ * Which secrets of a backup are restored (docs/rules/backup.md#secrets-belong-to-entries): those whose mac matches
+ * their entry and the origin they would be sent to. What does not match is restored without its secret. An endpoint
+ * that would then send its model's credential to an address that nobody vouches for is restored disabled. A file
+ * without macs is restored as it is, with a warning.
  */
 import { inArray } from "drizzle-orm";
 import type { ErrorDetail } from "../../shared/errors.ts";

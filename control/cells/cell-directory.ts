@@ -1,4 +1,7 @@
-/** Finds the cell that a request is about: the cell that it names, else the control service's own (decisions §7.4). */
+/**
+ * Finds the cell that a request is about: the cell that it names, else the control service's own
+ * (docs/rules/fairshare.md#capacity).
+ */
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";
 import { parse } from "../kernel/parse.ts";

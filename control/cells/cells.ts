@@ -1,6 +1,6 @@
 /**
  * The control service's calls to the cells (shared/internal.ts). A cell that failed is not waited for until it answers
- * again (design §5).
+ * again (docs/rules/freshness.md#publishing).
  */
 import { z } from "zod";
 import {

@@ -1,6 +1,6 @@
 /**
- * One database behind drizzle, over one of three drivers chosen by its URL (design §8): `*.neon.tech`, any other
- * postgres URL, or `pglite:<folder>`.
+ * One database behind drizzle, over one of three drivers chosen by its URL
+ * (docs/rules/storage-layouts.md#database-drivers): `*.neon.tech`, any other postgres URL, or `pglite:<folder>`.
  */
 import { PGlite } from "@electric-sql/pglite";
 import { Pool as NeonPool, type PoolClient as NeonPoolClient } from "@neondatabase/serverless";

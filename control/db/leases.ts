@@ -1,6 +1,6 @@
 /**
- * Leases by name in the table `jobs`: each is one holder's until it runs out, by the database's clock, so that they work
- * over replicas and behind a connection pooler (design §8).
+ * Leases by name in the table `jobs`: each is one holder's until it runs out, by the database's clock, so that they
+ * work over replicas and behind a connection pooler (docs/rules/jobs.md#one-replica-at-a-time).
  */
 import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "./connect.ts";

@@ -1,7 +1,7 @@
 /**
- * Applies the numbered migrations at every boot: each in order, once, under one lock in one transaction, so that replicas
- * that boot together migrate once, also behind a pooler (decisions §33). A migration that changed after it was applied
- * stops the boot.
+ * Applies the numbered migrations at every boot: each in order, once, under one lock in one transaction, so that
+ * replicas that boot together migrate once, also behind a pooler (docs/rules/storage-layouts.md#migrations). A
+ * migration that changed after it was applied stops the boot.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,6 +1,7 @@
 /**
- * Rights of the folders that embedded parts keep their data in (decisions §43.5): the folder and everything below it is for
- * its owner alone, whatever the umask and whatever an older version or a library made of them. Folders above are left alone.
+ * Rights of the folders that embedded parts keep their data in (docs/rules/secrets.md#private-files): the folder and
+ * everything below it is for its owner alone, whatever the umask and whatever an older version or a library made of
+ * them. Folders above are left alone.
  */
 import { chmodSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";

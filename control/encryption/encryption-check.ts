@@ -6,7 +6,7 @@ import { sql } from "drizzle-orm";
 import { type SealKey, seal, unseal } from "../../shared/seal.ts";
 import type { Database } from "../db/connect.ts";
 
-/** The text that is sealed; also the sentinel of a backup (decisions §13). */
+/** The text that is sealed; also the sentinel of a backup (docs/rules/backup.md#encryption-key). */
 export const KEY_CHECK_TEXT = "gateway-key-check";
 
 /** Thrown when secrets of this database cannot be opened. Its message is one line with the variable and what to do. */

@@ -1,4 +1,7 @@
-/** The MACs of a backup, and what happens to secrets without a matching MAC (decisions §43.5). */
+/**
+ * The MACs of a backup, and what happens to secrets without a matching MAC
+ * (docs/rules/backup.md#secrets-belong-to-entries).
+ */
 import { createHmac, hkdfSync } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,8 +1,8 @@
 /**
- * Backup MACs: an HMAC-SHA-256 for each sealed secret over the entry it belongs to and the origin of the address it is sent
- * to, under a key that is derived from the encryption key (decisions §43.5). With write access to the backup file, but
- * without that key, a secret cannot be moved to another entry or address. A whole older file is still valid, as it was when
- * it was exported.
+ * Backup MACs: an HMAC-SHA-256 for each sealed secret over the entry it belongs to and the origin of the address it is
+ * sent to, under a key that is derived from the encryption key (docs/rules/backup.md#secrets-belong-to-entries). With
+ * write access to the backup file, but without that key, a secret cannot be moved to another entry or address. A whole
+ * older file is still valid, as it was when it was exported.
  */
 import { Buffer } from "node:buffer";
 

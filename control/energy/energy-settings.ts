@@ -1,6 +1,6 @@
 /**
- * The energy settings as admins read and change them, with the last reading of the cluster's power (decisions §9.3).
- * Accounting cannot be on without a place to read the power from.
+ * The energy settings as admins read and change them, with the last reading of the cluster's power
+ * (docs/rules/settings.md#energy). Accounting cannot be on without a place to read the power from.
  */
 import { type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";
 import { storeKeys } from "../../shared/records.ts";

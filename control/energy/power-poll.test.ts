@@ -1,4 +1,7 @@
-/** The poll of the cluster's power against a metrics server that answers, fails and changes (decisions §30). */
+/**
+ * The poll of the cluster's power against a metrics server that answers, fails and changes
+ * (docs/rules/energy.md#readings).
+ */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { type EnergyValue, energyValueSchema } from "../../shared/energy.ts";
 import { storeKeys } from "../../shared/records.ts";

@@ -1,7 +1,7 @@
 /**
- * Keeps the last good reading of the cluster's power (decisions §30): asks the metrics server as often as the settings say,
- * and leaves what it answered in the key-value store for every cell. A failure leaves the reading in use, notes why beside
- * it and is told of; what repeats is suppressed by whoever takes alerts.
+ * Keeps the last good reading of the cluster's power (docs/rules/energy.md#readings): asks the metrics server as often
+ * as the settings say, and leaves what it answered in the key-value store for every cell. A failure leaves the reading
+ * in use, notes why beside it and is told of; what repeats is suppressed by whoever takes alerts.
  */
 import { issueOf } from "../../shared/alerts.ts";
 import { type EnergyReading, type EnergyValue, energyReadingSchema } from "../../shared/energy.ts";

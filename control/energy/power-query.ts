@@ -1,5 +1,6 @@
 /**
- * The power of the cluster as its metrics server tells it (decisions §30): two instant queries in the Prometheus HTTP API.
+ * The power of the cluster as its metrics server tells it (docs/rules/energy.md#readings): two instant queries in the
+ * Prometheus HTTP API.
  */
 import { z } from "zod";
 import type { PowerReading } from "../../shared/schema/settings/energy.ts";

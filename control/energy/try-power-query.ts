@@ -1,5 +1,5 @@
 /**
- * Runs the power query once, stored or given, and saves nothing (decisions §9.3).
+ * Runs the power query once, stored or given, and saves nothing (docs/rules/settings.md#energy).
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { energyTestBodySchema, type PowerReading } from "../../shared/schema/settings/energy.ts";

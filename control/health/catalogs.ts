@@ -1,6 +1,6 @@
 /**
- * Catalogs of upstreams, kept for a minute per address and credential (decisions §10.3), so that a rejected model costs its
- * upstream one request, however many of its models are checked. Failures are not kept.
+ * Catalogs of upstreams, kept for a minute per address and credential (docs/rules/health.md#classification), so that a
+ * rejected model costs its upstream one request, however many of its models are checked. Failures are not kept.
  */
 import { LRUCache } from "lru-cache";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";

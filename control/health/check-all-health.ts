@@ -1,6 +1,7 @@
 /**
- * Checks every eligible model: enabled, with checks on, not in maintenance (decisions §10.1). A fixed number of models is
- * checked at the same time. The answer comes when all are done; when the caller leaves, no further check begins.
+ * Checks every eligible model: enabled, with checks on, not in maintenance (docs/rules/health.md#records). A fixed
+ * number of models is checked at the same time. The answer comes when all are done; when the caller leaves, no further
+ * check begins.
  */
 import { asc } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";

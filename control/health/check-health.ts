@@ -1,6 +1,6 @@
 /**
- * Checks a model now, even one in maintenance or whose checks are off (decisions §10.1). The answer comes when the check is
- * done.
+ * Checks a model now, even one in maintenance or whose checks are off (docs/rules/health.md#records). The answer comes
+ * when the check is done.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";

@@ -1,6 +1,7 @@
 /**
- * What one check of a model looks at: the model and its endpoints as they are now, and whether anything may be probed at
- * all (decisions §10.1, §10.4). What the check finds is valid for this plan only: see save-check.ts.
+ * What one check of a model looks at: the model and its endpoints as they are now, and whether anything may be probed
+ * at all (docs/rules/health.md#records, docs/rules/health.md#probes). What the check finds is valid for this plan only:
+ * see save-check.ts.
  */
 import { asc, eq } from "drizzle-orm";
 import type { Database } from "../db/connect.ts";

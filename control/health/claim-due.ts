@@ -1,7 +1,7 @@
 /**
- * Claims models whose check is due, so that no other replica takes them (decisions §10.4). It selects them with row locks,
- * skips rows that another replica has locked, and moves their next check to later than a check can last. If the replica
- * dies, they become due again at that time.
+ * Claims models whose check is due, so that no other replica takes them (docs/rules/health.md#worker). It selects them
+ * with row locks, skips rows that another replica has locked, and moves their next check to later than a check can
+ * last. If the replica dies, they become due again at that time.
  */
 import { and, eq, exists, inArray, lte, or, sql } from "drizzle-orm";
 import type { Database, Transaction } from "../db/connect.ts";

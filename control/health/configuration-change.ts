@@ -1,6 +1,6 @@
 /**
- * What a change of configuration does to a model's health state (decisions §10.2). Both functions make a check due at once.
- * Outcomes of checks are not decided here.
+ * What a change of configuration does to a model's health state (docs/rules/health.md#states). Both functions make a
+ * check due at once. Outcomes of checks are not decided here.
  */
 import { eq } from "drizzle-orm";
 import type { Transaction } from "../db/connect.ts";

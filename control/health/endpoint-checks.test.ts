@@ -1,4 +1,7 @@
-/** What checks found at a model's endpoints, as admins read it (decisions §6, §10.1, §43.7). */
+/**
+ * What checks found at a model's endpoints, as admins read it (docs/rules/models.md#endpoints,
+ * docs/rules/health.md#records).
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";

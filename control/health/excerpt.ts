@@ -1,6 +1,6 @@
 /**
- * What is shown of an upstream's answer (decisions §10.1): its beginning, without characters that a database cannot store,
- * and without the credential, which some upstreams repeat when they refuse it. Pure.
+ * What is shown of an upstream's answer (docs/rules/health.md#records): its beginning, without characters that a
+ * database cannot store, and without the credential, which some upstreams repeat when they refuse it. Pure.
  */
 
 const EXCERPT_MAX = 500;

@@ -1,6 +1,6 @@
 /**
- * What one check found, and the finding for a model from the findings at its endpoints (decisions §10.1, §10.4). Messages
- * are in our own words, because they are part of alerts.
+ * What one check found, and the finding for a model from the findings at its endpoints (docs/rules/health.md#records,
+ * docs/rules/health.md#probes). Messages are in our own words, because they are part of alerts.
  */
 import type { HealthOutcome } from "./health-state.ts";
 

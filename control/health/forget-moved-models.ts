@@ -1,6 +1,6 @@
 /**
  * For changes that may give many models another upstream at once: resets the health of the models whose upstream has
- * changed, and of new models (decisions §10.2).
+ * changed, and of new models (docs/rules/health.md#states).
  */
 import { inArray } from "drizzle-orm";
 import type { Transaction } from "../db/connect.ts";

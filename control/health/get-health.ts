@@ -1,5 +1,5 @@
 /**
- * Reads a model's latest health and its recent checks (decisions §10.1).
+ * Reads a model's latest health and its recent checks (docs/rules/health.md#records).
  */
 import { and, desc, eq, getTableColumns, isNotNull, isNull } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";

@@ -1,4 +1,7 @@
-/** Upstreams that do not answer, and what happens until a check notices it (decisions §10.2, §10.3). */
+/**
+ * Upstreams that do not answer, and what happens until a check notices it (docs/rules/health.md#states,
+ * docs/rules/health.md#classification).
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";

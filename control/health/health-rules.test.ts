@@ -1,4 +1,7 @@
-/** The pure rules of a check: what an answer means, what is sent, when the next one is (decisions §10.3, §10.4). */
+/**
+ * The pure rules of a check: what an answer means, what is sent, when the next one is
+ * (docs/rules/health.md#classification, docs/rules/health.md#probes).
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MODEL_TYPES } from "../../shared/fields/model-fields.ts";

@@ -1,4 +1,7 @@
-/** The state machine of health as laws over any sequence of outcomes and changes of configuration (decisions §10.2). */
+/**
+ * The state machine of health as laws over any sequence of outcomes and changes of configuration
+ * (docs/rules/health.md#states).
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

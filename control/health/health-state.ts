@@ -1,7 +1,8 @@
 /**
- * What the outcome of a check, or a change of configuration, does to the health of a model or endpoint (decisions §10.2),
- * as pure steps. It decides when an alert is due, never how it is sent. Invariant: between two `down` alerts there is a
- * `recovery` or a change of configuration, and between two `recovery` alerts there is a `down`.
+ * What the outcome of a check, or a change of configuration, does to the health of a model or endpoint
+ * (docs/rules/health.md#states), as pure steps. It decides when an alert is due, never how it is sent. Invariant:
+ * between two `down` alerts there is a `recovery` or a change of configuration, and between two `recovery` alerts there
+ * is a `down`.
  */
 
 /**

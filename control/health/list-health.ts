@@ -1,5 +1,5 @@
 /**
- * Lists the latest health of every model, by name; not paged (decisions §2.4).
+ * Lists the latest health of every model, by name; not paged (docs/rules/management-api.md#lists).
  */
 import { asc, eq } from "drizzle-orm";
 import type { ModelHealthSummary } from "../../shared/schema/model-health.ts";

@@ -1,4 +1,7 @@
-/** What must not stop health checks: clocks that jump, unusual values, models and callers that are gone (decisions §10). */
+/**
+ * What must not stop health checks: clocks that jump, unusual values, models and callers that are gone
+ * (docs/rules/health.md#states).
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail } from "../../shared/schema/model-health.ts";

@@ -1,7 +1,7 @@
 /**
- * One check of one model (decisions §10.4). Recent successful traffic proves that the model is healthy, else it is probed.
- * Each of its endpoints is probed too, because traffic of the model proves nothing about a single endpoint. Probes run
- * outside of transactions. save-check.ts stores the outcome.
+ * One check of one model (docs/rules/health.md#probes). Recent successful traffic proves that the model is healthy,
+ * else it is probed. Each of its endpoints is probed too, because traffic of the model proves nothing about a single
+ * endpoint. Probes run outside of transactions. save-check.ts stores the outcome.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { SealError, unseal } from "../../shared/seal.ts";

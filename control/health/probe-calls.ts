@@ -1,6 +1,7 @@
 /**
- * The smallest call that proves that an upstream serves a model, by the model's type (decisions §10.4). Pure: it describes
- * calls and makes none. There is no call for images, because drawing one costs too much; their catalog is read instead.
+ * The smallest call that proves that an upstream serves a model, by the model's type (docs/rules/health.md#probes).
+ * Pure: it describes calls and makes none. There is no call for images, because drawing one costs too much; their
+ * catalog is read instead.
  */
 import { MODEL_TYPES } from "../../shared/fields/model-fields.ts";
 

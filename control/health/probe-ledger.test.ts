@@ -1,6 +1,6 @@
 /**
  * Health and the ledger: traffic that was served makes a probe unnecessary, and a probe records what it used
- * (decisions §10.4).
+ * (docs/rules/health.md#probes).
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";

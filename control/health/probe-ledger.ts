@@ -1,7 +1,7 @@
 /**
- * Writes the usage of probes to the ledger under the nil tenant (decisions §10.4). While the analytics store is unavailable
- * rows wait in memory; above a limit the oldest are dropped, since no tenant is charged for them. A batch that failed is
- * sent again with the same token, so that it is never stored twice.
+ * Writes the usage of probes to the ledger under the nil tenant (docs/rules/health.md#rows-of-probes). While the
+ * analytics store is unavailable rows wait in memory; above a limit the oldest are dropped, since no tenant is charged
+ * for them. A batch that failed is sent again with the same token, so that it is never stored twice.
  */
 import { randomUUID } from "node:crypto";
 import { type UsageRow, zeroUsageRow } from "../../shared/usage-row.ts";

@@ -1,4 +1,7 @@
-/** What the health worker requests from an upstream, and its verdict on the answer (decisions §10.3, §10.4). */
+/**
+ * What the health worker requests from an upstream, and its verdict on the answer (docs/rules/health.md#classification,
+ * docs/rules/health.md#probes).
+ */
 import { eq } from "drizzle-orm";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";

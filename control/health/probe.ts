@@ -1,7 +1,7 @@
 /**
  * Checks whether one upstream serves a model: a call of the model's type with up to three attempts, and a look at the
- * catalog when the answer does not decide (decisions §10.3, §10.4). It keeps no state. It throws {@link ProbeCancelled}
- * when the service ends, and never for what an upstream does.
+ * catalog when the answer does not decide (docs/rules/health.md#classification, docs/rules/health.md#probes). It keeps
+ * no state. It throws {@link ProbeCancelled} when the service ends, and never for what an upstream does.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { FormData } from "undici";

@@ -1,4 +1,4 @@
-/** The health worker over time: what it finds, reports and keeps (decisions §10). */
+/** The health worker over time: what it finds, reports and keeps (docs/rules/health.md#states). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Model } from "../../shared/schema/model.ts";
 import type { ModelHealthDetail, ModelHealthSummary } from "../../shared/schema/model-health.ts";

@@ -1,7 +1,7 @@
 /**
- * The health worker (decisions §10.4): checks models that are due, a few at a time, and models whose check is requested.
- * When a check is done the next model is taken at once, so that neither many models nor a slow one delay the checks of
- * others. Replicas share the models by row locks.
+ * The health worker (docs/rules/health.md#worker): checks models that are due, a few at a time, and models whose check
+ * is requested. When a check is done the next model is taken at once, so that neither many models nor a slow one delay
+ * the checks of others. Replicas share the models by row locks.
  */
 import type { AlertOutbox } from "../alerts/alert-outbox.ts";
 import type { Logger } from "../kernel/log.ts";

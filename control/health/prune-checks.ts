@@ -1,4 +1,4 @@
-/** Deletes checks that are older than the history is kept (decisions §10.4). */
+/** Deletes checks that are older than the history is kept (docs/rules/health.md#worker). */
 import { lt } from "drizzle-orm";
 import { modelHealthChecks } from "../db/schema/models.ts";
 import type { VerbContext } from "../kernel/context.ts";

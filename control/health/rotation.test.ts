@@ -1,4 +1,7 @@
-/** How configuration changes health, and how health changes rotation, over time (decisions §6, §10.2). */
+/**
+ * How configuration changes health, and how health changes rotation, over time (docs/rules/models.md#endpoints,
+ * docs/rules/health.md#states).
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { modelRecordSchema, storeKeys } from "../../shared/records.ts";
 import type { Model } from "../../shared/schema/model.ts";

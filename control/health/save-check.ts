@@ -1,7 +1,8 @@
 /**
- * Stores what a check found in one transaction: state, history, alert and, when something changed that the data plane sees,
- * the model's hot copy (decisions §10.2, §32.3). A finding at an upstream that is no longer the configured one is dropped:
- * the change of configuration has made another check due.
+ * Stores what a check found in one transaction: state, history, alert and, when something changed that the data plane
+ * sees, the model's hot copy (docs/rules/health.md#states, docs/rules/storage-layouts.md#models-and-mcp-servers). A
+ * finding at an upstream that is no longer the configured one is dropped: the change of configuration has made another
+ * check due.
  */
 import { eq } from "drizzle-orm";
 import { issues } from "../../shared/alerts.ts";

@@ -1,6 +1,6 @@
 /**
- * When a model is checked again (decisions §10.4): after its interval, plus a small random part, so that models which were
- * created together are not always checked together. Pure; the random number is an argument.
+ * When a model is checked again (docs/rules/health.md#probes): after its interval, plus a small random part, so that
+ * models which were created together are not always checked together. Pure; the random number is an argument.
  */
 
 const JITTER_MIN_SECS = 1;

@@ -1,4 +1,7 @@
-/** Sets how a model is checked; the next check is due at once (decisions §5.2, §10.2). */
+/**
+ * Sets how a model is checked; the next check is due at once (docs/rules/models.md#sub-resources,
+ * docs/rules/health.md#states).
+ */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../shared/errors.ts";
 import { healthConfigSchema, type ModelHealthSummary } from "../../shared/schema/model-health.ts";

@@ -1,6 +1,7 @@
 /**
- * The key-value store as the control service writes it: hot copies, the index of models, and messages about changes. It is
- * reached over the REST protocol of Upstash or, in this service only, over the Redis protocol (decisions §43.5).
+ * The key-value store as the control service writes it: hot copies, the index of models, and messages about changes. It
+ * is reached over the REST protocol of Upstash or, in this service only, over the Redis protocol
+ * (docs/rules/configuration.md#key-value-store).
  */
 import { Redis } from "@upstash/redis";
 import { GatewayError } from "../../shared/errors.ts";

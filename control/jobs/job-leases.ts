@@ -1,8 +1,8 @@
 /**
- * Which jobs this replica may run (design §8). Each job has a lease row; one statement extends all of them, so that it
- * works through a connection pooler. The replica measures its leases from before that statement was sent, so that it stops
- * starting a job before another replica may begin it. A run that lasts longer than its lease may overlap with a run on
- * another replica: jobs must tolerate being run twice.
+ * Which jobs this replica may run (docs/rules/jobs.md#one-replica-at-a-time). Each job has a lease row; one statement
+ * extends all of them, so that it works through a connection pooler. The replica measures its leases from before that
+ * statement was sent, so that it stops starting a job before another replica may begin it. A run that lasts longer than
+ * its lease may overlap with a run on another replica: jobs must tolerate being run twice.
  */
 import type { Database } from "../db/connect.ts";
 import { releaseLeases, takeLeases } from "../db/leases.ts";

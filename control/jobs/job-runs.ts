@@ -43,7 +43,7 @@ export class JobRuns {
     this.#options = options;
   }
 
-  /** Shows a job with 0 from the start (decisions §37). */
+  /** Shows a job with 0 from the start (docs/rules/metrics.md#counting). */
   declare({ name }: JobIdentity): void {
     for (const outcome of ["ok", "failed"] as const) this.counter.inc({ name, outcome }, 0);
   }

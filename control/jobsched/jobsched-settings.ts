@@ -1,6 +1,7 @@
 /**
- * The job scheduler's settings (decisions §9.5). Admins see the token masked, and how the provisioner is by its heartbeat;
- * the provisioner itself reads the token in clear, and leaves the heartbeat with that read.
+ * The job scheduler's settings (docs/rules/settings.md#job-scheduler). Admins see the token masked, and how the
+ * provisioner is by its heartbeat; the provisioner itself reads the token in clear, and leaves the heartbeat with that
+ * read.
  */
 import { z } from "zod";
 import { originOf } from "../../shared/origin.ts";
@@ -30,7 +31,9 @@ const HEARTBEAT_KEPT_SECS = 3600;
 /** A shorter token is not shown in part: four of its characters would be too many. */
 const SHOWN_FROM_LENGTH = 12;
 
-/** What the provisioner leaves behind with every read of its settings (decisions §32.1). */
+/**
+ * What the provisioner leaves behind with every read of its settings (docs/rules/storage-layouts.md#key-value-keys).
+ */
 const heartbeatSchema = z.object({
   at_ms: z.number().int(),
   outcome: z.enum(TICK_OUTCOMES).nullable(),

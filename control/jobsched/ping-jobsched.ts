@@ -1,6 +1,6 @@
 /**
- * Tests the connection to the job scheduler: what the token says of its own expiry, and one ping (decisions §9.5). The
- * token is read, not verified: that is the scheduler's to do.
+ * Tests the connection to the job scheduler: what the token says of its own expiry, and one ping
+ * (docs/rules/settings.md#job-scheduler). The token is read, not verified: that is the scheduler's to do.
  */
 import { z } from "zod";
 import { GatewayError } from "../../shared/errors.ts";

@@ -1,5 +1,6 @@
 /**
- * The REST interface of the batch job scheduler (decisions §39.2), as far as a test of the connection needs it.
+ * The REST interface of the batch job scheduler (docs/rules/settings.md#job-scheduler), as far as a test of the
+ * connection needs it.
  */
 import type { JobschedTest } from "../../shared/schema/settings/jobsched.ts";
 import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";

@@ -1,5 +1,6 @@
 /**
- * The audit detail of an update: `{"changed": {field: [old, new]}}`, secrets as `"changed"` (decisions §36).
+ * The audit detail of an update: `{"changed": {field: [old, new]}}`, secrets as `"changed"`
+ * (docs/rules/management-api.md#audit-log).
  */
 
 /** Fields of `after` that differ from `before`. */

@@ -1,5 +1,6 @@
 /**
- * What a verb works with. Actor, clock, chance and I/O come from here, never from input (style habits 6 and 14).
+ * What a verb works with. Actor, clock, chance and I/O come from here, never from input
+ * (docs/rules/code.md#inputs-and-authority).
  */
 import type { SealKey } from "../../shared/seal.ts";
 import type { SsrfPolicy } from "../../shared/ssrf.ts";

@@ -1,5 +1,5 @@
 /**
- * What the database says of a failed statement, as the codes that verbs answer by (decisions §2.6).
+ * What the database says of a failed statement, as the codes that verbs answer by (docs/rules/freshness.md#write-path).
  */
 import { GatewayError } from "../../shared/errors.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Idempotency-Key on creates (decisions §2.5): the same key and body bytes within 24 hours are answered with the stored
- * answer. Keys are kept as hashes, and answers encrypted under the key itself, so that a secret in an answer cannot be
- * read back from the database.
+ * Idempotency-Key on creates (docs/rules/management-api.md#idempotency): the same key and body bytes within 24 hours
+ * are answered with the stored answer. Keys are kept as hashes, and answers encrypted under the key itself, so that a
+ * secret in an answer cannot be read back from the database.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { and, eq, isNull, lt } from "drizzle-orm";

@@ -1,6 +1,6 @@
 /**
- * What an admin is told when an address changes and its secret does not (decisions §43.5): the secret is kept, as the contract
- * says, and from now on it goes to another origin. Nothing is refused here.
+ * What an admin is told when an address changes and its secret does not (docs/rules/secrets.md#secrets-and-addresses):
+ * the secret is kept, as the contract says, and from now on it goes to another origin. Nothing is refused here.
  */
 import { originOf } from "../../shared/origin.ts";
 

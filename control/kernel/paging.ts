@@ -1,6 +1,6 @@
 /**
- * Keyset paging of lists (decisions §2.4). A cursor is base64url of the last row's sort key; it says where to go on, not
- * how many rows to pass over, so that page 1,000 costs what page 1 costs.
+ * Keyset paging of lists (docs/rules/management-api.md#lists). A cursor is base64url of the last row's sort key; it
+ * says where to go on, not how many rows to pass over, so that page 1,000 costs what page 1 costs.
  */
 import { asc, desc, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";

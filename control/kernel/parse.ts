@@ -1,5 +1,6 @@
 /**
- * Input to typed body: the one place where a schema's complaints become error details (decisions §1.1).
+ * Input to typed body: the one place where a schema's complaints become error details
+ * (docs/rules/errors.md#wrong-fields).
  */
 import type { z } from "zod";
 import { type ErrorDetail, GatewayError } from "../../shared/errors.ts";
@@ -27,7 +28,7 @@ export function errorDetailsOf(error: z.ZodError, under: readonly (string | numb
   return [...messages].map(([path, message]) => ({ path, message }));
 }
 
-/** A path id in lower case. Throws 404 `not_found` for what is no UUID (decisions §1.4). */
+/** A path id in lower case. Throws 404 `not_found` for what is no UUID (docs/rules/errors.md#management-codes). */
 export function parseId(id: string): string {
   if (!UUID.test(id)) throw new GatewayError("not_found");
   return id.toLowerCase();
@@ -38,7 +39,7 @@ export function fieldError(path: string, message: string): GatewayError {
   return fieldErrors([{ path, message }]);
 }
 
-/** Several of them; `param` is the first (decisions §1.1). */
+/** Several of them; `param` is the first (docs/rules/errors.md#wrong-fields). */
 export function fieldErrors(details: readonly ErrorDetail[]): GatewayError {
   return new GatewayError("validation_failed", { details });
 }

@@ -1,6 +1,6 @@
 /**
- * What an update does to a stored secret (decisions §5.1, §6, §8): omitted or null keeps it, "" clears it, a text replaces
- * it, sealed when an encryption key is configured.
+ * What an update does to a stored secret (docs/rules/secrets.md#updates): omitted or null keeps it, "" clears it, a
+ * text replaces it, sealed when an encryption key is configured.
  */
 import { seal } from "../../shared/seal.ts";
 import type { VerbContext } from "./context.ts";

@@ -1,7 +1,8 @@
 /**
  * Checks an upstream address that an admin registers: scheme, user info, and every address its host resolves to
- * (decisions §16). A host that does not resolve is accepted unless private networks are blocked. The operator's own
- * infrastructure may be anywhere but at what is always blocked (decisions §43.5).
+ * (docs/rules/network-safety.md#names). A host that does not resolve is accepted unless private networks are blocked.
+ * The operator's own infrastructure may be anywhere but at what is always blocked
+ * (docs/rules/network-safety.md#operator-infrastructure).
  */
 import { isIP } from "node:net";
 import { GatewayError } from "../../shared/errors.ts";

@@ -63,7 +63,7 @@ export class WriteJournal {
     this.hot.push({ hotKey: storeKeys.mcp(name), item: { kind: "mcp", id: name, rev: this.rev } });
   }
 
-  /** A setting that the cells know has changed (decisions §32.1). */
+  /** A setting that the cells know has changed (docs/rules/storage-layouts.md#key-value-keys). */
   settingChanged(name: string): void {
     this.hot.push({ hotKey: `settings:${name}`, item: { kind: "settings", id: name, rev: this.rev } });
   }

@@ -1,6 +1,6 @@
 /**
- * The fixed skeleton of every write (decisions §2.6): one transaction with the change, its audit entry and its outbox
- * rows; then the publisher, which is waited for up to a second.
+ * The fixed skeleton of every write (docs/rules/freshness.md#write-path): one transaction with the change, its audit
+ * entry and its outbox rows; then the publisher, which is waited for up to a second.
  */
 import { eq, inArray, or, sql } from "drizzle-orm";
 import type { Transaction } from "../db/connect.ts";

@@ -1,6 +1,7 @@
 /**
- * `/metrics` shows the control service's own metrics and those of every cell that answers; each sample of a cell has the
- * cell as a label (decisions §0.4, §37). `/ready` shows supervisors and load balancers whether this replica can work.
+ * `/metrics` shows the control service's own metrics and those of every cell that answers; each sample of a cell has
+ * the cell as a label (docs/rules/metrics.md#one-listener). `/ready` shows supervisors and load balancers whether this
+ * replica can work.
  */
 import { Hono } from "hono";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";

@@ -1,4 +1,7 @@
-/** Checks the state of the compression sidecar (decisions §9.8). It never throws: a failure is part of the result. */
+/**
+ * Checks the state of the compression sidecar (docs/rules/settings.md#compressor). It never throws: a failure is part
+ * of the result.
+ */
 import { z } from "zod";
 import type { Compressor } from "../../shared/schema/settings/compressor.ts";
 import { INFRASTRUCTURE_POLICY } from "../../shared/ssrf.ts";

@@ -1,7 +1,7 @@
 /**
  * Connections for addresses that admins have registered. The addresses that a name resolves to are checked when the
  * connection is made, so that a name that has changed since it was registered cannot lead to a forbidden address
- * (decisions §16).
+ * (docs/rules/network-safety.md#judged-at-every-connection).
  */
 import { lookup } from "node:dns";
 import net, { type LookupFunction, type Socket } from "node:net";

@@ -1,6 +1,7 @@
 /**
- * Holds the term counters of every tenant and key with a cap against the ledger (decisions §2.7, §19.6), in batches
- * through the control service's own cell. Counters without a cap bind nobody: they are held against it when a cap is set.
+ * Holds the term counters of every tenant and key with a cap against the ledger (docs/rules/freshness.md#resync,
+ * docs/rules/budgets.md#check-against-the-ledger), in batches through the control service's own cell. Counters without
+ * a cap bind nobody: they are held against it when a cap is set.
  */
 
 import type { CellAddress, Cells } from "../cells/cells.ts";

@@ -1,6 +1,7 @@
 /**
- * Hot copies by their names in the store, of any kind, built from the rows as they are now (decisions §32). A name whose
- * row is gone is absent from the answer, and so must be its copy. Publisher and resync know no kinds: this table does.
+ * Hot copies by their names in the store, of any kind, built from the rows as they are now
+ * (docs/rules/storage-layouts.md#key-value-keys). A name whose row is gone is absent from the answer, and so must be
+ * its copy. Publisher and resync know no kinds: this table does.
  */
 import { asc, gt } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
@@ -11,7 +12,7 @@ import { apiKeys } from "../db/schema/tenancy.ts";
 import { buildKeys, buildMcpServers, buildModels } from "./hot-copies.ts";
 import { buildSettings, settingsNames } from "./settings-copies.ts";
 
-/** What the copies of a kind are counted as (decisions §2.7). */
+/** What the copies of a kind are counted as (docs/rules/freshness.md#resync). */
 export type CopyCounts = Readonly<Record<"keys" | "models" | "mcp_servers" | "settings", number>>;
 
 interface CopyKind {

@@ -1,6 +1,7 @@
 /**
- * Adds to changed records what the Cells need of them, from the rows as they are now: the newest values under an
- * older revision do no harm, a cell takes no values under a revision older than it knows (decisions §20.4).
+ * Adds to changed records what the Cells need of them, from the rows as they are now: the newest values under an older
+ * revision do no harm, a cell takes no values under a revision older than it knows
+ * (docs/rules/admission.md#judged-again).
  */
 import { eq, inArray } from "drizzle-orm";
 import type { Change, RevItem } from "../../shared/internal.ts";

@@ -1,5 +1,6 @@
 /**
- * Builds hot copies from the rows as they are now (decisions §32). Null: the row is gone and so must be its copy.
+ * Builds hot copies from the rows as they are now (docs/rules/storage-layouts.md#key-value-keys). Null: the row is gone
+ * and so must be its copy.
  */
 import { asc, eq, inArray } from "drizzle-orm";
 import {
@@ -84,7 +85,7 @@ export async function buildModels(
   );
 }
 
-/** Endpoints by their models' ids, in the order of failover (decisions §22.3). */
+/** Endpoints by their models' ids, in the order of failover (docs/rules/upstream-calls.md#endpoint-order). */
 async function endpointsOf(
   db: Database | Transaction,
   modelIds: readonly string[],

@@ -1,8 +1,8 @@
 /**
- * Brings committed changes to the hot copies and the cells (design §5, decisions §2.6). Content is built from the rows as
- * they are when it is published, under a lock per copy, so that neither concurrent writers nor replicas can publish
- * something older. What fails is tried again with backoff until it is done; the store being down does not hold back the
- * cells.
+ * Brings committed changes to the hot copies and the cells (docs/rules/freshness.md#publishing,
+ * docs/rules/freshness.md#write-path). Content is built from the rows as they are when it is published, under a lock
+ * per copy, so that neither concurrent writers nor replicas can publish something older. What fails is tried again with
+ * backoff until it is done; the store being down does not hold back the cells.
  */
 import { and, countDistinct, inArray, isNull, lte, min, sql } from "drizzle-orm";
 import type { Logger } from "pino";
@@ -182,7 +182,7 @@ function newest(items: readonly RevItem[]): readonly RevItem[] {
   return [...byName.values()];
 }
 
-/** The payload on the channel (decisions §32.4). */
+/** The payload on the channel (docs/rules/freshness.md#publishing). */
 function messageOf(item: RevItem): string {
   return item.kind === "key" ? item.id : item.kind === "all" ? "*" : `${item.kind}:${item.id}`;
 }

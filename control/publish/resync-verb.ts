@@ -1,6 +1,7 @@
 /**
- * Pushes everything that the cells know once more (decisions §2.7): hot copies first, then the word that outdates whatever
- * was read before, then the term counters. The word goes the way of every write, so that a cell that is down hears it later.
+ * Pushes everything that the cells know once more (docs/rules/freshness.md#resync): hot copies first, then the word
+ * that outdates whatever was read before, then the term counters. The word goes the way of every write, so that a cell
+ * that is down hears it later.
  */
 import type { Resynced } from "../../shared/schema/resync.ts";
 import { type CellDirectory, cellOf } from "../cells/cell-directory.ts";

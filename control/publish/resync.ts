@@ -1,6 +1,7 @@
 /**
- * Brings every hot copy in line with the database (decisions §2.7): all of them when asked to, and every five minutes only
- * what differs. Copies without a row are removed. What was read before is outdated by whoever asked, not here.
+ * Brings every hot copy in line with the database (docs/rules/freshness.md#resync): all of them when asked to, and
+ * every five minutes only what differs. Copies without a row are removed. What was read before is outdated by whoever
+ * asked, not here.
  */
 import type { Logger } from "pino";
 import { z } from "zod";

@@ -1,6 +1,7 @@
 /**
- * Hot copies of the settings that the data plane reads (decisions §32.1). Each always has one: nothing saved is a copy with
- * an empty value, whose defaults are its reader's, so that no isolate asks the store again and again for what is absent.
+ * Hot copies of the settings that the data plane reads (docs/rules/storage-layouts.md#key-value-keys). Each always has
+ * one: nothing saved is a copy with an empty value, whose defaults are its reader's, so that no isolate asks the store
+ * again and again for what is absent.
  */
 import { inArray } from "drizzle-orm";
 import { HOT_SETTINGS, type SettingsRecord, settingsRecordSchema } from "../../shared/records.ts";

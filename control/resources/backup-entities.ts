@@ -46,7 +46,10 @@ export interface EntityKind {
   readonly outdates: { readonly kind: RevItem["kind"] | "model_id"; readonly column: string };
 }
 
-/** Another address is another upstream: what is known of the health of the old one says nothing of it (decisions §6). */
+/**
+ * Another address is another upstream: what is known of the health of the old one says nothing of it
+ * (docs/rules/models.md#endpoints).
+ */
 const unlessMoved = (column: PgColumn, fresh: ReturnType<typeof sql>): ReturnType<typeof sql> =>
   sql`CASE WHEN excluded.api_base = ${modelEndpoints.api_base} THEN ${column} ELSE ${fresh} END`;
 

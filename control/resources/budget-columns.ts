@@ -1,6 +1,6 @@
 /**
- * The budget columns of a tenant or key (decisions §3.2). A budget with a cap always has a start; one without has none,
- * so that a cap set later does not count from a forgotten day.
+ * The budget columns of a tenant or key (docs/rules/tenants.md#budget-fields). A budget with a cap always has a start;
+ * one without has none, so that a cap set later does not count from a forgotten day.
  */
 import type { TenantRow } from "../db/schema/tenancy.ts";
 

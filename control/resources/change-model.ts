@@ -34,7 +34,7 @@ type Columns = Partial<
 /** What distinguishes one change of a model from another. */
 interface ModelChangeRule<Body> {
   readonly body: z.ZodType<Body>;
-  /** Action in the audit log (decisions §36). */
+  /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string;
   readonly columns: (body: Body, now: Date) => Columns;
 }

@@ -16,7 +16,7 @@ export function endpointRecord(row: EndpointRow): ModelEndpoint {
   return modelEndpointSchema.parse({ ...withIsoTimes(row), api_key_set: row.api_key !== null });
 }
 
-/** The row of this model, with the model's locked before it (decisions §2.6). Throws 404. */
+/** The row of this model, with the model's locked before it (docs/rules/freshness.md#write-path). Throws 404. */
 export async function lockEndpoint(
   tx: Transaction,
   modelId: string,

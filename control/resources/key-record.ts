@@ -14,7 +14,7 @@ export function keyRecord(row: ApiKeyRow): ApiKey {
   return apiKeySchema.parse(withIsoTimes(row));
 }
 
-/** The row, with its tenant's locked before it (decisions §2.6). Throws 404. */
+/** The row, with its tenant's locked before it (docs/rules/freshness.md#write-path). Throws 404. */
 export async function lockKey(tx: Transaction, id: string): Promise<ApiKeyRow> {
   const [found] = await tx.select({ tenant_id: apiKeys.tenant_id }).from(apiKeys).where(eq(apiKeys.id, id));
   if (found === undefined) throw new GatewayError("not_found");

@@ -1,6 +1,7 @@
 /**
- * What every setting has in common (decisions §9): one row of what was saved, defaults from its schema, writes that merge,
- * secrets that never reach the audit log. A setting that the cells know is published like any other record.
+ * What every setting has in common (docs/rules/settings.md#common-rules): one row of what was saved, defaults from its
+ * schema, writes that merge, secrets that never reach the audit log. A setting that the cells know is published like
+ * any other record.
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
@@ -17,7 +18,7 @@ import { write } from "../kernel/write.ts";
 export interface Setting<Value extends object> {
   /** Key of the row, and entity id in the audit log. */
   readonly name: string;
-  /** Action in the audit log (decisions §36). */
+  /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string;
   /** Its defaults are those of a setting that was never saved. */
   readonly schema: z.ZodType<Value>;

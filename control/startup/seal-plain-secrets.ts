@@ -1,6 +1,6 @@
 /**
  * Seals credentials that were stored without an encryption key, when the service starts with one
- * (specification "Secrets at rest"). Sealed secrets are not changed, and no credential changes.
+ * (docs/rules/secrets.md#at-rest). Sealed secrets are not changed, and no credential changes.
  */
 import { eq, inArray, sql } from "drizzle-orm";
 import { isSealed } from "../../shared/seal.ts";

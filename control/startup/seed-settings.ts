@@ -1,6 +1,6 @@
 /**
  * Saves the environment's value of each setting that was never saved. From then on the saved value counts and the
- * environment is ignored (specification "Events").
+ * environment is ignored (docs/rules/settings.md#seeds-from-the-environment).
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { alertSettings } from "../alerts/alert-settings.ts";

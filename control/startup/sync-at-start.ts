@@ -1,7 +1,7 @@
 /**
- * What happens once after each start of the control service; each part is repeated until it succeeds (decisions §2.7). The
- * hot copies are written before anything is served, if the store is available. The budget counters are checked against the
- * ledger as soon as a cell is available.
+ * What happens once after each start of the control service; each part is repeated until it succeeds
+ * (docs/rules/freshness.md#resync). The hot copies are written before anything is served, if the store is available.
+ * The budget counters are checked against the ledger as soon as a cell is available.
  */
 import type { Logger } from "pino";
 import { type CellDirectory, cellOf } from "../cells/cell-directory.ts";

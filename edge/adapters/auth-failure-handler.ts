@@ -1,6 +1,6 @@
 /**
- * What follows a wrong internal token at a Worker (decisions §43.5): it is counted, reported, and refused after a delay, so
- * that guessing is slow and noticed.
+ * What follows a wrong internal token at a Worker (docs/rules/authentication.md#wrong-tokens): it is counted, reported,
+ * and refused after a delay, so that guessing is slow and noticed.
  */
 import { issues } from "../../shared/alerts.ts";
 import { AuthFailures, REFUSED_AFTER_MS } from "../../shared/auth-failures.ts";

@@ -1,6 +1,7 @@
 /**
- * Writes a cell's state to the hash `cells` of the key-value store (decisions §32.1), where the control service finds every
- * cell. A failure is harmless and never thrown: the state is written again ten seconds later.
+ * Writes a cell's state to the hash `cells` of the key-value store (docs/rules/storage-layouts.md#key-value-keys),
+ * where the control service finds every cell. A failure is harmless and never thrown: the state is written again ten
+ * seconds later.
  */
 import { Redis } from "@upstash/redis/cloudflare";
 import { type CellSeen, storeKeys } from "../../shared/records.ts";

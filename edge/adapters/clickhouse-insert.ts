@@ -1,6 +1,7 @@
 /**
- * Writes to the analytics store over its HTTP protocol. An insert carries a deduplication token, so that sending it again
- * after a lost acknowledgement changes nothing (decisions §23.5). The store's own error texts never leave this file.
+ * Writes to the analytics store over its HTTP protocol. An insert carries a deduplication token, so that sending it
+ * again after a lost acknowledgement changes nothing (docs/rules/settlement-and-rows.md#shipping). The store's own
+ * error texts never leave this file.
  */
 import { type AnalyticsStore, RowsRefused, StoreFailure } from "../domain/ledger/analytics-store.ts";
 import type { ClickhouseEnv } from "../env.ts";

@@ -1,6 +1,6 @@
 /**
- * Requests keys from the control service for identities that have none yet (decisions §31). Concurrent first requests of
- * one identity share one call.
+ * Requests keys from the control service for identities that have none yet (docs/rules/identities.md#keys-of-subjects).
+ * Concurrent first requests of one identity share one call.
  */
 import { issues } from "../../shared/alerts.ts";
 import { IDENTITIES_PATH, type ProvisionIdentity, provisionedIdentitySchema } from "../../shared/schema/identity.ts";

@@ -1,7 +1,7 @@
 /**
- * The published keys of one OIDC provider, in an isolate's memory (decisions §31). They are read again after 15 minutes,
- * and when a token names a key that is not among them, at most once a minute. While the provider does not answer, the last
- * good set stays in use.
+ * The published keys of one OIDC provider, in an isolate's memory (docs/rules/identities.md#provider-keys). They are
+ * read again after 15 minutes, and when a token names a key that is not among them, at most once a minute. While the
+ * provider does not answer, the last good set stays in use.
  */
 import type { JSONWebKeySet } from "jose";
 import { createLocalJWKSet } from "jose/jwks/local";

@@ -1,4 +1,7 @@
-/** Reads a provider's key set over HTTP (decisions §31): within 10 seconds, without redirects, and with a maximum size. */
+/**
+ * Reads a provider's key set over HTTP (docs/rules/identities.md#provider-keys): within 10 seconds, without redirects,
+ * and with a maximum size.
+ */
 import type { JSONWebKeySet } from "jose";
 import { KeysUnreadable } from "./issuer-keys.ts";
 

@@ -1,4 +1,4 @@
-/** Reads from the analytics store what a tenant or key has used (decisions §19.6). */
+/** Reads from the analytics store what a tenant or key has used (docs/rules/budgets.md#check-against-the-ledger). */
 import type { ActualUsage } from "../domain/budget/amounts.ts";
 import { ledgerQuery, readLedgerAnswer } from "../domain/budget/ledger-query.ts";
 import type { BudgetOwner } from "../domain/budget/term-counters.ts";

@@ -26,7 +26,7 @@ import type { FinishedCall } from "../ports.ts";
 
 const RESOURCE = resourceFromAttributes({ [ATTR_SERVICE_NAME]: "gateway" });
 
-/** Exported names that differ from the names of the stored spans (specification "Metrics", trace export). */
+/** Exported names that differ from the names of the stored spans (docs/rules/tracing.md#trace-export). */
 const EXPORTED_NAMES: Partial<Record<SpanName, string>> = { admission: "reserve_budget", upstream: "upstream_request" };
 
 const OPERATIONS: Partial<Record<RequestType, string>> = {

@@ -1,7 +1,7 @@
 /**
- * The trace export: OTLP over HTTP in protobuf (specification "Metrics", decisions §38). It exports at most every 5 s, or
- * when 512 spans wait; above 2,048 waiting spans, new ones are dropped. It never delays an answer, and a failed export is
- * only counted.
+ * The trace export: OTLP over HTTP in protobuf (docs/rules/tracing.md#trace-export). It exports at most every 5 s, or
+ * when 512 spans wait; above 2,048 waiting spans, new ones are dropped. It never delays an answer, and a failed export
+ * is only counted.
  */
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";

@@ -1,7 +1,7 @@
 /**
- * Hot copies in an isolate's memory. Above a number of bytes the least recently used are removed first. A copy is fresh for
- * five minutes and kept for up to an hour for when the store is down (decisions §17.1). Absence is never cached. Concurrent
- * misses share one read.
+ * Hot copies in an isolate's memory. Above a number of bytes the least recently used are removed first. A copy is fresh
+ * for five minutes and kept for up to an hour for when the store is down (docs/rules/freshness.md#store-down). Absence
+ * is never cached. Concurrent misses share one read.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../ports.ts";

@@ -1,7 +1,7 @@
 /**
- * The data plane's client of the key-value store: one attempt, a deadline of 250 ms, and a circuit breaker, because a slow
- * store is worse than an unavailable one (design §5). Every failure is a StoreDown; a failure is never taken for absence of
- * a record.
+ * The data plane's client of the key-value store: one attempt, a deadline of 250 ms, and a circuit breaker, because a
+ * slow store is worse than an unavailable one (docs/rules/freshness.md#store-down). Every failure is a StoreDown; a
+ * failure is never taken for absence of a record.
  */
 import { Redis } from "@upstash/redis/cloudflare";
 import type { Clock, Log } from "../ports.ts";

@@ -1,6 +1,7 @@
 /**
  * The Directory over the key-value store: it reads the isolate's memory first, then the store, never the relational
- * database (design §5). While the store is down a copy in memory stays in use, unless the Cell has reported it as stale.
+ * database (docs/rules/freshness.md#revisions). While the store is down a copy in memory stays in use, unless the Cell
+ * has reported it as stale.
  */
 import { LRUCache } from "lru-cache";
 import type { z } from "zod";

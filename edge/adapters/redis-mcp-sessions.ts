@@ -1,7 +1,7 @@
 /**
- * Owners of MCP server sessions, in the key-value store (decisions §43.5), by the hash of the session id, for 24 hours
- * after the last use. While the store is unavailable no owner is known and calls are allowed: serving a call is more
- * important than guarding ids that cannot be guessed.
+ * Owners of MCP server sessions, in the key-value store (docs/rules/mcp.md#sessions), by the hash of the session id,
+ * for 24 hours after the last use. While the store is unavailable no owner is known and calls are allowed: serving a
+ * call is more important than guarding ids that cannot be guessed.
  */
 import { storeKeys } from "../../shared/records.ts";
 import { sha256Hex } from "../../shared/sha256.ts";

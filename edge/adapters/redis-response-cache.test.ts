@@ -1,6 +1,6 @@
 /**
- * The response cache over its store: what is sent in one call, what needs no call, and what happens when the store fails
- * (decisions §21, §35).
+ * The response cache over its store: what is sent in one call, what needs no call, and what happens when the store
+ * fails (docs/rules/response-cache.md#hits, docs/rules/alerts.md#issues-and-texts).
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Issue } from "../../shared/alerts.ts";

@@ -1,7 +1,7 @@
 /**
- * The response cache in the key-value store (decisions §21), with frequently used answers in the isolate's memory. Lookups
- * of the same moment are sent in one call; so are answers that are to be stored, a few ms late. A failing store is a cache
- * miss; an answer that cannot be stored is only reported to the operators.
+ * The response cache in the key-value store (docs/rules/response-cache.md#hits), with frequently used answers in the
+ * isolate's memory. Lookups of the same moment are sent in one call; so are answers that are to be stored, a few ms
+ * late. A failing store is a cache miss; an answer that cannot be stored is only reported to the operators.
  */
 import * as z from "zod";
 import { issues } from "../../shared/alerts.ts";

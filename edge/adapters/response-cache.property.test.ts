@@ -1,8 +1,9 @@
 /**
- * Laws of the response cache over any history of isolates that share a store (decisions §21, §43.3): an answer from it
- * belongs to the caller's tenant, to the same body, and to the model as it is now; it has not expired, and it is not from
- * before a purge (the store emptied, then a resync). Each request leaves exactly one row. In these histories clocks of
- * isolates are set back and forth, records change, and the store fails and recovers.
+ * Laws of the response cache over any history of isolates that share a store (docs/rules/response-cache.md#hits,
+ * docs/rules/response-cache.md#freshness): an answer from it belongs to the caller's tenant, to the same body, and to
+ * the model as it is now; it has not expired, and it is not from before a purge (the store emptied, then a resync).
+ * Each request leaves exactly one row. In these histories clocks of isolates are set back and forth, records change,
+ * and the store fails and recovers.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";

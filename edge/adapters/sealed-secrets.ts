@@ -1,6 +1,6 @@
 /**
- * Decrypts the credentials of hot copies in memory (decisions §32.3). The key is imported once per isolate; plaintexts are
- * kept with their ciphertexts, so that a warm request does no cryptography.
+ * Decrypts the credentials of hot copies in memory (docs/rules/storage-layouts.md#models-and-mcp-servers). The key is
+ * imported once per isolate; plaintexts are kept with their ciphertexts, so that a warm request does no cryptography.
  */
 import { LRUCache } from "lru-cache";
 import { importSealKey, isSealed, type SealKey, unseal } from "../../shared/seal.ts";

@@ -1,6 +1,7 @@
 /**
- * Verifies identity tokens against their providers' keys, with jose (decisions §31). A token names its provider itself; it
- * is accepted only when that provider is configured and the algorithm is in the provider's list. Refusals give no reason.
+ * Verifies identity tokens against their providers' keys, with jose (docs/rules/identities.md#checks). A token names
+ * its provider itself; it is accepted only when that provider is configured and the algorithm is in the provider's
+ * list. Refusals give no reason.
  */
 import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey, JWTExpired } from "jose/errors";
 import { decodeJwt } from "jose/jwt/decode";

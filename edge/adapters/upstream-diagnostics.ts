@@ -1,7 +1,8 @@
 /**
  * Examines an upstream's address after it failed: whether its name resolves, and whether its port accepts a connection
- * (decisions §22.6). Read-only: a connection is opened and closed, and nothing is sent. The runtime has no resolver, so
- * that a public one is queried for the name, and only when the connection does not already prove that the name resolves.
+ * (docs/rules/upstream-calls.md#answers). Read-only: a connection is opened and closed, and nothing is sent. The
+ * runtime has no resolver, so that a public one is queried for the name, and only when the connection does not already
+ * prove that the name resolves.
  */
 import { connect } from "cloudflare:sockets";
 import type { Clock, Diagnosis, Diagnostics } from "../ports.ts";

@@ -1,7 +1,7 @@
 /**
  * Upstream calls over the platform's fetch. Redirects are never followed: an address that was checked when it was saved
- * must not redirect to one that was not (decisions §16). Where the platform has a separate network for registered
- * addresses, they are reached through that network only.
+ * must not redirect to one that was not (docs/rules/network-safety.md#address-policy). Where the platform has a
+ * separate network for registered addresses, they are reached through that network only.
  */
 import type { Upstream } from "../ports.ts";
 

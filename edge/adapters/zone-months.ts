@@ -1,4 +1,7 @@
-/** Calendar months in IANA zones (decisions §19.2). A zone that is not valid counts as UTC (decisions §3.6). */
+/**
+ * Calendar months in IANA zones (docs/rules/budgets.md#periods). A zone that is not valid counts as UTC
+ * (docs/rules/tenants.md#access-windows).
+ */
 import type { MonthOf } from "../domain/budget/term-budget.ts";
 import type { MonthBounds } from "../domain/budget/usage-view.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Energy in the rows of requests (decisions §30): only of models that take part, and frozen when the request ends. The
- * upstreams fail, because an answer is relayed by the platform; test/spec/settings.test.ts has one that answers.
+ * Energy in the rows of requests (docs/rules/energy.md#formulas): only of models that take part, and frozen when the
+ * request ends. The upstreams fail, because an answer is relayed by the platform; test/spec/settings.test.ts has one
+ * that answers.
  */
 import { expect, it } from "vitest";
 import type { KnownTerms } from "../ports.ts";

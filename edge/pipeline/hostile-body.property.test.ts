@@ -1,7 +1,7 @@
 /**
  * Whatever JSON a body holds: the request is refused with 400, or everything that leaves the pipeline for a budget, the
- * scheduler or the ledger is an amount (decisions §43.1). Values are drawn from all of JSON and IEEE 754, through every field
- * that something is read from, at any price that a model may have.
+ * scheduler or the ledger is an amount (docs/rules/budgets.md#amounts). Values are drawn from all of JSON and IEEE 754,
+ * through every field that something is read from, at any price that a model may have.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** A client that leaves between its slot and the upstream costs nothing; one that leaves later does (decisions §23.4). */
+/**
+ * A client that leaves between its slot and the upstream costs nothing; one that leaves later does
+ * (docs/rules/settlement-and-rows.md#clients-that-leave).
+ */
 import { describe, expect, it } from "vitest";
 import { run } from "./run.ts";
 import { TestPipeline } from "./testing/world.ts";

@@ -1,7 +1,7 @@
 /**
- * The table of contents of a call to an MCP server (decisions §29): who asks and which server, whose session, the
- * call, its answer. The full gate of key and tenant applies; there is no scheduler, no budget, no allow-list, and no usage
- * row but a refusal's.
+ * The table of contents of a call to an MCP server (docs/rules/mcp.md#calls): who asks and which server, whose session,
+ * the call, its answer. The full gate of key and tenant applies; there is no scheduler, no budget, no allow-list, and
+ * no usage row but a refusal's.
  */
 import { statusClass } from "../domain/cell/request-counters.ts";
 import type { McpTarget } from "../domain/mcp/mcp.ts";

@@ -1,7 +1,8 @@
 /**
- * Requests that need no slot: the registry listing, and the detail probes that go to an upstream (decisions §17.4).
- * They pass the tenant's gates but no scheduler and no budget, and rest on current records like an admission (decisions
- * §43.3). The listing writes no row; a probe writes one that costs nothing.
+ * Requests that need no slot: the registry listing, and the detail probes that go to an upstream
+ * (docs/rules/routes.md#model-listing). They pass the tenant's gates but no scheduler and no budget, and rest on
+ * current records like an admission (docs/rules/freshness.md#every-use-compares). The listing writes no row; a probe
+ * writes one that costs nothing.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import type { ModelRecord } from "../../shared/records.ts";

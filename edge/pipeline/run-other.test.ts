@@ -1,4 +1,4 @@
-/** Requests on paths that no route documents (decisions §17.4, §43.1). */
+/** Requests on paths that no route documents (docs/rules/routes.md#unknown-paths). */
 import { describe, expect, it } from "vitest";
 import { runOther } from "./run.ts";
 import { TestPipeline } from "./testing/world.ts";

@@ -1,4 +1,8 @@
-/** The steps of a request that end before, or without, a relayed byte (decisions §17, §21, §22, §23.4). */
+/**
+ * The steps of a request that end before, or without, a relayed byte (docs/rules/errors.md#refusal-order,
+ * docs/rules/response-cache.md#hits, docs/rules/upstream-calls.md#attempts,
+ * docs/rules/settlement-and-rows.md#refusals).
+ */
 import { describe, expect, it, vi } from "vitest";
 import { GatewayError } from "../../shared/errors.ts";
 import { run } from "./run.ts";

@@ -1,6 +1,6 @@
 /**
- * The table of contents of a request: the nine steps of design §3, in order. Each step takes what was known before it and
- * returns that with what it has found out. The order is readable here and nowhere else.
+ * The table of contents of a request: the nine steps of docs/architecture.md#one-request, in order. Each step takes
+ * what was known before it and returns that with what it has found out. The order is readable here and nowhere else.
  */
 import { GatewayError } from "../../shared/errors.ts";
 import { isPassedThrough } from "../domain/routing/path-rules.ts";
@@ -57,8 +57,8 @@ export async function run(received: PipelineInput): Promise<Response> {
 }
 
 /**
- * The same for any other path: 404 `unknown endpoint` unless it is a POST to a path that is passed through, and its body names
- * a registered model (decisions §17.4, §43.1).
+ * The same for any other path: 404 `unknown endpoint` unless it is a POST to a path that is passed through, and its
+ * body names a registered model (docs/rules/routes.md#unknown-paths).
  */
 export async function runOther(received: PipelineInput): Promise<Response> {
   const { response } = await answer(received, async (call, known) => await steps(call, known, OTHER));

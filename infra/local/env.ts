@@ -39,7 +39,8 @@ export interface StackConfig {
   readonly clickhousePassword: string;
   readonly demo: boolean;
   /**
-   * The number of Worker processes before the one with the objects; 1: a single process does everything (decisions §43.10).
+   * The number of Worker processes before the one with the objects; 1: a single process does everything
+   * (docs/rules/local-stack.md#several-processes).
    */
   readonly workers: number;
   /** Every GATEWAY_ variable that is set; passed to the parts. */
@@ -154,7 +155,8 @@ export function readStackEnv(env: Readonly<Record<string, string | undefined>>, 
   }
   const value = parsed.data;
   const dataDir = resolve(cwd, value.GATEWAY_DATA_DIR);
-  // A generated token is known to everyone who can read this machine's files (decisions §43.5).
+  // A generated token is known to everyone who can read this machine's files
+  // (docs/rules/configuration.md#generated-admin-token).
   const host = value.GATEWAY_ADMIN_TOKEN === undefined ? "127.0.0.1" : "0.0.0.0";
   return {
     proxy: value.GATEWAY_PROXY_LISTEN,

@@ -1,7 +1,7 @@
 /**
- * The Worker of the stack: its variables, and the supervised runtime that executes it: plain workerd, in one process or in
- * several (decisions §43.10), or `wrangler dev` during development of the Worker. The port of a process changes with each
- * start; the front reads the current one.
+ * The Worker of the stack: its variables, and the supervised runtime that executes it: plain workerd, in one process or
+ * in several (docs/rules/local-stack.md#several-processes), or `wrangler dev` during development of the Worker. The
+ * port of a process changes with each start; the front reads the current one.
  */
 import { join } from "node:path";
 import { envCells } from "../../shared/cells.ts";

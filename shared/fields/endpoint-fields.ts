@@ -1,6 +1,6 @@
 /**
- * The fields of a model's endpoint (specification "Model endpoint"). What checks have found of it is not configuration, so
- * that is in no backup.
+ * The fields of a model's endpoint (docs/rules/models.md#endpoints). What checks have found of it is not configuration,
+ * so that is in no backup.
  */
 import * as z from "zod";
 import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";

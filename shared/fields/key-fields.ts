@@ -1,5 +1,5 @@
 /**
- * The fields of an API key (specification "API key"). Its hash is in no record.
+ * The fields of an API key (docs/rules/keys.md#fields). Its hash is in no record.
  */
 import * as z from "zod";
 import { BUDGET_FIELDS, ID_FIELD, TIME_FIELDS } from "./common-fields.ts";

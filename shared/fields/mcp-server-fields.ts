@@ -1,5 +1,5 @@
 /**
- * The fields of an MCP server (specification "MCP server").
+ * The fields of an MCP server (docs/rules/mcp.md#registry).
  */
 import * as z from "zod";
 import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";

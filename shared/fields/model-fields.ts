@@ -1,5 +1,5 @@
 /**
- * The fields of a model (specification "Model (route)"). Prices are in USD per token, image, character, audio second.
+ * The fields of a model (docs/rules/models.md#fields). Prices are in USD per token, image, character, audio second.
  */
 import * as z from "zod";
 import { ID_FIELD, TIME_FIELDS } from "./common-fields.ts";

@@ -1,5 +1,5 @@
 /**
- * The fields of a tenant (specification "Tenant").
+ * The fields of a tenant (docs/rules/tenants.md#fields).
  */
 import * as z from "zod";
 import { BUDGET_FIELDS, ID_FIELD, TIME_FIELDS } from "./common-fields.ts";

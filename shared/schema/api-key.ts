@@ -1,6 +1,6 @@
 /**
- * API keys on the Management API: record and bodies (specification "API key", decisions §4). The secret stands in the
- * answer of the creation and nowhere else.
+ * API keys on the Management API: record and bodies (docs/rules/keys.md#fields). The secret stands in the answer of the
+ * creation and nowhere else.
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
@@ -25,7 +25,7 @@ export const apiKeySchema = z.object(recordShape(KEY_FIELDS)).meta({ id: "ApiKey
 export const listedKeySchema = apiKeySchema.extend({ tenant_name: z.string() }).meta({ id: "ListedApiKey" });
 export type ListedKey = z.infer<typeof listedKeySchema>;
 
-/** Filters of GET /keys besides paging (decisions §4.2). */
+/** Filters of GET /keys besides paging (docs/rules/keys.md#lists). */
 export const allKeysFilterSchema = z.object({
   tenant_id: uuidQuery.optional(),
   disabled: oneOf(["true", "false"]).optional(),

@@ -1,5 +1,5 @@
 /**
- * The audit log as admins read it (decisions §14, §36).
+ * The audit log as admins read it (docs/rules/management-api.md#audit-log).
  */
 import * as z from "zod";
 import { epochMsQuery, queryText } from "./common.ts";

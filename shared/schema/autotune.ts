@@ -1,5 +1,5 @@
 /**
- * Capacity auto-tune on the Management API (specification "AutotuneReport", decisions §11.1).
+ * Capacity auto-tune on the Management API (docs/rules/autotune.md#report).
  */
 import * as z from "zod";
 import { whole } from "./common.ts";

@@ -1,6 +1,6 @@
 /**
- * The backup file (specification "Backup", decisions §13): rows as they are stored, secrets as they are stored. Reading is
- * as strict as the Management API, so that a restored row is one that the API could have written; unknown fields are
+ * The backup file (docs/rules/backup.md#file): rows as they are stored, secrets as they are stored. Reading is as
+ * strict as the Management API, so that a restored row is one that the API could have written; unknown fields are
  * ignored and columns that an older file lacks get their defaults.
  */
 import * as z from "zod";
@@ -27,7 +27,10 @@ export const backupSettingSchema = z.object({
   value: z.record(z.string(), z.unknown(), { error: "must be an object" }),
 });
 
-/** That a sealed secret belongs to its entry and to the address beside it (decisions §43.5). */
+/**
+ * That a sealed secret belongs to its entry and to the address beside it
+ * (docs/rules/backup.md#secrets-belong-to-entries).
+ */
 const backupMacSchema = z.object({
   entity: z.string({ error: "must be a text" }).max(100, "must be at most 100 characters"),
   /** Primary key of the row. */

@@ -1,5 +1,5 @@
 /**
- * The budget of a tenant or key and how much of it is used (decisions §3.5).
+ * The budget of a tenant or key and how much of it is used (docs/rules/budgets.md#usage-read).
  */
 import * as z from "zod";
 import { BUDGET_PERIODS } from "../fields/common-fields.ts";

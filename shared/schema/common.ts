@@ -1,6 +1,6 @@
 /**
- * The vocabulary of the Management API's fields (decisions §0.3): trimmed strings with bounds, whole numbers, money,
- * timestamps. Messages say what is allowed, for a person who reads them in an error body.
+ * The vocabulary of the Management API's fields (docs/rules/management-api.md#values): trimmed strings with bounds,
+ * whole numbers, money, timestamps. Messages say what is allowed, for a person who reads them in an error body.
  */
 import * as z from "zod";
 import { BUDGET_PERIODS } from "../fields/common-fields.ts";
@@ -85,7 +85,10 @@ export const flag = z.boolean({ error: "must be true or false" });
 const TIMESTAMP =
   "must be an ISO 8601 time of a real day in the years 1 to 9999, with Z or an offset, such as 2026-11-21T08:00:00Z";
 
-/** A point in time (decisions §43.5): ISO 8601 with `Z` or an offset in, ISO 8601 in UTC with milliseconds out. */
+/**
+ * A point in time (docs/rules/network-safety.md#always-blocked): ISO 8601 with `Z` or an offset in, ISO 8601 in UTC
+ * with milliseconds out.
+ */
 export const timestamp = z
   .string({ error: TIMESTAMP })
   .trim()
@@ -98,8 +101,8 @@ export const timestamp = z
   .meta({ format: "date-time" });
 
 /**
- * When a rule about several fields of an object can be judged: as soon as these are right, whatever is wrong with the others,
- * so that a refusal lists every offending field at once (decisions §1.1).
+ * When a rule about several fields of an object can be judged: as soon as these are right, whatever is wrong with the
+ * others, so that a refusal lists every offending field at once (docs/rules/errors.md#wrong-fields).
  */
 export const whenValid =
   (...fields: readonly string[]) =>
@@ -114,7 +117,7 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
 export const oneOfLowered = <const T extends readonly [string, ...string[]]>(values: T) =>
   z.preprocess((value) => (typeof value === "string" ? value.trim().toLowerCase() : value), oneOf(values));
 
-/** A budget period; lower-cased, `""` is null (decisions §3.2). */
+/** A budget period; lower-cased, `""` is null (docs/rules/tenants.md#budget-fields). */
 const budgetPeriod = z.preprocess(
   (value) => (typeof value === "string" ? value.trim().toLowerCase() || null : value),
   oneOf(BUDGET_PERIODS).nullable(),

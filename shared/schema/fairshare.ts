@@ -1,5 +1,5 @@
 /**
- * Fairshare groups on the Management API: record and bodies (specification "Fairshare", decisions §7.1).
+ * Fairshare groups on the Management API: record and bodies (docs/rules/fairshare.md#groups).
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";

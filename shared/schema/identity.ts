@@ -1,6 +1,7 @@
 /**
- * Identities of an OIDC provider as keys (decisions §31): how a subject becomes a key's hash, and the internal route by
- * which the Worker asks the control service for a key that is not there yet. There is no secret behind such a key.
+ * Identities of an OIDC provider as keys (docs/rules/identities.md#keys-of-subjects): how a subject becomes a key's
+ * hash, and the internal route by which the Worker asks the control service for a key that is not there yet. There is
+ * no secret behind such a key.
  */
 import * as z from "zod";
 import { sha256Hex } from "../sha256.ts";
@@ -11,7 +12,10 @@ export function identityKeyHash(issuer: string, subject: string): string {
   return `jwt:${sha256Hex(`${issuer}\u0000${subject}`)}`;
 }
 
-/** Route of the control service; the token is that of the internal routes (decisions §0.4). */
+/**
+ * Route of the control service; the token is that of the internal routes
+ * (docs/rules/internal-traffic.md#internal-routes).
+ */
 export const IDENTITIES_PATH = "/internal/identities";
 
 const text = z.string().min(1).max(8192);

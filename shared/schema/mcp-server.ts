@@ -1,6 +1,6 @@
 /**
- * MCP servers on the Management API: record and bodies (specification "MCP server", decisions §8). The stored
- * Authorization value is never in a record.
+ * MCP servers on the Management API: record and bodies (docs/rules/mcp.md#registry). The stored Authorization value is
+ * never in a record.
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";

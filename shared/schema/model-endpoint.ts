@@ -1,5 +1,5 @@
 /**
- * Endpoints of a model on the Management API: record and bodies (specification "Model endpoint", decisions §6).
+ * Endpoints of a model on the Management API: record and bodies (docs/rules/models.md#endpoints).
  */
 import * as z from "zod";
 import { ENDPOINT_FIELDS } from "../fields/endpoint-fields.ts";

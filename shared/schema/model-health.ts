@@ -1,5 +1,5 @@
 /**
- * Health of models on the Management API (decisions §10.1).
+ * Health of models on the Management API (docs/rules/health.md#records).
  */
 import * as z from "zod";
 import { healthFields } from "./model.ts";

@@ -1,6 +1,6 @@
 /**
- * Models on the Management API: record and bodies (specification "Model (route)", decisions §5). `api_key` is only ever
- * written; a record says whether one is set.
+ * Models on the Management API: record and bodies (docs/rules/models.md#fields). `api_key` is only ever written; a
+ * record says whether one is set.
  */
 import * as z from "zod";
 import { recordShape, type StoredShape } from "../fields/field-table.ts";
@@ -50,7 +50,7 @@ export const cacheTtlRule = {
   when: whenValid("cache_enabled", "cache_ttl_secs"),
 };
 
-/** The part of a model that says how it is checked (decisions §5.1). */
+/** The part of a model that says how it is checked (docs/rules/models.md#fields). */
 export const healthFields = {
   checks_enabled: flag,
   alerts_enabled: flag,

@@ -1,5 +1,5 @@
 /**
- * What a resync did (decisions §2.7).
+ * What a resync did (docs/rules/freshness.md#resync).
  */
 import * as z from "zod";
 

@@ -1,6 +1,6 @@
 /**
  * What a tenant's traffic is held to besides its load: guardrails, compression, tracing, and whether it is synthetic
- * (decisions §3.3, §3.4). A policy being set means that it is on; null clears it.
+ * (docs/rules/tenants.md#policies). A policy being set means that it is on; null clears it.
  */
 import * as z from "zod";
 import { GUARDRAIL_ACTIONS, INPUT_SCANNERS, OUTPUT_SCANNERS } from "../fields/tenant-fields.ts";

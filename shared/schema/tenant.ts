@@ -1,5 +1,5 @@
 /**
- * Tenants on the Management API: record and bodies (specification "Tenant", decisions §3).
+ * Tenants on the Management API: record and bodies (docs/rules/tenants.md#fields).
  */
 import * as z from "zod";
 import { movedAfter, recordShape, type StoredShape } from "../fields/field-table.ts";
@@ -32,7 +32,7 @@ export type Tenant = z.infer<typeof tenantSchema>;
 
 const WINDOWS_MAX = 100;
 
-/** One recurring window of a week (specification "Tenant"). */
+/** One recurring window of a week (docs/rules/tenants.md#access-windows). */
 const weeklyWindow = z
   .object({ day: whole(0, 6), start_min: whole(0, 1439), end_min: whole(1, 1440) })
   .refine((window) => window.start_min < window.end_min, {

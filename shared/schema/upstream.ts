@@ -12,7 +12,10 @@ export function refuseNoUrl(text: string, context: z.core.$RefinementCtx<string>
   if (typeof url === "string") context.addIssue({ code: "custom", message: url });
 }
 
-/** An upstream's base without trailing slash, or "" (decisions §5.1). Whether it may be called is the verb's to check. */
+/**
+ * An upstream's base without trailing slash, or "" (docs/rules/models.md#addresses). Whether it may be called is the
+ * verb's to check.
+ */
 export const apiBase = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
   .superRefine(refuseNoUrl);

@@ -1,5 +1,6 @@
 /**
- * Aggregated usage and cost reads: their queries and rows (specification "Usage and cost reads", decisions §12.2, §12.3).
+ * Aggregated usage and cost reads: their queries and rows (docs/rules/usage-reads.md#shapes,
+ * docs/rules/usage-reads.md#money).
  */
 import * as z from "zod";
 import { isCalendarDay } from "../timestamp.ts";

@@ -1,5 +1,5 @@
 /**
- * Usage reads on the Management API: queries and rows (specification "Usage and cost reads", decisions §12).
+ * Usage reads on the Management API: queries and rows (docs/rules/usage-reads.md#shapes).
  */
 import * as z from "zod";
 import { REQUEST_TYPES, usageRowSchema } from "../usage-row.ts";

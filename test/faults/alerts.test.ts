@@ -1,5 +1,6 @@
 /**
- * Alerts on their way from a fault to the control service, whatever is unavailable on the way (decisions §0.4, §35).
+ * Alerts on their way from a fault to the control service, whatever is unavailable on the way
+ * (docs/rules/alerts.md#way-to-the-channels).
  *
  * @module-tag long
  */

@@ -1,7 +1,8 @@
 /**
- * No usage row is lost while the store fails: whatever the analytics store does under load, every completed request has its
- * row once, in the raw ledger and in the rollup, and rows are shipped in order (design §6, decisions §23.5). Each fault has
- * a cell of its own, so that all faults run at the same time.
+ * No usage row is lost while the store fails: whatever the analytics store does under load, every completed request has
+ * its row once, in the raw ledger and in the rollup, and rows are shipped in order
+ * (docs/rules/settlement-and-rows.md#custody). Each fault has a cell of its own, so that all faults run at the same
+ * time.
  *
  * @module-tag long
  */
@@ -63,7 +64,8 @@ afterAll(async () => {
 const gatewayOf = (cell: string): Gateway => new Gateway({ ...stack, proxyUrl: stack.cellUrls.get(cell) ?? "" });
 
 /**
- * Longer than the ledger waits before it tries again a store that was unavailable (decisions §34: a minute at the most).
+ * Longer than the ledger waits before it tries again a store that was unavailable
+ * (docs/rules/settlement-and-rows.md#shipping: a minute at the most).
  */
 const SHIPPED_WITHIN_MS = 120_000;
 

@@ -1,6 +1,6 @@
 /**
  * No usage row is lost by kill -9: whatever part is killed under load, every answer that was promised has its row once
- * (design §6).
+ * (docs/rules/settlement-and-rows.md#custody).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** The guarantee of a confirmed change, while the data plane is restarted or stalled (design §5, decisions §2.6, §32.4). */
+/**
+ * The guarantee of a confirmed change, while the data plane is restarted or stalled (docs/rules/freshness.md#revisions,
+ * docs/rules/freshness.md#write-path).
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useBridgedStack } from "../harness/bridged-stack.ts";
 import { busyClients, statusOf, verdictOn } from "../harness/busy-clients.ts";

@@ -1,5 +1,6 @@
 /**
- * Parts that hang and do not end: the launcher notices it, ends them and starts them again; nothing is lost (design §9).
+ * Parts that hang and do not end: the launcher notices it, ends them and starts them again; nothing is lost
+ * (docs/rules/local-stack.md#supervision).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

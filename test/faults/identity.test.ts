@@ -1,4 +1,7 @@
-/** Identity tokens of OIDC providers on the data plane (decisions §31), on a stack that is configured for two of them. */
+/**
+ * Identity tokens of OIDC providers on the data plane (docs/rules/identities.md#checks), on a stack that is configured
+ * for two of them.
+ */
 import { createHmac, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

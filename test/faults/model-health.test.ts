@@ -1,5 +1,6 @@
 /**
- * The health of models on the running stack: upstreams that fail in every way, and the consequences (decisions §10).
+ * The health of models on the running stack: upstreams that fail in every way, and the consequences
+ * (docs/rules/health.md#states).
  *
  * @module-tag long
  */

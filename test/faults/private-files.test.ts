@@ -1,6 +1,6 @@
 /**
  * The files in the data folder can be read by their owner alone, and contain no plaintext secret once there is an
- * encryption key (decisions §43.5).
+ * encryption key (docs/rules/secrets.md#private-files).
  *
  * @module-tag long
  */

@@ -1,4 +1,7 @@
-/** A full queue of a tenant (decisions §43.2), on a stack of its own that lets two requests of a tenant wait. */
+/**
+ * A full queue of a tenant (docs/rules/admission.md#queue-bounds), on a stack of its own that lets two requests of a
+ * tenant wait.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

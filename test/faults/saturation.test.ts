@@ -1,7 +1,8 @@
 /**
- * A cell of eight slots; two groups of weight 500 and 50 each want all of them (decisions §20.5). The test has a stack of
- * its own, because shares can be measured only when no other request comes. It measures slots held, not requests served:
- * the number of requests that pass through a slot depends on how long each one takes, which is not guaranteed.
+ * A cell of eight slots; two groups of weight 500 and 50 each want all of them
+ * (docs/rules/fairshare.md#required-behaviour). The test has a stack of its own, because shares can be measured only
+ * when no other request comes. It measures slots held, not requests served: the number of requests that pass through a
+ * slot depends on how long each one takes, which is not guaranteed.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

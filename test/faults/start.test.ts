@@ -1,5 +1,6 @@
 /**
- * A failure at the start is reported in one clear line with exit code 1, and an end leaves no process behind (design §9).
+ * A failure at the start is reported in one clear line with exit code 1, and an end leaves no process behind
+ * (docs/rules/local-stack.md#start-and-stop).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * The data plane serves while its stores and the control service are away, and has delivered everything when they are back
- * (decisions §0.4, §23.5).
+ * The data plane serves while its stores and the control service are away, and has delivered everything when they are
+ * back (docs/rules/freshness.md#store-down, docs/rules/settlement-and-rows.md#custody).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

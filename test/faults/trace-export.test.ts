@@ -1,5 +1,5 @@
 /**
- * The trace export, decoded with OpenTelemetry's own message definitions (specification "Metrics", decisions §38).
+ * The trace export, decoded with OpenTelemetry's own message definitions (docs/rules/tracing.md#trace-export).
  *
  * @module-tag long
  */

@@ -1,6 +1,7 @@
 /**
- * Two cells on one machine: two Workers that differ in GATEWAY_CELL and share the objects (design §4, §7, decisions §0.2).
- * Each cell has its own slots; budgets, keys and configuration are shared.
+ * Two cells on one machine: two Workers that differ in GATEWAY_CELL and share the objects
+ * (docs/rules/configuration.md#cells, docs/rules/budgets.md#leases). Each cell has its own slots; budgets, keys and
+ * configuration are shared.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -209,7 +210,7 @@ async function everyKind(cell: (typeof CELLS)[number]): Promise<number> {
 }
 
 describe("the metrics of two cells", () => {
-  it("are those of the specification, of both cells, as an independent reader sees them", async () => {
+  it("are the documented ones, of both cells, as an independent reader sees them", async () => {
     const before = await scrape();
     const misses = { local: await everyKind("local"), second: await everyKind("second") };
     const expected = CELLS.map((cell) => {

@@ -1,7 +1,7 @@
 /**
- * Several Worker processes before one object process (decisions §43.10): each of them may be killed or hang, and is then
- * started again alone. What it held is settled, what the other processes hold goes on, and counters, logs and alerts are
- * complete.
+ * Several Worker processes before one object process (docs/rules/local-stack.md#several-processes): each of them may be
+ * killed or hang, and is then started again alone. What it held is settled, what the other processes hold goes on, and
+ * counters, logs and alerts are complete.
  *
  * @module-tag long
  */

@@ -1,6 +1,6 @@
 /**
- * Every issue that is told so far (decisions §35), and the test that causes its real condition and waits for it. A key that
- * is raised by nothing here, or is here and raised by nothing, fails alert-keys.test.ts.
+ * Every issue that is told so far (docs/rules/alerts.md#issues-and-texts), and the test that causes its real condition
+ * and waits for it. A key that is raised by nothing here, or is here and raised by nothing, fails alert-keys.test.ts.
  */
 
 /** Where most of them are caused, on a stack of their own. */
@@ -46,5 +46,5 @@ export const ALERT_KEYS = {
 
 export type AlertKey = keyof typeof ALERT_KEYS;
 
-/** The keys of the decisions that nothing raises yet, because what raises them is not there. */
+/** The keys of docs/rules/alerts.md#issues-and-texts that nothing raises yet, because what raises them is not there. */
 export const NOT_YET = ["guardrails", "mcp_tool_discovery_failed", "slurm_reconcile_held", "slurm_reconcile_recovered"];

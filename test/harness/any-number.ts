@@ -1,7 +1,7 @@
 /** Numbers of every kind that IEEE 754 and JSON have, for properties of whatever takes numbers. */
 import fc from "fast-check";
 
-/** The largest amount of tokens or money that budgets count (decisions §43.1). */
+/** The largest amount of tokens or money that budgets count (docs/rules/budgets.md#amounts). */
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
 /** Those at which arithmetic changes its ways. */

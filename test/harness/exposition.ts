@@ -81,7 +81,9 @@ function grows({ buckets, count, sum }: PromHistogramData): boolean {
   return cumulative && last === Infinity && all === count && sum !== undefined && (count > 0 || sum === 0);
 }
 
-/** Promtool read the text and would have named things otherwise; the names are the specification's. */
+/**
+ * Promtool read the text and would have named things otherwise; the names are those of docs/rules/metrics.md#families.
+ */
 const PROMTOOL_ADVICE = 3;
 
 /** What Prometheus' own checker says, on a machine that has it. */

@@ -8,7 +8,9 @@ import { reportFault } from "./fault-table.ts";
 import type { Gateway, Minted } from "./gateway.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** Who dies with a row in its hands owes only what it has had for longer (decisions §23.5). */
+/**
+ * Who dies with a row in its hands owes only what it has had for longer (docs/rules/settlement-and-rows.md#custody).
+ */
 const PROMISED_AFTER_MS = 1000;
 
 /** A request that a client got the whole answer of. */

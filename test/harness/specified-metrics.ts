@@ -1,6 +1,6 @@
 /**
- * Every metric that the gateway shows (specification "Metrics", decisions §31, §37), as a scraper reads it. What an exporter
- * shows and this table does not, or the other way round, is a defect of one of the two.
+ * Every metric that the gateway shows (docs/rules/metrics.md#families, docs/rules/identities.md#metrics), as a scraper
+ * reads it. What an exporter shows and this table does not, or the other way round, is a defect of one of the two.
  */
 import type { Exposition } from "./exposition.ts";
 

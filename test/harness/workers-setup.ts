@@ -1,4 +1,7 @@
-/** The stack of the spec tests with three Worker processes before its objects (decisions §43.10). */
+/**
+ * The stack of the spec tests with three Worker processes before its objects
+ * (docs/rules/local-stack.md#several-processes).
+ */
 import type { TestProject } from "vitest/node";
 import { setupWith } from "./global-setup.ts";
 

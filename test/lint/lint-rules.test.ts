@@ -1,6 +1,7 @@
 /**
  * The rules the house relies on are enforced by a machine; here each one meets a file that breaks it. A fixture that
- * passes means that the guard has rotted (design §2, style habit 5).
+ * passes means that the guard has rotted (docs/architecture.md#dependency-direction,
+ * docs/rules/tests.md#guards-have-bad-fixtures).
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
  * How a relay reads a body inside the runtime: it joins fast pieces, and never reads far ahead of the client
- * (design §3 law 5).
+ * (docs/rules/streams.md#two-relays).
  */
 import { describe, expect, it } from "vitest";
 import { BatchingBodyReader } from "../../edge/pipeline/relay/body-reader.ts";

@@ -1,4 +1,7 @@
-/** A budget object that neither answers nor fails (decisions §19.5): no request waits for it longer than the deadline. */
+/**
+ * A budget object that neither answers nor fails (docs/rules/budgets.md#unreachable): no request waits for it longer
+ * than the deadline.
+ */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { LedgerObject } from "../../edge/objects/ledger/ledger.ts";

@@ -1,6 +1,6 @@
 /**
- * The Cell is reset under load (design §4): streams go on, slots are counted again, the cap is kept, and every row is
- * written once.
+ * The Cell is reset under load (docs/rules/admission.md#reset-and-adoption): streams go on, slots are counted again,
+ * the cap is kept, and every row is written once.
  */
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,4 +1,7 @@
-/** A Worker that serves several cells sends each request to the cell that it belongs to (decisions §41). */
+/**
+ * A Worker that serves several cells sends each request to the cell that it belongs to
+ * (docs/rules/configuration.md#cells).
+ */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { depsOf } from "../../edge/deps.ts";

@@ -1,6 +1,6 @@
 /**
- * Faults while an answer is relayed (design §3, step 8), through both relays: one row, no slot or reservation left, the
- * tokens settled at the estimate, and no upstream call left running.
+ * Faults while an answer is relayed (docs/rules/streams.md#two-relays), through both relays: one row, no slot or
+ * reservation left, the tokens settled at the estimate, and no upstream call left running.
  */
 import { describe, expect, it } from "vitest";
 import { type Act, broken, playCrash } from "./crash-play.ts";

@@ -1,7 +1,8 @@
 /**
- * Faults at each of the nine steps of a request (design §3): no slot stays held and no tokens stay reserved, a request that
- * has reached the Cell has exactly one row, and its budget was charged what the row says. Cell, Ledger and budget are real;
- * the faults are in the other ports. Faults while an answer is relayed are in crash-relay.test.ts.
+ * Faults at each of the nine steps of a request (docs/architecture.md#one-request): no slot stays held and no tokens
+ * stay reserved, a request that has reached the Cell has exactly one row, and its budget was charged what the row says.
+ * Cell, Ledger and budget are real; the faults are in the other ports. Faults while an answer is relayed are in
+ * crash-relay.test.ts.
  */
 import { describe, expect, it } from "vitest";
 import { modelOf } from "../../edge/pipeline/testing/records.ts";

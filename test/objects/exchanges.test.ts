@@ -1,6 +1,6 @@
 /**
- * Exchanges between a real Cell and an isolate (design §4): which requests are granted slots, what happens to requests when
- * the Cell or the isolate ends, and that every row is written once.
+ * Exchanges between a real Cell and an isolate (docs/rules/admission.md#exchanges): which requests are granted slots,
+ * what happens to requests when the Cell or the isolate ends, and that every row is written once.
  */
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../harness/wait-for.ts";

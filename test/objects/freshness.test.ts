@@ -1,7 +1,7 @@
 /**
- * An isolate that read a record a moment before the record was changed: the Cell knows the newer revision, before and after
- * a reset of the Cell, and no request is served by the old copy while the store does not have the change yet
- * (design §5, decisions §32.4).
+ * An isolate that read a record a moment before the record was changed: the Cell knows the newer revision, before and
+ * after a reset of the Cell, and no request is served by the old copy while the store does not have the change yet
+ * (docs/rules/freshness.md#revisions).
  */
 import { describe, expect, it } from "vitest";
 import type { Change } from "../../shared/internal.ts";

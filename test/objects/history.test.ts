@@ -1,6 +1,6 @@
 /**
  * What a cell reports of its last hour and its last minute when its object was idle and has lost its memory
- * (decisions §43.3).
+ * (docs/rules/fairshare.md#history).
  */
 import { env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";

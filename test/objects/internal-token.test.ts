@@ -1,4 +1,7 @@
-/** The token between the planes at a Worker that has only the admin token: it is derived (decisions §43.5). */
+/**
+ * The token between the planes at a Worker that has only the admin token: it is derived
+ * (docs/rules/internal-traffic.md#internal-token).
+ */
 import { createExecutionContext, env } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { serve } from "../../edge/app.ts";

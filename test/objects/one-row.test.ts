@@ -1,6 +1,6 @@
 /**
  * One row and one count for each request, however many permits it had and however many lives its Cell had
- * (design §3 law 3).
+ * (docs/rules/settlement-and-rows.md#exactly-once).
  */
 import { abortAllDurableObjects, env, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** The part of a Ledger's storage that rows of refusals may take while the analytics store is away (decisions §43.2). */
+/**
+ * The part of a Ledger's storage that rows of refusals may take while the analytics store is away
+ * (docs/rules/settlement-and-rows.md#spill-bounds).
+ */
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { limitsPerShard, REFUSALS_MAX_PART, SEGMENT_MAX_BYTES } from "../../edge/domain/ledger/ledger-log.ts";

@@ -1,6 +1,6 @@
 /**
  * A stream whose usage event the client asked for, inside the runtime: the client gets the same bytes at any pace
- * (design §3 laws 2 and 5).
+ * (docs/rules/streams.md#two-relays).
  */
 import { describe, expect, it } from "vitest";
 import type { BodyEnd, RelayJob } from "../../edge/pipeline/relay/relay-job.ts";

@@ -1,4 +1,7 @@
-/** The limits of what a Ledger keeps while the analytics store is away, filled to the last byte (decisions §23.5). */
+/**
+ * The limits of what a Ledger keeps while the analytics store is away, filled to the last byte
+ * (docs/rules/settlement-and-rows.md#spill-bounds).
+ */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { limitsPerShard, SEGMENT_MAX_BYTES } from "../../edge/domain/ledger/ledger-log.ts";

@@ -1,4 +1,7 @@
-/** The check of a failed upstream's address, inside the runtime: names and ports (decisions §22.6). */
+/**
+ * The check of a failed upstream's address, inside the runtime: names and ports
+ * (docs/rules/upstream-calls.md#diagnostics).
+ */
 import { describe, expect, it } from "vitest";
 import { UpstreamDiagnostics } from "../../edge/adapters/upstream-diagnostics.ts";
 import { NAMES } from "./resolver-sink.ts";

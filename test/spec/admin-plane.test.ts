@@ -1,6 +1,6 @@
 /**
- * Wrong admin and internal tokens on the running stack: both planes count them, log them with their address, and raise an
- * alert (decisions §43.5).
+ * Wrong admin and internal tokens on the running stack: both planes count them, log them with their address, and raise
+ * an alert (docs/rules/authentication.md#wrong-tokens).
  */
 import { describe, expect, inject, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -1,7 +1,7 @@
 /**
- * Every alert of the gateway (decisions §35, test/harness/alert-keys.ts) from its real condition to the operators' channel,
- * on a stack of its own, because some conditions take the whole key-value store away. All conditions are caused at once;
- * each test then waits for one alert.
+ * Every alert of the gateway (docs/rules/alerts.md#issues-and-texts, test/harness/alert-keys.ts) from its real
+ * condition to the operators' channel, on a stack of its own, because some conditions take the whole key-value store
+ * away. All conditions are caused at once; each test then waits for one alert.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -195,7 +195,7 @@ async function storeAway(): Promise<void> {
 const BUDGET = "the budget object does not answer; request was already served";
 const LOOKUP = "served from memory where possible, else rejected";
 
-/** Title and detail of each alert, as decisions §35 words them. */
+/** Title and detail of each alert, as docs/rules/alerts.md#issues-and-texts words them. */
 const EXPECTED = {
   upstream_request_failed: ["Upstream request failed", /^model-mark-\S+: .+ after \d+ attempts on 1 endpoints$/],
   upstream_5xx_response: ["Upstream error response", /^model-mark-\S+: upstream answered 503$/],

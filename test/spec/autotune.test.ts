@@ -1,4 +1,4 @@
-/** Capacity auto-tune on the running stack, with upstreams whose capacity is known (decisions §11.1). */
+/** Capacity auto-tune on the running stack, with upstreams whose capacity is known (docs/rules/autotune.md#report). */
 import { request } from "node:http";
 import { expect, inject, it } from "vitest";
 import type { AutotuneReport } from "../../shared/schema/autotune.ts";

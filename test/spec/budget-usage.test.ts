@@ -1,4 +1,4 @@
-/** The used part of a budget, as the budget objects count it (decisions §3.5). */
+/** The used part of a budget, as the budget objects count it (docs/rules/budgets.md#usage-read). */
 import { describe, expect, it } from "vitest";
 import type { BudgetUsage } from "../../shared/schema/budget.ts";
 import { useGateway } from "../harness/fixture.ts";

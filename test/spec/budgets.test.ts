@@ -1,5 +1,6 @@
 /**
- * Budgets that cannot be exceeded, on the running stack (decisions §17.5, §19, issue of the per-minute and term budgets).
+ * Budgets that cannot be exceeded, on the running stack (docs/rules/headers.md#budget-headers,
+ * docs/rules/budgets.md#one-decision).
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
@@ -121,7 +122,8 @@ describe("a term budget", () => {
     const clients = Array.from({ length: 64 }, async () => {
       const answers: Answered[] = [];
       for (;;) {
-        // The upstream reports 33 tokens; an estimate above that is the case that decisions §19.2 speaks of.
+        // The upstream reports 33 tokens; an estimate above that is the case that docs/rules/budgets.md#term-budgets
+        // speaks of.
         const answer = await chatWith(minted, 40);
         answers.push(answer);
         if (answer.status !== 200) return answers;

@@ -1,4 +1,4 @@
-/** Specification "Data plane routes": chat completions, streaming and not, and the row each leaves. */
+/** Chat completions, streaming and not, and the row each leaves (docs/rules/routes.md#path-classes). */
 import { describe, expect, it } from "vitest";
 import { dataOf, useGateway } from "../harness/fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,4 +1,7 @@
-/** Every request has one row, however it ends (design §6, decisions §23). */
+/**
+ * Every request has one row, however it ends (docs/rules/settlement-and-rows.md#custody,
+ * docs/rules/settlement-and-rows.md#rows).
+ */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";

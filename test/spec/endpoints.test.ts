@@ -1,6 +1,6 @@
 /**
- * A model's endpoints on the running stack: which endpoint is called, with which credential, and which answers are released
- * (decisions §6, §22).
+ * A model's endpoints on the running stack: which endpoint is called, with which credential, and which answers are
+ * released (docs/rules/models.md#endpoints, docs/rules/upstream-calls.md#attempts).
  */
 import { describe, expect, it } from "vitest";
 import type { ModelEndpoint } from "../../shared/schema/model-endpoint.ts";

@@ -1,6 +1,6 @@
 /**
- * The table of data-plane errors, row by row (decisions §1): status, body, headers, and the usage row that each refusal
- * leaves.
+ * The table of data-plane errors, row by row (docs/rules/errors.md#data-plane-codes): status, body, headers, and the
+ * usage row that each refusal leaves.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

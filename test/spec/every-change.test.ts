@@ -1,7 +1,7 @@
 /**
- * Every route x every kind of change (decisions §43.3): after an admin's change the next request of every route follows it,
- * although the request before followed the earlier records. The test checks what clients get, and which upstream was called
- * in which way.
+ * Every route x every kind of change (docs/rules/freshness.md#every-use-compares): after an admin's change the next
+ * request of every route follows it, although the request before followed the earlier records. The test checks what
+ * clients get, and which upstream was called in which way.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 /**
- * The common suite of every Management route (style habit 7): it reads the API document and calls each operation with
- * valid, missing, wrong-typed, oversize, unknown and hostile input, without a token, and for records that do not exist. On
- * a stack of its own, because settings and capacity are shared.
+ * The common suite of every Management route (docs/rules/tests.md#every-operation): it reads the API document and calls
+ * each operation with valid, missing, wrong-typed, oversize, unknown and hostile input, without a token, and for
+ * records that do not exist. On a stack of its own, because settings and capacity are shared.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,7 @@
-/** Forms: audio and images that clients upload (specification "Data plane routes" 4, decisions §17.2, §22.2, §23.3). */
+/**
+ * Forms: audio and images that clients upload (docs/rules/request-bodies.md#forms,
+ * docs/rules/upstream-calls.md#attempts, docs/rules/settlement-and-rows.md#cost).
+ */
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

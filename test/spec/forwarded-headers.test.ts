@@ -1,4 +1,4 @@
-/** Which headers of a client reach an upstream or an MCP server (specification "Data plane routes" 5, decisions §43.1). */
+/** Which headers of a client reach an upstream or an MCP server (docs/rules/headers.md#request-headers). */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";

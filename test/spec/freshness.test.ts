@@ -1,4 +1,4 @@
-/** A change takes effect with the very next request (specification "States and transitions", decisions §2.6). */
+/** A change takes effect with the very next request (docs/rules/freshness.md#write-path). */
 import { describe, expect, it } from "vitest";
 import { busyClients, statusOf, verdictOn } from "../harness/busy-clients.ts";
 import { useGateway } from "../harness/fixture.ts";

@@ -1,6 +1,7 @@
 /**
- * A client that hangs up at any moment, politely or not (design §3, §4): its slot or place is free again, nothing stays
- * reserved, and the ledger has one row as decisions §23.4 says.
+ * A client that hangs up at any moment, politely or not (docs/architecture.md#one-request,
+ * docs/rules/admission.md#permits): its slot or place is free again, nothing stays reserved, and the ledger has one row
+ * as docs/rules/settlement-and-rows.md#clients-that-leave says.
  */
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,7 @@
 /**
- * One request does not stop the data plane, whatever numbers it states (decisions §43.1): under budgets in tokens or money,
- * of a tenant or of a key, and with a priced model. Afterwards all other requests are still answered.
+ * One request does not stop the data plane, whatever numbers it states (docs/rules/budgets.md#amounts): under budgets
+ * in tokens or money, of a tenant or of a key, and with a priced model. Afterwards all other requests are still
+ * answered.
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -1,6 +1,6 @@
 /**
  * Numbers that a client makes up: none of them reaches a budget, and the data plane still serves all clients
- * (decisions §43.1).
+ * (docs/rules/token-estimates.md#client-limits).
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -1,6 +1,6 @@
 /**
- * Paths as an attacker writes them: another spelling makes nothing free, opens no endpoint of the operator's account, and
- * passes no allow-list (decisions §17.4, §43.1).
+ * Paths as an attacker writes them: another spelling makes nothing free, opens no endpoint of the operator's account,
+ * and passes no allow-list (docs/rules/routes.md#unknown-paths).
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

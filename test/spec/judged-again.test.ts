@@ -1,6 +1,6 @@
 /**
- * A waiting request is judged again at its turn (decisions §20.4, §43.3): what admitted it at its arrival must still hold.
- * Eight requests wait for a model with one slot; one of their records changes; the slot becomes free.
+ * A waiting request is judged again at its turn (docs/rules/admission.md#judged-again): what admitted it at its arrival
+ * must still hold. Eight requests wait for a model with one slot; one of their records changes; the slot becomes free.
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

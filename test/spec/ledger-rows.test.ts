@@ -1,4 +1,4 @@
-/** The fields of a row of the ledger (specification "Usage log entry"), and the rows that reads leave out. */
+/** The fields of a row of the ledger (docs/rules/settlement-and-rows.md#rows), and the rows that reads leave out. */
 import { describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";
 import type { Tenant } from "../../shared/schema/tenant.ts";
@@ -8,7 +8,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const fixture = useGateway();
 
-/** The fields of the specification, with those of the decisions. */
+/** Every documented field. */
 const FIELDS = [
   "request_id,ts_ms,tenant_id,key_id,model,request_type,session_id,session_id_source,admission,weight,status_code",
   "input_tokens,output_tokens,total_tokens,estimated_tokens,queue_wait_ms,ttft_ms,total_ms,cache_status,cost_usd",
@@ -16,7 +16,7 @@ const FIELDS = [
 ].flatMap((line) => line.split(","));
 
 describe("a row of the request log", () => {
-  it("has every field of the specification, numbers as numbers", async () => {
+  it("has every documented field, numbers as numbers", async () => {
     const minted = await fixture.gateway.mint(fixture.upstream.url);
     const response = await fixture.gateway.chat(minted);
     await response.text();

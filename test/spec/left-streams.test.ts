@@ -1,6 +1,6 @@
 /**
  * A client that leaves an answer before the usage event owes what was seen of the answer, and the estimate at least
- * (decisions §43.2): leaving early does not exceed the caps of its tenant.
+ * (docs/rules/settlement-and-rows.md#what-was-seen): leaving early does not exceed the caps of its tenant.
  */
 import { describe, expect, it } from "vitest";
 import { useEchoUpstream } from "../harness/echo-upstream.ts";

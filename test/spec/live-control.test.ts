@@ -1,6 +1,7 @@
 /**
  * A change of a cap, a weight or a group affects requests that wait already, without a new arrival
- * (decisions §20.3, §20.4), and ends no request. On a stack of its own: its four slots are used by these tests only.
+ * (docs/rules/fairshare.md#admissible-heads, docs/rules/admission.md#judged-again), and ends no request. On a stack of
+ * its own: its four slots are used by these tests only.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -142,8 +143,9 @@ async function contention(): Promise<{ first: Minted; second: Minted; leaves: Ab
 }
 
 /**
- * The next slot goes to the first tenant, although the second has waited longer. A request that has waited since before the
- * change is checked again meanwhile (decisions §20.4), so that the slot goes to a request that came later.
+ * The next slot goes to the first tenant, although the second has waited longer. A request that has waited since before
+ * the change is checked again meanwhile (docs/rules/admission.md#judged-again), so that the slot goes to a request that
+ * came later.
  */
 async function takesOver({ first, second, leaves }: Awaited<ReturnType<typeof contention>>): Promise<void> {
   await comes(first, 1, [2, 2]);

@@ -1,4 +1,7 @@
-/** Capacity and the scheduler, live (decisions §7.2-§7.4), on a stack of its own, because the capacity is shared. */
+/**
+ * Capacity and the scheduler, live (docs/rules/fairshare.md#live-view, docs/rules/fairshare.md#capacity), on a stack of
+ * its own, because the capacity is shared.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * A session of an MCP server belongs to its tenant, although all tenants reach a server as the same caller
- * (decisions §43.5).
+ * (docs/rules/mcp.md#sessions).
  */
 import { randomUUID } from "node:crypto";
 import { request } from "node:http";

@@ -1,4 +1,7 @@
-/** The MCP reverse proxy: streams, clients that leave, counting (decisions §29, design §3 law 6). */
+/**
+ * The MCP reverse proxy: streams, clients that leave, counting (docs/rules/mcp.md#calls,
+ * docs/rules/mcp.md#clients-that-leave).
+ */
 import { describe, expect, inject, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { type McpMinted, useMcp } from "../harness/mcp-fixture.ts";

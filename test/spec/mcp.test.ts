@@ -1,4 +1,4 @@
-/** The MCP reverse proxy: calls, answers and refusals (specification "Data plane routes" 11, decisions §29). */
+/** The MCP reverse proxy: calls, answers and refusals (docs/rules/mcp.md#calls). */
 import { createHash, randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** How a body may name its model, and how names that are not registered are recorded (decisions §23.4, §43.1). */
+/**
+ * How a body may name its model, and how names that are not registered are recorded
+ * (docs/rules/settlement-and-rows.md#model-names).
+ */
 import { randomUUID } from "node:crypto";
 import { describe, expect, inject, it } from "vitest";
 import type { DailyUsage } from "../../shared/schema/usage-reads.ts";

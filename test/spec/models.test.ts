@@ -1,4 +1,7 @@
-/** GET /v1/models and its forwarded forms (decisions §17.4). The list itself is tested in refusals.test.ts. */
+/**
+ * GET /v1/models and its forwarded forms (docs/rules/routes.md#model-listing). The list itself is tested in
+ * refusals.test.ts.
+ */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { describe, expect, it } from "vitest";

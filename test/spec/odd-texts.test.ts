@@ -1,5 +1,6 @@
 /**
- * Texts of a client that a store could not keep unchanged: half a character, a name of any length (decisions §23.4, §24).
+ * Texts of a client that a store could not keep unchanged: half a character, a name of any length
+ * (docs/rules/settlement-and-rows.md#model-names, docs/rules/routes.md#session-id).
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

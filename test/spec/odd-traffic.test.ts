@@ -1,6 +1,7 @@
 /**
  * Bodies and answers that are legal but unusual: the gateway reads the same as the upstream
- * (decisions §17.2, §17.4, §22.6).
+ * (docs/rules/request-bodies.md#json, docs/rules/request-bodies.md#what-goes-upstream,
+ * docs/rules/upstream-calls.md#answers).
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

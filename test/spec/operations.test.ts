@@ -1,4 +1,7 @@
-/** Stats, metrics, internal routes, usage reads (specification "Metrics", "Capacity and stats", "Usage and cost reads"). */
+/**
+ * Stats, metrics, internal routes, usage reads (docs/rules/metrics.md#families, docs/rules/fairshare.md#stats,
+ * docs/rules/usage-reads.md#shapes).
+ */
 import { describe, expect, inject, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,4 +1,7 @@
-/** Which refusal comes first when several things are wrong (decisions §17.3), and the rows of unknown callers (§23.4). */
+/**
+ * Which refusal comes first when several things are wrong (docs/rules/errors.md#refusal-order), and the rows of unknown
+ * callers (docs/rules/settlement-and-rows.md#refusals).
+ */
 import { request } from "node:http";
 import { describe, expect, inject, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";

@@ -1,4 +1,7 @@
-/** Specification "Authentication" and "Errors"; decisions §1.3, §17.2, §17.3, §23.4. */
+/**
+ * Who is refused and how (docs/rules/errors.md#data-plane-codes, docs/rules/authentication.md#credentials,
+ * docs/rules/errors.md#refusal-order, docs/rules/settlement-and-rows.md#refusals).
+ */
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -1,4 +1,7 @@
-/** The response cache on every route (decisions §21): which answers are stored, and that each comes back byte for byte. */
+/**
+ * The response cache on every route (docs/rules/response-cache.md#what-is-stored): which answers are stored, and that
+ * each comes back byte for byte.
+ */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";

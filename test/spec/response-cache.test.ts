@@ -1,4 +1,4 @@
-/** Specification "Data plane routes" 10, decisions §21. */
+/** The response cache on the running stack (docs/rules/response-cache.md#hits). */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import type { Minted } from "../harness/gateway.ts";

@@ -1,4 +1,7 @@
-/** A resync on the running stack, after its stores have lost some records and got forged ones (decisions §2.7). */
+/**
+ * A resync on the running stack, after its stores have lost some records and got forged ones
+ * (docs/rules/freshness.md#resync).
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * Every route of the data plane: what reaches the upstream, what reaches the client, and the row
- * (decisions §17.4, §18, §23).
+ * (docs/rules/routes.md#path-classes, docs/rules/token-estimates.md#formulas, docs/rules/settlement-and-rows.md#rows).
  */
 import { describe, expect, it } from "vitest";
 import type { UsageLog } from "../../shared/schema/usage.ts";

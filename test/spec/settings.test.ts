@@ -1,4 +1,7 @@
-/** Settings on the running stack: every cell has confirmed a write when it answers (decisions §2.6, §9). */
+/**
+ * Settings on the running stack: every cell has confirmed a write when it answers (docs/rules/freshness.md#write-path,
+ * docs/rules/settings.md#common-rules).
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Energy } from "../../shared/schema/settings/energy.ts";
 import type { UsageLog } from "../../shared/schema/usage.ts";
@@ -34,7 +37,7 @@ it("the compressor is not configured, and a test without an address is refused",
   }
 });
 
-describe("energy (decisions §30)", () => {
+describe("energy (docs/rules/energy.md#formulas)", () => {
   let metrics: HttpSink;
   let watts = 8000;
   let before: Energy;
@@ -71,7 +74,8 @@ describe("energy (decisions §30)", () => {
     const energyWh = (slotWatts * (row.total_ms - row.queue_wait_ms)) / 3_600_000;
     expect(energyWh).toBeGreaterThan(0);
     expect(row.energy_wh).toBeCloseTo(energyWh, 12);
-    // Reads round USD to 9 decimals (decisions §12.3), so the largest difference is half a unit and a floating-point error.
+    // Reads round USD to 9 decimals (docs/rules/usage-reads.md#money), so the largest difference is half a unit and a
+    // floating-point error.
     expect(Math.abs(row.energy_cost_usd - energyWh * 0.00025)).toBeLessThan(0.500001e-9);
     expect(row.co2_g).toBeCloseTo(energyWh * 0.4, 12);
   }

@@ -1,4 +1,7 @@
-/** A slot goes back the moment its holder has ended, and goes to the next request at once (decisions §20.1). */
+/**
+ * A slot goes back the moment its holder has ended, and goes to the next request at once
+ * (docs/rules/admission.md#permits).
+ */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,4 +1,4 @@
-/** Spans of traced requests, from the data plane to the Management API (specification "Span", decisions §38). */
+/** Spans of traced requests, from the data plane to the Management API (docs/rules/tracing.md#spans). */
 import { describe, expect, it } from "vitest";
 import type { Span } from "../../shared/schema/usage-reads.ts";
 import { useGateway } from "../harness/fixture.ts";

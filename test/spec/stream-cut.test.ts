@@ -1,4 +1,7 @@
-/** A stream that breaks inside an event: the client still finds the in-band error (decisions §22.6, design §3 law 3). */
+/**
+ * A stream that breaks inside an event: the client still finds the in-band error
+ * (docs/rules/streams.md#broken-streams).
+ */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";

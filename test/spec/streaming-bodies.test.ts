@@ -1,6 +1,6 @@
 /**
  * Bodies that stream: what one side writes reaches the other side before the rest is sent
- * (decisions §17.4; design §3 law 7).
+ * (docs/rules/request-bodies.md#what-goes-upstream).
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * Status, schedule and allow-list of a tenant on the data plane (decisions §3.2, §3.6, §17.3); each change takes effect at
- * once.
+ * Status, schedule and allow-list of a tenant on the data plane (docs/rules/tenants.md#writes,
+ * docs/rules/tenants.md#access-windows, docs/rules/errors.md#refusal-order); each change takes effect at once.
  */
 import { describe, expect, it } from "vitest";
 import { useGateway } from "../harness/fixture.ts";

@@ -1,6 +1,6 @@
 /**
- * The table of decisions §22: for everything that an upstream can do, the result of a request: with this upstream alone,
- * with two attempts, and with a second endpoint that works.
+ * The table of docs/rules/upstream-calls.md#attempts: for everything that an upstream can do, the result of a request:
+ * with this upstream alone, with two attempts, and with a second endpoint that works.
  */
 
 /** What the client reads: the good answer, the upstream's own error, the gateway's error, or how a body ends. */

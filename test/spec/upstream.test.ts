@@ -1,4 +1,7 @@
-/** What the client gets for each behaviour of the upstream (decisions §22.6), and the row that the request leaves. */
+/**
+ * What the client gets for each behaviour of the upstream (docs/rules/upstream-calls.md#answers), and the row that the
+ * request leaves.
+ */
 import { describe, expect, it } from "vitest";
 import { dataOf, useGateway } from "../harness/fixture.ts";
 

@@ -1,4 +1,4 @@
-/** What the usage reads say of traffic with known numbers (decisions §12). */
+/** What the usage reads say of traffic with known numbers (docs/rules/usage-reads.md#shapes). */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { CreatedKey } from "../../shared/schema/api-key.ts";

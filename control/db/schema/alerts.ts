@@ -1,5 +1,6 @@
 /**
- * What is known of operational alerts over all replicas (decisions §35, §43.4). Times are epoch milliseconds.
+ * What is known of operational alerts over all replicas (docs/rules/alerts.md#cooldown-and-repeats). Times are epoch
+ * milliseconds.
  */
 import { bigint, bigserial, pgTable, text } from "drizzle-orm/pg-core";
 

@@ -1,5 +1,5 @@
 /**
- * Columns that every table shares, and those of a table of fields (decisions §33).
+ * Columns that every table shares, and those of a table of fields (docs/rules/storage-layouts.md#relational-tables).
  */
 import { type NotNull, sql } from "drizzle-orm";
 import {

@@ -1,5 +1,5 @@
 /**
- * Which replica runs a background job (design §8).
+ * Which replica runs a background job (docs/rules/jobs.md#one-replica-at-a-time).
  */
 import { pgTable, text } from "drizzle-orm/pg-core";
 import { instant } from "./columns.ts";

@@ -1,5 +1,5 @@
 /**
- * What every write leaves behind: audit, outbox, idempotent answers (decisions §33).
+ * What every write leaves behind: audit, outbox, idempotent answers (docs/rules/storage-layouts.md#relational-tables).
  */
 import { bigint, bigserial, customType, integer, jsonb, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { instant, NOW } from "./columns.ts";

@@ -1,5 +1,5 @@
 /**
- * MCP servers (decisions §33).
+ * MCP servers (docs/rules/storage-layouts.md#relational-tables).
  */
 import { pgTable } from "drizzle-orm/pg-core";
 import { MCP_SERVER_FIELDS } from "../../../shared/fields/mcp-server-fields.ts";

@@ -1,5 +1,5 @@
 /**
- * Models and their health state (decisions §33).
+ * Models and their health state (docs/rules/storage-layouts.md#relational-tables).
  */
 import { integer, pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { MODEL_FIELDS } from "../../../shared/fields/model-fields.ts";

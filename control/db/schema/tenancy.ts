@@ -1,5 +1,5 @@
 /**
- * Fairshare groups, tenants and their keys (decisions §33).
+ * Fairshare groups, tenants and their keys (docs/rules/storage-layouts.md#relational-tables).
  */
 import { pgTable, text } from "drizzle-orm/pg-core";
 import { GROUP_FIELDS } from "../../../shared/fields/group-fields.ts";

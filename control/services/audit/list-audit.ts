@@ -1,5 +1,5 @@
 /**
- * Lists the audit log, the newest entry first (decisions §14).
+ * Lists the audit log, the newest entry first (docs/rules/management-api.md#audit-log).
  */
 import { and, desc, eq, getTableColumns, gte, inArray, lte, sql } from "drizzle-orm";
 import { type AuditEntry, auditEntrySchema, auditFilterSchema } from "../../../shared/schema/audit.ts";

@@ -1,6 +1,7 @@
 /**
- * What a tenant or key has used of its budget, from its budget object through the control service's own cell (decisions
- * §3.5). What cells have settled reaches the object within a second, ten for tenants without caps.
+ * What a tenant or key has used of its budget, from its budget object through the control service's own cell
+ * (docs/rules/budgets.md#usage-read). What cells have settled reaches the object within a second, ten for tenants
+ * without caps.
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";

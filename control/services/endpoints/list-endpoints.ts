@@ -1,5 +1,5 @@
 /**
- * Lists the endpoints of a model in the order in which failover tries them (decisions §2.4).
+ * Lists the endpoints of a model in the order in which failover tries them (docs/rules/management-api.md#lists).
  */
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { ModelEndpoint } from "../../../shared/schema/model-endpoint.ts";

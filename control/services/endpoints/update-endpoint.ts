@@ -1,6 +1,7 @@
 /**
- * Updates an endpoint; what is omitted keeps its value. Another address has no health yet: it is unknown (decisions §6). A
- * check is due at once of that, of another credential, and of an endpoint that is switched on or off.
+ * Updates an endpoint; what is omitted keeps its value. Another address has no health yet: it is unknown
+ * (docs/rules/models.md#endpoints). A check is due at once of that, of another credential, and of an endpoint that is
+ * switched on or off.
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";

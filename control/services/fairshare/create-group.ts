@@ -1,5 +1,5 @@
 /**
- * Creates a fairshare group (decisions §7.1). No tenant can be in it yet, so no hot copy changes.
+ * Creates a fairshare group (docs/rules/fairshare.md#groups). No tenant can be in it yet, so no hot copy changes.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createGroupSchema, type FairshareGroup } from "../../../shared/schema/fairshare.ts";

@@ -1,5 +1,5 @@
 /**
- * Lists fairshare groups by name (decisions §2.4).
+ * Lists fairshare groups by name (docs/rules/management-api.md#lists).
  */
 import { asc, gt } from "drizzle-orm";
 import type { FairshareGroup } from "../../../shared/schema/fairshare.ts";

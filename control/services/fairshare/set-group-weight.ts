@@ -1,5 +1,5 @@
 /**
- * Sets the weight of a fairshare group; every key of its tenants is published again (decisions §7.1).
+ * Sets the weight of a fairshare group; every key of its tenants is published again (docs/rules/fairshare.md#groups).
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";

@@ -1,6 +1,7 @@
 /**
- * A key for a subject of an OIDC provider, at its first use (decisions §31). The tenant is created with its defaults when
- * there is none of that name. A key that exists is left as it is, and its copy is written anew: whoever asks did not find it.
+ * A key for a subject of an OIDC provider, at its first use (docs/rules/identities.md#keys-of-subjects). The tenant is
+ * created with its defaults when there is none of that name. A key that exists is left as it is, and its copy is
+ * written anew: whoever asks did not find it.
  */
 import { eq } from "drizzle-orm";
 import { keyPrefix } from "../../../shared/api-key.ts";
@@ -54,7 +55,7 @@ export async function provisionIdentity(ctx: VerbContext, input: unknown): Promi
   });
 }
 
-/** The tenant of a name, locked (decisions §2.6), or a new one. */
+/** The tenant of a name, locked (docs/rules/freshness.md#write-path), or a new one. */
 async function tenantNamed(
   tx: Transaction,
   journal: WriteJournal,

@@ -1,5 +1,5 @@
 /**
- * Creates a key for a tenant. The secret is in this answer and nowhere else (specification "API key").
+ * Creates a key for a tenant. The secret is in this answer and nowhere else (docs/rules/keys.md#secret).
  */
 import { hashKeySecret, keyPrefix, makeKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";

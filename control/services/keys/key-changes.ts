@@ -1,6 +1,6 @@
 /**
  * The changes of one key's fields, as a table: what a body must be, what the audit log calls the change, which columns
- * follow from the body. The next request with the key goes by them (decisions §2.6).
+ * follow from the body. The next request with the key goes by them (docs/rules/freshness.md#write-path).
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
@@ -18,7 +18,7 @@ import { keyRecord, lockKey } from "../../resources/key-record.ts";
 /** One row of the table. */
 interface ChangeRule<Body> {
   readonly body: z.ZodType<Body>;
-  /** Action in the audit log (decisions §36). */
+  /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string | ((body: Body) => string);
   /** Sees the row as it was, and the time of the change. */
   readonly columns: (body: Body, before: ApiKeyRow, now: Date) => Partial<ApiKeyRow>;
@@ -32,14 +32,14 @@ interface KeyChange {
 }
 
 export const keyChanges = {
-  /** Name, description and budget; what is omitted keeps its value, null clears (decisions §4.2). */
+  /** Name, description and budget; what is omitted keeps its value, null clears (docs/rules/keys.md#writes). */
   details: change({ body: updateKeySchema, action: "update_key", columns: detailColumns }),
   disabled: change({
     body: keyDisabledSchema,
     action: ({ disabled }) => (disabled ? "disable_key" : "enable_key"),
     columns: (body) => body,
   }),
-  /** Span tracing of its requests (decisions §38). */
+  /** Span tracing of its requests (docs/rules/tracing.md#spans). */
   tracing: change({
     body: tracingSchema,
     action: ({ tracing_enabled }) => (tracing_enabled ? "enable_key_tracing" : "disable_key_tracing"),

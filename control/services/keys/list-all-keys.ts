@@ -1,5 +1,6 @@
 /**
- * Lists keys of all tenants, the newest first, by tenant, state and a part of name or prefix (decisions §4.2).
+ * Lists keys of all tenants, the newest first, by tenant, state and a part of name or prefix
+ * (docs/rules/keys.md#lists).
  */
 import { and, getTableColumns, not, type SQL, sql } from "drizzle-orm";
 import { allKeysFilterSchema, type ListedKey } from "../../../shared/schema/api-key.ts";

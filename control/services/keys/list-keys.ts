@@ -1,5 +1,5 @@
 /**
- * Lists the keys of a tenant, oldest first (decisions §2.4).
+ * Lists the keys of a tenant, oldest first (docs/rules/management-api.md#lists).
  */
 import { and, eq, getTableColumns } from "drizzle-orm";
 import type { ApiKey } from "../../../shared/schema/api-key.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads and sets a cell's capacity, live: waiting requests are granted at once, running ones are never aborted (decisions
- * §7.4).
+ * Reads and sets a cell's capacity, live: waiting requests are granted at once, running ones are never aborted
+ * (docs/rules/fairshare.md#capacity).
  */
 import { type Capacity, setCapacitySchema } from "../../../shared/schema/load.ts";
 import { type CellDirectory, callCell, cellOf } from "../../cells/cell-directory.ts";

@@ -1,5 +1,6 @@
 /**
- * The scheduler of a cell, now and over the last hour (decisions §7.2, §7.3).
+ * The scheduler of a cell, now and over the last hour (docs/rules/fairshare.md#live-view,
+ * docs/rules/fairshare.md#history).
  */
 import { epochMsQuery } from "../../../shared/schema/common.ts";
 import type { FairshareLive, FairshareSample } from "../../../shared/schema/load.ts";

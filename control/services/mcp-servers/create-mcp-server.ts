@@ -1,5 +1,5 @@
 /**
- * Registers an MCP server (decisions §8).
+ * Registers an MCP server (docs/rules/mcp.md#registry).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createMcpServerSchema, type McpServer } from "../../../shared/schema/mcp-server.ts";

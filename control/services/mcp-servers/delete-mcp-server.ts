@@ -1,5 +1,5 @@
 /**
- * Removes an MCP server; the next call to it is 404. Models that name it keep the name (decisions §8).
+ * Removes an MCP server; the next call to it is 404. Models that name it keep the name (docs/rules/mcp.md#registry).
  */
 import { eq } from "drizzle-orm";
 import { mcpServers } from "../../db/schema/mcp-servers.ts";

@@ -1,5 +1,5 @@
 /**
- * Reads one MCP server, and lists MCP servers, oldest first (decisions §2.4).
+ * Reads one MCP server, and lists MCP servers, oldest first (docs/rules/management-api.md#lists).
  */
 import { eq, getTableColumns } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";

@@ -1,6 +1,6 @@
 /**
- * Updates an MCP server; what is omitted keeps its value (decisions §8). A server that gets another name leaves no copy
- * under its old one.
+ * Updates an MCP server; what is omitted keeps its value (docs/rules/mcp.md#registry). A server that gets another name
+ * leaves no copy under its old one.
  */
 import { eq } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";

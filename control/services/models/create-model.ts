@@ -1,5 +1,5 @@
 /**
- * Registers a model (decisions §5.1).
+ * Registers a model (docs/rules/models.md#fields).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createModelSchema, type Model } from "../../../shared/schema/model.ts";

@@ -1,5 +1,5 @@
 /**
- * The changes of single fields of a model that an admin makes, as a table (decisions §5.2).
+ * The changes of single fields of a model that an admin makes, as a table (docs/rules/models.md#sub-resources).
  */
 import {
   modelCacheSchema,
@@ -19,7 +19,10 @@ export const modelChanges = {
     action: "set_model_capacity_mode",
     columns: (body) => body,
   }),
-  /** What a request to the model weighs at admission, in percent (decisions §5.1, §20.1). */
+  /**
+   * What a request to the model weighs at admission, in percent (docs/rules/models.md#fields,
+   * docs/rules/fairshare.md#cost-and-weight).
+   */
   weight: modelChange({ body: modelWeightSchema, action: "set_model_weight", columns: (body) => body }),
   /** The response cache on or off, and how long answers live. Stored answers expire. */
   cache: modelChange({ body: modelCacheSchema, action: "set_model_cache", columns: (body) => body }),

@@ -1,5 +1,6 @@
 /**
- * A model body as columns: defaults on creation, kept values on update, the credential sealed (decisions §5.1).
+ * A model body as columns: defaults on creation, kept values on update, the credential sealed
+ * (docs/rules/models.md#fields).
  */
 import type { CreateModel, UpdateModel } from "../../../shared/schema/model.ts";
 import type { ModelRow, NewModelRow } from "../../db/schema/models.ts";

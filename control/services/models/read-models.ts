@@ -1,5 +1,5 @@
 /**
- * Reads one model, and lists models by name (decisions §2.4).
+ * Reads one model, and lists models by name (docs/rules/management-api.md#lists).
  */
 import { asc, eq, gt } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";

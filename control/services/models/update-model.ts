@@ -1,5 +1,5 @@
 /**
- * Replaces a model's fields; what is omitted keeps its value, its name never changes (decisions §5.1).
+ * Replaces a model's fields; what is omitted keeps its value, its name never changes (docs/rules/models.md#fields).
  */
 import { eq } from "drizzle-orm";
 import { type ErrorDetail, GatewayError } from "../../../shared/errors.ts";

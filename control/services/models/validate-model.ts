@@ -1,6 +1,6 @@
 /**
  * Asks an upstream for its catalog, as a help before a model is registered: it changes nothing and never blocks a write
- * (decisions §11.2). An address that may not be called is not called.
+ * (docs/rules/models.md#validation). An address that may not be called is not called.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { type ModelValidation, validateModelSchema } from "../../../shared/schema/model.ts";

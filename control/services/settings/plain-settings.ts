@@ -1,6 +1,6 @@
 /**
- * Settings that are a schema and a row, as a table of their verbs (decisions §9). A setting with secrets or addresses has its
- * verbs in the folder of what it configures.
+ * Settings that are a schema and a row, as a table of their verbs (docs/rules/settings.md#common-rules). A setting with
+ * secrets or addresses has its verbs in the folder of what it configures.
  */
 import { and, eq } from "drizzle-orm";
 import { type Assistant, assistantBodySchema } from "../../../shared/schema/settings/assistant.ts";
@@ -15,7 +15,7 @@ import { dropUndefined } from "../../kernel/parse.ts";
 import { assistantSetting, autoRouterSetting, boonsSetting, retentionSetting } from "../../settings/definitions.ts";
 import { type SettingVerbs, settingVerbs } from "../../settings/setting.ts";
 
-/** A given map of tools replaces the stored one (decisions §9.6). */
+/** A given map of tools replaces the stored one (docs/rules/settings.md#assistant). */
 export const assistantSettings: SettingVerbs<Assistant> = settingVerbs({
   setting: assistantSetting,
   body: assistantBodySchema,
@@ -23,7 +23,7 @@ export const assistantSettings: SettingVerbs<Assistant> = settingVerbs({
   show: (_ctx, { value }) => value,
 });
 
-/** The next request goes by them (decisions §9.7). */
+/** The next request goes by them (docs/rules/settings.md#boons). */
 export const boonsSettings: SettingVerbs<Boons> = settingVerbs({
   setting: boonsSetting,
   body: boonsBodySchema,
@@ -31,7 +31,10 @@ export const boonsSettings: SettingVerbs<Boons> = settingVerbs({
   show: (_ctx, { value }) => value,
 });
 
-/** Clearing the classifier's model turns it off: routing goes by heuristics (specification "Settings", decisions §9.2). */
+/**
+ * Clearing the classifier's model turns it off: routing goes by heuristics (docs/rules/settings.md#alerts,
+ * docs/rules/settings.md#auto-router).
+ */
 export const autoRouterSettings: SettingVerbs<AutoRouter> = settingVerbs({
   setting: autoRouterSetting,
   body: autoRouterBodySchema,
@@ -44,7 +47,10 @@ export const autoRouterSettings: SettingVerbs<AutoRouter> = settingVerbs({
   show: async (ctx, { value }) => ({ ...value, available_tags: await chatTags(ctx) }),
 });
 
-/** Until one is saved, raw usage rows are kept for `defaultDays`; the next pruning goes by what is saved (decisions §9.1). */
+/**
+ * Until one is saved, raw usage rows are kept for `defaultDays`; the next pruning goes by what is saved
+ * (docs/rules/settings.md#usage-retention).
+ */
 export const retentionSettings = (defaultDays: number): SettingVerbs<UsageRetention> =>
   settingVerbs({
     setting: retentionSetting,

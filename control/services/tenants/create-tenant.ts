@@ -1,5 +1,5 @@
 /**
- * Creates a tenant (decisions §3.2).
+ * Creates a tenant (docs/rules/tenants.md#writes).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { createTenantSchema, type Tenant } from "../../../shared/schema/tenant.ts";

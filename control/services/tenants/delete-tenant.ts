@@ -1,5 +1,5 @@
 /**
- * Deletes a tenant with its keys; ledger rows stay (decisions §3.2).
+ * Deletes a tenant with its keys; ledger rows stay (docs/rules/tenants.md#writes).
  */
 import { eq } from "drizzle-orm";
 import { apiKeys, tenants } from "../../db/schema/tenancy.ts";

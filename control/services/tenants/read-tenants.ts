@@ -1,5 +1,5 @@
 /**
- * Reads one tenant, and lists tenants, oldest first (decisions §2.4).
+ * Reads one tenant, and lists tenants, oldest first (docs/rules/management-api.md#lists).
  */
 import { eq, getTableColumns } from "drizzle-orm";
 import { GatewayError } from "../../../shared/errors.ts";

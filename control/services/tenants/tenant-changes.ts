@@ -1,7 +1,7 @@
 /**
- * The changes of one tenant's fields, as a table: what a body must be, what the audit log calls the change, which columns
- * follow from the body, what to warn of. All of them lock the row, update it, write the audit entry and publish the keys of
- * the tenant again (decisions §3.2).
+ * The changes of one tenant's fields, as a table: what a body must be, what the audit log calls the change, which
+ * columns follow from the body, what to warn of. All of them lock the row, update it, write the audit entry and publish
+ * the keys of the tenant again (docs/rules/tenants.md#writes).
  */
 import { eq } from "drizzle-orm";
 import type { z } from "zod";
@@ -39,7 +39,7 @@ type Columns = Partial<Omit<TenantRow, "id" | "rev" | "created_at" | "updated_at
 /** One row of the table. */
 interface ChangeRule<Body> {
   readonly body: z.ZodType<Body>;
-  /** Action in the audit log (decisions §36). */
+  /** Action in the audit log (docs/rules/management-api.md#audit-log). */
   readonly action: string | ((body: Body) => string);
   /** Sees the row as it was, and the time of the change. */
   readonly columns: (body: Body, before: TenantRow, now: Date) => Columns;
@@ -71,7 +71,7 @@ export const tenantChanges = {
     action: "set_tenant_budget",
     columns: (body, before, now) => budgetColumns(body, before.budget_started_at, now),
   }),
-  /** The bounds of its term and its weekly windows (decisions §3.6). */
+  /** The bounds of its term and its weekly windows (docs/rules/tenants.md#access-windows). */
   schedule: change({
     body: tenantScheduleSchema,
     action: "set_tenant_schedule",
@@ -83,14 +83,14 @@ export const tenantChanges = {
     }),
   }),
   allowlist: change({ body: tenantAllowlistSchema, action: "set_tenant_allowlist", columns: (body) => body }),
-  /** Null turns guardrails off (decisions §3.3). */
+  /** Null turns guardrails off (docs/rules/tenants.md#policies). */
   guardrails: change({
     body: tenantGuardrailsSchema,
     action: "set_tenant_guardrails",
     columns: ({ policy }) => ({ guardrails_policy: policy }),
     warnings: ({ policy }) => guardrailsWarnings(policy),
   }),
-  /** Null falls back to the global settings (decisions §3.4). */
+  /** Null falls back to the global settings (docs/rules/tenants.md#policies). */
   compression: change({
     body: tenantCompressionSchema,
     action: "set_tenant_compression",

@@ -1,5 +1,5 @@
 /**
- * Prunes the raw ledger to the retention window now (specification `POST /api/v1/usage/compact`); an hourly job does the
+ * Prunes the raw ledger to the retention window now (docs/rules/settings.md#usage-retention); an hourly job does the
  * same. Days are dropped whole; the daily rollup stays.
  */
 import type { UsageCompacted } from "../../../shared/schema/usage-reads.ts";

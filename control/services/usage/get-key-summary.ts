@@ -1,5 +1,5 @@
 /**
- * What one key has done (specification `GET /api/v1/keys/{id}/usage`). A key without traffic has zeros; an unknown one is
+ * What one key has done (docs/rules/usage-reads.md#key-summary). A key without traffic has zeros; an unknown one is
  * 404.
  */
 import { eq } from "drizzle-orm";

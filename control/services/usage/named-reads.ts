@@ -1,5 +1,5 @@
 /**
- * Usage reads with the names of tenants and keys; what was deleted has none (decisions §12.3).
+ * Usage reads with the names of tenants and keys; what was deleted has none (docs/rules/usage-reads.md#names).
  */
 
 import { inArray } from "drizzle-orm";

@@ -1,5 +1,6 @@
 /**
- * Usage reads that need nothing but the analytics store: the query is parsed, the figures are read (decisions §12).
+ * Usage reads that need nothing but the analytics store: the query is parsed, the figures are read
+ * (docs/rules/usage-reads.md#shapes).
  */
 import type { z } from "zod";
 import { usageModelsQuerySchema } from "../../../shared/schema/usage.ts";

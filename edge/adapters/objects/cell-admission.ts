@@ -1,7 +1,8 @@
 /**
- * Admission over the Cell object (design §4). A failed call is tried once more on a fresh stub when that can help, then it
- * is 503 `scheduler unavailable` (decisions §20.6). A row that its Cell cannot take goes to the Ledger directly, again and
- * again while that is beyond reach too: it knows a row by its request.
+ * Admission over the Cell object (docs/rules/admission.md#exchanges). A failed call is tried once more on a fresh stub
+ * when that can help, then it is 503 `scheduler unavailable` (docs/rules/admission.md#unavailable). A row that its Cell
+ * cannot take goes to the Ledger directly, again and again while that is beyond reach too: it knows a row by its
+ * request.
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";

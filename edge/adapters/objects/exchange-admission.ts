@@ -1,7 +1,7 @@
 /**
- * Admission by exchanges (design §4): what the requests of this isolate have to say to the Cell goes in one session, which
- * one of them carries. Whatever finds no session, or loses it before its answer, calls the Cell by itself: the Cell knows a
- * request by its id. A request that waits for long takes a permit of its own.
+ * Admission by exchanges (docs/rules/admission.md#exchanges): what the requests of this isolate have to say to the Cell
+ * goes in one session, which one of them carries. Whatever finds no session, or loses it before its answer, calls the
+ * Cell by itself: the Cell knows a request by its id. A request that waits for long takes a permit of its own.
  */
 import type { RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";

@@ -1,7 +1,8 @@
 /**
- * Carries one session of an isolate with its Cell: one exchange after another, each with what has gathered since the last
- * (design §4). It lives in the context of the request that opened it, beside its answer and beyond, for some seconds; then
- * another request opens the next session, and this one goes on until what is open in it has ended. Decides nothing.
+ * Carries one session of an isolate with its Cell: one exchange after another, each with what has gathered since the
+ * last (docs/rules/admission.md#exchanges). It lives in the context of the request that opened it, beside its answer
+ * and beyond, for some seconds; then another request opens the next session, and this one goes on until what is open in
+ * it has ended. Decides nothing.
  */
 import type {
   ExchangeAnswer,

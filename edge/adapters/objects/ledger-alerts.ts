@@ -1,7 +1,8 @@
 /**
- * Alerts by way of the cell's first Ledger, which keeps them until the control service has them (decisions §0.4, §35).
- * Raising never delays or fails what it is raised about. Repeats are counted here and travel as a number (decisions §43.4);
- * what could not be handed over is handed over again under the same id, so that a count is neither lost nor taken twice.
+ * Alerts by way of the cell's first Ledger, which keeps them until the control service has them
+ * (docs/rules/alerts.md#way-to-the-channels). Raising never delays or fails what it is raised about. Repeats are
+ * counted here and travel as a number (docs/rules/alerts.md#cooldown-and-repeats); what could not be handed over is
+ * handed over again under the same id, so that a count is neither lost nor taken twice.
  */
 import type { AlertEvent, Issue } from "../../../shared/alerts.ts";
 import type { LedgerApi } from "../../domain/admission/rpc.ts";

@@ -1,6 +1,7 @@
 /**
- * Spans of traced requests on their way to the Ledger that keeps them until the analytics store has them (decisions §34.3).
- * Sending never delays or fails a request; spans that cannot be handed over are lost and only logged.
+ * Spans of traced requests on their way to the Ledger that keeps them until the analytics store has them
+ * (docs/rules/storage-layouts.md#spans). Sending never delays or fails a request; spans that cannot be handed over are
+ * lost and only logged.
  */
 import type { LedgerApi } from "../../domain/admission/rpc.ts";
 import { shardOf } from "../../domain/ledger/row-line.ts";

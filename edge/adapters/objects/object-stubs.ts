@@ -1,8 +1,9 @@
 /**
- * The Durable Objects by name, each where it belongs (design §4, decisions §41): a Cell and its Ledgers at the cell's
- * location hint, or bound to its jurisdiction; the budget objects of tenants, which all cells share, in the jurisdiction of
- * the first cell, for an object of another jurisdiction is another object. A hint counts when an object is first made. On a
- * machine with several processes the objects are in one of them, and the others reach them by calls (decisions §43.10).
+ * The Durable Objects by name, each where it belongs (docs/rules/configuration.md#cells): a Cell and its Ledgers at the
+ * cell's location hint, or bound to its jurisdiction; the budget objects of tenants, which all cells share, in the
+ * jurisdiction of the first cell, for an object of another jurisdiction is another object. A hint counts when an object
+ * is first made. On a machine with several processes the objects are in one of them, and the others reach them by calls
+ * (docs/rules/local-stack.md#several-processes).
  */
 import type { CellConfig } from "../../../shared/cells.ts";
 import type { ExchangeApi } from "../../domain/admission/exchange-messages.ts";

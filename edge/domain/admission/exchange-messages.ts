@@ -1,7 +1,7 @@
 /**
- * What an isolate and its Cell say to each other, one exchange after another (design §4): asks, ends with their rows,
- * departures, cache hits and rows without a permit; and the answers. Plain data only. The Cell decides every ask, in order:
- * nothing is granted anywhere else.
+ * What an isolate and its Cell say to each other, one exchange after another (docs/rules/admission.md#exchanges): asks,
+ * ends with their rows, departures, cache hits and rows without a permit; and the answers. Plain data only. The Cell
+ * decides every ask, in order: nothing is granted anywhere else.
  */
 import type { RevItem } from "../../../shared/internal.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";

@@ -1,6 +1,8 @@
 /**
  * How the row of a permit reads at its end: as settled, or completed from the ask's skeleton when its holder is gone
- * (design §4, decisions §19.2, §23.4). The Cell owns cell, admission and queue wait; the Worker owns the rest.
+ * (docs/rules/admission.md#permits, docs/rules/budgets.md#term-budgets,
+ * docs/rules/settlement-and-rows.md#clients-that-leave). The Cell owns cell, admission and queue wait; the Worker owns
+ * the rest.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import { totalTokens } from "../usage/billing.ts";

@@ -1,6 +1,7 @@
 /**
- * What travels between a request and its Cell (design §4): the ask, its answer, the settlement. Plain data only, so that
- * it survives RPC. The ask carries everything the Cell needs to decide; the Cell reads nothing.
+ * What travels between a request and its Cell (docs/rules/admission.md#exchanges): the ask, its answer, the settlement.
+ * Plain data only, so that it survives RPC. The ask carries everything the Cell needs to decide; the Cell reads
+ * nothing.
  */
 import type { AlertEvent } from "../../../shared/alerts.ts";
 import type { AlertAck, AlertBatch, CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
@@ -28,10 +29,15 @@ export interface AdmissionRequest extends Arrival {
    * status, tokens and times when a permit dies unsettled.
    */
   readonly row: UsageRow;
-  /** The budgets that bind the request, and what it reserves of them (decisions §19); clamped, as every amount (§43.1). */
+  /**
+   * The budgets that bind the request, and what it reserves of them (docs/rules/budgets.md#one-decision); clamped, as
+   * every amount (docs/rules/budgets.md#amounts).
+   */
   readonly limits: BudgetLimits;
   readonly need: Amounts;
-  /** What the row is billed at when the permit dies after the upstream was called (decisions §19.2). */
+  /**
+   * What the row is billed at when the permit dies after the upstream was called (docs/rules/budgets.md#settlement).
+   */
   readonly estimate: {
     readonly inputTokens: number;
     readonly outputTokens: number;
@@ -48,7 +54,10 @@ export interface Grant {
   readonly level: BucketLevel | null;
 }
 
-/** Why a request whose turn had come was not let through (decisions §19.3, §19.5). Its slot is free again. */
+/**
+ * Why a request whose turn had come was not let through (docs/rules/budgets.md#one-decision,
+ * docs/rules/budgets.md#unreachable). Its slot is free again.
+ */
 export interface BudgetRefusal {
   readonly code: RefusalCode | "budget_check_failed" | "key_budget_check_failed";
   /** Of a 429 only: whole ms until the bucket may hold the estimate, at least 1. */
@@ -56,7 +65,10 @@ export interface BudgetRefusal {
   readonly level: BucketLevel | null;
 }
 
-/** Why a request gets no slot: its budgets, or a queue that is full (decisions §43.2). It holds nothing. */
+/**
+ * Why a request gets no slot: its budgets, or a queue that is full (docs/rules/admission.md#queue-bounds). It holds
+ * nothing.
+ */
 export interface Refusal extends Omit<BudgetRefusal, "code"> {
   readonly code: BudgetRefusal["code"] | "queue_full";
 }
@@ -67,8 +79,9 @@ export type Decision =
   | { readonly verdict: "refused"; readonly refusal: Refusal };
 
 /**
- * Some record is older than the Cell knows: drop these, read again, ask once more (design §5). Without items only time has
- * passed, and the request is to be judged again. A request that waited keeps its place, by its permit, until then.
+ * Some record is older than the Cell knows: drop these, read again, ask once more (docs/rules/freshness.md#revisions).
+ * Without items only time has passed, and the request is to be judged again. A request that waited keeps its place, by
+ * its permit, until then.
  */
 export interface Stale {
   readonly verdict: "stale";
@@ -79,7 +92,7 @@ export interface Stale {
 export interface Settlement {
   /** The completed row; its cell, admission and queue_wait_ms are filled in by the Cell from the grant. */
   readonly row: UsageRow;
-  /** Tokens to correct the scheduler's charge with: 0 refunds it in full (decisions §20.1). */
+  /** Tokens to correct the scheduler's charge with: 0 refunds it in full (docs/rules/fairshare.md#served-score). */
   readonly actualTokens: number;
   /** How its attempts at upstreams ended, to be counted with the row. */
   readonly upstream?: UpstreamOutcomes;
@@ -166,10 +179,10 @@ export interface CellApi {
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
   /** Notes the revisions and applies the values of those that are not older than known. */
   invalidate(changes: readonly Change[]): Promise<void>;
-  /** Null returns to the configured cap (decisions §7.4). */
+  /** Null returns to the configured cap (docs/rules/fairshare.md#capacity). */
   setCapacity(maxInFlight: number | null): Promise<CellStats>;
   fairshareLive(): Promise<SchedulerSnapshot>;
-  /** Samples of the last hour from `sinceMs` on, ascending (decisions §7.3). */
+  /** Samples of the last hour from `sinceMs` on, ascending (docs/rules/fairshare.md#history). */
   fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]>;
   /** Adds to the counters of what leaves no usage row. */
   tally(counted: readonly CountedEvent[]): Promise<void>;

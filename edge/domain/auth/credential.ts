@@ -1,6 +1,6 @@
 /**
- * The credential that a request presents (decisions §17.1): the bearer token, else the bare `x-api-key`. With both,
- * Authorization is used.
+ * The credential that a request presents (docs/rules/authentication.md#credentials): the bearer token, else the bare
+ * `x-api-key`. With both, Authorization is used.
  */
 
 type Credential =

@@ -1,6 +1,6 @@
 /**
- * The identity that a verified token states (decisions §31). The verifier checks signature, issuer, audience and times;
- * this file turns claims into the subject, the name of its key and its device. Pure.
+ * The identity that a verified token states (docs/rules/identities.md#keys-of-subjects). The verifier checks signature,
+ * issuer, audience and times; this file turns claims into the subject, the name of its key and its device. Pure.
  */
 import type { JwtIssuer } from "../../../shared/jwt-issuers.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The alerts of term budgets as decisions §35 words them. An alert's id carries its period, so that it is told once per
- * period and level however often it is handed over.
+ * The alerts of term budgets as docs/rules/alerts.md#issues-and-texts words them. An alert's id carries its period, so
+ * that it is told once per period and level however often it is handed over.
  */
 import { issueOf } from "../../../shared/alerts.ts";
 import { usdOf } from "./amounts.ts";

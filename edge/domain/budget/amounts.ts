@@ -1,22 +1,27 @@
 /**
- * What one lease or reservation takes from every limit at once (decisions §19.1). Three dimensions travel together, so
- * that a decision over all limits is one comparison. Money is integer nano-USD, tokens are integers; only the level of
- * a bucket may be fractional.
- * Invariant: every amount is an integer from 0 to {@link AMOUNT_MAX}; sums and products stop there (decisions §43.1), so no
- * arithmetic here makes NaN, Infinity or a number that loses its last digits out of amounts.
+ * What one lease or reservation takes from every limit at once (docs/rules/budgets.md#leases). Three dimensions travel
+ * together, so that a decision over all limits is one comparison. Money is integer nano-USD, tokens are integers; only
+ * the level of a bucket may be fractional. Invariant: every amount is an integer from 0 to {@link AMOUNT_MAX}; sums and
+ * products stop there (docs/rules/budgets.md#amounts), so no arithmetic here makes NaN, Infinity or a number that loses
+ * its last digits out of amounts.
  */
 
 import { AMOUNT_MAX } from "../../../shared/amount.ts";
 
 export interface Amounts {
-  /** Taken from the per-minute bucket: the capped estimate (decisions §18). */
+  /** Taken from the per-minute bucket: the capped estimate (docs/rules/token-estimates.md#formulas). */
   readonly bucketTokens: number;
-  /** Taken from the term budgets: the estimate with `max_tokens` as the client gave it (decisions §19.2). */
+  /**
+   * Taken from the term budgets: the estimate with `max_tokens` as the client gave it
+   * (docs/rules/token-estimates.md#client-limits).
+   */
   readonly termTokens: number;
   readonly nanoUsd: number;
 }
 
-/** What a finished request really used; zero for refusals and non-2xx outcomes (decisions §23.3). */
+/**
+ * What a finished request really used; zero for refusals and non-2xx outcomes (docs/rules/settlement-and-rows.md#cost).
+ */
 export interface ActualUsage {
   readonly tokens: number;
   readonly nanoUsd: number;

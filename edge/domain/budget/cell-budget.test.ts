@@ -100,7 +100,7 @@ describe("a cell's budget of one cell decides as if every request asked the auth
     [{ tokensPerMinute: 100, keyTokens: 0, tenantTokens: 0 }, "key_budget_exhausted"],
     [{ tokensPerMinute: 100, keyTokens: 50, tenantTokens: 0 }, "tenant_budget_exhausted"],
     [{ tenantTokens: 0 }, "tenant_budget_exhausted"],
-  ])("refuses in the order of decisions §19.3: %o", (caps, code) => {
+  ])("refuses in the order of docs/rules/budgets.md#one-decision: %o", (caps, code) => {
     expect(ask(new BudgetSimulation(1), caps, 20).verdict).toMatchObject({ kind: "refused", code });
   });
 

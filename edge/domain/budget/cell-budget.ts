@@ -16,9 +16,9 @@
  *    timer at {@link CellBudget.nextWakeMs} and call `tick`;
  * 6. after every call: tell of what {@link CellBudget.takeFaults} answers.
  *
- * `nowMs` is what the Cell's clock shows. It decides period tags; all that lasts is measured by MonotonicClock, so that a clock
- * that is set changes nothing. A number that is no amount (decisions §43.1) is refused where it enters: it never gets into
- * what is held, told or compared.
+ * `nowMs` is what the Cell's clock shows. It decides period tags; all that lasts is measured by MonotonicClock, so that
+ * a clock that is set changes nothing. A number that is no amount (docs/rules/budgets.md#amounts) is refused where it
+ * enters: it never gets into what is held, told or compared.
  */
 import { type ActualUsage, type Amounts, NO_AMOUNTS, NOTHING_USED } from "./amounts.ts";
 import { CellLeases, type Reservation } from "./cell-leases.ts";
@@ -52,7 +52,10 @@ export class CellBudget {
     return this.#reservations.size === 0 && this.#leases.idle;
   }
 
-  /** The outage since when settlements cannot be delivered, and how long it lasts; alert after 30 s (decisions §19.5). */
+  /**
+   * The outage since when settlements cannot be delivered, and how long it lasts; alert after 30 s
+   * (docs/rules/budgets.md#unreachable).
+   */
   undelivered(nowMs: number): { readonly outage: number; readonly forMs: number } | null {
     const sinceMs = this.#leases.reports.failingSinceMs;
     return sinceMs === null ? null : { outage: sinceMs, forMs: this.#time.at(nowMs) - sinceMs };
@@ -184,7 +187,10 @@ export class CellBudget {
     return nextMs === null ? null : this.#time.clockAt(nextMs);
   }
 
-  /** The authority's level plus what is free here (decisions §19.1); undefined: unknown here, ask TenantBudget.level. */
+  /**
+   * The authority's level plus what is free here (docs/rules/budgets.md#leases); undefined: unknown here, ask
+   * TenantBudget.level.
+   */
   level(limits: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
     return this.#leases.level(limits, this.#time.at(nowMs));
   }

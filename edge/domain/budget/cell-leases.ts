@@ -103,7 +103,10 @@ export class CellLeases {
     return touchBucket(adjustBucket(bucket, this.reports.gainTokens - gainTokens), capTokens, nowMs);
   }
 
-  /** The authority's level plus what is free here (decisions §19.1); null without a bucket, undefined: unknown here. */
+  /**
+   * The authority's level plus what is free here (docs/rules/budgets.md#leases); null without a bucket, undefined:
+   * unknown here.
+   */
   level({ tenant }: BudgetLimits, nowMs: number): BucketLevel | null | undefined {
     if (tenant.tokensPerMinute === 0) return null;
     const bucket = this.bucket(nowMs, tenant.tokensPerMinute);

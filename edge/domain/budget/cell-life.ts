@@ -1,6 +1,7 @@
 /**
- * The numbers of a Cell's lives, by which a budget object orders them: each is larger than any before it. They are counted on
- * the Cell's disk; no clock is asked, so a clock that was set back changes nothing (decisions §19.1).
+ * The numbers of a Cell's lives, by which a budget object orders them: each is larger than any before it. They are
+ * counted on the Cell's disk; no clock is asked, so a clock that was set back changes nothing
+ * (docs/rules/budgets.md#lives-of-a-cell).
  */
 
 /** The number of a Cell's first life. */

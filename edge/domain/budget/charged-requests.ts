@@ -1,8 +1,8 @@
 /**
- * Requests of which more than one life of a Cell tells: one lost sight of them and settled them by the estimate, or ended, and
- * later ones adopted them and settled them again. What is told may be lost, and may be heard in any order. Remembers of each what
- * it was charged and where its reservation is, so that it is charged once - the largest of what was told - and what it had drawn
- * comes back once (decisions §19.2).
+ * Requests of which more than one life of a Cell tells: one lost sight of them and settled them by the estimate, or
+ * ended, and later ones adopted them and settled them again. What is told may be lost, and may be heard in any order.
+ * Remembers of each what it was charged and where its reservation is, so that it is charged once - the largest of what
+ * was told - and what it had drawn comes back once (docs/rules/budgets.md#settlement).
  */
 import { type ActualUsage, beyondUsed, plusUsed } from "./amounts.ts";
 

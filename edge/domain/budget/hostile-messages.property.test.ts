@@ -1,6 +1,6 @@
 /**
- * The budget object against numbers of every kind (decisions §43.1), in asks, reports, limits and the ledger's sums: what is no
- * amount is never stored, changes nothing that binds, and is told.
+ * The budget object against numbers of every kind (docs/rules/budgets.md#amounts), in asks, reports, limits and the
+ * ledger's sums: what is no amount is never stored, changes nothing that binds, and is told.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

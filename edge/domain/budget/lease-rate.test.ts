@@ -1,4 +1,7 @@
-/** How often a cell talks to the authority (design §7): messages are what budgets cost, a request of its own has none. */
+/**
+ * How often a cell talks to the authority (docs/rules/budgets.md#leases): messages are what budgets cost, a request of
+ * its own has none.
+ */
 import { describe, expect, it } from "vitest";
 import { BudgetSimulation, limitsWith } from "./testing/simulation.ts";
 

@@ -1,7 +1,8 @@
 /**
- * What every limit of a request still has, and how much a lease takes and how long it lives (design §7): what the cell can use, at most an eighth of what a limit still
- * has, and never less than the request that needs it. So leases shrink to exactly `need` near a limit, where what one cell
- * holds could be missed by another, and live short there.
+ * What every limit of a request still has, and how much a lease takes and how long it lives
+ * (docs/rules/budgets.md#leases): what the cell can use, at most an eighth of what a limit still has, and never less
+ * than the request that needs it. So leases shrink to exactly `need` near a limit, where what one cell holds could be
+ * missed by another, and live short there.
  */
 import type { Amounts } from "./amounts.ts";
 import type { BudgetLimits } from "./limits.ts";
@@ -34,8 +35,8 @@ const FAR_TTL_MS = 20_000;
 export const LEASE_MAX_MS = FAR_TTL_MS;
 
 /**
- * The room for a lease, or the first limit that refuses, in the order of decisions §19.3: bucket, key, tenant. Takes nothing.
- * `out`: what is out on lease of the tenant's budgets (null) or of a key's.
+ * The room for a lease, or the first limit that refuses, in the order of docs/rules/budgets.md#one-decision: bucket,
+ * key, tenant. Takes nothing. `out`: what is out on lease of the tenant's budgets (null) or of a key's.
  */
 export function leaseHeadroom(
   { need, pool }: LeaseRequest,

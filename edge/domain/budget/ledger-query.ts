@@ -1,8 +1,8 @@
 /**
- * The question to the ledger what a tenant or key has used since an instant (decisions §19.6), and the reading of its
- * answer: from usage_raw while it reaches back that far, else from usage_daily from that UTC day on. How far usage_raw
- * reaches is read off the tables themselves. What ended lately may be left out: cells that live tell it, and it would
- * count twice.
+ * The question to the ledger what a tenant or key has used since an instant
+ * (docs/rules/budgets.md#check-against-the-ledger), and the reading of its answer: from usage_raw while it reaches back
+ * that far, else from usage_daily from that UTC day on. How far usage_raw reaches is read off the tables themselves.
+ * What ended lately may be left out: cells that live tell it, and it would count twice.
  */
 import { type ActualUsage, clamped, nanoUsdOf } from "./amounts.ts";
 import type { BudgetOwner } from "./term-counters.ts";

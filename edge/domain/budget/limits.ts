@@ -1,11 +1,11 @@
 /**
- * The limits that bind one request, as its own records state them (decisions §32.2). Every message carries them, so
- * neither a Cell nor the budget object ever looks one up; the higher `rev` wins.
+ * The limits that bind one request, as its own records state them (docs/rules/storage-layouts.md#resolved-key). Every
+ * message carries them, so neither a Cell nor the budget object ever looks one up; the higher `rev` wins.
  */
 import type { ResolvedBudget, ResolvedKey, ResolvedTenant } from "../../../shared/records.ts";
 import { type Amounts, nanoUsdOf } from "./amounts.ts";
 
-/** One term budget (decisions §3.1); null caps are none, period null is a lifetime. */
+/** One term budget (docs/rules/budgets.md#term-budgets); null caps are none, period null is a lifetime. */
 export interface TermLimits {
   readonly tokens: number | null;
   readonly nanoUsd: number | null;
@@ -103,12 +103,15 @@ export function countedBy(limits: BudgetLimits, amounts: Amounts): Amounts {
   return limits.tenant.tokensPerMinute > 0 ? amounts : { ...amounts, bucketTokens: 0 };
 }
 
-/** Which pool pays: the key's own when it has caps, else the tenant's (null) (decisions §19.1). */
+/** Which pool pays: the key's own when it has caps, else the tenant's (null) (docs/rules/budgets.md#leases). */
 export function poolOf(limits: BudgetLimits): string | null {
   return isCapped(limits.key.term) ? limits.key.id : null;
 }
 
-/** What a request is answered with when the budget object is beyond reach and failing open is off (decisions §19.5). */
+/**
+ * What a request is answered with when the budget object is beyond reach and failing open is off
+ * (docs/rules/budgets.md#unreachable).
+ */
 export function unavailableCode(limits: BudgetLimits): "budget_check_failed" | "key_budget_check_failed" {
   const tenantBound = limits.tenant.tokensPerMinute > 0 || isCapped(limits.tenant.term);
   return tenantBound ? "budget_check_failed" : "key_budget_check_failed";

@@ -17,7 +17,10 @@ const ALERTS_REMEMBERED = 1_000;
 /** Which cell it is that has leases, and what numbers them. */
 export interface LeaseHolder {
   readonly cell: string;
-  /** Which life of it, counted on its disk; larger than any before, whatever clocks say (decisions §19.1). */
+  /**
+   * Which life of it, counted on its disk; larger than any before, whatever clocks say
+   * (docs/rules/budgets.md#lives-of-a-cell).
+   */
   readonly life: number;
   /** A number that is larger than any that it answered before in this life: of a lease, or of a change. */
   readonly nextN: () => number;

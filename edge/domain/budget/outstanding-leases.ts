@@ -1,7 +1,8 @@
 /**
- * The leases of one tenant that are out, by cell and life of the cell, and what they reserve of each term budget. Nothing
- * comes back by the passing of time alone: the Cell says what became of a lease, and a life that falls silent counts as spent
- * until the ledger has been asked (decisions §19.1). Times here are of the authority's MonotonicClock.
+ * The leases of one tenant that are out, by cell and life of the cell, and what they reserve of each term budget.
+ * Nothing comes back by the passing of time alone: the Cell says what became of a lease, and a life that falls silent
+ * counts as spent until the ledger has been asked (docs/rules/budgets.md#lives-of-a-cell). Times here are of the
+ * authority's MonotonicClock.
  */
 import { type Amounts, MAX_AMOUNTS, NO_AMOUNTS, plus } from "./amounts.ts";
 import { LEASE_MAX_MS } from "./lease-size.ts";

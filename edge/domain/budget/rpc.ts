@@ -59,7 +59,7 @@ export interface LeaseReport {
 
 export interface BudgetReport {
   readonly cell: string;
-  /** Which life of the Cell: a counter that it keeps on its disk (decisions §19.1). */
+  /** Which life of the Cell: a counter that it keeps on its disk (docs/rules/budgets.md#lives-of-a-cell). */
   readonly life: number;
   /** Number of the newest change that it tells of. */
   readonly sequence: number;
@@ -101,7 +101,10 @@ export type LeaseVerdict =
   | { readonly kind: "refused"; readonly reason: BindingLimit }
   /** The Cell no longer waits for it, as far as is known, or a newer life of this cell is known. */
   | { readonly kind: "stale" }
-  /** A number of the ask is none to decide by, which is a defect of ours (decisions §43.1): nothing was decided. */
+  /**
+   * A number of the ask is none to decide by, which is a defect of ours (docs/rules/budgets.md#amounts): nothing was
+   * decided.
+   */
   | { readonly kind: "invalid"; readonly field: string };
 
 export interface LeaseAnswer {
@@ -117,8 +120,11 @@ export interface TenantBudgetApi {
   report(report: BudgetReport): Promise<ReportAnswer>;
   /** The level for headers of responses that reserved nothing; null without a per-minute cap. */
   level(limits: BudgetLimits): Promise<BucketLevel | null>;
-  /** Decisions §3.5. */
+  /** How much of a budget is used (docs/rules/budgets.md#usage-read). */
   usage(whose: "tenant" | "key", limits: BudgetLimits, activeUntilMs: number | null): Promise<BudgetUsage>;
-  /** Holds a counter against the ledger, which can only raise it (decisions §19.6). False: the ledger did not answer. */
+  /**
+   * Holds a counter against the ledger, which can only raise it (docs/rules/budgets.md#check-against-the-ledger).
+   * False: the ledger did not answer.
+   */
   rebuild(whose: "tenant" | "key", limits: BudgetLimits): Promise<boolean>;
 }

@@ -3,9 +3,10 @@
  * everything else follows in a checkpoint, and Cells repeat their word until then. After a crash the state is that of the
  * checkpoint with every lease granted since.
  *
- * A row that is damaged stops nothing, and what cannot be read counts as spent where that is known to end (decisions §19.1): a
- * bucket is empty and refills; what is out on lease is everything, until the ledger has been asked. A counter that cannot be
- * read starts at 0: the ledger is its authority, and is asked by an object that starts before it decides (decisions §19.6).
+ * A row that is damaged stops nothing, and what cannot be read counts as spent where that is known to end
+ * (docs/rules/budgets.md#lost-leases): a bucket is empty and refills; what is out on lease is everything, until the
+ * ledger has been asked. A counter that cannot be read starts at 0: the ledger is its authority, and is asked by an
+ * object that starts before it decides (docs/rules/budgets.md#check-against-the-ledger).
  */
 import { isAmount } from "../../../shared/amount.ts";
 import type { BudgetAlert } from "./alerts.ts";

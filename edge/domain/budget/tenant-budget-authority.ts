@@ -1,10 +1,11 @@
 /**
- * The authority over one tenant's per-minute bucket and term budgets, and over those of its keys (decisions §19, design
- * §7). Decides leases and applies what Cells report of them. Deterministic: the same calls at the same times give the same
- * answers; the shell stores what it is told to and asks the ledger. Invariants: what is granted is debited before it is
- * answered; a denial takes nothing; a report counts once; what is out on lease never comes back by time alone. `nowMs` is what
- * the object's clock shows: it decides period tags, and MonotonicClock makes of it the time by which everything else lasts. A
- * number that is no amount is refused with the ask, or the word on a lease, that it is part of.
+ * The authority over one tenant's per-minute bucket and term budgets, and over those of its keys
+ * (docs/rules/budgets.md#one-decision, docs/rules/budgets.md#leases). Decides leases and applies what Cells report of
+ * them. Deterministic: the same calls at the same times give the same answers; the shell stores what it is told to and
+ * asks the ledger. Invariants: what is granted is debited before it is answered; a denial takes nothing; a report
+ * counts once; what is out on lease never comes back by time alone. `nowMs` is what the object's clock shows: it
+ * decides period tags, and MonotonicClock makes of it the time by which everything else lasts. A number that is no
+ * amount is refused with the ask, or the word on a lease, that it is part of.
  */
 import { saturated } from "../../../shared/amount.ts";
 import type { ActualUsage, Amounts } from "./amounts.ts";

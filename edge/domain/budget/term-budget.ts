@@ -1,7 +1,7 @@
 /**
- * One term budget counter (tenant or key, decisions §19.2): period tags, the gate, rollover, ratio and the alerts that
- * it owes. It counts also without caps, so that a later cap sees the usage of its period. What is reserved is not in
- * here: live reservations belong to no period and move along.
+ * One term budget counter (tenant or key, docs/rules/budgets.md#term-budgets): period tags, the gate, rollover, ratio
+ * and the alerts that it owes. It counts also without caps, so that a later cap sees the usage of its period. What is
+ * reserved is not in here: live reservations belong to no period and move along.
  */
 import { type ActualUsage, type Amounts, clamped } from "./amounts.ts";
 import type { BudgetLimits, TermLimits } from "./limits.ts";
@@ -26,7 +26,7 @@ export function periodTag(limits: TermLimits, zone: string, atMs: number, monthO
   return `${limits.period === "term" ? "t" : "l"}:${startedAtSecs}`;
 }
 
-/** Period tags at the start of a request: only these counters are charged (decisions §19.2). */
+/** Period tags at the start of a request: only these counters are charged (docs/rules/budgets.md#periods). */
 export interface PeriodTags {
   readonly tenant: string;
   readonly key: string;
@@ -46,7 +46,10 @@ export function emptyAccount(tag: string): TermAccount {
 
 /** Clocks of machines that keep time are no further apart: less is no reason to go back to the month before. */
 const CLOCKS_APART_MS = 60 * 60_000;
-/** A request has ended, and has been told of, this long after it began (decisions §5.1: a day at most). */
+/**
+ * A request has ended, and has been told of, this long after it began (docs/rules/models.md#timeouts-and-retries: a day
+ * at most).
+ */
 const TOLD_WITHIN_MS = 25 * 60 * 60_000;
 
 /** How one counter reads the clock of the object that keeps it. */
@@ -97,7 +100,7 @@ function isMonth(tag: string): boolean {
   return tag.startsWith("m:");
 }
 
-/** The ledger's word: it can only raise what the account knows (decisions §19.6). */
+/** The ledger's word: it can only raise what the account knows (docs/rules/budgets.md#check-against-the-ledger). */
 export function raiseTo(account: TermAccount, sum: ActualUsage): TermAccount {
   return {
     ...account,

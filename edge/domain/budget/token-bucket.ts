@@ -1,7 +1,7 @@
 /**
- * The per-minute token bucket of one tenant (decisions §19.1): arithmetic only. It starts full, refills continuously,
- * never exceeds its cap, and over-use becomes debt down to minus the cap. A cap of 0 means that there is no bucket. Whoever
- * holds one gives it times of a MonotonicClock: only forward steps of a clock refill it.
+ * The per-minute token bucket of one tenant (docs/rules/budgets.md#lives-of-a-cell): arithmetic only. It starts full,
+ * refills continuously, never exceeds its cap, and over-use becomes debt down to minus the cap. A cap of 0 means that
+ * there is no bucket. Whoever holds one gives it times of a MonotonicClock: only forward steps of a clock refill it.
  */
 
 export interface TokenBucket {
@@ -13,7 +13,7 @@ export interface TokenBucket {
   readonly atMs: number;
 }
 
-/** What the x-ratelimit headers say (decisions §17.5). */
+/** What the x-ratelimit headers say (docs/rules/headers.md#budget-headers). */
 export interface BucketLevel {
   readonly limitTokens: number;
   /** max(0, floor(level)). */
@@ -53,7 +53,10 @@ export function msUntil(bucket: TokenBucket, tokens: number): number {
   return Math.max(0, (missing * MINUTE_MS) / bucket.capTokens);
 }
 
-/** Whole ms to wait before a refused estimate may fit, at least 1 (`retry-after-ms`, decisions §17.5). */
+/**
+ * Whole ms to wait before a refused estimate may fit, at least 1 (`retry-after-ms`,
+ * docs/rules/headers.md#budget-headers).
+ */
 export function bucketRetryAfterMs(bucket: TokenBucket, tokens: number): number {
   return Math.max(1, Math.ceil(msUntil(bucket, tokens)));
 }

@@ -26,8 +26,8 @@ export class UndeliveredAlerts {
   }
 
   /**
-   * Adds the alert of a number that is no amount and was refused (decisions §43.1), unless one waits already. `nowMs` is a part
-   * of its id, so that it is told again when it happens again.
+   * Adds the alert of a number that is no amount and was refused (docs/rules/budgets.md#amounts), unless one waits
+   * already. `nowMs` is a part of its id, so that it is told again when it happens again.
    */
   addRefused(field: string, consequence: string, nowMs: number): void {
     const issue = issues.budgetAmountRefused("budget object", field, consequence);

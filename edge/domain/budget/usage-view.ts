@@ -1,4 +1,4 @@
-/** The budget usage read (decisions §3.5), from counters that someone else keeps. */
+/** The budget usage read (docs/rules/budgets.md#usage-read), from counters that someone else keeps. */
 import { type Amounts, usdOf } from "./amounts.ts";
 import type { TermLimits } from "./limits.ts";
 import { type TermAccount, usedRatio } from "./term-budget.ts";
@@ -34,7 +34,10 @@ function stateOf(ratio: number | null): BudgetUsage["state"] {
   return ratio >= 0.8 ? "warned" : "ok";
 }
 
-/** The read of one account; `period` as of decisions §3.5 (a `term` ends with the tenant's active_until). */
+/**
+ * The read of one account; `period` as of docs/rules/budgets.md#usage-read (a `term` ends with the tenant's
+ * active_until).
+ */
 export function budgetUsageOf(
   term: TermLimits,
   account: TermAccount,

@@ -1,7 +1,7 @@
 /**
- * Whether numbers that enter the budgets are what budgets can count (decisions §43.1). Callers state amounts that are clamped
- * already, so a fault is a defect of the gateway's own: whoever finds one refuses what it is part of, stores none of it and
- * says which field it was. Faults are named by that field, for people.
+ * Whether numbers that enter the budgets are what budgets can count (docs/rules/budgets.md#amounts). Callers state
+ * amounts that are clamped already, so a fault is a defect of the gateway's own: whoever finds one refuses what it is
+ * part of, stores none of it and says which field it was. Faults are named by that field, for people.
  */
 
 import { isAmount } from "../../../shared/amount.ts";

@@ -17,7 +17,10 @@ export type ReservationVerdict =
       readonly level: BucketLevel | null;
     }
   | { readonly kind: "unavailable"; readonly code: "budget_check_failed" | "key_budget_check_failed" }
-  /** Its amounts or limits are none to decide by (decisions §43.1): refused also where GATEWAY_FAIL_OPEN is on. */
+  /**
+   * Its amounts or limits are none to decide by (docs/rules/budgets.md#amounts): refused also where GATEWAY_FAIL_OPEN
+   * is on.
+   */
   | { readonly kind: "invalid"; readonly code: "budget_check_failed" };
 
 /** Something that was refused because a number in it was no amount: a defect of the gateway's own, to be told. */

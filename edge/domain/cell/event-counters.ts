@@ -1,7 +1,7 @@
 /**
- * Counters of what leaves no usage row, or is counted by labels that a row does not have (specification "Metrics",
- * decisions §31, §37). Workers tell their Cell, whose metrics show them. The table of metrics is closed; the number of
- * label sets is bounded, so that no flood of names can fill a Cell.
+ * Counters of what leaves no usage row, or is counted by labels that a row does not have
+ * (docs/rules/metrics.md#families, docs/rules/identities.md#metrics). Workers tell their Cell, whose metrics show them.
+ * The table of metrics is closed; the number of label sets is bounded, so that no flood of names can fill a Cell.
  */
 import type { MetricFamily } from "../../../shared/internal.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A histogram with fixed bounds, as Prometheus reads it: cumulative buckets, a sum and a count. Every bucket exists from
- * the start (decisions §37).
+ * A histogram with fixed bounds, as Prometheus reads it: cumulative buckets, a sum and a count. Every bucket exists
+ * from the start (docs/rules/metrics.md#histograms).
  */
 import type { MetricFamily } from "../../../shared/internal.ts";
 

@@ -1,7 +1,8 @@
 /**
- * The last hour of a cell, a sample every two seconds while it is active (decisions §7.3, §43.3). Samples hold only who was
- * busy: a missing sample, group or tenant means zero. They go to disk a minute at a time: when the minute is over, and as far
- * as it came when the cell rests. A reset under load loses what is not there yet, a minute and a report's time at most.
+ * The last hour of a cell, a sample every two seconds while it is active (docs/rules/fairshare.md#history). Samples
+ * hold only who was busy: a missing sample, group or tenant means zero. They go to disk a minute at a time: when the
+ * minute is over, and as far as it came when the cell rests. A reset under load loses what is not there yet, a minute
+ * and a report's time at most.
  */
 import { NIL_UUID } from "../../../shared/usage-row.ts";
 import type { SchedulerSnapshot } from "../fairshare/types.ts";
@@ -63,7 +64,10 @@ export class History {
     this.#earlier = disk.lastMinute();
   }
 
-  /** A snapshot with whoever was active in the last minute before a restart or a rest (decisions §7.2). */
+  /**
+   * A snapshot with whoever was active in the last minute before a restart or a rest
+   * (docs/rules/fairshare.md#live-view).
+   */
   live(snapshot: SchedulerSnapshot, nowMs: number): SchedulerSnapshot {
     return this.#earlier === null ? snapshot : withEarlierActivity(snapshot, this.#earlier.recent, nowMs);
   }

@@ -1,6 +1,6 @@
 /**
  * Which cell a request belongs to: the one that serves the data centre it arrived at, else the one that serves its
- * continent, else the Worker's own (decisions §41). The first in the list that matches.
+ * continent, else the Worker's own (docs/rules/configuration.md#cells). The first in the list that matches.
  */
 
 /** Whom a cell serves. */

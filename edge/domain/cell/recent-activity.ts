@@ -1,6 +1,6 @@
 /**
- * Who was active lately, as a cell keeps it over a rest: the load is shown for a minute after it ended (decisions §7.2), and
- * an object at rest loses its memory sooner.
+ * Who was active lately, as a cell keeps it over a rest: the load is shown for a minute after it ended
+ * (docs/rules/fairshare.md#live-view), and an object at rest loses its memory sooner.
  */
 import { byName, RECENT_MS } from "../fairshare/snapshot.ts";
 import type { GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "../fairshare/types.ts";

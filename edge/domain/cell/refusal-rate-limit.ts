@@ -1,6 +1,6 @@
 /**
  * Rows of unauthenticated refusals are bounded to 50 per second and cell, so that a flood of wrong keys cannot fill the
- * ledger; what exceeds the bound is only counted (decisions §23.4).
+ * ledger; what exceeds the bound is only counted (docs/rules/settlement-and-rows.md#refusals).
  */
 
 export const UNAUTHENTICATED_ROWS_PER_SECOND = 50;

@@ -1,6 +1,6 @@
 /**
- * What a cell counts (specification "Metrics", decisions §37): requests by admission and status class,
- * tokens, times. Every label combination of the closed set exists from the start.
+ * What a cell counts (docs/rules/metrics.md#families): requests by admission and status class, tokens, times. Every
+ * label combination of the closed set exists from the start.
  */
 import type { MetricFamily } from "../../../shared/internal.ts";
 import { ADMISSION_CLASSES, type AdmissionClass, type UsageRow } from "../../../shared/usage-row.ts";
@@ -18,7 +18,7 @@ export function statusClass(status: number): StatusClass {
   return status >= 300 ? "3xx" : "2xx";
 }
 
-/** Upper bounds in ms (decisions §37). */
+/** Upper bounds in ms (docs/rules/metrics.md#histograms). */
 const TTFT_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
 const TOTAL_BOUNDS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000];
 

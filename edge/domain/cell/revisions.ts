@@ -1,7 +1,7 @@
 /**
- * Which records changed lately: the newest revision per record, kept longer than any isolate may hold a copy (decisions
- * §32.4). An ask built on an older revision is stale. Kind `all` outdates everything that was read before it; an ask
- * states the newest `all` that its isolate has heeded.
+ * Which records changed lately: the newest revision per record, kept longer than any isolate may hold a copy
+ * (docs/rules/freshness.md#revisions). An ask built on an older revision is stale. Kind `all` outdates everything that
+ * was read before it; an ask states the newest `all` that its isolate has heeded.
  */
 import type { RevItem } from "../../../shared/internal.ts";
 

@@ -1,8 +1,9 @@
 /**
  * Who is active, by weight, and the slot caps that follow. Caps are worked out for the weights there are, the heaviest
- * `2 * slots` members at most, so that a thousand waiting tenants cost no more than there are slots; they are kept until
- * something changes. A share of 0 counts as a cap of 1: more members than slots take turns (decisions §20.4). So do members
- * of one weight at the slots that cannot be divided among them: nobody's place in the list makes it richer.
+ * `2 * slots` members at most, so that a thousand waiting tenants cost no more than there are slots; they are kept
+ * until something changes. A share of 0 counts as a cap of 1: more members than slots take turns
+ * (docs/rules/fairshare.md#slot-caps). So do members of one weight at the slots that cannot be divided among them:
+ * nobody's place in the list makes it richer.
  */
 import { apportion } from "./apportion.ts";
 import { apportionByClass, type ClassShare } from "./apportion-by-class.ts";

@@ -1,9 +1,10 @@
 /**
- * Who competes for what, and how far each competition has come. The open line is for the slots of the cell, among all whose
- * models are not full. Behind a model that is full while somebody waits for it (a watched one) is a line of its own, with its own virtual time and its own scores
- * of whoever waits there: those who may only use a scarce model make progress at its pace, and would else be
- * passed for hours by nobody but them who wait there since before (decisions §20.1). A grant is charged in the open line and in the line
- * it came from; while the cell is full in every line, for then it is the same slots that all of them want.
+ * Who competes for what, and how far each competition has come. The open line is for the slots of the cell, among all
+ * whose models are not full. Behind a model that is full while somebody waits for it (a watched one) is a line of its
+ * own, with its own virtual time and its own scores of whoever waits there: those who may only use a scarce model make
+ * progress at its pace, and would else be passed for hours by nobody but them who wait there since before
+ * (docs/rules/fairshare.md#served-score). A grant is charged in the open line and in the line it came from; while the
+ * cell is full in every line, for then it is the same slots that all of them want.
  */
 import { ServedScore } from "./served-score.ts";
 import { type Bottleneck, type Charge, hasRoom, type ModelState } from "./state.ts";

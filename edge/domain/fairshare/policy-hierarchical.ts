@@ -1,8 +1,8 @@
 /**
- * Hierarchical: slots are shared among active groups by group weight, within a group among its active tenants by w; below
- * their caps the smallest score is next, group first. When no head is below its caps, free slots are lent to
- * whoever is admissible: caps bind only under contention (decisions §20.4). A group stands in every line in which one of
- * its tenants does.
+ * Hierarchical: slots are shared among active groups by group weight, within a group among its active tenants by w;
+ * below their caps the smallest score is next, group first. When no head is below its caps, free slots are lent to
+ * whoever is admissible: caps bind only under contention (docs/rules/fairshare.md#lending). A group stands in every
+ * line in which one of its tenants does.
  */
 
 import { ActiveSet } from "./active-set.ts";

@@ -1,6 +1,6 @@
 /**
- * The two ways of choosing who is next (decisions §20.4). A policy keeps the competitors in order and counts what each is
- * served; the scheduler says who waits, who holds slots, and who weighs what.
+ * The two ways of choosing who is next (docs/rules/fairshare.md#choosing-the-next). A policy keeps the competitors in
+ * order and counts what each is served; the scheduler says who waits, who holds slots, and who weighs what.
  */
 import type { Score } from "./bottleneck-scores.ts";
 import type { Bottleneck, Charge, GroupState, Head, ModelState, TenantState } from "./state.ts";

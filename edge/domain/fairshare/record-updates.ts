@@ -1,6 +1,7 @@
 /**
- * Weights, caps and groups as they change while requests wait: the value seen last counts, for everything that waits, from
- * the next decision on (decisions §20.3, §20.4). Whatever the change, each competitor stands where its books say.
+ * Weights, caps and groups as they change while requests wait: the value seen last counts, for everything that waits,
+ * from the next decision on (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next).
+ * Whatever the change, each competitor stands where its books say.
  */
 import type { Policy } from "./policy.ts";
 import type { Registry } from "./registry.ts";

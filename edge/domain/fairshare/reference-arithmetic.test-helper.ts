@@ -1,4 +1,7 @@
-/** The arithmetic of decisions §20.1 and §20.4 for the slow reference. */
+/**
+ * The arithmetic of docs/rules/fairshare.md#cost-and-weight and docs/rules/fairshare.md#slot-caps for the slow
+ * reference.
+ */
 import { apportion } from "./apportion.ts";
 
 export const byScore = <T>(items: readonly T[], score: (item: T) => number, tie: (item: T) => number): readonly T[] =>

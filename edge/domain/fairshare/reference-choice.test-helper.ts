@@ -1,4 +1,7 @@
-/** Who is next, for the slow reference: every decision looks at everybody who stands anywhere (decisions §20.3, §20.4). */
+/**
+ * Who is next, for the slow reference: every decision looks at everybody who stands anywhere
+ * (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next).
+ */
 import { byScore } from "./reference-arithmetic.test-helper.ts";
 import type { ReferenceModel, ReferenceScores } from "./reference-scores.test-helper.ts";
 import {

@@ -1,4 +1,7 @@
-/** Lines (decisions §20.1) for the slow reference: the same sums, written down without any order kept. */
+/**
+ * Lines (docs/rules/fairshare.md#served-score) for the slow reference: the same sums, written down without any order
+ * kept.
+ */
 import { reweighed } from "./reference-arithmetic.test-helper.ts";
 import { ServedScore } from "./served-score.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Decisions §20.1-20.4 written down as plainly as possible: every decision looks at everybody who waits. Slow on purpose;
- * the scheduler must grant the same requests in the same order.
+ * The rules of fairshare (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next) written down
+ * as plainly as possible: every decision looks at everybody who waits. Slow on purpose; the scheduler must grant the
+ * same requests in the same order.
  */
 import { byScore } from "./reference-arithmetic.test-helper.ts";
 import { ReferenceChoice } from "./reference-choice.test-helper.ts";

@@ -70,7 +70,7 @@ describe.each(ALGORITHMS)("served tokens (%s)", (algorithm) => {
   });
 });
 
-describe("what an admin reads (decisions §7.2)", () => {
+describe("what an admin reads (docs/rules/fairshare.md#live-view)", () => {
   it("hierarchical: shares of the group times shares within it, and the group's cap", () => {
     const scheduler = createScheduler({ algorithm: "hierarchical", maxInFlight: 8 });
     scheduler.apply({ type: "arrive", arrival: arrivalOf("1", "b", "y", 100, 300) }, 0);

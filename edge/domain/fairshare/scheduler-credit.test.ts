@@ -1,4 +1,8 @@
-/** Nobody gains by what it asks for and does not use, or by mixing models of different weights (decisions §20.1, §20.4, §20.5). */
+/**
+ * Nobody gains by what it asks for and does not use, or by mixing models of different weights
+ * (docs/rules/fairshare.md#served-score, docs/rules/fairshare.md#choosing-the-next,
+ * docs/rules/fairshare.md#required-behaviour).
+ */
 import { describe, expect, it } from "vitest";
 import { LoopCell } from "./loops.test-helper.ts";
 

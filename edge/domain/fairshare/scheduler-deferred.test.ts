@@ -1,4 +1,7 @@
-/** Requests that are judged again at their turn (decisions §20.4): they keep their places, and the slot goes on meanwhile. */
+/**
+ * Requests that are judged again at their turn (docs/rules/admission.md#judged-again): they keep their places, and the
+ * slot goes on meanwhile.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createScheduler } from "./scheduler.ts";

@@ -1,4 +1,7 @@
-/** New weights, caps and groups count at once for everything that waits already (decisions §20.3, §20.4). */
+/**
+ * New weights, caps and groups count at once for everything that waits already
+ * (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next).
+ */
 import { describe, expect, it } from "vitest";
 import { createScheduler } from "./scheduler.ts";
 import type { Arrival, FairshareAlgorithm, SchedulerEvent } from "./types.ts";

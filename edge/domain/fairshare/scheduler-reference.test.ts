@@ -1,4 +1,7 @@
-/** On any trace the scheduler grants what decisions §20 says, word for word: it is compared with a slow reference. */
+/**
+ * On any trace the scheduler grants what docs/rules/fairshare.md#choosing-the-next says, word for word: it is compared
+ * with a slow reference.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ReferenceScheduler } from "./reference.test-helper.ts";

@@ -1,4 +1,7 @@
-/** Laws of the scheduler on random traces (decisions §20.5): caps, work conservation, shares, no starvation, no banked credit. */
+/**
+ * Laws of the scheduler on random traces (docs/rules/fairshare.md#required-behaviour): caps, work conservation, shares,
+ * no starvation, no banked credit.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createScheduler } from "./scheduler.ts";

@@ -66,7 +66,7 @@ describe("apportionment", () => {
   });
 });
 
-describe("required behaviour (decisions §20.5)", () => {
+describe("required behaviour (docs/rules/fairshare.md#required-behaviour)", () => {
   it("weighted 3:1 on one slot: the heavy tenant has at least twice the light one within 40 grants", () => {
     const scheduler = createScheduler({ algorithm: "weighted", maxInFlight: 1 });
     const order = grantOrder(

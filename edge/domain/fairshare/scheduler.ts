@@ -1,8 +1,8 @@
 /**
- * The scheduler of one cell: a pure state machine (decisions §20). It keeps the books - who waits, who holds a slot, what
- * was served - and asks its policy who is next. The estimate is charged at grant and corrected at release. Invariants:
- * in-flight never exceeds the cap by a grant; no slot stays free while an admissible head waits, unless grants
- * are held or the requests of that head's tenant are being judged anew.
+ * The scheduler of one cell: a pure state machine (docs/rules/fairshare.md#choosing-the-next). It keeps the books - who
+ * waits, who holds a slot, what was served - and asks its policy who is next. The estimate is charged at grant and
+ * corrected at release. Invariants: in-flight never exceeds the cap by a grant; no slot stays free while an admissible
+ * head waits, unless grants are held or the requests of that head's tenant are being judged anew.
  */
 
 import type { Policy } from "./policy.ts";

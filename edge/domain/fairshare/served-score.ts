@@ -1,10 +1,10 @@
 /**
- * How far one competitor - a tenant or a group - has come in one line (decisions §20.1), by start-time fair queueing: every
- * request adds its tokens / weight, with the weight it was charged with, since a tenant's models may differ in weight. While
- * that weight is the same for all requests of a competitor, the order is that of served tokens / weight. A start, that is an
- * arrival after its queue was empty, lifts it to the line's virtual time, whatever it still has in flight. Invariant: it
- * never counts less than its last start's floor and what requests charged since have really used, so that neither a pause
- * nor an inflated estimate is credit.
+ * How far one competitor - a tenant or a group - has come in one line (docs/rules/fairshare.md#served-score), by
+ * start-time fair queueing: every request adds its tokens / weight, with the weight it was charged with, since a
+ * tenant's models may differ in weight. While that weight is the same for all requests of a competitor, the order is
+ * that of served tokens / weight. A start, that is an arrival after its queue was empty, lifts it to the line's virtual
+ * time, whatever it still has in flight. Invariant: it never counts less than its last start's floor and what requests
+ * charged since have really used, so that neither a pause nor an inflated estimate is credit.
  */
 export class ServedScore {
   #score: number;

@@ -1,5 +1,5 @@
 /**
- * The scheduler's snapshot in the words of the Management API (decisions §7.2).
+ * The scheduler's snapshot in the words of the Management API (docs/rules/fairshare.md#live-view).
  */
 import type { FairshareLive } from "../../../shared/schema/load.ts";
 import type { GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";

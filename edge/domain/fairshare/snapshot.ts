@@ -1,11 +1,11 @@
 /**
- * The scheduler's books as an admin reads them (decisions §7.2).
+ * The scheduler's books as an admin reads them (docs/rules/fairshare.md#live-view).
  */
 import type { Registry } from "./registry.ts";
 import { type GroupState, isActive, isActiveGroup, type ModelState, type TenantState } from "./state.ts";
 import type { FairshareAlgorithm, GroupSnapshot, SchedulerSnapshot, TenantSnapshot } from "./types.ts";
 
-/** Idle tenants and groups are shown this long (decisions §7.2). */
+/** Idle tenants and groups are shown this long (docs/rules/fairshare.md#live-view). */
 export const RECENT_MS = 60_000;
 
 interface SnapshotSource {
@@ -89,7 +89,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Groups and tenants are shown in this order (decisions §7.2). */
+/** Groups and tenants are shown in this order (docs/rules/fairshare.md#live-view). */
 export function byName(a: { readonly name: string }, b: { readonly name: string }): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

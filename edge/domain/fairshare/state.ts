@@ -114,7 +114,7 @@ export interface GroupState {
   readonly waiters: WaiterQueue;
 }
 
-/** w = max(1, round(weight x admission_weight / 100)) (decisions §20.1). */
+/** w = max(1, round(weight x admission_weight / 100)) (docs/rules/fairshare.md#cost-and-weight). */
 export function effectiveWeight(weight: number, admissionWeight: number): number {
   return Math.max(1, Math.round((weight * admissionWeight) / 100));
 }

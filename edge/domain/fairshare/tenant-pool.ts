@@ -1,9 +1,10 @@
 /**
  * The tenants that compete with one another - all of them in weighted mode, those of one group in hierarchical mode. A
- * tenant competes with its earliest admissible head; the smallest score is next, ties by arrival (decisions §20.3,
- * §20.4). A full model costs nothing to pass over, however many wait for it: heads stand by the line of their model, and a tenant's
- * later heads besides by one earlier model (their witness), with which they are passed over while that has room. So a decision looks at lines, not
- * at tenants; a head that another earlier model keeps back is moved to that witness when it is met.
+ * tenant competes with its earliest admissible head; the smallest score is next, ties by arrival
+ * (docs/rules/fairshare.md#admissible-heads, docs/rules/fairshare.md#choosing-the-next). A full model costs nothing to
+ * pass over, however many wait for it: heads stand by the line of their model, and a tenant's later heads besides by
+ * one earlier model (their witness), with which they are passed over while that has room. So a decision looks at lines,
+ * not at tenants; a head that another earlier model keeps back is moved to that witness when it is met.
  */
 
 import { ActiveSet } from "./active-set.ts";

@@ -1,6 +1,7 @@
 /**
- * The vocabulary of the scheduler (decisions §20): what may happen to it and what it answers. Pure data. The state
- * machine behind it has two policies, weighted and hierarchical; callers see no difference.
+ * The vocabulary of the scheduler (docs/rules/fairshare.md#choosing-the-next): what may happen to it and what it
+ * answers. Pure data. The state machine behind it has two policies, weighted and hierarchical; callers see no
+ * difference.
  */
 
 export type FairshareAlgorithm = "weighted" | "hierarchical";
@@ -91,7 +92,10 @@ export interface TenantSnapshot {
   readonly lastActiveMs: number;
 }
 
-/** Decisions §7.2. Groups and tenants that are queued, in flight, or were within the last 60 s; sorted by name. */
+/**
+ * The live view (docs/rules/fairshare.md#live-view). Groups and tenants that are queued, in flight, or were within the
+ * last 60 s; sorted by name.
+ */
 export interface SchedulerSnapshot {
   readonly algorithm: FairshareAlgorithm;
   readonly maxInFlight: number;
@@ -130,7 +134,7 @@ export interface SchedulerOptions {
   readonly probe?: () => void;
 }
 
-/** Whether requests that wait may still have what they asked for (decisions §20.4). */
+/** Whether requests that wait may still have what they asked for (docs/rules/admission.md#judged-again). */
 export interface GrantCheck {
   /** False: the request must not be granted a slot before it has been judged anew; at its turn it is deferred. */
   mayHave(requestId: string): boolean;

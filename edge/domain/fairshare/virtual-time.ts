@@ -1,8 +1,9 @@
 /**
- * How far a competition has come: the smallest score of those who wait in it, without estimates in flight, never running
- * back (decisions §20.1). Who starts begins from there and has banked nothing. Estimates do not count, because what is given
- * back of one would leave the time ahead of who was charged it, and whoever starts then would wait until that one has really
- * used as much. A refund does not turn the time back: whoever starts at that moment does not get as much for nothing.
+ * How far a competition has come: the smallest score of those who wait in it, without estimates in flight, never
+ * running back (docs/rules/fairshare.md#served-score). Who starts begins from there and has banked nothing. Estimates
+ * do not count, because what is given back of one would leave the time ahead of who was charged it, and whoever starts
+ * then would wait until that one has really used as much. A refund does not turn the time back: whoever starts at that
+ * moment does not get as much for nothing.
  */
 
 /** Counts how often the whole cell has been idle: what was served before the last time counts no more. */

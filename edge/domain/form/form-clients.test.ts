@@ -1,4 +1,7 @@
-/** Forms of ordinary clients, which must not be refused for suspicion of hostile ones (decisions §17.2). */
+/**
+ * Forms of ordinary clients, which must not be refused for suspicion of hostile ones
+ * (docs/rules/request-bodies.md#forms).
+ */
 import { describe, expect, it } from "vitest";
 import { bytesOf, readForm } from "./testing/read-form.ts";
 

@@ -50,7 +50,7 @@ function isPlainParameter({ name, value }: Parameter): boolean {
   return name !== "charset" || CHARSETS.has(value.toLowerCase());
 }
 
-/** RFC 2046 §5.1.1, without comma and single quote; a value that is not a token must be quoted. */
+/** RFC 2046 section 5.1.1, without comma and single quote; a value that is not a token must be quoted. */
 function isBoundary({ value, quoted }: Parameter): boolean {
   if (/boundary\s*=/i.test(value)) return false;
   return (quoted ? /^(?! )[\w()+\-./:=? ]{0,69}[\w()+\-./:=?]$/ : /^[\w+\-.]{1,70}$/).test(value);

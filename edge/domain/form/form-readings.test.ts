@@ -1,6 +1,7 @@
 /**
- * Forms that some parser of an upstream reads differently from the gateway (decisions §17.2, §43.1). These parsers are
- * werkzeug, Django, Tornado, aiohttp and Python's email package, Go's mime/multipart, PHP, Rack, formidable and multiparty.
+ * Forms that some parser of an upstream reads differently from the gateway (docs/rules/request-bodies.md#forms). These
+ * parsers are werkzeug, Django, Tornado, aiohttp and Python's email package, Go's mime/multipart, PHP, Rack, formidable
+ * and multiparty.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,7 +1,7 @@
 /**
- * Cuts a multipart/form-data body (RFC 7578, RFC 2046 §5.1) into its pieces while it arrives, split anywhere, without
- * changing a byte: the pieces in order are the body. Libraries that read forms keep a part until it is complete or make
- * a new body of it; here a file of any size passes through and little is held.
+ * Cuts a multipart/form-data body (RFC 7578, RFC 2046 section 5.1) into its pieces while it arrives, split anywhere,
+ * without changing a byte: the pieces in order are the body. Libraries that read forms keep a part until it is complete
+ * or make a new body of it; here a file of any size passes through and little is held.
  *
  * Parsers differ in what they take for a delimiter: some need no CR LF before it, or no line end at all, some read on after
  * the closing one. So two dashes and the boundary may stand nowhere but in a delimiter that every parser takes for one.

@@ -1,7 +1,7 @@
 /**
  * A JSON document without the tails of its long strings (base64 images), which are judged and counted where they are: a
- * document of strings beside its bytes would fill an isolate (design §3 law 7). What is long is read once, by what the engine
- * does natively. Offsets are byte offsets; `end` is exclusive.
+ * document of strings beside its bytes would fill an isolate (docs/rules/request-bodies.md#large-json). What is long is
+ * read once, by what the engine does natively. Offsets are byte offsets; `end` is exclusive.
  */
 import { BACKSLASH, QUOTE } from "../bytes/ascii.ts";
 import { BytePieces, joined } from "../bytes/byte-pieces.ts";

@@ -1,7 +1,8 @@
 /**
  * Reads a client's JSON body once. A large one is read without the tails of its long strings (base64 images), which are
- * checked in place and counted, because a document of strings beside its bytes would fill an isolate (design §3 law 7).
- * Whoever reads a text of a document asks {@link JsonDocument} for it: a cut string carries a mark.
+ * checked in place and counted, because a document of strings beside its bytes would fill an isolate
+ * (docs/rules/request-bodies.md#large-json). Whoever reads a text of a document asks {@link JsonDocument} for it: a cut
+ * string carries a mark.
  */
 
 import { joined } from "../bytes/byte-pieces.ts";

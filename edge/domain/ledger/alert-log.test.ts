@@ -1,4 +1,4 @@
-/** The waiting alerts of a Ledger: in order, once, bounded, and let go only when told (decisions §35). */
+/** The waiting alerts of a Ledger: in order, once, bounded, and let go only when told (docs/rules/alerts.md#bounds). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AlertEvent } from "../../../shared/alerts.ts";

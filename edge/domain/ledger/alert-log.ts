@@ -1,9 +1,9 @@
 /**
- * The alerts that wait in a Ledger for the control service, as a pure state machine: (index, event) -> (index, effects).
- * In order, each id once, at most 1000 waiting: beyond that the oldest goes and is counted (decisions §35). Those of one
- * issue wait as one with their counts added up, so that a long outage fills no room (decisions §43.4). An alert leaves only
- * when the control service says that it has it; its id is remembered a while, so that whoever hands the same alert over
- * again does not raise it twice.
+ * The alerts that wait in a Ledger for the control service, as a pure state machine: (index, event) -> (index,
+ * effects). In order, each id once, at most 1000 waiting: beyond that the oldest goes and is counted
+ * (docs/rules/alerts.md#bounds). Those of one issue wait as one with their counts added up, so that a long outage fills
+ * no room (docs/rules/alerts.md#cooldown-and-repeats). An alert leaves only when the control service says that it has
+ * it; its id is remembered a while, so that whoever hands the same alert over again does not raise it twice.
  */
 import type { AlertEvent } from "../../../shared/alerts.ts";
 

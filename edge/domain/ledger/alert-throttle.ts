@@ -1,7 +1,7 @@
 /**
- * Which alerts leave an isolate or object, and for how many times each of them stands. The first of an issue leaves at once;
- * what repeats within the quiet time is counted and leaves as one when it is over. No time is counted twice or forgotten
- * (decisions §43.4). The state of this machine is its own; time is an argument.
+ * Which alerts leave an isolate or object, and for how many times each of them stands. The first of an issue leaves at
+ * once; what repeats within the quiet time is counted and leaves as one when it is over. No time is counted twice or
+ * forgotten (docs/rules/alerts.md#cooldown-and-repeats). The state of this machine is its own; time is an argument.
  */
 import type { Issue } from "../../../shared/alerts.ts";
 

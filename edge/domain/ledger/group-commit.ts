@@ -1,7 +1,8 @@
 /**
  * The Cell's outgoing rows as a pure state machine: rows of about 20 ms leave in one batch, one batch at a time, and a
  * batch that failed leaves again unchanged under the same sequence number. A row is acknowledged when its batch is
- * (design §6). It never drops a row that it accepted; beyond its bound it refuses, and the Worker keeps custody.
+ * (docs/rules/settlement-and-rows.md#custody). It never drops a row that it accepted; beyond its bound it refuses, and
+ * the Worker keeps custody.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 

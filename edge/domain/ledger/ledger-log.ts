@@ -1,9 +1,10 @@
 /**
- * The Ledger's log as a pure state machine: (index, event) -> (index, effects). It decides which commit belongs to which
- * segment, when a segment is sealed, what is refused for want of room, and which batch was seen before. It never holds
- * rows: those are in the commits on disk. Rows of refused requests have a part of the room at most: whoever is refused, as
- * often as it likes, must not take the room of what others have used. Invariant: a segment that is sealed never gains or loses
- * a row, so that its parts and their deduplication tokens are the same at every attempt (design §6, decisions §23.5, §43.2).
+ * The Ledger's log as a pure state machine: (index, event) -> (index, effects). It decides which commit belongs to
+ * which segment, when a segment is sealed, what is refused for want of room, and which batch was seen before. It never
+ * holds rows: those are in the commits on disk. Rows of refused requests have a part of the room at most: whoever is
+ * refused, as often as it likes, must not take the room of what others have used. Invariant: a segment that is sealed
+ * never gains or loses a row, so that its parts and their deduplication tokens are the same at every attempt
+ * (docs/rules/settlement-and-rows.md#shipping, docs/rules/settlement-and-rows.md#spill-bounds).
  */
 
 export const COMMIT_MAX_BYTES = 256 * 1024;
@@ -148,7 +149,10 @@ export function countDropped(index: LogIndex, rows: number): LogStep {
   return { index: { ...index, dropped: total }, effects: [{ type: "dropped", total }] };
 }
 
-/** Wait before the next attempt after `failures` failed ones in a row: 1 s doubling to 60 s (decisions §23.5). */
+/**
+ * Wait before the next attempt after `failures` failed ones in a row: 1 s doubling to 60 s
+ * (docs/rules/settlement-and-rows.md#shipping).
+ */
 export function shippingBackoffMs(failures: number): number {
   return Math.min(60_000, 1000 * 2 ** Math.min(failures - 1, 6));
 }

@@ -1,7 +1,7 @@
 /**
- * A usage row as the analytics store takes it: one line of JSON in the column order of decisions §34.1, with `ts` as text
- * in place of `ts_ms`. The line is what the Ledger keeps on disk, so that shipping never rebuilds a row. Invariant: the store
- * can read every line.
+ * A usage row as the analytics store takes it: one line of JSON in the column order of
+ * docs/rules/storage-layouts.md#usage-raw, with `ts` as text in place of `ts_ms`. The line is what the Ledger keeps on
+ * disk, so that shipping never rebuilds a row. Invariant: the store can read every line.
  */
 import { USAGE_ROW_FIELDS, type UsageRow } from "../../../shared/usage-row.ts";
 import type { SpanRecord } from "../trace/trace.ts";
@@ -24,7 +24,7 @@ export function storedRowLine(json: string, bytes: number): LogLine {
   return { json, bytes, refusal: json.includes('"admission":"rejected"') };
 }
 
-/** A span as the analytics store takes it: one line of JSON (decisions §34.3). */
+/** A span as the analytics store takes it: one line of JSON (docs/rules/storage-layouts.md#spans). */
 export function spanLine(requestId: string, span: SpanRecord, formatTs: (epochMs: number) => string): string {
   const { start_ms, attributes, ...columns } = span;
   const texts = { start: formatTs(start_ms), attributes: JSON.stringify(attributes) };

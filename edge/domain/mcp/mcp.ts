@@ -1,6 +1,6 @@
 /**
- * Which parts of a call to an MCP server are sent on, and where to (specification "Data plane routes" 11, decisions §29).
- * Bodies are never read as JSON-RPC.
+ * Which parts of a call to an MCP server are sent on, and where to (docs/rules/mcp.md#calls). Bodies are never read as
+ * JSON-RPC.
  */
 import { CR, LF } from "../bytes/ascii.ts";
 import { upstreamHeaders } from "../upstream/headers.ts";

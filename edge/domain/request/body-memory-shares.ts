@@ -1,11 +1,12 @@
 /**
- * Decides which of the request bodies that an isolate holds may grow, and which wait (decisions §17.2, §43.2). The bytes
- * that have been received count; a tenant has no more than its share, and all together no more than the whole.
- * Bodies of a tenant that arrive at the same time would fill its share with their beginnings, and none would ever be
- * complete. So a body leaves memory for the rest of every older body that is arriving at a pace; a body that has stopped
- * arriving has no claim beyond its bytes. When all other bodies of its tenant wait too, the oldest continues beyond the
- * share, because no other body would free memory. Invariants: waiting bodies continue oldest first within their tenant, and
- * are never refused; a tenant never has more than its share and the rest of one body.
+ * Decides which of the request bodies that an isolate holds may grow, and which wait
+ * (docs/rules/request-bodies.md#size, docs/rules/settlement-and-rows.md#what-was-seen). The bytes that have been
+ * received count; a tenant has no more than its share, and all together no more than the whole. Bodies of a tenant that
+ * arrive at the same time would fill its share with their beginnings, and none would ever be complete. So a body leaves
+ * memory for the rest of every older body that is arriving at a pace; a body that has stopped arriving has no claim
+ * beyond its bytes. When all other bodies of its tenant wait too, the oldest continues beyond the share, because no
+ * other body would free memory. Invariants: waiting bodies continue oldest first within their tenant, and are never
+ * refused; a tenant never has more than its share and the rest of one body.
  */
 
 export interface BodyMemoryBounds {

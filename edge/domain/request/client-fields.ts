@@ -1,8 +1,8 @@
 /**
- * The fields of a client's body that admission and billing depend on (decisions §43.1): what they may contain, and how they
- * may be written. A field that is read here must be read in the same way by every upstream: parsers differ in which of two
- * equal names they use, and some ignore the case of names or the text after a NUL. Such bodies are refused, never
- * interpreted.
+ * The fields of a client's body that admission and billing depend on (docs/rules/token-estimates.md#client-limits):
+ * what they may contain, and how they may be written. A field that is read here must be read in the same way by every
+ * upstream: parsers differ in which of two equal names they use, and some ignore the case of names or the text after a
+ * NUL. Such bodies are refused, never interpreted.
  */
 import type { JsonObject } from "../json/document.ts";
 import type { RouteClass } from "../routing/route-class.ts";
@@ -19,7 +19,9 @@ interface Bounds {
   readonly max: number;
 }
 
-/** Fields that limit an answer's tokens. Of several the largest counts (decisions §43.1). */
+/**
+ * Fields that limit an answer's tokens. Of several the largest counts (docs/rules/token-estimates.md#client-limits).
+ */
 export const TOKEN_LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"] as const;
 
 const TOKENS: Bounds = { min: 0, max: 2_147_483_647 };

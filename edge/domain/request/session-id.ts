@@ -1,7 +1,6 @@
 /**
- * The session of a request (specification "Data plane routes" 7, decisions §24): the id that the client states, else a
- * stable id derived from tenant, leading system text and first user message, so that a conversation keeps its id from turn
- * to turn.
+ * The session of a request (docs/rules/routes.md#session-id): the id that the client states, else a stable id derived
+ * from tenant, leading system text and first user message, so that a conversation keeps its id from turn to turn.
  */
 import type { SessionIdSource } from "../../../shared/usage-row.ts";
 import { fnv1a64 } from "../bytes/fnv1a.ts";

@@ -13,7 +13,7 @@ const estimate = (body: object, rule: EstimateRule = "messages") => estimateToke
 
 const user = (content: unknown) => ({ role: "user", content });
 
-describe("the estimate of a chat request (decisions §18)", () => {
+describe("the estimate of a chat request (docs/rules/token-estimates.md#formulas)", () => {
   it.each([
     [0, 0],
     [1, 1],
@@ -60,7 +60,7 @@ describe("the estimate of a chat request (decisions §18)", () => {
   });
 });
 
-describe("the estimate of the other routes (decisions §18)", () => {
+describe("the estimate of the other routes (docs/rules/token-estimates.md#formulas)", () => {
   const text = "x".repeat(40);
 
   it.each<[EstimateRule, object, number, number]>([
@@ -101,7 +101,7 @@ describe("the estimate of the other routes (decisions §18)", () => {
   });
 });
 
-describe("what a route is billed by (decisions §23.3)", () => {
+describe("what a route is billed by (docs/rules/settlement-and-rows.md#cost)", () => {
   it.each<[BilledBy, object, object]>([
     ["tokens", {}, { kind: "tokens" }],
     ["input-tokens", {}, { kind: "input-tokens" }],

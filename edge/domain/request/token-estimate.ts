@@ -1,7 +1,8 @@
 /**
- * The estimate of a request's tokens before it runs (decisions §18), which the scheduler charges and budgets reserve. It is
- * made from the client's own body. It reads no more than it needs and never fails: values that are not text count nothing,
- * and every number that it returns is an amount (shared/amount.ts), whatever the body contains.
+ * The estimate of a request's tokens before it runs (docs/rules/token-estimates.md#formulas), which the scheduler
+ * charges and budgets reserve. It is made from the client's own body. It reads no more than it needs and never fails:
+ * values that are not text count nothing, and every number that it returns is an amount (shared/amount.ts), whatever
+ * the body contains.
  */
 import { saturated } from "../../../shared/amount.ts";
 import type { Measure } from "../../../shared/cost.ts";
@@ -15,7 +16,10 @@ export interface TokenEstimate {
   readonly outputTokens: number;
   /** max(input + output, 1). */
   readonly totalTokens: number;
-  /** The largest output that a client states, not reduced; a term budget reserves it (decisions §19.2, §43.1). */
+  /**
+   * The largest output that a client states, not reduced; a term budget reserves it
+   * (docs/rules/token-estimates.md#client-limits).
+   */
   readonly statedOutputTokens: number | null;
 }
 
@@ -51,7 +55,10 @@ export function estimateTokens(rule: EstimateRule, document: JsonDocument): Toke
   }
 }
 
-/** What the route is billed by, counted in its body (decisions §23.3). The fields of a form are texts. */
+/**
+ * What the route is billed by, counted in its body (docs/rules/settlement-and-rows.md#cost). The fields of a form are
+ * texts.
+ */
 export function measureOf(billedBy: BilledBy, document: JsonDocument): Measure {
   switch (billedBy) {
     case "tokens":

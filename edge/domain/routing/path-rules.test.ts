@@ -1,4 +1,4 @@
-/** Which paths are served, and which undocumented ones go upstream (decisions §43.1). */
+/** Which paths are served, and which undocumented ones go upstream (docs/rules/routes.md#unknown-paths). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isPassedThrough, isServedPath } from "./path-rules.ts";

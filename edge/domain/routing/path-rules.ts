@@ -1,8 +1,8 @@
 /**
- * Which paths are served at all, and which undocumented paths may go upstream (decisions §43.1). A path is forwarded as the
- * client wrote it, and servers differ in what they ignore: the case of letters, a second round of percent-decoding, empty
- * segments, parameters after a semicolon. So a path is also read as the most lenient server would read it; when that
- * reading differs in meaning from what was judged, nothing is forwarded.
+ * Which paths are served at all, and which undocumented paths may go upstream (docs/rules/routes.md#unknown-paths). A
+ * path is forwarded as the client wrote it, and servers differ in what they ignore: the case of letters, a second round
+ * of percent-decoding, empty segments, parameters after a semicolon. So a path is also read as the most lenient server
+ * would read it; when that reading differs in meaning from what was judged, nothing is forwarded.
  */
 import { MODEL_ROUTES, routeClassOf } from "./route-class.ts";
 

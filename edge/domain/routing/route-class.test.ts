@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { routeClassOf } from "./route-class.ts";
 
-describe("the class of a path (decisions §17.4)", () => {
+describe("the class of a path (docs/rules/routes.md#path-classes)", () => {
   it.each([
     ["/v1/chat/completions", "chat", "tokens", false, true],
     ["/v1/completions", "completion", "tokens", false, true],

@@ -1,6 +1,7 @@
 /**
- * The class of a path (decisions §17.4, §18, §23.3): the request type of its usage row, the rule that estimates it, what it
- * is billed by, and whether its body is a form. The class follows from the end of the path, whichever upstream serves it;
+ * The class of a path (docs/rules/routes.md#path-classes, docs/rules/token-estimates.md#formulas,
+ * docs/rules/settlement-and-rows.md#cost): the request type of its usage row, the rule that estimates it, what it is
+ * billed by, and whether its body is a form. The class follows from the end of the path, whichever upstream serves it;
  * only the documented paths require a model.
  */
 import type { RequestType } from "../../../shared/usage-row.ts";
@@ -17,7 +18,7 @@ export interface RouteClass {
   readonly billedBy: BilledBy;
   /** The route takes multipart/form-data. */
   readonly form: boolean;
-  /** On streams the gateway requests the usage event on the client's behalf (decisions §22.5). */
+  /** On streams the gateway requests the usage event on the client's behalf (docs/rules/streams.md#usage-event). */
   readonly usageOption: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Server-sent events (WHATWG HTML, "Server-sent events") that the gateway knows: the usage event that it asked for on the
- * client's behalf (decisions §22.5), and the in-band end of a stream that broke.
+ * Server-sent events (WHATWG HTML, "Server-sent events") that the gateway knows: the usage event that it asked for on
+ * the client's behalf (docs/rules/streams.md#usage-event), and the in-band end of a stream that broke.
  */
 
 /** True for the event that only reports usage: a JSON object with empty `choices` and a `usage` object. */
@@ -22,7 +22,9 @@ export function isUsageEvent(event: Uint8Array): boolean {
   }
 }
 
-/** The in-band end of a stream that broke (decisions §22.6); `before` ends what may be unfinished. */
+/**
+ * The in-band end of a stream that broke (docs/rules/streams.md#broken-streams); `before` ends what may be unfinished.
+ */
 export function errorEvent(body: object, before = ""): Uint8Array {
   return new TextEncoder().encode(`${before}data: ${JSON.stringify(body)}\n\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether an event stream is complete: its last event is one that ends the protocol. A stream that ends in another way may
- * be cut off and is never stored (decisions §21).
+ * Whether an event stream is complete: its last event is one that ends the protocol. A stream that ends in another way
+ * may be cut off and is never stored (docs/rules/response-cache.md#what-is-stored).
  */
 
 /** Types of last events in protocols without `[DONE]`. */

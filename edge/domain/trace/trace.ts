@@ -1,6 +1,6 @@
 /**
- * The steps of one request as spans (specification "Span", decisions §38). They are recorded for every request, because
- * whether it is traced is known only after its key is; they are passed on only when it is. Spans never contain a prompt, a
+ * The steps of one request as spans (docs/rules/tracing.md#spans). They are recorded for every request, because whether
+ * it is traced is known only after its key is; they are passed on only when it is. Spans never contain a prompt, a
  * secret or an answer.
  */
 

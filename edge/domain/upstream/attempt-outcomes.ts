@@ -1,7 +1,8 @@
 /**
- * How the attempts at upstreams ended, counted for `gateway_upstream_attempts_total` (specification "Metrics", decisions
- * §22.4): `success` per final 2xx, `timeout` per timed-out attempt, `retry` per further attempt at the same endpoint,
- * `failover` per move to the next, `exhausted` per request that ended without a non-retryable answer.
+ * How the attempts at upstreams ended, counted for `gateway_upstream_attempts_total`
+ * (docs/rules/upstream-calls.md#outcome-counts): `success` per final 2xx, `timeout` per timed-out attempt, `retry` per
+ * further attempt at the same endpoint, `failover` per move to the next, `exhausted` per request that ended without a
+ * non-retryable answer.
  */
 
 /** The closed set of outcomes, in the order they are shown. */

@@ -1,4 +1,4 @@
-/** Which endpoints are tried and in which order (decisions §22.3). */
+/** Which endpoints are tried and in which order (docs/rules/upstream-calls.md#endpoint-order). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelRecord, ResolvedEndpoint } from "../../../shared/records.ts";

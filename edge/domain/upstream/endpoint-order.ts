@@ -1,7 +1,7 @@
 /**
- * Which upstreams a request may be sent to, and in which order (decisions §22.3). It does not decide how often: the retry
- * plan does. Invariant: every endpoint is in the result at most once, and an order without chance or sessions is the same
- * for every request.
+ * Which upstreams a request may be sent to, and in which order (docs/rules/upstream-calls.md#endpoint-order). It does
+ * not decide how often: the retry plan does. Invariant: every endpoint is in the result at most once, and an order
+ * without chance or sessions is the same for every request.
  */
 import type { ModelRecord, ResolvedEndpoint } from "../../../shared/records.ts";
 import { fnv1a64 } from "../bytes/fnv1a.ts";

@@ -1,8 +1,8 @@
 /**
  * Which request headers are sent upstream, and which of the upstream's answer are returned to the client
- * (specification "Data plane routes" 5, decisions §17.4, §17.5, §43.1). The client's credentials are never sent on, and the
- * upstream's own are never returned. A client's header cannot change which path, method or address the upstream sees, or
- * which account it uses.
+ * (docs/rules/headers.md#request-headers, docs/rules/headers.md#response-headers). The client's credentials are never
+ * sent on, and the upstream's own are never returned. A client's header cannot change which path, method or address the
+ * upstream sees, or which account it uses.
  */
 
 const DROPPED = new Set([
@@ -47,7 +47,7 @@ export function upstreamHeaders(client: Headers, credential: string | null): Rec
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
   });
-  // The headers that the client's connection header lists are for this hop only (RFC 9110 §7.6.1).
+  // The headers that the client's connection header lists are for this hop only (RFC 9110 section 7.6.1).
   if (connection !== "") for (const name of connection.split(",")) delete headers[name.trim().toLowerCase()];
   if (credential !== null && credential !== "") headers["authorization"] = `Bearer ${credential}`;
   return headers;

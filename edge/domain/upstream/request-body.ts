@@ -1,6 +1,7 @@
 /**
- * The body that goes upstream: the client's bytes with `model` replaced, and the members that transforms give a new value
- * (decisions §17.4, §22.5). Everything else stays byte for byte what the client sent.
+ * The body that goes upstream: the client's bytes with `model` replaced, and the members that transforms give a new
+ * value (docs/rules/request-bodies.md#what-goes-upstream, docs/rules/streams.md#usage-event). Everything else stays
+ * byte for byte what the client sent.
  */
 import { type BytePieces, type Edit, splice } from "../bytes/byte-pieces.ts";
 import type { TopLevel } from "../json/top-level.ts";

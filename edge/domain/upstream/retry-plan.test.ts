@@ -1,4 +1,6 @@
-/** What follows an attempt (decisions §22.2), and the laws that no sequence of outcomes can break. */
+/**
+ * What follows an attempt (docs/rules/upstream-calls.md#attempts), and the laws that no sequence of outcomes can break.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

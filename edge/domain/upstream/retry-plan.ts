@@ -1,8 +1,8 @@
 /**
- * What follows an attempt at an upstream (decisions §22.2): its answer is final, the same endpoint is tried again after a
- * wait, the next one is tried at once, or nothing is left. Pure: it neither waits nor calls. Invariant: endpoints are
- * visited in order and never again; each is tried at most `maxRetries + 1` times, plus one attempt per request on a new
- * connection after a connection failed.
+ * What follows an attempt at an upstream (docs/rules/upstream-calls.md#attempts): its answer is final, the same
+ * endpoint is tried again after a wait, the next one is tried at once, or nothing is left. Pure: it neither waits nor
+ * calls. Invariant: endpoints are visited in order and never again; each is tried at most `maxRetries + 1` times, plus
+ * one attempt per request on a new connection after a connection failed.
  */
 
 const RETRYABLE = new Set([408, 429, 500, 502, 503, 504]);

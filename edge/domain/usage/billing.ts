@@ -1,7 +1,9 @@
 /**
  * What a finished request is billed: tokens and cost of its row, and the correction of the scheduler
- * (decisions §23.1, §23.3, §23.4, §43.2). Only a 2xx of the upstream costs anything, or a client that left while one was
- * being sent. Tokens are safe integers, and so is their sum, whatever an upstream reports.
+ * (docs/rules/settlement-and-rows.md#tokens-owed, docs/rules/settlement-and-rows.md#cost,
+ * docs/rules/settlement-and-rows.md#clients-that-leave, docs/rules/settlement-and-rows.md#what-was-seen). Only a 2xx of
+ * the upstream costs anything, or a client that left while one was being sent. Tokens are safe integers, and so is
+ * their sum, whatever an upstream reports.
  */
 import { AMOUNT_MAX, saturated } from "../../../shared/amount.ts";
 import { costUsd, type Measure } from "../../../shared/cost.ts";
@@ -70,12 +72,18 @@ function isEmpty(answered: BilledAnswer | null): boolean {
   return answered?.complete === true && answered.usage.empty;
 }
 
-/** The tokens of both parts, at most the largest amount (decisions §43.1): an upstream may report any number. */
+/**
+ * The tokens of both parts, at most the largest amount (docs/rules/budgets.md#amounts): an upstream may report any
+ * number.
+ */
 export function totalTokens({ inputTokens, outputTokens }: Pick<Billed, "inputTokens" | "outputTokens">): number {
   return saturated(inputTokens + outputTokens);
 }
 
-/** The client's status for an upstream status: 2xx and 4xx unchanged, all others 502 (decisions §22.6). */
+/**
+ * The client's status for an upstream status: 2xx and 4xx unchanged, all others 502
+ * (docs/rules/upstream-calls.md#answers).
+ */
 export function clientStatus(upstreamStatus: number): number {
   if (upstreamStatus >= 200 && upstreamStatus < 300) return upstreamStatus;
   return upstreamStatus >= 400 && upstreamStatus < 500 ? upstreamStatus : 502;

@@ -1,6 +1,7 @@
 /**
  * Upstreams repeat parts of the request in their answers. Whatever JSON a client puts there, it is not a report of the
- * upstream: an answer is not billed less because of it, whether it is read whole or left in the middle (decisions §43.2).
+ * upstream: an answer is not billed less because of it, whether it is read whole or left in the middle
+ * (docs/rules/settlement-and-rows.md#what-was-seen).
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

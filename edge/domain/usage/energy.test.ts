@@ -1,4 +1,4 @@
-/** The energy of a request by the formulas of decisions §30. */
+/** The energy of a request by the formulas of docs/rules/energy.md#formulas. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type EnergyTerms, energyUsed } from "./energy.ts";

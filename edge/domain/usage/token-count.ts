@@ -1,6 +1,7 @@
 /**
- * Counts of tokens as an upstream writes them. An upstream may write anything; the result is a safe integer of at least 0,
- * so that no sum or product of counts goes wrong (decisions §43.1, §43.2).
+ * Counts of tokens as an upstream writes them. An upstream may write anything; the result is a safe integer of at least
+ * 0, so that no sum or product of counts goes wrong (docs/rules/budgets.md#amounts,
+ * docs/rules/settlement-and-rows.md#what-was-seen).
  */
 
 import { AMOUNT_MAX } from "../../../shared/amount.ts";

@@ -1,8 +1,8 @@
 /**
- * What an answer is billed for, from what passed of it (decisions §23.1, §43.2): the tokens that it reports, and the
- * content that was seen, in case it ends without a report. Event streams are read event by event, everything else as
- * documents, from the first byte on: whether something is a report depends on its place, which the end of a body alone does
- * not show.
+ * What an answer is billed for, from what passed of it (docs/rules/settlement-and-rows.md#tokens-owed,
+ * docs/rules/settlement-and-rows.md#what-was-seen): the tokens that it reports, and the content that was seen, in case
+ * it ends without a report. Event streams are read event by event, everything else as documents, from the first byte
+ * on: whether something is a report depends on its place, which the end of a body alone does not show.
  */
 
 import { OPEN_BRACE, OPEN_BRACKET, SPACE } from "../bytes/ascii.ts";

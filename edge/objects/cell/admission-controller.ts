@@ -35,7 +35,10 @@ interface AdmissionControllerOptions {
   readonly budget: BudgetPort;
   readonly revisions: Pick<Revisions, "generation" | "staleAmong">;
   readonly rows: RowCompletion;
-  /** How many requests of one tenant may wait; 0: as many as the cell's queue holds (decisions §43.2). */
+  /**
+   * How many requests of one tenant may wait; 0: as many as the cell's queue holds
+   * (docs/rules/admission.md#queue-bounds).
+   */
   readonly maxQueuedPerTenant: number;
   readonly now: () => number;
   readonly later: Later;

@@ -1,6 +1,6 @@
 /**
- * The requests that hold a slot of a Cell or wait for one, and the check of what each of them rests on. The scheduler asks
- * this check before it gives a slot to a request that waited (decisions §20.4).
+ * The requests that hold a slot of a Cell or wait for one, and the check of what each of them rests on. The scheduler
+ * asks this check before it gives a slot to a request that waited (docs/rules/fairshare.md#choosing-the-next).
  */
 import type { Revisions } from "../../domain/cell/revisions.ts";
 import type { GrantCheck } from "../../domain/fairshare/types.ts";

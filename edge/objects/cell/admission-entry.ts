@@ -43,9 +43,9 @@ export interface BudgetDecision {
 }
 
 /**
- * The budgets, as the admission controller uses them (design §7). A call returns at once with the decisions that it led to, of
- * this request or of others; the caller applies them in their order. Decisions that need an answer of the budget object come
- * later, by way of {@link LateDecisions}.
+ * The budgets, as the admission controller uses them (docs/rules/budgets.md#leases). A call returns at once with the
+ * decisions that it led to, of this request or of others; the caller applies them in their order. Decisions that need
+ * an answer of the budget object come later, by way of {@link LateDecisions}.
  */
 export interface BudgetPort {
   /** The request waits for a slot; its tokens may be fetched meanwhile. */

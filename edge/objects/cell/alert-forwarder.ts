@@ -9,7 +9,7 @@ import type { AlertChannel } from "../object-ports.ts";
 
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
-/** The oldest are dropped beyond this, as in the Ledger (decisions §35). */
+/** The oldest are dropped beyond this, as in the Ledger (docs/rules/alerts.md#bounds). */
 const WAITING_MAX = 1_000;
 
 interface Waiting {

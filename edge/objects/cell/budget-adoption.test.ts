@@ -1,6 +1,6 @@
 /**
- * A request whose Cell is reset again and again while it runs: each life takes it over from the one before, or loses its permit
- * and settles it by the estimate. It is charged once (decisions §19.2).
+ * A request whose Cell is reset again and again while it runs: each life takes it over from the one before, or loses
+ * its permit and settles it by the estimate. It is charged once (docs/rules/budgets.md#settlement).
  */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";

@@ -1,6 +1,6 @@
 /**
- * A Cell's budgets against a budget object that answers anything (decisions §43.1): it is never asked without end, and what it
- * says gets into nothing unless it is an answer.
+ * A Cell's budgets against a budget object that answers anything (docs/rules/budgets.md#amounts): it is never asked
+ * without end, and what it says gets into nothing unless it is an answer.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

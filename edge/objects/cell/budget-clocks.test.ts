@@ -1,6 +1,6 @@
 /**
- * A Cell's budgets while clocks are set (decisions §19.1): a Cell that starts while its clock is behind is heard, and no timer
- * runs wild or late.
+ * A Cell's budgets while clocks are set (docs/rules/budgets.md#lives-of-a-cell): a Cell that starts while its clock is
+ * behind is heard, and no timer runs wild or late.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

@@ -1,9 +1,9 @@
 /**
  * The Cell's budgets: one CellBudget per tenant that is or was just active, and the calls that these ask for
- * (design §7). What may be spent is decided by them and by the TenantBudgetObject object; this file carries messages, keeps
- * their deadlines and timers, and says what happens when the object is beyond reach (decisions §19.5).
- * Invariant: after every call into one its effects are run, its faults reported and its timer set anew. It answers with what
- * was decided, and calls nothing of admission.
+ * (docs/rules/budgets.md#leases). What may be spent is decided by them and by the TenantBudgetObject object; this file
+ * carries messages, keeps their deadlines and timers, and says what happens when the object is beyond reach
+ * (docs/rules/budgets.md#unreachable). Invariant: after every call into one its effects are run, its faults reported
+ * and its timer set anew. It answers with what was decided, and calls nothing of admission.
  */
 import { type Issue, issues } from "../../../shared/alerts.ts";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
@@ -21,9 +21,9 @@ import type { BudgetObjectApi } from "../object-ports.ts";
 import type { BudgetDecision, BudgetPort, BudgetVerdict, LateDecisions } from "./admission-entry.ts";
 import { callWithRetry } from "./call-with-retry.ts";
 
-/** A call to the budget object, its retry included, is given up after this long (decisions §19.5). */
+/** A call to the budget object, its retry included, is given up after this long (docs/rules/budgets.md#unreachable). */
 const DEADLINE_MS = 1_000;
-/** Settlements that cannot be delivered for this long are worth an alert (decisions §19.5). */
+/** Settlements that cannot be delivered for this long are worth an alert (docs/rules/budgets.md#unreachable). */
 const UNDELIVERED_MS = 30_000;
 
 const SILENT = "the budget object does not answer";

@@ -1,6 +1,6 @@
 /**
- * A Cell's budgets against numbers of every kind (decisions §43.1): what is no amount is refused where it enters and told as
- * `budget_amount_refused`, and no other number is ever said, stored or told.
+ * A Cell's budgets against numbers of every kind (docs/rules/budgets.md#amounts): what is no amount is refused where it
+ * enters and told as `budget_amount_refused`, and no other number is ever said, stored or told.
  */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";

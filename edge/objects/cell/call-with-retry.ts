@@ -1,4 +1,4 @@
-/** A call to an object that is not waited for longer than its deadline (decisions §19.5). */
+/** A call to an object that is not waited for longer than its deadline (docs/rules/budgets.md#unreachable). */
 
 /**
  * The answer to a message: sent again once, on a fresh stub, when the first call fails, all within one deadline. Null: no

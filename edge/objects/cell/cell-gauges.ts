@@ -13,7 +13,7 @@ interface CellState {
   readonly ledgers: readonly LedgerStatus[];
 }
 
-/** The families of one Cell's gauges, in the order of the specification's table. */
+/** The families of one Cell's gauges, in the order of docs/rules/metrics.md#families. */
 export function cellGauges({
   inFlight,
   queued,

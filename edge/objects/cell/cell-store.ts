@@ -1,7 +1,7 @@
 /**
- * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy, the number of its life, what
- * it has counted and its last hour. Written when configuration changes, load begins and ends, the Cell starts, and as time
- * passes under load; never per request (design §4).
+ * What a Cell keeps on disk: recent revisions, the capacity override, the mark that it was busy, the number of its
+ * life, what it has counted and its last hour. Written when configuration changes, load begins and ends, the Cell
+ * starts, and as time passes under load; never per request (docs/rules/admission.md#what-the-cell-stores).
  */
 import * as z from "zod";
 import { INVALIDATION_KINDS, type RevItem } from "../../../shared/internal.ts";
@@ -117,7 +117,10 @@ export class CellStore implements HistoryDisk {
     this.#write("capacity", value === null ? null : String(value));
   }
 
-  /** Counts a life of this Cell: larger than every one before, whatever clocks say (decisions §19.1). One row, written once. */
+  /**
+   * Counts a life of this Cell: larger than every one before, whatever clocks say
+   * (docs/rules/budgets.md#lives-of-a-cell). One row, written once.
+   */
   nextLife(): number {
     const life = lifeAfter(this.#read("life"));
     this.#write("life", String(life));

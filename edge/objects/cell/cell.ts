@@ -1,8 +1,9 @@
 /**
- * The Cell object: one admission domain (the specification's pod). This file is its calls over RPC; the parts are made in
- * compose-cell.ts. Isolates ask in exchanges, each in a session that holds what was granted in it; or by `admit`, which answers
- * at once with a permit that holds the slot or the place in the queue (design §4). Admission state is in memory only; capacity
- * override, revisions, counters, history and busy mark are on the object's storage.
+ * The Cell object: one admission domain (docs/rules/configuration.md#cells). This file is its calls over RPC; the parts
+ * are made in compose-cell.ts. Isolates ask in exchanges, each in a session that holds what was granted in it; or by
+ * `admit`, which answers at once with a permit that holds the slot or the place in the queue
+ * (docs/rules/admission.md#exchanges). Admission state is in memory only; capacity override, revisions, counters,
+ * history and busy mark are on the object's storage.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { CellMetrics, CellStats, Change, RevItem } from "../../../shared/internal.ts";
@@ -50,7 +51,9 @@ export class CellObject extends DurableObject<Bindings> {
     return decision === null || decision.verdict === "stale" ? { verdict: "waiting", permit } : { ...decision, permit };
   }
 
-  /** One exchange after another with an isolate, as long as it holds the session (design §4). */
+  /**
+   * One exchange after another with an isolate, as long as it holds the session (docs/rules/admission.md#exchanges).
+   */
   async openSession(
     message: ExchangeMessage,
   ): Promise<{ session: SessionTarget<ExchangeSessionState>; answer: ExchangeAnswer }> {
@@ -111,7 +114,10 @@ export class CellObject extends DurableObject<Bindings> {
     store.pruneRevisions(sinceMs - REVISION_KEEP_MS);
   }
 
-  /** A cap that outlives this object; null returns to the configured one. Lowering it aborts nothing (decisions §7.4). */
+  /**
+   * A cap that outlives this object; null returns to the configured one. Lowering it aborts nothing
+   * (docs/rules/fairshare.md#capacity).
+   */
   async setCapacity(maxInFlight: number | null): Promise<CellStats> {
     const { store, admission } = this.#parts;
     store.capacity = maxInFlight;
@@ -119,14 +125,14 @@ export class CellObject extends DurableObject<Bindings> {
     return await this.stats();
   }
 
-  /** Which requests hold slots and which wait, by group and tenant (decisions §7.2). */
+  /** Which requests hold slots and which wait, by group and tenant (docs/rules/fairshare.md#live-view). */
   async fairshareLive(): Promise<SchedulerSnapshot> {
     const { scheduler, history } = this.#parts;
     const nowMs = this.#ports.now();
     return history.live(scheduler.snapshot(nowMs), nowMs);
   }
 
-  /** The last hour from `sinceMs` on (decisions §7.3), earlier lives of this object included. */
+  /** The last hour from `sinceMs` on (docs/rules/fairshare.md#history), earlier lives of this object included. */
   async fairshareHistory(sinceMs: number): Promise<readonly HistorySample[]> {
     return this.#parts.history.since(sinceMs, this.#ports.now());
   }

@@ -1,6 +1,7 @@
 /**
  * The rows of requests that ended, on their way from a Cell to its Ledgers: each is counted once and written
- * (ledger-writer.ts). Rows of unauthenticated refusals beyond their bound are only counted (decisions §23.4).
+ * (ledger-writer.ts). Rows of unauthenticated refusals beyond their bound are only counted
+ * (docs/rules/settlement-and-rows.md#refusals).
  */
 import { NIL_UUID, type UsageRow } from "../../../shared/usage-row.ts";
 import type { RowRecord } from "../../domain/admission/exchange-messages.ts";

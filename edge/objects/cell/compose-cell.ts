@@ -22,7 +22,10 @@ import { ExchangeController } from "./exchange-controller.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LedgerWriter } from "./ledger-writer.ts";
 
-/** After a reset under load, adoptions come first: nothing is granted for so long (design §4). */
+/**
+ * After a reset under load, adoptions come first: nothing is granted for so long
+ * (docs/rules/admission.md#reset-and-adoption).
+ */
 const ADOPTION_HOLD_MS = 500;
 
 /** What a Cell is configured with; `cell`: its name. */

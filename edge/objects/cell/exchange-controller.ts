@@ -1,7 +1,8 @@
 /**
- * The Cell's side of exchanges (design §4): each request is decided in its order by the admission controller, each row goes the
- * way of every row, and the isolate hears what became of them. Invariant: a request that came in a session, and neither
- * ended nor took a permit of its own, is settled as one of a lost permit when the session ends, however it ends.
+ * The Cell's side of exchanges (docs/rules/admission.md#exchanges): each request is decided in its order by the
+ * admission controller, each row goes the way of every row, and the isolate hears what became of them. Invariant: a
+ * request that came in a session, and neither ended nor took a permit of its own, is settled as one of a lost permit
+ * when the session ends, however it ends.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type {

@@ -1,11 +1,15 @@
 /**
- * The heartbeat of an active Cell: a sample every two seconds, and with every fifth of them what it has counted goes to its
- * disk and its report to the key-value store (decisions §7.3, §32.1). It ends only when no request is entered and everything
- * counted is saved, because an object at rest loses its memory; a disk that fails is tried again with the next report.
+ * The heartbeat of an active Cell: a sample every two seconds, and with every fifth of them what it has counted goes to
+ * its disk and its report to the key-value store (docs/rules/fairshare.md#history,
+ * docs/rules/storage-layouts.md#key-value-keys). It ends only when no request is entered and everything counted is
+ * saved, because an object at rest loses its memory; a disk that fails is tried again with the next report.
  */
 import { SAMPLE_EVERY_MS } from "../../domain/cell/history.ts";
 
-/** While active, the Cell's state is written to the key-value store with every fifth sample: each 10 s (decisions §32.1). */
+/**
+ * While active, the Cell's state is written to the key-value store with every fifth sample: each 10 s
+ * (docs/rules/storage-layouts.md#key-value-keys).
+ */
 const SAMPLES_PER_REPORT = 5;
 
 /** What the heartbeat drives. `save` and `rest` may throw, `report` may reject: none of them stops it. */

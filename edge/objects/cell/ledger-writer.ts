@@ -1,6 +1,7 @@
 /**
- * Carries a Cell's rows to its Ledger shards: group commit, one batch in flight per shard, the same batch again until it
- * is acknowledged. A row's promise resolves when the Ledger has it on disk (design §6).
+ * Carries a Cell's rows to its Ledger shards: group commit, one batch in flight per shard, the same batch again until
+ * it is acknowledged. A row's promise resolves when the Ledger has it on disk
+ * (docs/rules/settlement-and-rows.md#custody).
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { LedgerApi } from "../../domain/admission/rpc.ts";

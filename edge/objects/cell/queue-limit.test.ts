@@ -1,4 +1,4 @@
-/** A queue holds so many and no more, and whoever is in it stays (decisions §43.2). */
+/** A queue holds so many and no more, and whoever is in it stays (docs/rules/admission.md#queue-bounds). */
 import { describe, expect, it } from "vitest";
 import { MAX_QUEUED } from "./queue-limit.ts";
 import { admissionHarnessOf } from "./testing/admission-harness.ts";

@@ -1,4 +1,4 @@
-/** How many requests may wait in a cell (decisions §43.2). */
+/** How many requests may wait in a cell (docs/rules/admission.md#queue-bounds). */
 
 /** Of all tenants together. */
 export const MAX_QUEUED = 20_000;

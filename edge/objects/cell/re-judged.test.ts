@@ -1,4 +1,7 @@
-/** Whoever waited is judged again at its turn (decisions §20.4): by newer records, by the clock, and after its tokens came. */
+/**
+ * Whoever waited is judged again at its turn (docs/rules/admission.md#judged-again): by newer records, by the clock,
+ * and after its tokens came.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { AdmissionRequest } from "../../domain/admission/rpc.ts";
 import { REVISION_KEEP_MS } from "../../domain/cell/revisions.ts";

@@ -1,7 +1,8 @@
 /**
- * The Ledger object: the durable owner of usage rows between a Cell and the analytics store (design §6). A row is
- * acknowledged when it is on this object's disk, and deleted only after the store has acknowledged it. The alarm ships,
- * catches everything and arms itself again; it is set only when none is pending.
+ * The Ledger object: the durable owner of usage rows between a Cell and the analytics store
+ * (docs/rules/settlement-and-rows.md#custody). A row is acknowledged when it is on this object's disk, and deleted only
+ * after the store has acknowledged it. The alarm ships, catches everything and arms itself again; it is set only when
+ * none is pending.
  */
 import { DurableObject } from "cloudflare:workers";
 import { type AlertEvent, issues } from "../../../shared/alerts.ts";

@@ -1,8 +1,8 @@
 /**
- * Holds the counters of a budget object against the ledger (decisions §19.6): once per counter and period in the life of
- * the object, and whenever asked to. A caller waits for the first check a little, never for a store that is down; then
- * the check goes on without it and is tried again later. The wait is measured by MonotonicClock: a clock that is
- * set makes no caller wait longer.
+ * Holds the counters of a budget object against the ledger (docs/rules/budgets.md#check-against-the-ledger): once per
+ * counter and period in the life of the object, and whenever asked to. A caller waits for the first check a little,
+ * never for a store that is down; then the check goes on without it and is tried again later. The wait is measured by
+ * MonotonicClock: a clock that is set makes no caller wait longer.
  */
 import { type BudgetLimits, isCapped } from "../../domain/budget/limits.ts";
 import { MonotonicClock } from "../../domain/budget/monotonic-clock.ts";
@@ -12,12 +12,12 @@ import type { BudgetOwner } from "../../domain/budget/term-counters.ts";
 import { periodStartMs } from "../../domain/budget/usage-view.ts";
 import type { TenantBudgetPorts } from "../object-ports.ts";
 
-/** Well inside the deadline of a lease (decisions §19.5). */
+/** Well inside the deadline of a lease (docs/rules/budgets.md#unreachable). */
 const WAIT_MS = 400;
 const RETRY_MS = 10_000;
 /**
- * What ended this lately is left out: a cell that lives reports it within ten seconds (design §7), and a row that is in the
- * ledger before would count twice.
+ * What ended this lately is left out: a cell that lives reports it within ten seconds (docs/rules/budgets.md#leases),
+ * and a row that is in the ledger before would count twice.
  */
 const CELLS_REPORT_MS = 20_000;
 
@@ -52,7 +52,7 @@ export class LedgerReconciler {
     await this.#awaitChecks(this.#bound(limits).map((whose) => this.#start(whose, limits)));
   }
 
-  /** The same for one counter that is read: it is kept without caps too (decisions §19.2). */
+  /** The same for one counter that is read: it is kept without caps too (docs/rules/budgets.md#term-budgets). */
   async beforeReading(whose: BudgetOwner, limits: BudgetLimits): Promise<void> {
     await this.#awaitChecks([this.#start(whose, limits)]);
   }

@@ -1,7 +1,7 @@
 /**
- * The TenantBudget object, one per tenant and named by its id: the shell around TenantBudgetAuthority (design §7). It gives
- * the core its clock, its disk and the sums of the ledger. A lease is on disk before its answer leaves; the rest follows with
- * the alarm, and Cells repeat their reports until then.
+ * The TenantBudget object, one per tenant and named by its id: the shell around TenantBudgetAuthority
+ * (docs/rules/budgets.md#leases). It gives the core its clock, its disk and the sums of the ledger. A lease is on disk
+ * before its answer leaves; the rest follows with the alarm, and Cells repeat their reports until then.
  */
 import { DurableObject } from "cloudflare:workers";
 import type { BudgetLimits } from "../../domain/budget/limits.ts";

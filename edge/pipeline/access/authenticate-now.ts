@@ -1,7 +1,7 @@
 /**
- * Who is asking, as the Cell knows it now. Admission refuses copies that are out of date; a request that is never admitted
- * asks for itself, so that after a revocation the very next request is refused for it, whatever else is wrong (decisions
- * §2.6, §17.3).
+ * Who is asking, as the Cell knows it now. Admission refuses copies that are out of date; a request that is never
+ * admitted asks for itself, so that after a revocation the very next request is refused for it, whatever else is wrong
+ * (docs/rules/freshness.md#write-path, docs/rules/errors.md#refusal-order).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Call } from "../call/context.ts";

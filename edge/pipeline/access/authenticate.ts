@@ -1,6 +1,7 @@
 /**
  * Step 2: who is asking. Bearer -> hash -> hot copy -> principal, then the gates of key and tenant in the order of
- * decisions §17.3. A refusal that rests on a copy in memory reads it anew first, so that a re-enabled key works at once.
+ * docs/rules/errors.md#refusal-order. A refusal that rests on a copy in memory reads it anew first, so that a
+ * re-enabled key works at once.
  */
 import { accessRefusal } from "../../../shared/access-window.ts";
 import { type ErrorCode, GatewayError } from "../../../shared/errors.ts";

@@ -1,4 +1,7 @@
-/** Whether what was read is as new as the Cell knows (decisions §32.4, §43.3). */
+/**
+ * Whether what was read is as new as the Cell knows (docs/rules/freshness.md#revisions,
+ * docs/rules/freshness.md#every-use-compares).
+ */
 import { describe, expect, it } from "vitest";
 import type { RevItem } from "../../../shared/internal.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";

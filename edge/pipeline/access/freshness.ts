@@ -1,7 +1,8 @@
 /**
- * Whether what a request rests on is current: its records are copies, and the Cell knows of every change that was confirmed
- * (design §5). A copy that the Cell knows a newer one of is read anew once; no request is served, or refused, by one that is
- * still older then (decisions §32.4, §43.3).
+ * Whether what a request rests on is current: its records are copies, and the Cell knows of every change that was
+ * confirmed (docs/rules/freshness.md#revisions). A copy that the Cell knows a newer one of is read anew once; no
+ * request is served, or refused, by one that is still older then (docs/rules/freshness.md#revisions,
+ * docs/rules/freshness.md#every-use-compares).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";

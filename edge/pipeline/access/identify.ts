@@ -1,6 +1,7 @@
 /**
- * Whose key a credential stands for: the hash of a secret, or that of the subject of an identity token (decisions §17.1,
- * §31). A token is verified once per request; a subject without a key gets one at its first use.
+ * Whose key a credential stands for: the hash of a secret, or that of the subject of an identity token
+ * (docs/rules/authentication.md#credentials, docs/rules/identities.md#keys-of-subjects). A token is verified once per
+ * request; a subject without a key gets one at its first use.
  */
 import { hashKeySecret, isKeySecret } from "../../../shared/api-key.ts";
 import { GatewayError } from "../../../shared/errors.ts";

@@ -1,5 +1,6 @@
 /**
- * Step 3, second half: the model that is asked for, its hot copy and its gates (decisions §17.2, §17.3). A refusal that rests on a copy in memory reads it anew first.
+ * Step 3, second half: the model that is asked for, its hot copy and its gates (docs/rules/routes.md#model-names,
+ * docs/rules/errors.md#refusal-order). A refusal that rests on a copy in memory reads it anew first.
  */
 import { isModelPermitted } from "../../../shared/access-window.ts";
 import { GatewayError } from "../../../shared/errors.ts";

@@ -1,8 +1,9 @@
 /**
- * Step 6: a slot by fairshare, then tokens and money, by the decision of the Cell (design §4, §5, §7). The answer comes at
- * once; a request that has to wait does so on its permit, and gives it up when its client leaves. An admission request that
- * the Cell calls stale is built anew once; one that waited keeps its place meanwhile, and is refused by what it finds
- * (decisions §20.4). A refusal holds nothing, and its row travels by the permit.
+ * Step 6: a slot by fairshare, then tokens and money, by the decision of the Cell (docs/rules/admission.md#permits,
+ * docs/rules/freshness.md#revisions, docs/rules/budgets.md#leases). The answer comes at once; a request that has to
+ * wait does so on its permit, and gives it up when its client leaves. An admission request that the Cell calls stale is
+ * built anew once; one that waited keeps its place meanwhile, and is refused by what it finds
+ * (docs/rules/admission.md#judged-again). A refusal holds nothing, and its row travels by the permit.
  */
 import { openUntilMs } from "../../../shared/access-window.ts";
 import { issues } from "../../../shared/alerts.ts";
@@ -227,9 +228,9 @@ interface EndWithoutSlot {
 }
 
 /**
- * Hands in the row of a request that its budgets refused, or whose client left while it waited, without holding the answer
- * up. The row travels by the permit, so that it is written once whatever happens to this Worker (design §4); the request
- * holds no slot and no tokens any more.
+ * Hands in the row of a request that its budgets refused, or whose client left while it waited, without holding the
+ * answer up. The row travels by the permit, so that it is written once whatever happens to this Worker
+ * (docs/rules/admission.md#permits); the request holds no slot and no tokens any more.
  */
 function settleWithoutSlot(call: Call, known: Known, permit: PermitHandle, end: EndWithoutSlot): void {
   const row = usageRowOf(call, known, { statusCode: end.statusCode, admission: end.admission ?? "rejected" });
@@ -252,7 +253,8 @@ export function admissionMessage(call: Call, request: Prepared, waiting: Waiting
   const { key, tenant } = principal;
   const measure = request.measure();
   const billed = bill(model, estimate, measure, null);
-  // Term budgets reserve what the client states, so that a client that states it cannot overrun (decisions §19.2).
+  // Term budgets reserve what the client states, so that a client that states it cannot overrun
+  // (docs/rules/token-estimates.md#client-limits).
   const stated = { ...estimate, outputTokens: estimate.statedOutputTokens ?? estimate.outputTokens };
   return {
     requestId: call.requestId,

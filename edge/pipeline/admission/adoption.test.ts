@@ -1,4 +1,7 @@
-/** The slot of a request that outlives its Cell (design §4): claimed again until a successor is up, then settled there. */
+/**
+ * The slot of a request that outlives its Cell (docs/rules/admission.md#reset-and-adoption): claimed again until a
+ * successor is up, then settled there.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { NOTHING_KNOWN } from "../call/known.ts";

@@ -1,4 +1,7 @@
-/** A request whose turn comes after its records changed (decisions §20.4): read anew, refused or asked again from its place. */
+/**
+ * A request whose turn comes after its records changed (docs/rules/admission.md#judged-again): read anew, refused or
+ * asked again from its place.
+ */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";

@@ -1,7 +1,8 @@
 /**
  * Step 9: the one end of a request that held a slot. Three triggers - end, error, client gone - and one latch: only the
  * first counts. The promise `done` is given to `waitUntil` before the response is returned. While the request runs, a
- * Cell that is reset is noticed and the slot adopted by its successor (design §3 law 2, §4).
+ * Cell that is reset is noticed and the slot adopted by its successor (docs/rules/settlement-and-rows.md#exactly-once,
+ * docs/rules/admission.md#reset-and-adoption).
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { PermitHandle, Settlement } from "../../domain/admission/rpc.ts";
@@ -12,8 +13,8 @@ import { usageRowOf, withEnergy } from "../report/usage-row.ts";
 import type { AdmittedRequest } from "./admit.ts";
 
 /**
- * A slot is claimed again at once, and then for as long as a process with the objects may take to be there again: its cap
- * should hold again before the new Cell grants (design §4).
+ * A slot is claimed again at once, and then for as long as a process with the objects may take to be there again: its
+ * cap should hold again before the new Cell grants (docs/rules/admission.md#reset-and-adoption).
  */
 const ADOPT_ATTEMPTS = 25;
 const ADOPT_EVERY_MS = 200;

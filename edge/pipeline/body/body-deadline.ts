@@ -1,7 +1,7 @@
 /**
- * The time that a request body may take (decisions §43.2): so long without a byte, and so long in all. It runs only while the
- * gateway waits for the client: one that is held up by the gateway itself, or by an upstream that takes the body slowly, loses
- * none of it.
+ * The time that a request body may take (docs/rules/request-bodies.md#time-limits): so long without a byte, and so long
+ * in all. It runs only while the gateway waits for the client: one that is held up by the gateway itself, or by an
+ * upstream that takes the body slowly, loses none of it.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { Clock } from "../../ports.ts";

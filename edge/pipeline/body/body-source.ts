@@ -1,6 +1,7 @@
 /**
- * A request body as it arrives, within the cap (decisions §17.2) and its time (decisions §43.2): a declared length above the
- * cap is refused unread, an undeclared one as soon as it passes. Back-pressured: nothing is read ahead of its asker.
+ * A request body as it arrives, within the cap (docs/rules/request-bodies.md#size) and its time
+ * (docs/rules/request-bodies.md#time-limits): a declared length above the cap is refused unread, an undeclared one as
+ * soon as it passes. Back-pressured: nothing is read ahead of its asker.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { ClientGone } from "../call/client-gone.ts";

@@ -1,5 +1,6 @@
 /**
- * The error for a field that is wrong (decisions §43.1): 400 `validation_failed`, naming the field and the fix.
+ * The error for a field that is wrong (docs/rules/errors.md#wrong-fields): 400 `validation_failed`, naming the field
+ * and the fix.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { FieldFault } from "../../domain/request/client-fields.ts";

@@ -1,6 +1,7 @@
 /**
- * A form on its way upstream: the client's bytes with another `model`, the file streaming through as it arrives (design §3
- * law 7). While no more has left than is kept, it can be sent anew on a fresh connection; then what was sent is let go.
+ * A form on its way upstream: the client's bytes with another `model`, the file streaming through as it arrives
+ * (docs/rules/request-bodies.md#forms). While no more has left than is kept, it can be sent anew on a fresh connection;
+ * then what was sent is let go.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { MemberEdit } from "../../domain/transform/transform.ts";

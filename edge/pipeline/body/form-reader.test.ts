@@ -1,4 +1,4 @@
-/** The fields of a form that something rests on, cut anywhere (decisions §43.1). */
+/** The fields of a form that something rests on, cut anywhere (docs/rules/request-bodies.md#forms). */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import { concat } from "../../domain/bytes/byte-pieces.ts";

@@ -1,6 +1,6 @@
 /**
- * Step 3, first half: the body becomes a parsed call, within the body cap (decisions §17.2). JSON is read whole; a form is
- * read until its model is known, and its file is left to stream.
+ * Step 3, first half: the body becomes a parsed call, within the body cap (docs/rules/request-bodies.md#size). JSON is
+ * read whole; a form is read until its model is known, and its file is left to stream.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { boundaryOf } from "../../domain/form/form-head.ts";

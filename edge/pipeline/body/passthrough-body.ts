@@ -1,6 +1,7 @@
 /**
- * The body of a GET on its way upstream. The runtime makes no GET with a body of its own and lets only an incoming one be
- * passed on, so that the body stays as it is and `model` keeps the client's name (decisions §17.4).
+ * The body of a GET on its way upstream. The runtime makes no GET with a body of its own and lets only an incoming one
+ * be passed on, so that the body stays as it is and `model` keeps the client's name
+ * (docs/rules/routes.md#model-listing).
  */
 import type { OutgoingBody } from "../call/client-body.ts";
 

@@ -1,4 +1,7 @@
-/** Answers from the response cache (decisions §21) rest on current records like an admission (§43.3). */
+/**
+ * Answers from the response cache (docs/rules/response-cache.md#hits) rest on current records like an admission
+ * (docs/rules/response-cache.md#freshness).
+ */
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../../shared/errors.ts";
 import type { CacheEntry } from "../../ports.ts";

@@ -1,7 +1,8 @@
 /**
- * Step 5: the stored answer, when the model has the cache on (specification "Data plane routes" 10, decisions §21). Ends
- * the request on a hit: no upstream, no permit, no charge. A hit rests on current records like an admission: one call shows
- * them to the Cell and hands in the row, before the answer is given (decisions §43.3). Nothing partial is ever stored.
+ * Step 5: the stored answer, when the model has the cache on (docs/rules/response-cache.md#hits). Ends the request on a
+ * hit: no upstream, no permit, no charge. A hit rests on current records like an admission: one call shows them to the
+ * Cell and hands in the row, before the answer is given (docs/rules/response-cache.md#freshness). Nothing partial is
+ * ever stored.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
@@ -119,8 +120,8 @@ export function storeResponse(
 }
 
 /**
- * What an answer comes from: another model of the same name, or one that was pointed elsewhere, has not given it. Endpoints
- * are not part of it: they serve the same upstream model (specification "Model endpoint"), and come and go.
+ * What an answer comes from: another model of the same name, or one that was pointed elsewhere, has not given it.
+ * Endpoints are not part of it: they serve the same upstream model (docs/rules/models.md#endpoints), and come and go.
  */
 export function originOf({ id, upstream_model, api_base }: ModelRecord): string {
   return JSON.stringify([id, upstream_model, api_base]);

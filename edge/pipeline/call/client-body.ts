@@ -17,9 +17,12 @@ interface UnreadBody {
   discard(): Promise<void>;
 }
 
-/** The client's body as it goes upstream: its own bytes, but for `model` (decisions §17.4). */
+/**
+ * The client's body as it goes upstream: its own bytes, but for `model`
+ * (docs/rules/request-bodies.md#what-goes-upstream).
+ */
 export interface OutgoingBody {
-  /** A form: one attempt and the one on a fresh connection, no failover (decisions §22.2). */
+  /** A form: one attempt and the one on a fresh connection, no failover (docs/rules/upstream-calls.md#attempts). */
   readonly form: boolean;
   /** False once bytes that cannot be had again have left: from then on the body is not sent anew. */
   readonly resendable: boolean;

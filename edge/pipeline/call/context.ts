@@ -22,9 +22,12 @@ export interface PipelineConfig {
   /** A client that takes nothing of an answer for so long is cut off; 0: never. */
   readonly stalledReaderMs: number;
   readonly sessionIdDerivation: boolean;
-  /** The paths besides the documented ones that are forwarded; null: every one that is no account's (decisions §43.1). */
+  /**
+   * The paths besides the documented ones that are forwarded; null: every one that is no account's
+   * (docs/rules/routes.md#unknown-paths).
+   */
   readonly passthroughPaths: ReadonlySet<string> | null;
-  /** What addresses registered by an admin may be called (decisions §16). */
+  /** What addresses registered by an admin may be called (docs/rules/network-safety.md#address-policy). */
   readonly ssrf: SsrfPolicy;
 }
 

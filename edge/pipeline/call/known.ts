@@ -25,7 +25,10 @@ export interface Principal {
 export interface UpstreamState {
   /** When the first attempt was sent, epoch ms; null: none was. */
   readonly calledMs: number | null;
-  /** An attempt has been sent and has not ended: a client that leaves now is billed (decisions §23.4). */
+  /**
+   * An attempt has been sent and has not ended: a client that leaves now is billed
+   * (docs/rules/settlement-and-rows.md#clients-that-leave).
+   */
   readonly underWay: boolean;
   /** Of the last answer; 0 without one. */
   readonly status: number;

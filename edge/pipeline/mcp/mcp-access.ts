@@ -1,6 +1,7 @@
 /**
- * Who asks, and for which MCP server, as the Cell knows both now: nothing else would notice that a copy in memory is out of
- * date, for a call to an MCP server is never admitted (decisions §32.4). Refusals in the order of decisions §17.3.
+ * Who asks, and for which MCP server, as the Cell knows both now: nothing else would notice that a copy in memory is
+ * out of date, for a call to an MCP server is never admitted (docs/rules/freshness.md#revisions). Refusals in the order
+ * of docs/rules/errors.md#refusal-order.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { RevItem } from "../../../shared/internal.ts";
@@ -12,7 +13,7 @@ import { checkPath } from "../access/resolve-model.ts";
 import type { Call } from "../call/context.ts";
 import { type Authenticated, type Known, StageFailure, withKnown } from "../call/known.ts";
 
-/** Largest body of a call (specification "Limits"). */
+/** Largest body of a call (docs/rules/mcp.md#calls). */
 export const MCP_BODY_MAX_BYTES = 16 * 1024 * 1024;
 
 /** Text of a server's name in an error, in characters. */

@@ -1,6 +1,7 @@
 /**
- * The call to the MCP server, up to the headers of its answer. It ends with its own deadline, not with its client, whose
- * leaving is no cancel (design §3 law 6); only a client that was merely listening (GET) takes the call along.
+ * The call to the MCP server, up to the headers of its answer. It ends with its own deadline, not with its client,
+ * whose leaving is no cancel (docs/rules/mcp.md#clients-that-leave); only a client that was merely listening (GET)
+ * takes the call along.
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";
@@ -14,7 +15,7 @@ import type { Call } from "../call/context.ts";
 import { type Authenticated, NO_UPSTREAM, StageFailure, type UpstreamState } from "../call/known.ts";
 import { MCP_BODY_MAX_BYTES, type McpAccess } from "./mcp-access.ts";
 
-/** A server that has sent no headers by then is not waited for (decisions §29). */
+/** A server that has sent no headers by then is not waited for (docs/rules/mcp.md#calls). */
 const HEADERS_WITHIN_MS = 30_000;
 
 /** An answer whose body is still to come; `stop` ends it. */

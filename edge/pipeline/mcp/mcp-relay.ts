@@ -1,8 +1,8 @@
 /**
- * The answer of an MCP server on its way to the client, as it comes. A client that leaves does not end it: it is read on,
- * for a server may take a lost connection for a cancel (design §3 law 6). Two kinds of answers are cancelled at once,
- * because their client means to come back and finds its stream in use otherwise: what was only listened to (GET), and
- * event streams with ids, which their server can go on with (`Last-Event-ID`).
+ * The answer of an MCP server on its way to the client, as it comes. A client that leaves does not end it: it is read
+ * on, for a server may take a lost connection for a cancel (docs/rules/mcp.md#clients-that-leave). Two kinds of answers
+ * are cancelled at once, because their client means to come back and finds its stream in use otherwise: what was only
+ * listened to (GET), and event streams with ids, which their server can go on with (`Last-Event-ID`).
  */
 import { EventIdScan, mcpResponseHeaders } from "../../domain/mcp/mcp.ts";
 import type { Call } from "../call/context.ts";

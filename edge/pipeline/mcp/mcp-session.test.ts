@@ -1,4 +1,4 @@
-/** Sessions of MCP servers are their tenants' (decisions §43.5). */
+/** Sessions of MCP servers are their tenants' (docs/rules/mcp.md#sessions). */
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { runMcp } from "../run-mcp.ts";
 import { keyOf, mcpServerOf, tenantOf } from "../testing/records.ts";

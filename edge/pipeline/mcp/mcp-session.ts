@@ -1,7 +1,8 @@
 /**
- * A session of an MCP server is its tenant's alone (decisions §43.5): the server gives it an id, and everybody whom the
- * gateway lets reach the server speaks to it as the same caller, so that the id by itself would open it to every tenant. Ids
- * travel unchanged; whose they are is remembered when the server gives them, and as long as they are used.
+ * A session of an MCP server is its tenant's alone (docs/rules/mcp.md#sessions): the server gives it an id, and
+ * everybody whom the gateway lets reach the server speaks to it as the same caller, so that the id by itself would open
+ * it to every tenant. Ids travel unchanged; whose they are is remembered when the server gives them, and as long as
+ * they are used.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { McpServerRecord } from "../../../shared/records.ts";

@@ -1,7 +1,7 @@
 /**
- * Memory for the answers that an isolate has to hold whole: to store them, to hand them on in one piece, or to look at them
- * before the client does. An isolate has 128 MB for everything. No answer waits for memory: what does not fit is not held, and
- * the step that wanted to hold it decides what becomes of it (decisions §43.2).
+ * Memory for the answers that an isolate has to hold whole: to store them, to hand them on in one piece, or to look at
+ * them before the client does. An isolate has 128 MB for everything. No answer waits for memory: what does not fit is
+ * not held, and the step that wanted to hold it decides what becomes of it (docs/rules/streams.md#buffered-answers).
  */
 
 /** What all answers held by an isolate on their way to a client may have together, in bytes. */

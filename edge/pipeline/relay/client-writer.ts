@@ -1,6 +1,7 @@
 /**
- * The client's end of a relay: what is written, how it is closed, and how a break is reported in-band (decisions §22.6). A write
- * never outlives its client, nor a client that takes nothing (decisions §43.2).
+ * The client's end of a relay: what is written, how it is closed, and how a break is reported in-band
+ * (docs/rules/streams.md#broken-streams). A write never outlives its client, nor a client that takes nothing
+ * (docs/rules/streams.md#stalled-readers).
  */
 import { errorBody } from "../../../shared/errors.ts";
 import { errorEvent } from "../../domain/sse/events.ts";

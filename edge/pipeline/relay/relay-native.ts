@@ -1,7 +1,8 @@
 /**
- * The relay of a stream that is the client's as it is (design §3 law 5 a). Its bytes never pass through JavaScript on their
- * way: they are piped natively from the first one on, and a copy is read now and then for what they owe. The pipe rejects when
- * the client is gone; the copy shows when it takes nothing. Then the upstream call is ended, and what had come of it is read.
+ * The relay of a stream that is the client's as it is (docs/rules/streams.md#two-relays). Its bytes never pass through
+ * JavaScript on their way: they are piped natively from the first one on, and a copy is read now and then for what they
+ * owe. The pipe rejects when the client is gone; the copy shows when it takes nothing. Then the upstream call is ended,
+ * and what had come of it is read.
  */
 
 import type { SharedTimer } from "../timers/shared-timer.ts";

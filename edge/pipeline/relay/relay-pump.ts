@@ -1,7 +1,7 @@
 /**
  * Bytes that pass through JavaScript on their way: bodies that are scanned whole, or streams that a transform changes.
  * Back-pressured: nothing is read before the client has taken what came before. It always closes or aborts its writer
- * (design §3 law 5 b).
+ * (docs/rules/streams.md#two-relays).
  */
 import { SseFilter } from "../../domain/sse/sse-filter.ts";
 import { ClientGone } from "../call/client-gone.ts";

@@ -1,4 +1,7 @@
-/** What an answer holds while it passes, and what it owes at its end (decisions §22.2, §43.2). */
+/**
+ * What an answer holds while it passes, and what it owes at its end (docs/rules/upstream-calls.md#attempts,
+ * docs/rules/settlement-and-rows.md#what-was-seen).
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MemoryBudget } from "../memory/memory-budget.ts";
 import { run } from "../run.ts";

@@ -1,6 +1,7 @@
 /**
- * Step 8: upstream bytes become client bytes, untouched; usage is scanned on the side (design §3 laws 3 and 5). This file
- * decides which relay carries the answer and what its end means; the relays move bytes.
+ * Step 8: upstream bytes become client bytes, untouched; usage is scanned on the side
+ * (docs/rules/streams.md#two-relays). This file decides which relay carries the answer and what its end means; the
+ * relays move bytes.
  */
 import type { GatewayError } from "../../../shared/errors.ts";
 import type { ResponseTransform } from "../../domain/sse/response-transform.ts";

@@ -1,7 +1,8 @@
 /**
- * The one way from a request to its answer, for every kind of route: its steps run, and an error of theirs becomes the one
- * error body (decisions §1), its headers, and a row unless the request's own settlement writes it or it met no route
- * (decisions §23.4). Internals go to the log, never to the client.
+ * The one way from a request to its answer, for every kind of route: its steps run, and an error of theirs becomes the
+ * one error body (docs/rules/errors.md#data-plane-codes), its headers, and a row unless the request's own settlement
+ * writes it or it met no route (docs/rules/settlement-and-rows.md#refusals). Internals go to the log, never to the
+ * client.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { UsageRow } from "../../../shared/usage-row.ts";

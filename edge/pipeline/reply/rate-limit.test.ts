@@ -1,4 +1,4 @@
-/** The headers of budgets, for whatever levels and waits there can be (decisions §17.5). */
+/** The headers of budgets, for whatever levels and waits there can be (docs/rules/headers.md#budget-headers). */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { adjustBucket, bucketLevel, bucketRetryAfterMs, fullBucket } from "../../domain/budget/token-bucket.ts";

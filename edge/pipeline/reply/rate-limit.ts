@@ -1,6 +1,7 @@
 /**
- * What an answer says about its tenant's per-minute budget (decisions §17.5): the level after its own reserve, or as
- * read where nothing was reserved. What cannot be read is left out; no answer waits for more than one look.
+ * What an answer says about its tenant's per-minute budget (docs/rules/headers.md#budget-headers): the level after its
+ * own reserve, or as read where nothing was reserved. What cannot be read is left out; no answer waits for more than
+ * one look.
  */
 import type { Refusal } from "../../domain/admission/rpc.ts";
 import { limitsOf } from "../../domain/budget/limits.ts";
@@ -24,7 +25,10 @@ export function rateLimitHeaders(level: BucketLevel | null | undefined): Record<
   };
 }
 
-/** `retry-after` and `retry-after-ms` of a 429, and whether trying again can help at all (decisions §1.3). */
+/**
+ * `retry-after` and `retry-after-ms` of a 429, and whether trying again can help at all
+ * (docs/rules/errors.md#retry-hints).
+ */
 export function refusalHeaders(
   refusal: Refusal,
   estimateTokens: number,

@@ -1,5 +1,5 @@
 /**
- * The gateway's own response headers (decisions §17.5).
+ * The gateway's own response headers (docs/rules/headers.md#response-headers).
  */
 import type { Call } from "../call/context.ts";
 import type { Known } from "../call/known.ts";

@@ -28,7 +28,7 @@ export function reportEnd(call: Call, known: Known, row: UsageRow, details: EndD
   log(call, known, row, details);
 }
 
-/** The same of a call that leaves no row and no spans (decisions §23.4). */
+/** The same of a call that leaves no row and no spans (docs/rules/settlement-and-rows.md#clients-that-leave). */
 export function logEnd(call: Call, known: Known, row: UsageRow, details: EndDetails = {}): void {
   if (call.endReport.take()) log(call, known, row, details);
 }

@@ -1,6 +1,7 @@
 /**
- * Spans of a call: a step within one, and all of them on their way when the call's row goes (decisions §38). Only calls of
- * traced keys and tenants are kept; keeping them never delays or fails an answer.
+ * Spans of a call: a step within one, and all of them on their way when the call's row goes
+ * (docs/rules/tracing.md#spans). Only calls of traced keys and tenants are kept; keeping them never delays or fails an
+ * answer.
  */
 import type { UsageRow } from "../../../shared/usage-row.ts";
 import type { OpenSpan, SpanName } from "../../domain/trace/trace.ts";

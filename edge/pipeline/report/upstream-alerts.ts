@@ -1,8 +1,8 @@
 /**
- * Which ends of upstream calls operators hear of (specification "Events", decisions §35): no answer at all, an answer that
- * is the upstream's own fault, a stream that broke. Each is an alert, and one line of the log with its request;
- * of a stream that broke the call's own line says so, too. Details are
- * the gateway's own words: names, statuses and counts.
+ * Which ends of upstream calls operators hear of (docs/rules/alerts.md#issues-and-texts): no answer at all, an answer
+ * that is the upstream's own fault, a stream that broke. Each is an alert, and one line of the log with its request; of
+ * a stream that broke the call's own line says so, too. Details are the gateway's own words: names, statuses and
+ * counts.
  */
 import { issues } from "../../../shared/alerts.ts";
 import { GatewayError } from "../../../shared/errors.ts";

@@ -1,5 +1,6 @@
 /**
- * The usage row of a call at any point of its way (decisions §23): what is known so far, and zero values for the rest.
+ * The usage row of a call at any point of its way (docs/rules/settlement-and-rows.md#rows): what is known so far, and
+ * zero values for the rest.
  */
 import { NIL_UUID, type UsageRow, zeroUsageRow } from "../../../shared/usage-row.ts";
 import { type Billed, NOTHING_BILLED, totalTokens } from "../../domain/usage/billing.ts";
@@ -48,8 +49,8 @@ export function usageRowOf(call: Call, known: Known, end: UsageRowEnd): UsageRow
 }
 
 /**
- * The row of a request that held a slot, with the energy of the time after its queue (decisions §30). The row is complete
- * before the reading is asked for: what that takes counts for nothing.
+ * The row of a request that held a slot, with the energy of the time after its queue (docs/rules/energy.md#readings).
+ * The row is complete before the reading is asked for: what that takes counts for nothing.
  */
 export async function withEnergy(
   call: Call,

@@ -1,6 +1,7 @@
 /**
- * The end of one upstream attempt: its client gone, its deadline passed, or its reader cut off, as one signal (design §3 law 4).
- * The deadline covers everything from sending to the last byte of the answer.
+ * The end of one upstream attempt: its client gone, its deadline passed, or its reader cut off, as one signal
+ * (docs/rules/upstream-calls.md#abort-and-cancel). The deadline covers everything from sending to the last byte of the
+ * answer.
  */
 import { ClientGone } from "../call/client-gone.ts";
 import type { SharedTimer } from "../timers/shared-timer.ts";
@@ -47,7 +48,10 @@ export class AttemptCancellation {
     return this.#client;
   }
 
-  /** The client takes nothing of what has come for it: it is treated like one that left (decisions §43.2). */
+  /**
+   * The client takes nothing of what has come for it: it is treated like one that left
+   * (docs/rules/streams.md#stalled-readers).
+   */
   cutOffReader(): void {
     this.#readerStalled = true;
     this.abort();

@@ -1,7 +1,7 @@
 /**
- * One attempt at one upstream: credential, body, deadline, answer up to its headers. It never decides whether another one
- * follows; that is the retry plan's. An upstream that refuses what an optional transform did is asked again at once without
- * it, within the same attempt (decisions §22.5).
+ * One attempt at one upstream: credential, body, deadline, answer up to its headers. It never decides whether another
+ * one follows; that is the retry plan's. An upstream that refuses what an optional transform did is asked again at once
+ * without it, within the same attempt (docs/rules/streams.md#usage-event).
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import type { ModelRecord } from "../../../shared/records.ts";

@@ -1,6 +1,6 @@
 /**
- * A look at the address of an upstream that failed, for models with "Debug upstream failures" (decisions §22.6). It begins
- * when the answer is decided and never delays it.
+ * A look at the address of an upstream that failed, for models with "Debug upstream failures"
+ * (docs/rules/upstream-calls.md#diagnostics). It begins when the answer is decided and never delays it.
  */
 import type { ModelRecord } from "../../../shared/records.ts";
 import { OpenSpan } from "../../domain/trace/trace.ts";

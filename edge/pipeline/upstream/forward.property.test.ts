@@ -1,6 +1,7 @@
 /**
- * Whatever upstreams do and whenever the client leaves: one settlement, one answer, and of every body that was opened each is
- * handed to the client or let go of (design §3 laws 1, 2, 4).
+ * Whatever upstreams do and whenever the client leaves: one settlement, one answer, and of every body that was opened
+ * each is handed to the client or let go of (docs/rules/settlement-and-rows.md#nothing-stays-held,
+ * docs/rules/upstream-calls.md#abort-and-cancel).
  */
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";

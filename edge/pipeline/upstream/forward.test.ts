@@ -1,4 +1,7 @@
-/** Attempts, waits and what is let go of, with clock, chance and waiting in the test's hands (decisions §22). */
+/**
+ * Attempts, waits and what is let go of, with clock, chance and waiting in the test's hands
+ * (docs/rules/upstream-calls.md#attempts).
+ */
 import { describe, expect, it, vi } from "vitest";
 import type { UpstreamCall } from "../../ports.ts";
 import { run } from "../run.ts";

@@ -1,7 +1,7 @@
 /**
  * Step 7: the model's upstreams are called, in order and as often as the retry plan says, until one answers for good
- * (decisions §22). Every attempt has a deadline of its own; waits end when the client leaves. Never retried after the first
- * byte. Invariant: of all answers at most one is kept, and every other one is cancelled.
+ * (docs/rules/upstream-calls.md#attempts). Every attempt has a deadline of its own; waits end when the client leaves.
+ * Never retried after the first byte. Invariant: of all answers at most one is kept, and every other one is cancelled.
  */
 import { GatewayError } from "../../../shared/errors.ts";
 import { orderTargets, type Target } from "../../domain/upstream/endpoint-order.ts";
@@ -75,7 +75,9 @@ export async function forward(
   return conclude(call, request, progress, kept, totals);
 }
 
-/** A form is sent to one endpoint: its file may be gone with the first attempt (decisions §22.2). */
+/**
+ * A form is sent to one endpoint: its file may be gone with the first attempt (docs/rules/upstream-calls.md#attempts).
+ */
 function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly Target[] {
   const nowMs = call.ports.clock();
   const targets = orderTargets(model, {
@@ -130,7 +132,7 @@ async function pause(call: Call, waitMs: number): Promise<void> {
   if (call.request.signal.aborted) throw new ClientGone();
 }
 
-/** What the request ends with: the last answer there was, else an error (decisions §22.6). */
+/** What the request ends with: the last answer there was, else an error (docs/rules/upstream-calls.md#answers). */
 function conclude(
   call: Call,
   request: Resolved,

@@ -1,6 +1,6 @@
 /**
- * Where operational alerts go: a chat webhook and email (specification "Settings", decisions §9.4). The webhook's URL and
- * the mail password are secrets: stored sealed, shown as booleans.
+ * Where operational alerts go: a chat webhook and email (docs/rules/settings.md#alerts). The webhook's URL and the mail
+ * password are secrets: stored sealed, shown as booleans.
  */
 import * as z from "zod";
 import { flag, freeText, requiredText, warningsField, whole } from "../common.ts";

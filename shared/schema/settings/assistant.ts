@@ -1,5 +1,5 @@
 /**
- * The dashboard's assistant (decisions §9.6).
+ * The dashboard's assistant (docs/rules/settings.md#assistant).
  */
 import * as z from "zod";
 import { flag, freeText, warningsField, whole } from "../common.ts";

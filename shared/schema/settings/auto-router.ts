@@ -1,5 +1,5 @@
 /**
- * The classifier of the auto router (decisions §9.2, §25).
+ * The classifier of the auto router (docs/rules/settings.md#auto-router).
  */
 import * as z from "zod";
 import { flag, warningsField } from "../common.ts";

@@ -1,6 +1,6 @@
 /**
- * The global switches and bounds of boons (decisions §9.7). The stored value is also what the cells read, and what
- * admins are shown.
+ * The global switches and bounds of boons (docs/rules/settings.md#boons). The stored value is also what the cells read,
+ * and what admins are shown.
  */
 import * as z from "zod";
 import { flag, freeText, warningsField, whole } from "../common.ts";

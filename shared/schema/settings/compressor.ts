@@ -1,5 +1,5 @@
 /**
- * The compression sidecar as a probe finds it (specification "Compressor status", decisions §9.8).
+ * The compression sidecar as a probe finds it (docs/rules/settings.md#compressor).
  */
 import * as z from "zod";
 

@@ -1,5 +1,6 @@
 /**
- * Energy accounting: where the cluster's power is read and what it costs (decisions §9.3, §30).
+ * Energy accounting: where the cluster's power is read and what it costs (docs/rules/settings.md#energy,
+ * docs/rules/energy.md#readings).
  */
 import * as z from "zod";
 import { amount, flag, freeText } from "../common.ts";

@@ -1,6 +1,6 @@
 /**
- * Fields that several settings share (decisions §9). A body's schema says what may be asked for, a stored value's schema
- * what there is when nothing was saved.
+ * Fields that several settings share (docs/rules/settings.md#common-rules). A body's schema says what may be asked for,
+ * a stored value's schema what there is when nothing was saved.
  */
 import * as z from "zod";
 import { freeText, whole } from "../common.ts";
@@ -23,7 +23,10 @@ export const clearableName = freeText(300)
   .transform((text) => (text === "" ? null : text))
   .optional();
 
-/** The address of a part of the operator's own infrastructure, or "" (decisions §43.5: only what is always blocked is refused). */
+/**
+ * The address of a part of the operator's own infrastructure, or ""
+ * (docs/rules/network-safety.md#operator-infrastructure: only what is always blocked is refused).
+ */
 export const infrastructureUrl = freeText(2000)
   .transform((text) => text.replace(/\/+$/, ""))
   .superRefine(refuseNoUrl);

@@ -1,6 +1,6 @@
 /**
- * The batch job scheduler of the provisioner (decisions §9.5). The token is a secret: stored sealed, shown by its last four
- * characters; only the provisioner's own read has it in clear.
+ * The batch job scheduler of the provisioner (docs/rules/settings.md#job-scheduler). The token is a secret: stored
+ * sealed, shown by its last four characters; only the provisioner's own read has it in clear.
  */
 import * as z from "zod";
 import { flag, freeText, oneOf, requiredText, warningsField } from "../common.ts";

@@ -1,5 +1,5 @@
 /**
- * How many days of raw usage rows are kept (decisions §9.1). The daily rollup is kept for ever.
+ * How many days of raw usage rows are kept (docs/rules/settings.md#usage-retention). The daily rollup is kept for ever.
  */
 import * as z from "zod";
 import { whole } from "../common.ts";

@@ -1,6 +1,7 @@
 /**
- * Exchanges between isolates and their Cell (design §4), with the real parts of both sides in simulated time: every law of
- * design §4-§7 holds as strictly as when each request calls its Cell. EXCHANGE_SIMULATION_RUNS=5000 runs more worlds.
+ * Exchanges between isolates and their Cell (docs/rules/admission.md#exchanges), with the real parts of both sides in
+ * simulated time: every law of docs/architecture.md#admission holds as strictly as when each request calls its Cell.
+ * EXCHANGE_SIMULATION_RUNS=5000 runs more worlds.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

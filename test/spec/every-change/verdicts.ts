@@ -1,6 +1,6 @@
 /**
- * A row of the table: one kind of change of one record that the data plane reads, and what the next request of each route
- * shows after it (decisions §2.6, §43.3).
+ * A row of the table: one kind of change of one record that the data plane reads, and what the next request of each
+ * route shows after it (docs/rules/freshness.md#write-path, docs/rules/freshness.md#every-use-compares).
  */
 import type { UsageLog } from "../../../shared/schema/usage.ts";
 import { type Route, type RouteKind, served } from "./routes.ts";

@@ -103,7 +103,7 @@ export function hasAmounts(message: LeaseRequest | BudgetReport): boolean {
   return allFinite(message) && [...asked, ...told].every(isAmount);
 }
 
-/** Whether what a verdict tells the client are numbers to make headers of (decisions §17.5). */
+/** Whether what a verdict tells the client are numbers to make headers of (docs/rules/headers.md#budget-headers). */
 export function hasNumbers(verdict: BudgetVerdict): boolean {
   if (verdict.kind === "ok") return isLevel(verdict.level);
   const { level, retryAfterMs } = verdict.refusal;
