@@ -73,7 +73,7 @@ const DRIVER_TESTS = filesNamed("control", [
   "seed-settings",
   "settings",
   "times",
-  "write",
+  "database-errors",
 ]);
 const onRealDatabase = (name: "postgres" | "neon", more: string) => ({
   test: {
