@@ -45,8 +45,13 @@ async function steps(call: Call, known: Known, target: McpTarget): Promise<CallA
     throw new StageFailure(failure.cause, { ...failure.known, level: await reading });
   });
   const served = { ...access, level: await reading, upstream: answered.upstream };
-  await noteMcpSession(call, access.server, session, answered.response);
-  const response = relayMcp(call, served, answered);
-  reportEnd(call, served, usageRowOf(call, served, { statusCode: response.status, admission: "fast" }));
-  return { response, known: served };
+  try {
+    await noteMcpSession(call, access.server, session, answered.response);
+    const response = relayMcp(call, served, answered);
+    reportEnd(call, served, usageRowOf(call, served, { statusCode: response.status, admission: "fast" }));
+    return { response, known: served };
+  } catch (error) {
+    answered.stop.abort();
+    throw StageFailure.of(error, served);
+  }
 }

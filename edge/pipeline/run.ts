@@ -73,9 +73,13 @@ async function steps(call: Call, known: Known, route: ModelRoute): Promise<CallA
   });
   const reload = async (request: Prepared): Promise<Prepared> =>
     await route.resolve(call, await authenticate(call, request));
-  const cached = await lookupResponse(call, prepare(call, resolved), reload);
-  if (cached.kind === "hit") return cached.answer;
-  return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key);
+  try {
+    const cached = await lookupResponse(call, prepare(call, resolved), reload);
+    if (cached.kind === "hit") return cached.answer;
+    return await serveAdmitted(call, await admit(call, cached.request, reload), cached.key);
+  } catch (error) {
+    throw StageFailure.of(error, resolved);
+  }
 }
 
 /** The model of a path that is passed through. Throws the failure of 404 `unknown_endpoint` when it is not registered. */

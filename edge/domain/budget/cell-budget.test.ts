@@ -55,7 +55,7 @@ describe("a cell's budget of one cell decides as if every request asked the auth
     const caps = { tokensPerMinute: 600 };
     expect(ask(world, caps, 500).verdict?.kind).toBe("ok");
     const cell = world.cell(0);
-    cell.budget.adopt("sub-call", limitsWith(caps), NO_AMOUNTS, world.clockOf(cell));
+    cell.budget.admitUnchecked("sub-call", limitsWith(caps), world.clockOf(cell));
     cell.budget.settle("sub-call", { tokens: 250, nanoUsd: 0 }, world.clockOf(cell));
     world.calm(10_000);
     expect(ask(world, caps, 10).verdict).toMatchObject({ kind: "refused", retryAfterMs: 6_000 });

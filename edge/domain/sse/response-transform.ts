@@ -13,7 +13,10 @@ export interface EventShape {
 
 /** Of one answer. Sees its events in order, and keeps no bytes that it was given beyond the call. */
 export interface ResponseTransform {
-  /** False: the event passes as it is, and is neither copied nor decoded. Called for every event. */
+  /**
+   * Called for every event. False: this transform does not change the event. When no transform is concerned, the event is
+   * neither copied nor decoded; when another one is, `event` gets it all the same and returns it as it is.
+   */
   concerns(event: EventShape): boolean;
   /** What goes on instead of an event, which has its blank line unless the stream ended within it: the same bytes, others, or none. */
   event(event: Uint8Array): Uint8Array;

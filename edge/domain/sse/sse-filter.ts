@@ -84,9 +84,9 @@ export class SseFilter {
 
   /** Whether the event that has just ended concerns any transform. */
   #concerns(): boolean {
-    if (this.#transforms.length === 0) return false;
     const shape: EventShape = { lines: this.#lines, emptyList: this.#emptyList };
-    return this.#transforms.some((transform) => transform.concerns(shape));
+    for (const transform of this.#transforms) if (transform.concerns(shape)) return true;
+    return false;
   }
 
   #hold(bytes: Uint8Array): void {

@@ -106,6 +106,7 @@ export class AdmissionController {
     entry.inUse = true;
     entry.mayHaveRow = true;
     if (entry.charged !== null) this.#options.budget.readmit(request);
+    else if (request.row.admission === "boon") this.#options.budget.admitUnchecked(request);
     else this.#options.budget.adopt(request);
     this.apply({ type: "adopt", arrival: arrivalOf(request) });
     return entry;

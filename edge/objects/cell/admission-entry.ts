@@ -58,6 +58,8 @@ export interface BudgetPort {
   settle(request: AdmissionRequest, used: ActualUsage, goesOn?: boolean): void;
   /** The request was let through by an earlier life of this Cell. */
   adopt(request: AdmissionRequest): void;
+  /** A sub-call goes on without a check: nothing is reserved, and what it uses is charged at its end. */
+  admitUnchecked(request: AdmissionRequest): void;
   /** The request was settled when its permit was lost, and goes on: what it uses is charged at its end. */
   readmit(request: AdmissionRequest): void;
 }

@@ -111,6 +111,12 @@ export class BudgetGateway implements BudgetPort {
     this.#run(account, []);
   }
 
+  admitUnchecked(request: AdmissionRequest): void {
+    const account = this.#account(request.limits);
+    account.budget.admitUnchecked(request.requestId, request.limits, this.#options.now());
+    this.#run(account, []);
+  }
+
   readmit(request: AdmissionRequest): void {
     const account = this.#account(request.limits);
     account.budget.readmit(request.requestId, request.limits, this.#options.now());

@@ -27,10 +27,12 @@ export function relayMcp(call: Call, known: Known, answer: McpAnswer): Response 
   const { readable, writable } = new IdentityTransformStream();
   const ids = events ? new EventIdScan() : null;
   const endsAtOnce = (): boolean => isListening(call) || ids?.found === true;
+  // Made first: a status that no response can have throws, and nothing may read for a client that gets another answer.
+  const relayed = new Response(readable, { status, headers });
   call.waitUntil(
     pump(response.body, writable, answer.stop, new Leaving(call.request.signal, answer.stop, endsAtOnce), ids),
   );
-  return new Response(readable, { status, headers });
+  return relayed;
 }
 
 /** A client that may leave, and what then becomes of the answer. */

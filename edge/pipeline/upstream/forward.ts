@@ -90,13 +90,13 @@ function targetsOf(call: Call, { model, parsed, session }: Resolved): readonly T
 }
 
 /** A sub-call is attempted once: its request can do without it (docs/rules/settlement-and-rows.md#sub-calls). */
-function rulesOf({ call, model, parsed }: AttemptInput, targets: number): RetryRules {
+function rulesOf({ call, model, parsed, progress }: AttemptInput, targets: number): RetryRules {
   const { form, resendable } = parsed.outgoing;
   return {
     targets,
     maxRetries: form ? 0 : model.max_retries,
     backoffMs: model.retry_backoff_ms,
-    resendable: resendable && call.parentId === null,
+    resendable: resendable && (call.parentId === null || progress.calledMs === null),
   };
 }
 

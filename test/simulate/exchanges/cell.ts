@@ -253,6 +253,7 @@ export class CellLife {
       withdraw: (ask) => budget.withdraw(ask),
       settle,
       adopt: (ask) => budget.adopt(ask),
+      admitUnchecked: (ask) => budget.admitUnchecked(ask),
       readmit: (ask) => budget.readmit(ask),
     };
   }
