@@ -1,6 +1,6 @@
 /**
  * Warnings at start: configuration that works and is weaker than it could be
- * (docs/rules/network-safety.md#always-blocked).
+ * (docs/rules/authentication.md).
  */
 import type { ControlEnv } from "./env.ts";
 

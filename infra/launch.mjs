@@ -5,15 +5,17 @@
  * With `--omit=dev` packages that only development needs are not asked for; none that is there is removed.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lockInstall } from "./install-lock.mjs";
 import { refusedFor } from "./lock-integrity.mjs";
-import { hasDevPackages, staleReasons, thisPlatform } from "./lock-state.mjs";
+import { hasDevPackages, onlyMissing, staleReasons, thisPlatform } from "./lock-state.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NODE_MAJOR = 24;
+/** There while packages are added beside others; npm cannot tell a half unpacked one by itself. */
+const ADDING = join(ROOT, ".install-lock.adding");
 
 /** @param {string} line @returns {never} */
 function fail(line) {
@@ -43,7 +45,7 @@ function readInstalled() {
 
 /** @param {boolean} omitDev */
 function stale(omitDev) {
-  return staleReasons(readLock(), readInstalled(), thisPlatform(), { omitDev });
+  return staleReasons(readLock(), readInstalled(), thisPlatform(), { omitDev, cutOff: existsSync(ADDING) });
 }
 
 /**
@@ -54,8 +56,7 @@ function stale(omitDev) {
  */
 function npmArguments(reasons, omitDev) {
   const installed = readInstalled();
-  const onlyAdds = installed !== undefined && reasons.every((reason) => reason.endsWith(" is missing"));
-  const how = onlyAdds ? ["install", "--no-save"] : ["ci"];
+  const how = installed !== undefined && onlyMissing(reasons) ? ["install", "--no-save"] : ["ci"];
   const omitted = omitDev && !hasDevPackages(readLock(), installed) ? ["--omit=dev"] : ["--include=dev"];
   return [...how, ...omitted, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
 }
@@ -74,7 +75,10 @@ function install(omitDev) {
     const npm = process.env["npm_execpath"];
     const [command, ...first] = npm?.endsWith(".js") ? [process.execPath, npm] : ["npm"];
     const args = npmArguments(reasons, omitDev);
+    if (args[0] === "install") writeFileSync(ADDING, "");
     const done = spawnSync(command, [...first, ...args], { cwd: ROOT, stdio: ["ignore", 2, 2] });
+    // An npm that ends by itself has put back what it did when it failed; one that was killed has not.
+    if (done.status === 0 || (done.status !== null && args[0] === "install")) rmSync(ADDING, { force: true });
     if (done.status !== 0)
       fail(`npm ${args[0]} failed; see above. Fix that, or run \`npm ci\` yourself, and try again`);
     const refused = refusedFor(readLock(), thisPlatform());

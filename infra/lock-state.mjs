@@ -38,12 +38,13 @@ export function thisPlatform() {
  * @param {Lock} lock package-lock.json
  * @param {Lock | undefined} installed node_modules/.package-lock.json; undefined when there is none
  * @param {Platform} platform
- * @param {{ omitDev?: boolean }} [options] `omitDev`: packages of development may be missing
+ * @param {{ omitDev?: boolean, cutOff?: boolean }} [options] `omitDev`: packages of development may be missing; `cutOff`: an
+ *   earlier installation that added packages was killed, and a folder that looks complete may be half unpacked
  * @returns {string[]} one short reason per package
  */
-export function staleReasons(lock, installed, platform, { omitDev = false } = {}) {
+export function staleReasons(lock, installed, platform, { omitDev = false, cutOff = false } = {}) {
   if (installed?.packages === undefined) return ["nothing is installed yet"];
-  const reasons = [];
+  const reasons = cutOff ? ["an earlier installation was cut off"] : [];
   for (const [path, wanted] of Object.entries(lock.packages ?? {})) {
     if (path === "" || wanted.link) continue;
     const found = installed.packages[path];
@@ -62,6 +63,14 @@ export function staleReasons(lock, installed, platform, { omitDev = false } = {}
     }
   }
   return reasons;
+}
+
+/**
+ * True when missing packages can be added beside those that are there; else the folder has to be made anew.
+ * @param {readonly string[]} reasons of {@link staleReasons}
+ */
+export function onlyMissing(reasons) {
+  return reasons.every((reason) => reason.endsWith(" is missing"));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasDevPackages, staleReasons } from "./lock-state.mjs";
+import { hasDevPackages, onlyMissing, staleReasons } from "./lock-state.mjs";
 
 const linux = { os: "linux", cpu: "x64", libc: "glibc" };
 const one = { "node_modules/a": { version: "1.0.0", integrity: "sha512-x" } };
@@ -32,6 +32,12 @@ describe("staleReasons", () => {
     expect(staleReasons(lock, older, linux, { omitDev: true })).toEqual(["node_modules/d is 0.9.0, not 1.0.0"]);
     expect([hasDevPackages(lock, { packages: one }), hasDevPackages(lock, older)]).toEqual([false, true]);
     expect(hasDevPackages(lock, undefined)).toBe(false);
+  });
+
+  it("has a folder made anew after packages were added to it and that was cut off, however complete it looks", () => {
+    const reasons = staleReasons({ packages: one }, { packages: one }, linux, { cutOff: true });
+    expect([reasons, onlyMissing(reasons)]).toEqual([["an earlier installation was cut off"], false]);
+    expect(onlyMissing(["node_modules/a is missing"])).toBe(true);
   });
 
   it("distinguishes platform packages of this machine from those of another", () => {

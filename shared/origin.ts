@@ -1,7 +1,7 @@
 /**
  * The origin of an address that a stored secret is sent to: scheme, host and port, compared as the platform's URLs
  * compare them (lower case, without the default port). A host with a trailing dot is a different host. A secret belongs
- * to its origin (docs/rules/network-safety.md#always-blocked): a different origin counts as another party until an
+ * to its origin (docs/rules/secrets.md#secrets-and-addresses): a different origin counts as another party until an
  * admin confirms it.
  */
 

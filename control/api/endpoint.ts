@@ -169,7 +169,7 @@ export function endpoint<
 
 const NO_BODY = { text: "", input: undefined };
 
-/** A POST whose fields are all optional may come without a body (docs/rules/network-safety.md#always-blocked). */
+/** A POST whose fields are all optional may come without a body (docs/rules/management-api.md#bodies). */
 function isBodyOptional({ method, body }: AnyEndpoint): boolean {
   return method === "post" && body?.safeParse({}).success === true;
 }

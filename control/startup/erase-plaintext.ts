@@ -1,6 +1,6 @@
 /**
  * Removes secrets that were stored before an encryption key was set from the files of an embedded database
- * (docs/rules/network-safety.md#always-blocked): a database keeps overwritten values in its tables until they are
+ * (docs/rules/secrets.md#private-files): a database keeps overwritten values in its tables until they are
  * rewritten, and in its log until that is cut. It is done once per database, at the first start with a key; after a
  * crash it is done again.
  */

@@ -42,6 +42,13 @@ describe("on a terminal", () => {
     ]);
   });
 
+  it("a crash has its reason, and an event whose name is not known says no more than it knows", () => {
+    const crash = { level: 50, time, event: "request", request_id: "r", error: "internal_error", reason: "TypeError" };
+    expect(people.part("workerd", JSON.stringify(crash))[0]).toContain("error=internal_error, reason=TypeError");
+    const unknown = { level: 30, time, event: "constructor" };
+    expect(people.part("workerd", JSON.stringify(unknown))).toEqual([`${clock}  workerd     constructor`]);
+  });
+
   it("any other line is itself, without what a terminal acts upon", () => {
     expect(people.part("stack", "control ended; \u001b[2Jstarting it again")).toEqual([
       `${clock}  stack       control ended; \\u001b[2Jstarting it again`,
@@ -58,6 +65,12 @@ describe("on a terminal", () => {
 
 describe("elsewhere", () => {
   const parsed = (lines: readonly string[]): unknown[] => lines.map((line) => JSON.parse(line));
+
+  it("a part cannot give itself the name of another", () => {
+    expect(parsed(json.part("workerd", JSON.stringify({ part: "control", event: "x" })))).toEqual([
+      { part: "workerd", event: "x" },
+    ]);
+  });
 
   it("an event is the part's own object with its part", () => {
     expect(parsed(json.part("control", '{"level":30,"event":"migrated","applied":[]}'))).toEqual([

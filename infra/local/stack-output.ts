@@ -32,7 +32,7 @@ function asJson(now: () => number): StackOutput {
     part: (part, text) => {
       const fields = jsonLine(text);
       return line(
-        fields === undefined ? { part, time: new Date(now()).toISOString(), message: text } : { part, ...fields },
+        fields === undefined ? { part, time: new Date(now()).toISOString(), message: text } : { ...fields, part },
       );
     },
     ready: (stack, paths) =>
@@ -58,9 +58,9 @@ function asJson(now: () => number): StackOutput {
 const WARN = 40;
 const ERROR = 50;
 /** Shown elsewhere in the line, or of no use to somebody who watches. */
-const LEFT_OUT = new Set(["level", "time", "event", "msg", "cell", "replica"]);
+const LEFT_OUT = new Set(["level", "time", "event", "msg", "replica"]);
 /** Of a request there is more than a line can hold; the rest is in the JSON, and in `usage/logs`. */
-const OF_A_REQUEST = new Set(["model", "error", "admission", "total_tokens", "total_ms", "request_id"]);
+const OF_A_REQUEST = new Set(["model", "error", "reason", "admission", "total_tokens", "total_ms", "request_id"]);
 
 function forPeople(now: () => number): StackOutput {
   return {
@@ -76,12 +76,16 @@ function forPeople(now: () => number): StackOutput {
   };
 }
 
+function meaningOf(event: string): string | undefined {
+  return Object.hasOwn(EVENT_MEANINGS, event) ? EVENT_MEANINGS[event] : undefined;
+}
+
 /** An event, what it means and its facts. */
 function meant(fields: Readonly<Record<string, unknown>>): string {
   const event = typeof fields["event"] === "string" ? fields["event"] : "message";
   const level = Number(fields["level"]);
   const weight = level >= ERROR ? "error: " : level >= WARN ? "warning: " : "";
-  const message = typeof fields["msg"] === "string" ? fields["msg"] : EVENT_MEANINGS[event];
+  const message = typeof fields["msg"] === "string" ? fields["msg"] : meaningOf(event);
   const facts = Object.entries(fields)
     .filter(([name]) => (event === "request" ? OF_A_REQUEST.has(name) : !LEFT_OUT.has(name)))
     .filter(([, value]) => value !== null && value !== "")

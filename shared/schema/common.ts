@@ -86,7 +86,7 @@ const TIMESTAMP =
   "must be an ISO 8601 time of a real day in the years 1 to 9999, with Z or an offset, such as 2026-11-21T08:00:00Z";
 
 /**
- * A point in time (docs/rules/network-safety.md#always-blocked): ISO 8601 with `Z` or an offset in, ISO 8601 in UTC
+ * A point in time (docs/rules/management-api.md#times): ISO 8601 with `Z` or an offset in, ISO 8601 in UTC
  * with milliseconds out.
  */
 export const timestamp = z
